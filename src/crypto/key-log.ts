@@ -1,0 +1,192 @@
+/**
+ * The key log of an account (section 3): which devices it has and had. Any verifier recomputes it
+ * from the entries alone; a log that breaks a rule is refused whole. `at` decides nothing.
+ */
+import { decodeBase64url } from './base64url.ts'
+import { follow, NO_PREV, type Known } from './chain.ts'
+import { publicKeys, type DeviceJwks, type DeviceKeys } from './device-keys.ts'
+import { PREFIX } from './id.ts'
+import { thumbprint } from './jwk.ts'
+import { parseJws, signJws, verifyJws, type ParsedJws } from './jws.ts'
+import { base64url, exactly, id, jwk, natural, oneOf, payload, record } from './payload.ts'
+import { demand, type Reason } from './refusal.ts'
+
+export type Device = {
+  id: string
+  keys: DeviceJwks
+  /** Thumbprint of the signing key: the `kid` of whatever this device signs. */
+  kid: string
+  /** The seq of the entry that named it, and of the one that revoked it (a reset included). */
+  addedAt: number
+  revokedAt: number | null
+  /** 1 for the first devices of an account, one more after each reset. */
+  generation: number
+}
+
+export type KeyLog = {
+  account: string
+  /** The last entry and its hash, 32 bytes. */
+  seq: number
+  head: Uint8Array
+  /** The hash of every entry, by seq. */
+  heads: readonly Uint8Array[]
+  generation: number
+  /** `changed_unverified` once a reset is in the log: followers confirm the account anew. */
+  status: 'ok' | 'changed_unverified'
+  /** As received. */
+  entries: readonly string[]
+  /** Every device that the log ever named, by id, in order of addition. */
+  devices: ReadonlyMap<string, Device>
+  /** The unrevoked ones, in order of addition. */
+  active: readonly Device[]
+}
+
+const OPS = ['add', 'revoke', 'reset'] as const
+const readEntry = payload(
+  {
+    account: id(PREFIX.account),
+    seq: natural,
+    prev: base64url(32),
+    op: oneOf(OPS, 'bad_op'),
+    device: id(PREFIX.device),
+    by: id(PREFIX.device),
+    at: natural,
+  },
+  { keys: record({ sign: jwk('Ed25519'), seal: jwk('X25519'), auth: jwk('Ed25519') }) },
+)
+type Payload = ReturnType<typeof readEntry>
+type Entry = Payload & { jws: ParsedJws }
+type State = { devices: ReadonlyMap<string, Device>; generation: number }
+
+/**
+ * Verifies the whole log of `account`. `entries` are the JWSs in order; `known` is the highest
+ * place this device has seen of it. Throws the first rule broken: those of `parseJws`, of the
+ * payload, of the chain (`fork`, `gap`, `rollback` …), `wrong_account`, `bad_op`,
+ * `seq0_not_self_signed`, `reset_not_self_signed`, `unknown_signer`, `revoked_signer`,
+ * `kid_mismatch`, `bad_signature`, `duplicate_device`, `duplicate_key`, `unknown_device`,
+ * `already_revoked`.
+ */
+export function verifyKeyLog(account: string, entries: readonly string[], known?: Known): KeyLog {
+  const read = (text: string): Entry => {
+    const jws = parseJws(text, 'keylog+jws')
+    const entry = readEntry(jws.payload)
+    exactly(entry, ['keys'], entry.op === 'revoke' ? [] : ['keys'])
+    demand(entry.account === account, 'wrong_account', 'an entry of another account')
+    return { ...entry, jws }
+  }
+  const { state, heads } = follow<Entry, State>(entries, { read, apply, forked: 'fork' }, known)
+  return {
+    account,
+    seq: heads.length - 1,
+    head: heads.at(-1)!,
+    heads,
+    generation: state.generation,
+    status: state.generation === 1 ? 'ok' : 'changed_unverified',
+    entries,
+    devices: state.devices,
+    active: [...state.devices.values()].filter((device) => device.revokedAt === null),
+  }
+}
+
+/**
+ * The device that may sign as of entry `seq` of a log. Throws `unknown_signer` when the log does
+ * not name it by then, `revoked_signer` when it is revoked by then.
+ */
+export function signerAt(log: Pick<KeyLog, 'devices'>, device: string, seq: number): Device {
+  const found = log.devices.get(device)
+  demand(
+    found !== undefined && found.addedAt <= seq,
+    'unknown_signer',
+    'the log has no such device',
+  )
+  const active = found.revokedAt === null || found.revokedAt > seq
+  demand(active, 'revoked_signer', 'the signing device is revoked')
+  return found
+}
+
+/** Throws `kid_mismatch` or `bad_signature` unless the device's signing key made this JWS. */
+export function verifySignedBy(device: Device, jws: ParsedJws): void {
+  demand(jws.kid === device.kid, 'kid_mismatch', 'kid is not the signing key of the device')
+  verifyJws(jws, decodeBase64url(device.keys.sign.x))
+}
+
+/**
+ * The first entry of a new account: its first device, signed by itself. `at` is Unix seconds. Out:
+ * the JWS, which `verifyKeyLog` accepts as a log of one; throws as that does.
+ */
+export function addFirst(of: {
+  account: string
+  device: string
+  keys: DeviceKeys
+  at: number
+}): string {
+  const { account, device, keys, at } = of
+  const entry: Payload = {
+    v: 1,
+    account,
+    seq: 0,
+    prev: NO_PREV,
+    op: 'add',
+    device,
+    keys: publicKeys(keys),
+    by: device,
+    at,
+  }
+  const jws = signJws('keylog+jws', thumbprint(keys.sign.jwk), entry, keys.sign.secret)
+  verifyKeyLog(account, [jws])
+  return jws
+}
+
+function apply(before: State | undefined, entry: Entry): State {
+  if (before === undefined) {
+    demand(entry.op === 'add', 'bad_op', 'a log begins with add')
+    return begin({ devices: new Map(), generation: 1 }, entry, 'seq0_not_self_signed')
+  }
+  if (entry.op === 'reset') {
+    const revoked = [...before.devices.values()].map((device) => revoke(device, entry.seq))
+    const devices = new Map(revoked.map((device) => [device.id, device]))
+    const generation = before.generation + 1
+    return begin({ devices, generation }, entry, 'reset_not_self_signed')
+  }
+  verifySignedBy(signerAt(before, entry.by, entry.seq - 1), entry.jws)
+  if (entry.op === 'add') return withDevice(before, entry)
+
+  const target = before.devices.get(entry.device)
+  demand(target !== undefined, 'unknown_device', 'the log has no device to revoke')
+  demand(target.revokedAt === null, 'already_revoked', 'the device is revoked already')
+  // A map keeps the place of a key that is set again, and so the order of addition.
+  const devices = new Map(before.devices).set(target.id, revoke(target, entry.seq))
+  return { ...before, devices }
+}
+
+/** The first entry and a reset name a device that vouches for itself. */
+function begin(before: State, entry: Entry, otherwise: Reason): State {
+  const own = entry.by === entry.device && entry.jws.kid === thumbprint(entry.keys!.sign)
+  demand(own, otherwise, 'signed by another device than the one it names')
+  const after = withDevice(before, entry)
+  verifySignedBy(after.devices.get(entry.device)!, entry.jws)
+  return after
+}
+
+function withDevice(before: State, entry: Entry): State {
+  const { generation } = before
+  const keys = entry.keys!
+  demand(!before.devices.has(entry.device), 'duplicate_device', 'a device id occurs once in a log')
+  const used = [...before.devices.values(), { keys }].flatMap((device) =>
+    Object.values(device.keys).map((key) => key.x),
+  )
+  demand(new Set(used).size === used.length, 'duplicate_key', 'a public key occurs once in a log')
+  const added: Device = {
+    id: entry.device,
+    keys,
+    kid: thumbprint(keys.sign),
+    addedAt: entry.seq,
+    revokedAt: null,
+    generation,
+  }
+  return { generation, devices: new Map(before.devices).set(added.id, added) }
+}
+
+function revoke(device: Device, seq: number): Device {
+  return { ...device, revokedAt: device.revokedAt ?? seq }
+}

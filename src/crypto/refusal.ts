@@ -1,0 +1,107 @@
+/**
+ * The one error of this room. Every function here either answers or throws a `Refusal`, whose
+ * `reason` names the rule of docs/protocol.md that the input broke; callers turn reasons into
+ * their own codes. A refusal never carries a secret.
+ */
+
+export const REASONS = [
+  // Text forms
+  'respelt_base64',
+  'length',
+  'prefix',
+  'alphabet',
+  'upper_case',
+  'overflow',
+  'check',
+  'word_count',
+  'unknown_word',
+  // Signed structures
+  'malformed',
+  'bad_utf8',
+  'bad_json',
+  'duplicate_member',
+  'unknown_member',
+  'missing_member',
+  'superfluous_member',
+  'missing_header',
+  'extra_header',
+  'wrong_alg',
+  'wrong_typ',
+  'wrong_version',
+  'bad_value',
+  'bad_op',
+  'bad_key',
+  'bad_signature',
+  'kid_mismatch',
+  // Logs: key log and roster
+  'empty',
+  'gap',
+  'prev_mismatch',
+  'duplicate_entry',
+  'fork',
+  'roster_forked',
+  'rollback',
+  'wrong_account',
+  'wrong_connection',
+  'unknown_signer',
+  'revoked_signer',
+  'seq0_not_self_signed',
+  'reset_not_self_signed',
+  'duplicate_device',
+  'duplicate_key',
+  'unknown_device',
+  'already_revoked',
+  'missing_k_commit',
+  'epoch_skip',
+  'actor_log_mismatch',
+  // Envelopes
+  'old_epoch',
+  'unknown_epoch',
+  'wrong_epoch_head',
+  'wrong_recipient',
+  'wrong_recipient_kid',
+  'sender_not_member',
+  'open_failed',
+  'bad_length',
+  'k_commit_mismatch',
+  // Stamps
+  'key_log_mismatch',
+  'digest_mismatch',
+  'len_mismatch',
+  'receipt_mismatch',
+  'revoked_key',
+] as const
+
+export type Reason = (typeof REASONS)[number]
+
+/** What a caller may show next to a reason; only the word reasons fill it. */
+export type RefusalDetails = {
+  /** `word_count`: how many words the input held. */
+  found?: number
+  /** `unknown_word`: the run of letters that is not on the list, normalised. */
+  word?: string
+  /** `unknown_word`: list words near it, nearest first, at most five. */
+  suggestions?: string[]
+}
+
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly reason: Reason
+  readonly details: RefusalDetails
+
+  constructor(
+    reason: Reason,
+    message: string,
+    details: RefusalDetails = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+    this.reason = reason
+    this.details = details
+  }
+}
+
+/** Throws a `Refusal` unless the rule holds. */
+export function demand(holds: boolean, reason: Reason, message: string): asserts holds {
+  if (!holds) throw new Refusal(reason, message)
+}

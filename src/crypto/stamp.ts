@@ -1,0 +1,168 @@
+/**
+ * Stamps (section 7): a device's signature over the digest of some content, and the server's
+ * receipt for it. The content stays where it is. Words and URL point to a stamp; they prove
+ * nothing, only `verifyStamp` does.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { encodeBase64url } from './base64url.ts'
+import { PREFIX } from './id.ts'
+import { jwkBytes, thumbprint, type PublicJwk } from './jwk.ts'
+import { hashOf, parseJws, signJws, verifyJws } from './jws.ts'
+import { signerAt, verifyKeyLog, verifySignedBy, type KeyLog } from './key-log.ts'
+import {
+  base64url,
+  id,
+  integer,
+  natural,
+  nullable,
+  oneOf,
+  payload,
+  place,
+  record,
+  text,
+} from './payload.ts'
+import { demand } from './refusal.ts'
+import { firstIndices, wordsAt } from './words.ts'
+
+const assurance = oneOf(['device', 'verified_email', 'organisation'])
+
+const readStamp = payload({
+  jti: id(PREFIX.stamp),
+  iss: id(PREFIX.account),
+  dev: id(PREFIX.device),
+  sha256: base64url(32),
+  len: nullable(natural),
+  media_type: nullable(text),
+  iat: natural,
+  clock: record({ source: text, offset_ms: integer }),
+  key_log: place,
+  ctx: nullable(text),
+  assurance,
+})
+const readReceipt = payload({
+  jti: id(PREFIX.stamp),
+  stamp_sha256: base64url(32),
+  received_at: natural,
+  key_status: oneOf(['active', 'revoked']),
+  assurance,
+})
+
+/** As signed; `sha256` and `key_log.head` are base64url, `iat` is Unix seconds. */
+export type StampPayload = ReturnType<typeof readStamp>
+export type ReceiptPayload = ReturnType<typeof readReceipt>
+
+/** What checks offline. */
+export type StampFile = { stamp: string; key_log: readonly string[]; receipt?: string }
+
+export type StampFacts = {
+  payload: StampPayload
+  /** The id of the device that signed. */
+  device: string
+  /** The key log of `payload.iss`, verified as the file holds it. */
+  keyLog: KeyLog
+  /** SHA-256 of the stamp's JWS, 32 bytes. */
+  sha256: Uint8Array
+  words: string[]
+  /** Null unless the file holds one and it verified under the key given. */
+  receipt: ReceiptPayload | null
+}
+
+/**
+ * Signs a stamp with a device's signing key (`kid`, seed of 32 bytes). Out: the JWS. Throws what
+ * its reader throws.
+ */
+export function signStamp(stamp: Omit<StampPayload, 'v'>, kid: string, seed: Uint8Array): string {
+  const jws = signJws('stamp+jws', kid, { v: 1, ...stamp }, seed)
+  readStamp(parseJws(jws, 'stamp+jws').payload)
+  return jws
+}
+
+/**
+ * Signs the server's receipt for a stamp's JWS with the server's key (`kid`, seed of 32 bytes):
+ * what the server saw when it came. Out: the JWS. Throws what the readers throw.
+ */
+export function signReceipt(
+  stamp: string,
+  seen: Pick<ReceiptPayload, 'received_at' | 'key_status' | 'assurance'>,
+  kid: string,
+  seed: Uint8Array,
+): string {
+  const { jti } = readStamp(parseJws(stamp, 'stamp+jws').payload)
+  const receipt = { v: 1, jti, stamp_sha256: stampFragment(stamp), ...seen }
+  const jws = signJws('receipt+jws', kid, receipt, seed)
+  readReceipt(parseJws(jws, 'receipt+jws').payload)
+  return jws
+}
+
+/** The three word indices of a stamp: the first 36 bits of SHA-256 over its JWS. */
+export function stampIndices(jws: string): number[] {
+  return firstIndices(hashOf(jws), 3)
+}
+
+/** The three words of a stamp: a look-up hint, never evidence. */
+export function stampWords(jws: string): string[] {
+  return wordsAt(stampIndices(jws))
+}
+
+/** What follows `#` in a stamp's URL: base64url SHA-256 over its JWS. */
+export function stampFragment(jws: string): string {
+  return encodeBase64url(hashOf(jws))
+}
+
+/**
+ * Checks a stamp file, and the content where it is given (bytes). A receipt counts only under
+ * `serverKey`, the pinned Ed25519 key of the server; without one it is not looked at.
+ *
+ * Throws what `parseJws`, the payload and `verifyKeyLog` throw, `key_log_mismatch`,
+ * `unknown_signer`, `revoked_signer`, `kid_mismatch`, `bad_signature`, `digest_mismatch`,
+ * `len_mismatch`, `receipt_mismatch`, and `revoked_key` for a key revoked since that no receipt
+ * says was active.
+ */
+export function verifyStamp(
+  file: StampFile,
+  given: { content?: Uint8Array; serverKey?: PublicJwk } = {},
+): StampFacts {
+  const jws = parseJws(file.stamp, 'stamp+jws')
+  const stamp = readStamp(jws.payload)
+  const keyLog = verifyKeyLog(stamp.iss, file.key_log)
+  const head = keyLog.heads[stamp.key_log.seq]
+  const same = head !== undefined && encodeBase64url(head) === stamp.key_log.head
+  demand(same, 'key_log_mismatch', 'the key log given is not the one the stamp names')
+  const device = signerAt(keyLog, stamp.dev, stamp.key_log.seq)
+  verifySignedBy(device, jws)
+  if (given.content !== undefined) checkContent(stamp, given.content)
+
+  const receipt =
+    file.receipt === undefined || given.serverKey === undefined
+      ? null
+      : verifyReceipt(file.receipt, file.stamp, stamp.jti, given.serverKey)
+  // A receipt that saw the key revoked decides too: a shortened log would hide the revocation.
+  const keyStatus = receipt?.key_status ?? (device.revokedAt === null ? 'active' : 'revoked')
+  demand(keyStatus === 'active', 'revoked_key', 'the key is revoked, and no receipt is older')
+
+  return {
+    payload: stamp,
+    device: device.id,
+    keyLog,
+    sha256: hashOf(file.stamp),
+    words: stampWords(file.stamp),
+    receipt,
+  }
+}
+
+function checkContent(stamp: StampPayload, content: Uint8Array): void {
+  const same = encodeBase64url(sha256(content)) === stamp.sha256
+  demand(same, 'digest_mismatch', 'not the content that was stamped')
+  const fits = stamp.len === null || stamp.len === content.length
+  demand(fits, 'len_mismatch', 'the stamp names another length')
+}
+
+function verifyReceipt(text: string, stamp: string, jti: string, key: PublicJwk): ReceiptPayload {
+  const jws = parseJws(text, 'receipt+jws')
+  const receipt = readReceipt(jws.payload)
+  demand(jws.kid === thumbprint(key), 'unknown_signer', 'not a receipt of the pinned server')
+  verifyJws(jws, jwkBytes(key, 'Ed25519'))
+  const same = receipt.jti === jti && receipt.stamp_sha256 === stampFragment(stamp)
+  demand(same, 'receipt_mismatch', 'a receipt for another stamp')
+  return receipt
+}

@@ -1,0 +1,67 @@
+/**
+ * API tokens (section 8): `csd_` (a device's API) or `csm_` (machines of the account server), 30
+ * characters of secret, and 6 of CRC-32 so that a typing error or a scanner's false hit is told
+ * from a wrong token without a look-up. The check is no security.
+ */
+import { randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { demand } from './refusal.ts'
+
+export type TokenPrefix = 'csd_' | 'csm_'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const BODY = 30
+const CHECK = 6
+const LENGTH = 4 + BODY + CHECK
+
+/** A new token from 32 random bytes; 40 characters. */
+export function newToken(prefix: TokenPrefix): string {
+  return tokenFrom(prefix, randomBytes(32))
+}
+
+/**
+ * The token of a derived secret: 32 or more uniformly random bytes in, the same token out each
+ * time. Throws `bad_length` for fewer. The body is the number they spell modulo 62^30, so its bias
+ * is below 2^-77.
+ */
+export function tokenFrom(prefix: TokenPrefix, bytes: Uint8Array): string {
+  demand(bytes.length >= 32, 'bad_length', 'a token is made of 32 or more bytes')
+  const number = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
+  const start = prefix + base62(number, BODY)
+  return start + checkOf(start)
+}
+
+/**
+ * The text of a token in, its kind out; whether the token exists is not known here. Throws
+ * `length`, `prefix`, `alphabet`, or `check`.
+ */
+export function checkToken(text: string): 'csd' | 'csm' {
+  demand(text.length === LENGTH, 'length', `a token has ${LENGTH} characters`)
+  const kind = text.slice(0, 3)
+  const known = (kind === 'csd' || kind === 'csm') && text[3] === '_'
+  demand(known, 'prefix', 'a token begins with csd_ or csm_')
+  demand(/^[0-9A-Za-z]+$/.test(text.slice(4)), 'alphabet', 'a token has letters and digits only')
+  const start = text.slice(0, -CHECK)
+  demand(text.slice(-CHECK) === checkOf(start), 'check', 'the check characters do not fit')
+  return kind
+}
+
+const checkOf = (start: string) => base62(BigInt(crc32(utf8ToBytes(start))), CHECK)
+
+/** The last `width` digits of a number, left-padded with 0. */
+function base62(number: bigint, width: number): string {
+  let text = ''
+  for (let rest = number; text.length < width; rest /= 62n) {
+    text = ALPHABET.charAt(Number(rest % 62n)) + text
+  }
+  return text
+}
+
+/** CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, start and final value all ones. */
+function crc32(bytes: Uint8Array): number {
+  let crc = 0xffffffff
+  for (const byte of bytes) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
+  }
+  return (crc ^ 0xffffffff) >>> 0
+}

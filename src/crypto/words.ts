@@ -1,0 +1,82 @@
+/**
+ * Words (section 1): 12 bits a word, read aloud and typed back. The parser forgives spelling of
+ * the whole (case, spacing, punctuation), never of a word: an unknown word is named with its
+ * neighbours and never corrected.
+ */
+import { demand, Refusal } from './refusal.ts'
+import { nearestWords } from './suggest.ts'
+import { WORDLIST } from './wordlist.ts'
+
+const WORDS: readonly string[] = WORDLIST.trimEnd().split('\n')
+const INDEX: ReadonlyMap<string, number> = new Map(WORDS.map((word, index) => [word, index]))
+const LONGEST = Math.max(...WORDS.map((word) => word.length))
+
+/**
+ * Typed text in, its list words and their indices out. NFKC, lower-case without locale, every run
+ * of non-letters is one separator, and each run of letters is one or more words.
+ *
+ * Throws `unknown_word` (`word`: the whole run of letters that does not decode, `suggestions`: up
+ * to five) for the first such run, otherwise `word_count` (`found`) unless there are `expect`
+ * words. Linear in the input; the caller limits its length.
+ */
+export function parseWords(input: string, expect: number): { words: string[]; indices: number[] } {
+  const indices: number[] = []
+  for (const [run] of input
+    .normalize('NFKC')
+    .toLowerCase()
+    .matchAll(/\p{L}+/gu)) {
+    const ends = decodeRun(run, indices)
+    if (ends.at(-1) !== run.length) {
+      const suggestions = nearestWords(run, ends, WORDS, wordEnd)
+      throw new Refusal('unknown_word', `not a word of the list: ${run}`, {
+        word: run,
+        suggestions,
+      })
+    }
+  }
+  const found = indices.length
+  if (found !== expect) {
+    throw new Refusal('word_count', `expected ${expect} words, found ${found}`, { found })
+  }
+  return { words: wordsAt(indices), indices }
+}
+
+/** Indices 0–4095 in, their words out. Throws `bad_value` for any other number. */
+export function wordsAt(indices: readonly number[]): string[] {
+  return indices.map((index) => {
+    const word = WORDS[index]
+    demand(word !== undefined, 'bad_value', `no word has the index ${index}`)
+    return word
+  })
+}
+
+/**
+ * The first `count` 12-bit big-endian indices of `bytes`. Throws `length` when `bytes` holds fewer
+ * than 12 × `count` bits.
+ */
+export function firstIndices(bytes: Uint8Array, count: number): number[] {
+  demand(bytes.length * 8 >= count * 12, 'length', `${count} words need ${count * 12} bits`)
+  return Array.from({ length: count }, (_, i) => {
+    const at = (i * 3) >> 1
+    const pair = (bytes[at]! << 8) | bytes[at + 1]!
+    return i % 2 === 0 ? pair >> 4 : pair & 0xfff
+  })
+}
+
+/** Appends the indices of a run's words; answers where each word begins, and where decoding ended. */
+function decodeRun(run: string, indices: number[]): number[] {
+  const ends = [0]
+  for (let end = wordEnd(run, 0); end > 0; end = wordEnd(run, end)) {
+    indices.push(INDEX.get(run.slice(ends.at(-1), end))!)
+    ends.push(end)
+  }
+  return ends
+}
+
+/** The end of the word that begins at `from`, or 0. No word begins another, so there is one at most. */
+function wordEnd(run: string, from: number): number {
+  for (let end = from + 1; end <= Math.min(from + LONGEST, run.length); end++) {
+    if (INDEX.has(run.slice(from, end))) return end
+  }
+  return 0
+}

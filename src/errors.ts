@@ -1,0 +1,134 @@
+/**
+ * The one class of errors that reach a caller, and the one that keeps the daemon from starting.
+ * An error is a value with a stable code: the message is for the caller and names the remedy, the cause is for the log.
+ */
+
+/** Every error code of the interface and the HTTP status it answers with. */
+const STATUS = {
+  bad_request: 400,
+  invalid_json: 400,
+  unauthorized: 401,
+  invalid_token: 401,
+  forbidden: 403,
+  host_not_allowed: 403,
+  insufficient_scope: 403,
+  origin_not_allowed: 403,
+  peer_not_allowed: 403,
+  no_such_route: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  conflict: 409,
+  invalid_state: 409,
+  no_device: 409,
+  not_signed_in: 409,
+  secret_unavailable: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  expectation_failed: 417,
+  unknown_word: 422,
+  validation_failed: 422,
+  word_count: 422,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal: 500,
+  not_implemented: 501,
+  keychain_locked: 503,
+  storage_full: 507,
+} as const
+
+export type Code = keyof typeof STATUS
+
+/** All codes, for the OpenAPI document. */
+export const CODES = Object.keys(STATUS) as readonly Code[]
+
+/** The HTTP status of a code. */
+export const statusOf = (code: Code): number => STATUS[code]
+
+/** One fault of a request, as `validation_failed` lists them: `path` is dotted, empty for the body itself. */
+export interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
+/** Members that travel in the error body beside `error` and `message`. */
+export interface Details {
+  readonly required_scope?: string
+  readonly issues?: readonly Issue[]
+  readonly state?: string
+  readonly found?: number
+  readonly word?: string
+  readonly suggestions?: readonly string[]
+}
+
+/** An error a caller may see. `message` is safe to show; `options.cause` goes to the log alone. */
+export class AppError extends Error {
+  readonly code: Code
+  readonly details: Details
+  /** Answer header fields that belong to the error: `Allow`, `Retry-After`, `WWW-Authenticate`. */
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: Code,
+    message: string,
+    options: {
+      details?: Details
+      headers?: Readonly<Record<string, string>>
+      cause?: unknown
+    } = {},
+  ) {
+    super(message, 'cause' in options ? { cause: options.cause } : {})
+    this.name = 'AppError'
+    this.code = code
+    this.details = options.details ?? {}
+    this.headers = options.headers ?? {}
+  }
+
+  /** The body of the answer: `{error, message, …details}`. */
+  toJSON(): { error: Code; message: string } & Details {
+    return { error: this.code, message: this.message, ...this.details }
+  }
+}
+
+/** Exit codes of the program, documented in `docs/cli.md`; scripts rely on them. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  configuration: 3,
+  portTaken: 4,
+  stateInUse: 5,
+  stateUnsafe: 6,
+  stateNewer: 7,
+  keychain: 8,
+  daemonSilent: 9,
+  notVerified: 10,
+  inconclusive: 11,
+} as const
+
+/** A reason not to start, or not to go on, with the program's exit code. */
+export class StartError extends Error {
+  readonly exit: number
+
+  constructor(exit: keyof typeof EXIT, message: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause })
+    this.name = 'StartError'
+    this.exit = EXIT[exit]
+  }
+}
+
+/** SQLite's result code for a full disk. */
+const SQLITE_FULL = 13
+
+/** What a caller is told of any failure: itself when it is an AppError, a full disk by its name, else `internal`. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
+  if (code === 'ENOSPC' || errcode === SQLITE_FULL)
+    return new AppError('storage_full', 'The disk is full: free some space and try again.', {
+      cause: error,
+    })
+  return new AppError('internal', 'Something went wrong here. The log has the details.', {
+    cause: error,
+  })
+}

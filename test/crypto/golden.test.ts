@@ -1,0 +1,71 @@
+/** The numbers that docs/protocol.md prints, and the list that the words come from. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { codeKey, codeReader, LABEL, windowOf, ZERO_HEAD } from '../../src/crypto/code.ts'
+import { LIST_ID, WORDLIST } from '../../src/crypto/wordlist.ts'
+import { wordsAt } from '../../src/crypto/words.ts'
+
+const fill = (byte: number, length: number) => new Uint8Array(length).fill(byte)
+const key = new Uint8Array(Buffer.from('00112233445566778899aabbccddeeff'.repeat(2), 'hex'))
+const [con, a, b] = [fill(0x01, 16), fill(0xaa, 16), fill(0xbb, 16)]
+const [head1, head2] = [fill(0x11, 32), fill(0x22, 32)]
+const now = windowOf(1767225600_000)
+
+const { connection, guest, public: open } = LABEL
+// prettier-ignore
+const golden: [string, string, Uint8Array, number, Uint8Array, Uint8Array, number, string, string][] =
+  [
+    ['connection, A', connection, con, 1, head1, a, now, 'b3c3065a1c53a777', '2172 525 2808 matador carload recede'],
+    ['connection, B', connection, con, 1, head1, b, now, 'b3c3065a1c53a777', '3655 2937 563 thursday retrial cauterize'],
+    ['a minute later', connection, con, 1, head1, a, now + 1, 'b3c3065a1c53a777', '1966 981 3312 junior defender spearman'],
+    ['epoch 2', connection, con, 2, head2, a, now, '8b85bf4845e4f6f7', '1944 1428 1583 jovial fading frustrate'],
+    ['guest', guest, con, 1, ZERO_HEAD, a, now, '670d15cffbcee320', '430 3976 3891 brunette virtual upfront'],
+    ['public', open, a, 1, ZERO_HEAD, a, now, '48ce006a893965a2', '435 371 2231 buccaneer boneless mounted'],
+  ]
+
+describe('section 2', () => {
+  test('the window of the vectors', () => assert.equal(now, 29453760))
+  for (const [name, label, subject, epoch, head, speaker, window, kc, words] of golden) {
+    test(name, () => {
+      const found = codeKey({ label, key, subject, epoch, head })
+      assert.equal(Buffer.from(found.subarray(0, 8)).toString('hex'), kc)
+      const indices = codeReader(found)(window, speaker)
+      assert.equal([...indices, ...wordsAt(indices)].join(' '), words)
+    })
+  }
+  test('the document prints the same rows', () => {
+    const document = readFileSync(
+      new URL('../../docs/protocol.md', import.meta.url),
+      'utf8',
+    ).replace(/ +/g, ' ')
+    for (const row of golden) {
+      const [, ...match] = /^(\d+ \d+ \d+) (.*)$/.exec(row[8])!
+      assert.ok(document.includes(`| \`${row[7]}\` | ${match.join(' | ')} |`), row[0])
+    }
+  })
+})
+
+describe(LIST_ID, () => {
+  const words = WORDLIST.trimEnd().split('\n')
+  test('is the frozen list, byte for byte', () => {
+    assert.equal(
+      createHash('sha256').update(WORDLIST).digest('hex'),
+      '9777a12202c22b14201a9b9c19aebfbb693123686b1d6fab44a10c4968a34eb5',
+    )
+  })
+  test('holds 4096 words of 4 to 9 letters, sorted', () => {
+    assert.equal(words.length, 4096)
+    assert.deepEqual(words, words.toSorted())
+    assert.deepEqual(
+      words.filter((word) => !/^[a-z]{4,9}$/.test(word)),
+      [],
+    )
+  })
+  test('is prefix-free', () => {
+    // In a sorted list a word that begins another begins its neighbour.
+    const begun = words.filter((word, i) => words[i + 1]?.startsWith(word))
+    assert.deepEqual(begun, [])
+  })
+})

@@ -1,0 +1,197 @@
+/** What a signed structure may not be, beyond the cases of the test kit. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createHash } from 'node:crypto'
+import { ed25519 } from '@noble/curves/ed25519.js'
+import fc from 'fast-check'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { parseJson, type Json } from '../../src/crypto/json.ts'
+import { jwkBytes, publicJwk, type PublicJwk } from '../../src/crypto/jwk.ts'
+import { parseJws, signJws, verifyJws } from '../../src/crypto/jws.ts'
+import type { Reason } from '../../src/crypto/refusal.ts'
+import { newDevice } from './builders.ts'
+
+const utf8 = (text: string) => new TextEncoder().encode(text)
+const refused = (attempt: () => unknown, reason: Reason) => assert.throws(attempt, { reason })
+
+describe('json', () => {
+  const plain = (value: Json): unknown =>
+    value instanceof Map
+      ? Object.fromEntries([...value].map(([name, member]) => [name, plain(member)]))
+      : Array.isArray(value)
+        ? value.map(plain)
+        : value
+
+  test('reads what JSON.stringify writes, spaced or not', () => {
+    const leaf = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.maxSafeInteger(),
+      fc.boolean(),
+      fc.constant(null),
+    )
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { depthSize: 'small', maxDepth: 3 },
+        leaf,
+        fc.array(tie('tree')),
+        fc.dictionary(fc.string(), tie('tree'), { noNullPrototype: true }),
+      ),
+    }))
+    fc.assert(
+      fc.property(tree, fc.nat(2), (value, space) => {
+        const text = JSON.stringify(value, null, space)
+        assert.deepEqual(plain(parseJson(utf8(text))), JSON.parse(text))
+      }),
+    )
+  })
+  test('accepts nothing that JSON.parse refuses', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'{}[]",:0123-.eE+ \\untrfalse\n'.split('')) })
+    fc.assert(
+      fc.property(text, (input) => {
+        let value: unknown
+        try {
+          value = plain(parseJson(utf8(input)))
+        } catch (error) {
+          return assert.equal((error as Error).name, 'Refusal')
+        }
+        assert.deepEqual(value, JSON.parse(input))
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  const table: [string, Reason][] = [
+    ['{"a":1,"a":1}', 'duplicate_member'],
+    ['{"a":1,"\\u0061":1}', 'duplicate_member'],
+    ['{"a":{"b":1,"b":2}}', 'duplicate_member'],
+    ['{"__proto__":1,"__proto__":2}', 'duplicate_member'],
+    ['1.0', 'bad_value'],
+    ['1e2', 'bad_value'],
+    ['-0', 'bad_value'],
+    ['01', 'bad_value'],
+    ['9007199254740992', 'bad_value'],
+    ['-9007199254740992', 'bad_value'],
+    ['\ufeff{}', 'bad_json'],
+    ['{} {}', 'bad_json'],
+    ['{"a":1,}', 'bad_json'],
+    ['[1,]', 'bad_json'],
+    ['[1 2]', 'bad_json'],
+    ['{a:1}', 'bad_json'],
+    ["{'a':1}", 'bad_json'],
+    ['"\t"', 'bad_json'],
+    ['"\\x61"', 'bad_json'],
+    ['NaN', 'bad_json'],
+    ['+1', 'bad_json'],
+    ['', 'bad_json'],
+    ['\u00a0{}', 'bad_json'],
+    ['['.repeat(100_000), 'bad_json'],
+  ]
+  for (const [input, reason] of table) {
+    test(`${input.slice(0, 40)} is ${reason}`, () => refused(() => parseJson(utf8(input)), reason))
+  }
+  test('refuses what is not UTF-8', () => {
+    refused(() => parseJson(Uint8Array.of(0x22, 0xc3, 0x28, 0x22)), 'bad_utf8')
+    refused(() => parseJson(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)), 'bad_utf8')
+  })
+})
+
+describe('jws', () => {
+  const device = newDevice()
+  const { secret, jwk } = device.keys.sign
+  const jws = signJws('stamp+jws', device.kid, { v: 1 }, secret)
+
+  test('comes back', () => {
+    const parsed = parseJws(jws, 'stamp+jws')
+    assert.deepEqual([parsed.kid, parsed.payload], [device.kid, new Map([['v', 1]])])
+    verifyJws(parsed, jwkBytes(jwk, 'Ed25519'))
+  })
+  test('is refused under another key, and with any bit of it changed', () => {
+    const other = jwkBytes(newDevice().keys.sign.jwk, 'Ed25519')
+    refused(() => verifyJws(parseJws(jws, 'stamp+jws'), other), 'bad_signature')
+    fc.assert(
+      fc.property(
+        fc.nat(jws.length - 1),
+        fc.constantFrom(...'AQgw059_-.'.split('')),
+        (at, character) => {
+          const changed = jws.slice(0, at) + character + jws.slice(at + 1)
+          if (changed === jws) return
+          assert.throws(() => verifyJws(parseJws(changed, 'stamp+jws'), jwkBytes(jwk, 'Ed25519')), {
+            name: 'Refusal',
+          })
+        },
+      ),
+    )
+  })
+  // A signer who knows its key can make what the cofactored equation alone accepts.
+  const { Point, utils } = ed25519
+  const torsion = Point.fromHex('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05')
+  const [point, zero] = [utils.getExtendedPublicKey(secret).point, Point.ZERO]
+  const table = [
+    { name: 'as RFC 8032 makes it', A: point, r: zero, accepted: true },
+    { name: 'with a torsion component in R', A: point, r: torsion, accepted: false },
+    {
+      name: 'with a torsion component in the key',
+      A: point.add(torsion),
+      r: zero,
+      accepted: false,
+    },
+  ]
+  for (const { name, A, r, accepted } of table) {
+    test(`a signature ${name} is ${accepted ? 'accepted' : 'refused, as peers do'}`, () => {
+      const parsed = parseJws(jws, 'stamp+jws')
+      const { scalar } = utils.getExtendedPublicKey(secret)
+      const { ORDER } = Point.Fn
+      const nonce = 17n
+      const [R, key] = [Point.BASE.multiply(nonce).add(r).toBytes(), A.toBytes()]
+      const k = little(sha512(R, key, parsed.signingInput)) % ORDER
+      const S = ((nonce + k * scalar) % ORDER).toString(16).padStart(64, '0')
+      const signature = new Uint8Array([...R, ...Buffer.from(S, 'hex').reverse()])
+      assert.ok(ed25519.verify(signature, parsed.signingInput, key, { zip215: false }))
+      const verify = () => verifyJws({ ...parsed, signature }, key)
+      if (accepted) verify()
+      else refused(verify, 'bad_signature')
+    })
+  }
+  test('needs an object and a seed of 32 bytes', () => {
+    const [header, , signature] = jws.split('.')
+    const text = [header, encodeBase64url(utf8('"v"')), signature].join('.')
+    refused(() => parseJws(text, 'stamp+jws'), 'bad_json')
+    refused(() => signJws('stamp+jws', device.kid, {}, new Uint8Array(31)), 'bad_length')
+  })
+})
+
+describe('jwk', () => {
+  const { sign, seal } = newDevice().keys
+  const changed = (change: object) => ({ ...sign.jwk, ...change }) as PublicJwk
+  const small = '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05'
+  const table: [string, PublicJwk, Reason][] = [
+    ['another curve', seal.jwk, 'bad_key'],
+    ['another type', changed({ kty: 'EC' }), 'bad_key'],
+    ['a private key', changed({ d: sign.jwk.x }), 'unknown_member'],
+    ['no x', { kty: 'OKP', crv: 'Ed25519' } as PublicJwk, 'missing_member'],
+    ['x that is no text', changed({ x: 1 }), 'bad_value'],
+    ['x of 31 bytes', changed({ x: encodeBase64url(new Uint8Array(31)) }), 'bad_value'],
+    ['x padded', changed({ x: `${sign.jwk.x}=` }), 'respelt_base64'],
+    [
+      'a small-order point',
+      changed({ x: Buffer.from(small, 'hex').toString('base64url') }),
+      'bad_key',
+    ],
+    ['y above the field', changed({ x: encodeBase64url(new Uint8Array(32).fill(255)) }), 'bad_key'],
+  ]
+  for (const [name, jwk, reason] of table) {
+    test(`${name} is ${reason}`, () => refused(() => jwkBytes(jwk, 'Ed25519'), reason))
+  }
+  test('comes back', () => {
+    assert.deepEqual(publicJwk('Ed25519', jwkBytes(sign.jwk, 'Ed25519')), sign.jwk)
+    assert.deepEqual(publicJwk('X25519', jwkBytes(seal.jwk, 'X25519')), seal.jwk)
+  })
+})
+
+function sha512(...parts: Uint8Array[]): Uint8Array {
+  const hash = createHash('sha512')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+const little = (data: Uint8Array) => BigInt(`0x${Buffer.from(data).reverse().toString('hex')}`)

@@ -1,0 +1,108 @@
+/** Stamps and receipts as the builders make them; the rules of refusal are in the test kit. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { newId, PREFIX } from '../../src/crypto/id.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
+import { addFirst, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import {
+  signReceipt,
+  signStamp,
+  stampFragment,
+  stampWords,
+  verifyStamp,
+} from '../../src/crypto/stamp.ts'
+import type { StampPayload } from '../../src/crypto/stamp.ts'
+import { parseWords } from '../../src/crypto/words.ts'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { logEntry, newAccount, newDevice, sign } from './builders.ts'
+
+const account = newAccount()
+const [device, later, server] = [newDevice(), newDevice(), newDevice()]
+const log = [addFirst({ account, device: device.id, keys: device.keys, at: 0 })]
+log.push(logEntry(account, log, 'add', later, device))
+const revoked = [...log, logEntry(account, log, 'revoke', device, later)]
+
+const content = new TextEncoder().encode('pay 17 to the usual account\n')
+const { seq, head } = verifyKeyLog(account, log)
+const payload: StampPayload = {
+  v: 1,
+  jti: newId(PREFIX.stamp, Date.now()),
+  iss: account,
+  dev: device.id,
+  sha256: encodeBase64url(sha256(content)),
+  len: content.length,
+  media_type: 'text/plain',
+  iat: 1767225600,
+  clock: { source: 'server', offset_ms: -120 },
+  key_log: { seq, head: encodeBase64url(head) },
+  ctx: 'invoice 17',
+  assurance: 'verified_email',
+}
+const stamp = signStamp(payload, device.kid, device.keys.sign.secret)
+const seen = { received_at: 1767225603, key_status: 'active', assurance: 'verified_email' } as const
+const receipt = signReceipt(stamp, seen, server.kid, server.keys.sign.secret)
+const serverKey = server.keys.sign.jwk
+
+describe('stamp', () => {
+  test('with its receipt and content', () => {
+    const facts = verifyStamp({ stamp, key_log: log, receipt }, { content, serverKey })
+    assert.deepEqual(facts.payload, payload)
+    assert.deepEqual([facts.device, facts.sha256], [device.id, hashOf(stamp)])
+    assert.deepEqual(facts.receipt, {
+      v: 1,
+      jti: payload.jti,
+      stamp_sha256: stampFragment(stamp),
+      ...seen,
+    })
+    assert.deepEqual(parseWords(stampWords(stamp).join('-'), 3).words, facts.words)
+  })
+  test('a receipt counts only under the pinned key', () => {
+    const file = { stamp, key_log: log, receipt }
+    assert.equal(verifyStamp(file).receipt, null)
+    const other = device.keys.sign.jwk
+    assert.throws(() => verifyStamp(file, { serverKey: other }), { reason: 'unknown_signer' })
+    // Revoked since: only a receipt that was checked lets the stamp stand.
+    const old = { stamp, key_log: revoked, receipt }
+    assert.equal(verifyStamp(old, { serverKey }).receipt?.key_status, 'active')
+    assert.throws(() => verifyStamp(old), { reason: 'revoked_key' })
+  })
+  test('a receipt that saw the key revoked outweighs a log cut short', () => {
+    const late = { ...seen, key_status: 'revoked' as const }
+    const receipt = signReceipt(stamp, late, server.kid, server.keys.sign.secret)
+    const check = () => verifyStamp({ stamp, key_log: log, receipt }, { serverKey })
+    assert.throws(check, { reason: 'revoked_key' })
+  })
+  test('a receipt names the stamp by its id as well', () => {
+    const other = { v: 1, jti: newId(PREFIX.stamp, Date.now()), stamp_sha256: stampFragment(stamp) }
+    const receipt = sign('receipt+jws', server, { ...other, ...seen })
+    const check = () => verifyStamp({ stamp, key_log: log, receipt }, { serverKey })
+    assert.throws(check, { reason: 'receipt_mismatch' })
+  })
+  test('is not signed when its reader would refuse it', () => {
+    const attempt = (change: object) =>
+      signStamp({ ...payload, ...change }, device.kid, device.keys.sign.secret)
+    const refused = [
+      { iat: 0.5 },
+      { iat: -1 },
+      { assurance: 'certain' },
+      { sha256: 'abc' },
+      { jti: account },
+      { ctx: 1 },
+      { clock: { source: 'server', offset_ms: '0' } },
+    ]
+    for (const change of refused) assert.throws(() => attempt(change), { name: 'Refusal' })
+    attempt({ len: null, media_type: null, ctx: null })
+    assert.throws(
+      () => signReceipt(stamp, { ...seen, received_at: -1 }, server.kid, server.keys.sign.secret),
+      {
+        reason: 'bad_value',
+      },
+    )
+  })
+  test('signed anew under another jti has other words', () => {
+    const jti = newId(PREFIX.stamp, Date.now())
+    const again = signStamp({ ...payload, jti }, device.kid, device.keys.sign.secret)
+    assert.notDeepEqual(stampWords(again), stampWords(stamp))
+  })
+})
