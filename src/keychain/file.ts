@@ -1,0 +1,137 @@
+/**
+ * The keychain of a machine without one: a sealed file per secret, AES-256-GCM, the name as associated data.
+ * The key comes from the service manager's credentials or lies beside the files in a 0600 key file: sealing under the
+ * latter keeps secrets out of copies of single files, not from somebody who can read the whole state folder.
+ */
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import { lstatSync, mkdirSync } from 'node:fs'
+import type { Stats } from 'node:fs'
+import { join } from 'node:path'
+import { AppError, StartError } from '../errors.ts'
+import type { Keychain } from './keychain.ts'
+import { fault, readChecked, readPrivateBytes, removeFile, writeAtomic } from './private-file.ts'
+
+const NONCE = 12
+const TAG = 16
+const KEY = 32
+
+/** The keychain over the sealed files in `<stateDir>/keychain/`; the folder is made when it is missing. */
+export function fileKeychain(stateDir: string, key: Uint8Array): Keychain {
+  const folder = sealedFolder(stateDir)
+  const pathOf = (name: string): string => join(folder, fileName(name))
+  return {
+    backend: 'file',
+    get(name) {
+      const path = pathOf(name)
+      const sealed = atRunTime(() => readPrivateBytes(path))
+      return sealed && unseal(key, name, sealed, path)
+    },
+    set(name, secret) {
+      atRunTime(() => writeAtomic(pathOf(name), seal(key, name, secret)))
+    },
+    delete(name) {
+      atRunTime(() => removeFile(pathOf(name)))
+    },
+  }
+}
+
+/** The sealing key, or null when there is none yet: the service manager's credential first, then the key file. */
+export function findKey(stateDir: string, credentialsDir: string | null): Uint8Array | null {
+  if (credentialsDir !== null) {
+    const path = join(credentialsDir, 'countersign-key')
+    const credential = readChecked(path, credentialFault)
+    if (credential !== null) return parseKey(credential, path)
+  }
+  const path = keyFile(stateDir)
+  const own = readPrivateBytes(path)
+  return own && parseKey(own, path)
+}
+
+/** Makes the key file, at the first start alone: a new key would orphan everything sealed so far. */
+export function makeKey(stateDir: string): Uint8Array {
+  const key = randomBytes(KEY)
+  writeAtomic(keyFile(stateDir), `${key.toString('hex')}\n`)
+  return key
+}
+
+/** A value by which a later start tells that it holds the same key; it gives nothing of the key away. */
+export const keyCheck = (key: Uint8Array): string =>
+  createHmac('sha256', key).update('countersign/v1/keychain-check').digest('hex').slice(0, 32)
+
+const keyFile = (stateDir: string): string => join(stateDir, 'keychain.key')
+
+function sealedFolder(stateDir: string): string {
+  const path = join(stateDir, 'keychain')
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
+  }
+  const stat = lstatSync(path)
+  const found = stat.isDirectory() ? fault(stat, path) : `${path} is not a folder. Move it away.`
+  if (found !== null) throw new StartError('stateUnsafe', found)
+  return path
+}
+
+// systemd gives a service's user access by an access list, so the owner may be root and the group bits are its mask.
+function credentialFault(stat: Stats, path: string): string | null {
+  const mine = stat.uid === process.geteuid?.() || stat.uid === 0
+  if (process.platform === 'win32' || (mine && (stat.mode & 0o027) === 0)) return null
+  return `${path} can be read or changed by other users. It must belong to the service or root, mode 0400.`
+}
+
+function parseKey(content: Buffer, path: string): Uint8Array {
+  if (content.length === KEY) return content
+  const text = content.toString('latin1').trim()
+  if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, 'hex')
+  if (/^[A-Za-z0-9+/]{43}=?$/.test(text)) return Buffer.from(text, 'base64')
+  throw new StartError(
+    'keychain',
+    `${path} does not hold a key: it must be 32 raw bytes, 64 hexadecimal characters or the base64 of 32 bytes. ` +
+      'Make one with: openssl rand -hex 32',
+  )
+}
+
+// Upper case is escaped too: the file systems of macOS and Windows would take `A` and `a` for one file.
+const fileName = (name: string): string =>
+  Buffer.from(name)
+    .toString('latin1')
+    .replace(/[^a-z0-9_-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`) +
+  '.sealed'
+
+function seal(key: Uint8Array, name: string, secret: string): Buffer {
+  const nonce = randomBytes(NONCE)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG })
+  cipher.setAAD(Buffer.from(name))
+  return Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
+}
+
+function unseal(key: Uint8Array, name: string, sealed: Buffer, path: string): string {
+  try {
+    const nonce = sealed.subarray(0, NONCE)
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG })
+    decipher.setAAD(Buffer.from(name))
+    decipher.setAuthTag(sealed.subarray(Math.max(NONCE, sealed.length - TAG)))
+    const body = sealed.subarray(NONCE, -TAG)
+    return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8')
+  } catch (cause) {
+    throw new AppError(
+      'keychain_locked',
+      `The sealed secret ${path} is damaged. Restore it from a backup of the state folder.`,
+      { cause },
+    )
+  }
+}
+
+function atRunTime<T>(action: () => T): T {
+  try {
+    return action()
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause
+    const why =
+      cause instanceof StartError
+        ? cause.message
+        : 'The file keychain is out of reach. Look after the disk and the folder keychain/ in the state folder.'
+    throw new AppError('keychain_locked', why, { cause })
+  }
+}

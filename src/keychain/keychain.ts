@@ -1,0 +1,123 @@
+/**
+ * Where this device keeps its secrets. The backend is chosen once, at the first start, and recorded in the state
+ * folder with a random store id; from then on the record rules, for a silent change would look like lost secrets.
+ */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { StartError } from '../errors.ts'
+import { fileKeychain, findKey, keyCheck, makeKey } from './file.ts'
+import { osKeychain, probe, whyUnreachable } from './os.ts'
+import { readPrivate, writeAtomic } from './private-file.ts'
+
+/** Named secrets. Every function throws AppError `keychain_locked` when the store is out of reach. */
+export interface Keychain {
+  readonly backend: 'os' | 'file'
+  /** The secret, or null when there is none of that name. */
+  get(name: string): string | null
+  set(name: string, secret: string): void
+  /** Removes a secret; one that is not there is no error. */
+  delete(name: string): void
+}
+
+interface Options {
+  /** An existing private folder. */
+  readonly stateDir: string
+  readonly choice: 'auto' | 'os' | 'file'
+  readonly credentialsDir: string | null
+}
+
+/** What `keychain.json` says. */
+type Recorded =
+  | { readonly backend: 'os'; readonly store: string }
+  | { readonly backend: 'file'; readonly store: string; readonly check: string }
+
+/** Opens the keychain of a state folder; throws StartError `keychain` when it cannot be the recorded one. */
+export async function openKeychain(options: Options): Promise<Keychain> {
+  const path = join(options.stateDir, 'keychain.json')
+  const text = readPrivate(path)
+  if (text === null) return create(path, options)
+  const record = parse(text, path)
+  if (options.choice !== 'auto' && options.choice !== record.backend) {
+    throw refuse(
+      `SVC_KEYCHAIN is "${options.choice}", but the secrets of ${options.stateDir} are in the ${record.backend} keychain. ` +
+        'Unset SVC_KEYCHAIN, or use another SVC_STATE_DIR.',
+    )
+  }
+  return record.backend === 'os' ? openOs(record, options) : openFile(record, options)
+}
+
+async function create(path: string, { stateDir, choice, credentialsDir }: Options) {
+  const store = randomBytes(16).toString('hex')
+  if (choice !== 'file' && whyUnreachable() === null && (await probe(store))) {
+    writeRecord(path, { backend: 'os', store })
+    return osKeychain(store)
+  }
+  if (choice === 'os') {
+    throw refuse(
+      'SVC_KEYCHAIN is "os", but the operating system\'s keychain cannot store a secret: ' +
+        `${whyUnreachable() ?? 'it is locked, or no keychain service is running'}. ` +
+        'Unlock it, or set SVC_KEYCHAIN=file.',
+    )
+  }
+  const key = findKey(stateDir, credentialsDir) ?? makeKey(stateDir)
+  const keychain = fileKeychain(stateDir, key)
+  // Last, so that a crash before leaves a folder that counts as new.
+  writeRecord(path, { backend: 'file', store, check: keyCheck(key) })
+  return keychain
+}
+
+async function openOs(record: Recorded, { stateDir }: Options): Promise<Keychain> {
+  const advice = `The secrets of ${stateDir} are in the operating system's keychain; start inside the user's session, where it is.`
+  const why = whyUnreachable()
+  if (why !== null) throw refuse(`The keychain is out of reach: ${why}. ${advice}`)
+  try {
+    return await osKeychain(record.store)
+  } catch (cause) {
+    throw refuse(`The keychain library @napi-rs/keyring does not load here. ${advice}`, cause)
+  }
+}
+
+function openFile(
+  record: Extract<Recorded, { backend: 'file' }>,
+  { stateDir, credentialsDir }: Options,
+): Keychain {
+  const key = findKey(stateDir, credentialsDir)
+  const places = `$CREDENTIALS_DIRECTORY/countersign-key, ${join(stateDir, 'keychain.key')}`
+  if (key === null) {
+    throw refuse(
+      `The key of the file keychain is gone (looked at ${places}). Put it back; without it the secrets in ${stateDir} cannot be read.`,
+    )
+  }
+  if (keyCheck(key) !== record.check) {
+    throw refuse(
+      `The key found is not the one the secrets in ${stateDir} were sealed with (looked at ${places}, in this order). Put the right one back.`,
+    )
+  }
+  return fileKeychain(stateDir, key)
+}
+
+const writeRecord = (path: string, record: Recorded): void =>
+  writeAtomic(path, `${JSON.stringify(record)}\n`)
+
+function parse(text: string, path: string): Recorded {
+  const hex = (value: unknown): value is string =>
+    typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)
+  try {
+    const { backend, store, check } = JSON.parse(text) as {
+      backend?: unknown
+      store?: unknown
+      check?: unknown
+    }
+    if (backend === 'os' && hex(store)) return { backend, store }
+    if (backend === 'file' && hex(store) && hex(check)) return { backend, store, check }
+  } catch (cause) {
+    throw damaged(path, cause)
+  }
+  throw damaged(path)
+}
+
+const damaged = (path: string, cause?: unknown): StartError =>
+  refuse(`${path} is damaged. Restore it from a backup: it says where the secrets are.`, cause)
+
+const refuse = (message: string, cause?: unknown): StartError =>
+  new StartError('keychain', message, cause)

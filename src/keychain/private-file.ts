@@ -1,0 +1,122 @@
+/**
+ * Files that only this user may read or change. A file is replaced whole or not at all, and it is read only when it
+ * is what we wrote: a regular file, not a link, ours, closed to everybody else.
+ */
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import type { Stats } from 'node:fs'
+import { dirname } from 'node:path'
+import { AppError, StartError } from '../errors.ts'
+
+/** Windows has access lists instead of owner and mode; the user's own folders are closed to others there by default. */
+export const hasModes = process.platform !== 'win32'
+
+const NOFOLLOW = hasModes ? constants.O_NOFOLLOW : 0
+// A fifo planted under the name would otherwise block the open for ever.
+const NONBLOCK = hasModes ? constants.O_NONBLOCK : 0
+
+/** Writes a file of mode 0600: after a crash either the old content is there or the new one, complete. */
+export function writeAtomic(path: string, content: string | Uint8Array): void {
+  const temporary = `${path}.tmp`
+  try {
+    // Left over from a crash; there is one writer, so nobody is using it.
+    rmSync(temporary, { force: true })
+    const file = openSync(temporary, 'wx', 0o600)
+    try {
+      writeFileSync(file, content)
+      if (hasModes) fchmodSync(file, 0o600)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(temporary, path)
+    syncFolder(dirname(path))
+  } catch (cause) {
+    rmSync(temporary, { force: true })
+    const { code } = cause as NodeJS.ErrnoException
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw cause
+    throw new AppError('storage_full', `The disk is full: ${path} was not written. Make room.`, {
+      cause,
+    })
+  }
+}
+
+/** Removes a file for good; false when there was none. */
+export function removeFile(path: string): boolean {
+  try {
+    rmSync(path)
+  } catch (cause) {
+    if (isMissing(cause)) return false
+    throw cause
+  }
+  syncFolder(dirname(path))
+  return true
+}
+
+/** Reads a file as text; null when there is none; throws a StartError when others could have read or written it. */
+export const readPrivate = (path: string): string | null =>
+  readPrivateBytes(path)?.toString('utf8') ?? null
+
+/** As `readPrivate`, the raw bytes. */
+export const readPrivateBytes = (path: string): Buffer | null => readChecked(path, fault)
+
+/** Reads a regular file, no links followed, after `check` found no fault with what was opened. */
+export function readChecked(
+  path: string,
+  check: (stat: Stats, path: string) => string | null,
+): Buffer | null {
+  let file: number
+  try {
+    file = openSync(path, constants.O_RDONLY | NOFOLLOW | NONBLOCK)
+  } catch (cause) {
+    if (isMissing(cause)) return null
+    if ((cause as NodeJS.ErrnoException).code !== 'ELOOP') throw cause
+    throw new StartError('stateUnsafe', `${path} is a link. Replace it by the file itself.`, cause)
+  }
+  try {
+    const stat = fstatSync(file)
+    const found = stat.isFile() ? check(stat, path) : `${path} is not a regular file. Move it away.`
+    if (found !== null) throw new StartError('stateUnsafe', found)
+    return readFileSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** What is wrong with the owner or the mode of something that must be ours alone, and the remedy; null if nothing. */
+export function fault(stat: Stats, path: string): string | null {
+  if (!hasModes) return null
+  const me = process.geteuid?.()
+  if (stat.uid !== me) {
+    return `${path} belongs to user ${stat.uid}, this is user ${me}. Run as its owner, or use another state folder.`
+  }
+  if ((stat.mode & 0o077) === 0) return null
+  const mode = (stat.mode & 0o777).toString(8).padStart(4, '0')
+  const right = stat.isDirectory() ? '700' : '600'
+  return `${path} is open to other users (mode ${mode}). Close it with: chmod ${right} '${path}'`
+}
+
+/** Whether an error of `node:fs` says that there is nothing under the name. */
+export const isMissing = (cause: unknown): boolean =>
+  (cause as NodeJS.ErrnoException).code === 'ENOENT'
+
+/** Makes what was renamed or removed in a folder durable. Windows has no way to open a folder for it. */
+export function syncFolder(path: string): void {
+  if (!hasModes) return
+  const folder = openSync(path, constants.O_RDONLY)
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}

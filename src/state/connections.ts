@@ -1,0 +1,56 @@
+/** The connections this device can check words for. Names are the local ones, pinned at acceptance. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement } from './sqlite.ts'
+
+export interface Member {
+  readonly user_id: string
+  readonly display_name: string
+}
+
+export interface ConnectionRow {
+  readonly id: string
+  readonly name: string
+  readonly epoch: number
+  /** Hash of the roster entry that opened the epoch. */
+  readonly head: Uint8Array
+  readonly members: readonly Member[]
+  readonly updated_at: number
+}
+
+export type ConnectionRows = ReturnType<typeof connectionRows>
+
+/** The connection rows. */
+export function connectionRows(db: DatabaseSync) {
+  type Stored = Omit<ConnectionRow, 'members'> & { readonly members: string }
+  const parsed = (row: Stored): ConnectionRow => ({
+    ...row,
+    members: JSON.parse(row.members) as Member[],
+  })
+  const put = statement(
+    db,
+    `insert into connections (id, name, epoch, head, members, updated_at) values (?, ?, ?, ?, ?, ?)
+     on conflict do update set name = excluded.name, epoch = excluded.epoch, head = excluded.head,
+       members = excluded.members, updated_at = excluded.updated_at`,
+  )
+  const get = statement<Stored>(db, 'select * from connections where id = ?')
+  const all = statement<Stored>(db, 'select * from connections order by id desc')
+  const rename = statement(db, 'update connections set name = ?, updated_at = ? where id = ?')
+  const remove = statement(db, 'delete from connections where id = ?')
+  return {
+    /** Stores or replaces a connection. */
+    put(row: ConnectionRow): void {
+      const members = JSON.stringify(row.members)
+      put.run(row.id, row.name, row.epoch, row.head, members, row.updated_at)
+    },
+    get(id: string): ConnectionRow | null {
+      const row = get.get(id)
+      return row && parsed(row)
+    },
+    /** Every connection, newest first. */
+    all: (): ConnectionRow[] => all.all().map(parsed),
+    /** Whether there was one to rename. */
+    rename: (id: string, name: string, at: number): boolean => rename.run(name, at, id) > 0,
+    /** Whether there was one. */
+    delete: (id: string): boolean => remove.run(id) > 0,
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The state folder: made private, and refused when somebody else could read it, change it or put another in its place.
+ */
+import { lstatSync, mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { StartError } from '../errors.ts'
+import { fault, hasModes, isMissing } from '../keychain/private-file.ts'
+
+export { readPrivate, removeFile, writeAtomic } from '../keychain/private-file.ts'
+
+/** Makes the folder if it is missing, checks it, and closes whatever this process creates from now on to others. */
+export function openFolder(dir: string): void {
+  if (hasModes) process.umask(0o077)
+  // Without a trailing slash, which would make lstat look behind a link.
+  const path = resolve(dir)
+  const stat = look(path) ?? make(path)
+  if (stat.isSymbolicLink()) {
+    throw unsafe(`${path} is a link. Point SVC_STATE_DIR at the folder itself.`)
+  }
+  if (!stat.isDirectory()) {
+    throw unsafe(`${path} is not a folder. Move it away, or set SVC_STATE_DIR to another place.`)
+  }
+  const found = fault(stat, path)
+  if (found !== null) throw unsafe(found)
+}
+
+function look(path: string) {
+  try {
+    return lstatSync(path)
+  } catch (cause) {
+    if (isMissing(cause)) return null
+    throw unreachable(path, cause)
+  }
+}
+
+function make(path: string) {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    return lstatSync(path)
+  } catch (cause) {
+    throw unreachable(path, cause)
+  }
+}
+
+const unsafe = (message: string): StartError => new StartError('stateUnsafe', message)
+
+const unreachable = (path: string, cause: unknown): StartError =>
+  new StartError(
+    'failed',
+    `The state folder ${path} cannot be opened or made (${(cause as NodeJS.ErrnoException).code}). ` +
+      'Check the path and its permissions, or set SVC_STATE_DIR to another place.',
+    cause,
+  )

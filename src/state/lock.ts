@@ -1,0 +1,38 @@
+/**
+ * The one lock of a state folder. Its holder is the only writer. The kernel frees it at any death of the process.
+ */
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { StartError } from '../errors.ts'
+import { isResult } from './sqlite.ts'
+
+export interface Lock {
+  /** Gives the lock back; a second call does nothing. */
+  release(): void
+}
+
+/** Takes the lock of a state folder, or answers null at once when another process, or this one, has it. */
+export function lockState(dir: string): Lock | null {
+  const path = join(dir, 'lock.db')
+  try {
+    const db = new DatabaseSync(path, { timeout: 0 })
+    try {
+      db.exec('pragma locking_mode = exclusive; begin immediate')
+    } catch (cause) {
+      db.close()
+      throw cause
+    }
+    return {
+      release() {
+        if (db.isOpen) db.close()
+      },
+    }
+  } catch (cause) {
+    if (isResult(cause, 'busy')) return null
+    throw new StartError(
+      'failed',
+      `The lock ${path} cannot be used (${(cause as Error).message}). It holds no data: stop any countersignd and delete it.`,
+      cause,
+    )
+  }
+}

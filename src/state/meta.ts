@@ -1,0 +1,28 @@
+/** Single values of this device by name, as JSON. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement } from './sqlite.ts'
+
+export type MetaRows = ReturnType<typeof metaRows>
+
+/** The meta rows. The caller knows the shape it stored under a key. */
+export function metaRows(db: DatabaseSync) {
+  const get = statement<{ value: string }>(db, 'select value from meta where key = ?')
+  const set = statement(
+    db,
+    'insert into meta values (?, ?) on conflict do update set value = excluded.value',
+  )
+  const remove = statement(db, 'delete from meta where key = ?')
+  return {
+    /** The value, null when there is none. */
+    get(key: string): unknown {
+      const row = get.get(key)
+      return row && (JSON.parse(row.value) as unknown)
+    },
+    set(key: string, value: unknown): void {
+      set.run(key, JSON.stringify(value))
+    },
+    delete(key: string): void {
+      remove.run(key)
+    },
+  }
+}

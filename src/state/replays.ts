@@ -1,0 +1,49 @@
+/** Words that have verified once (RFC 6238 section 5.2: a code is accepted one time), and how far the clock has come. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement, transaction } from './sqlite.ts'
+
+export interface ReplayKey {
+  /** A connection or guest code. */
+  readonly subject: string
+  readonly epoch: number
+  readonly speaker: string
+  readonly window: number
+}
+
+export type ReplayRows = ReturnType<typeof replayRows>
+
+/** The replay rows. */
+export function replayRows(db: DatabaseSync) {
+  const first = statement<{ first_at: number }>(
+    db,
+    `select first_at from replays
+     where subject = ? and epoch = ? and speaker = ? and "window" = ?`,
+  )
+  const insert = statement(
+    db,
+    'insert into replays (subject, epoch, speaker, "window", first_at) values (?, ?, ?, ?, ?)',
+  )
+  const raise = statement(
+    db,
+    `insert into replays_highest values (1, ?)
+     on conflict do update set "window" = max("window", excluded."window")`,
+  )
+  const highest = statement<{ window: number }>(db, 'select "window" from replays_highest')
+  const prune = statement(db, 'delete from replays where "window" < ?')
+  return {
+    /** Records the first use and answers null, or answers when that was. On the disk before it answers. */
+    firstUse: (key: ReplayKey, at: number): number | null =>
+      transaction(db, () => {
+        const { subject, epoch, speaker, window } = key
+        const known = first.get(subject, epoch, speaker, window)
+        if (known !== null) return known.first_at
+        insert.run(subject, epoch, speaker, window, at)
+        raise.run(window)
+        return null
+      }),
+    /** The highest window ever recorded, 0 at first; pruning does not lower it. */
+    highest: (): number => highest.get()?.window ?? 0,
+    /** Forgets uses in windows below this one; answers how many. */
+    prune: (belowWindow: number): number => prune.run(belowWindow),
+  }
+}

@@ -1,0 +1,33 @@
+/** Connection and guest secrets, sealed under the cache key; this table never sees one in the clear. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement } from './sqlite.ts'
+
+export interface SecretRow {
+  readonly id: string
+  readonly version: number
+  readonly sealed: Uint8Array
+}
+
+export type SecretRows = ReturnType<typeof secretRows>
+
+/** The sealed records. */
+export function secretRows(db: DatabaseSync) {
+  const put = statement(
+    db,
+    `insert into secrets (id, version, sealed) values (?, ?, ?)
+     on conflict do update set version = excluded.version, sealed = excluded.sealed`,
+  )
+  const get = statement<SecretRow>(db, 'select * from secrets where id = ?')
+  const remove = statement(db, 'delete from secrets where id = ?')
+  const ids = statement<{ id: string }>(db, 'select id from secrets order by id')
+  return {
+    /** Stores or replaces a record. */
+    put(row: SecretRow): void {
+      put.run(row.id, row.version, row.sealed)
+    },
+    get: (id: string): SecretRow | null => get.get(id),
+    /** Whether there was one. */
+    delete: (id: string): boolean => remove.run(id) > 0,
+    ids: (): string[] => ids.all().map((row) => row.id),
+  }
+}

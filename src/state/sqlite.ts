@@ -1,0 +1,70 @@
+/**
+ * What every user of `node:sqlite` here shares: SQLite's result codes as errors of ours, statements that are prepared
+ * at their first use (a start must not pay for statements it never runs), and transactions that nest.
+ */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { AppError } from '../errors.ts'
+
+/** https://www.sqlite.org/rescode.html */
+const RESULT = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 } as const
+
+/** Whether an error is SQLite's of that kind. */
+export function isResult(cause: unknown, kind: keyof typeof RESULT): boolean {
+  const { errcode } = cause as { errcode?: unknown }
+  // The low byte is the primary code; the rest says more, as BUSY_SNAPSHOT does.
+  return typeof errcode === 'number' && (errcode & 0xff) === RESULT[kind]
+}
+
+/** Runs something that writes, and tells a full disk apart. */
+export function guarded<T>(action: () => T): T {
+  try {
+    return action()
+  } catch (cause) {
+    if (!isResult(cause, 'full')) throw cause
+    throw new AppError(
+      'storage_full',
+      'The disk is full: nothing was stored. Make room, then try again.',
+      {
+        cause,
+      },
+    )
+  }
+}
+
+/** A statement; `Row` is what the SQL selects. */
+export interface Statement<Row> {
+  /** Runs it; answers how many rows changed. */
+  run(...values: SQLInputValue[]): number
+  get(...values: SQLInputValue[]): Row | null
+  all(...values: SQLInputValue[]): Row[]
+}
+
+/** A statement of this database, prepared when it first runs. */
+export function statement<Row = never>(db: DatabaseSync, sql: string): Statement<Row> {
+  let prepared: StatementSync | undefined
+  const ready = (): StatementSync => (prepared ??= db.prepare(sql))
+  return {
+    run: (...values) => guarded(() => Number(ready().run(...values).changes)),
+    get: (...values) => guarded(() => (ready().get(...values) as Row | undefined) ?? null),
+    all: (...values) => guarded(() => ready().all(...values) as Row[]),
+  }
+}
+
+/** Runs `action` whole or not at all. Inside another transaction it becomes a part of that one. */
+export function transaction<T>(db: DatabaseSync, action: () => T): T {
+  const [begin, commit, rollback] = db.isTransaction
+    ? ['savepoint inner', 'release inner', 'rollback to inner; release inner']
+    : ['begin immediate', 'commit', 'rollback']
+  return guarded(() => {
+    db.exec(begin)
+    try {
+      const result = action()
+      db.exec(commit)
+      return result
+    } catch (cause) {
+      // A full disk makes SQLite roll back by itself.
+      if (db.isTransaction) db.exec(rollback)
+      throw cause
+    }
+  })
+}

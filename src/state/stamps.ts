@@ -1,0 +1,37 @@
+/** Stamps this device signed, and the server's receipts as they come. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement } from './sqlite.ts'
+
+export interface StampRow {
+  readonly id: string
+  readonly jws: string
+  /** The server's JWS; null while it was out of reach. */
+  readonly receipt: string | null
+  readonly created_at: number
+}
+
+export type StampRows = ReturnType<typeof stampRows>
+
+/** The stamp rows. */
+export function stampRows(db: DatabaseSync) {
+  const insert = statement(
+    db,
+    'insert into stamps (id, jws, receipt, created_at) values (?, ?, ?, ?)',
+  )
+  const setReceipt = statement(db, 'update stamps set receipt = ? where id = ?')
+  const waiting = statement<StampRow>(
+    db,
+    'select * from stamps where receipt is null order by id limit ?',
+  )
+  const get = statement<StampRow>(db, 'select * from stamps where id = ?')
+  return {
+    insert(row: StampRow): void {
+      insert.run(row.id, row.jws, row.receipt, row.created_at)
+    },
+    /** Whether there was such a stamp. */
+    setReceipt: (id: string, receipt: string): boolean => setReceipt.run(receipt, id) > 0,
+    /** Stamps still to be shown to the server, oldest first. */
+    withoutReceipt: (limit: number): StampRow[] => waiting.all(limit),
+    get: (id: string): StampRow | null => get.get(id),
+  }
+}

@@ -1,0 +1,59 @@
+/** Everything on disk of this device that is not a secret in the clear, behind one handle. */
+import type { DatabaseSync } from 'node:sqlite'
+import { connectionRows } from './connections.ts'
+import type { ConnectionRows } from './connections.ts'
+import { openDatabase } from './database.ts'
+import { guestRows } from './guests.ts'
+import type { GuestRows } from './guests.ts'
+import { logRows } from './logs.ts'
+import type { LogRows } from './logs.ts'
+import { metaRows } from './meta.ts'
+import type { MetaRows } from './meta.ts'
+import { replayRows } from './replays.ts'
+import type { ReplayRows } from './replays.ts'
+import { secretRows } from './secrets.ts'
+import type { SecretRows } from './secrets.ts'
+import { transaction } from './sqlite.ts'
+import { stampRows } from './stamps.ts'
+import type { StampRows } from './stamps.ts'
+import { tokenRows } from './tokens.ts'
+import type { TokenRows } from './tokens.ts'
+import { verificationRows } from './verifications.ts'
+import type { VerificationRows } from './verifications.ts'
+
+export interface State {
+  readonly dir: string
+  readonly db: DatabaseSync
+  readonly meta: MetaRows
+  readonly tokens: TokenRows
+  readonly secrets: SecretRows
+  readonly connections: ConnectionRows
+  readonly guests: GuestRows
+  readonly logs: LogRows
+  readonly replays: ReplayRows
+  readonly verifications: VerificationRows
+  readonly stamps: StampRows
+  /** Runs something synchronous whole or not at all; calls nest. */
+  transaction<T>(action: () => T): T
+  close(): void
+}
+
+/** Opens the state of a folder that `openFolder` has checked. Only the holder of its lock may. */
+export function openState(dir: string): State {
+  const db = openDatabase(dir)
+  return {
+    dir,
+    db,
+    meta: metaRows(db),
+    tokens: tokenRows(db),
+    secrets: secretRows(db),
+    connections: connectionRows(db),
+    guests: guestRows(db),
+    logs: logRows(db),
+    replays: replayRows(db),
+    verifications: verificationRows(db),
+    stamps: stampRows(db),
+    transaction: (action) => transaction(db, action),
+    close: () => db.close(),
+  }
+}

@@ -1,0 +1,47 @@
+/** API tokens by the hash of the token: whether one is revoked and when it was last used. The rest is in the keychain. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement, transaction } from './sqlite.ts'
+
+export interface TokenRow {
+  /** SHA-256 of the token, hex. */
+  readonly hash: string
+  readonly id: string
+  readonly created_at: number
+  readonly revoked_at: number | null
+  readonly last_used_at: number | null
+}
+
+export type TokenRows = ReturnType<typeof tokenRows>
+
+/** The token rows. */
+export function tokenRows(db: DatabaseSync) {
+  const insert = statement(db, 'insert into tokens (hash, id, created_at) values (?, ?, ?)')
+  const all = statement<TokenRow>(db, 'select * from tokens order by id desc')
+  const byId = statement<TokenRow>(db, 'select * from tokens where id = ?')
+  const revoke = statement(
+    db,
+    'update tokens set revoked_at = ? where id = ? and revoked_at is null',
+  )
+  const touch = statement(
+    db,
+    'update tokens set last_used_at = max(coalesce(last_used_at, 0), ?) where id = ?',
+  )
+  return {
+    insert(row: Pick<TokenRow, 'hash' | 'id' | 'created_at'>): void {
+      insert.run(row.hash, row.id, row.created_at)
+    },
+    /** Every token, revoked ones too, newest first. */
+    all: (): TokenRow[] => all.all(),
+    byId: (id: string): TokenRow | null => byId.get(id),
+    /** Revokes; a second time changes nothing, the first moment stays. */
+    revoke(id: string, at: number): void {
+      revoke.run(at, id)
+    },
+    /** Notes when tokens were last used, all in one transaction. A time never goes back. */
+    touch(uses: Iterable<{ readonly id: string; readonly at: number }>): void {
+      transaction(db, () => {
+        for (const { id, at } of uses) touch.run(at, id)
+      })
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** This device's verification log, until and after it goes up to the server. The words themselves are not in it. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { LogEntry } from '../api/rest/verify.ts'
+import { statement, transaction } from './sqlite.ts'
+
+export type VerificationRows = ReturnType<typeof verificationRows>
+
+/** The verification rows. */
+export function verificationRows(db: DatabaseSync) {
+  type Stored = Omit<LogEntry, 'matches'> & { readonly matches: string }
+  const parsed = (row: Stored): LogEntry => ({
+    ...row,
+    matches: JSON.parse(row.matches) as LogEntry['matches'],
+  })
+  const columns = 'id, at, method, outcome, matches, caller'
+  const insert = statement(
+    db,
+    `insert into verifications (${columns}, pushed) values (?, ?, ?, ?, ?, ?, 0)`,
+  )
+  const newest = statement<Stored>(
+    db,
+    `select ${columns} from verifications order by id desc limit ?`,
+  )
+  const before = statement<Stored>(
+    db,
+    `select ${columns} from verifications where id < ? order by id desc limit ?`,
+  )
+  const unpushed = statement<Stored>(
+    db,
+    `select ${columns} from verifications where pushed = 0 order by id limit ?`,
+  )
+  const mark = statement(db, 'update verifications set pushed = 1 where id = ?')
+  return {
+    insert(row: LogEntry): void {
+      const matches = JSON.stringify(row.matches)
+      insert.run(row.id, row.at, row.method, row.outcome, matches, row.caller)
+    },
+    /** Newest first; `beforeId` is the last id of the page before. */
+    page(limit: number, beforeId: string | null): LogEntry[] {
+      const rows = beforeId === null ? newest.all(limit) : before.all(beforeId, limit)
+      return rows.map(parsed)
+    },
+    /** What the server does not have yet, oldest first. */
+    unpushed: (limit: number): LogEntry[] => unpushed.all(limit).map(parsed),
+    /** Notes that the server has them, all in one transaction. */
+    markPushed(ids: Iterable<string>): void {
+      transaction(db, () => {
+        for (const id of ids) mark.run(id)
+      })
+    },
+  }
+}

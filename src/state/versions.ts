@@ -1,0 +1,85 @@
+/**
+ * The versions of `state.db`: entry n takes a database from version n to n + 1. A released entry is never edited;
+ * a change is a new entry. Integer times are Unix milliseconds.
+ */
+export const VERSIONS: readonly string[] = [
+  `
+  create table meta (
+    key text primary key,
+    value text not null
+  ) strict, without rowid;
+
+  create table tokens (
+    hash text primary key,
+    id text not null unique,
+    created_at integer not null,
+    revoked_at integer,
+    last_used_at integer
+  ) strict, without rowid;
+
+  create table secrets (
+    id text primary key,
+    version integer not null,
+    sealed blob not null
+  ) strict, without rowid;
+
+  create table connections (
+    id text primary key,
+    name text not null,
+    epoch integer not null,
+    head blob not null check (length(head) = 32),
+    members text not null,
+    updated_at integer not null
+  ) strict, without rowid;
+
+  create table guests (
+    id text primary key,
+    label text not null,
+    state text not null,
+    expires_at integer not null,
+    created_at integer not null
+  ) strict, without rowid;
+
+  create table logs (
+    kind text not null check (kind in ('keylog', 'roster')),
+    subject text not null,
+    seq integer not null check (seq >= 0),
+    entry text not null,
+    primary key (kind, subject, seq)
+  ) strict, without rowid;
+
+  create table replays (
+    subject text not null,
+    epoch integer not null,
+    speaker text not null,
+    "window" integer not null,
+    first_at integer not null,
+    primary key (subject, epoch, speaker, "window")
+  ) strict, without rowid;
+  create index replays_by_window on replays ("window");
+
+  create table replays_highest (
+    one integer primary key check (one = 1),
+    "window" integer not null
+  ) strict;
+
+  create table verifications (
+    id text primary key,
+    at text not null,
+    method text not null,
+    outcome text not null,
+    matches text not null,
+    caller text,
+    pushed integer not null check (pushed in (0, 1))
+  ) strict, without rowid;
+  create index verifications_unpushed on verifications (id) where pushed = 0;
+
+  create table stamps (
+    id text primary key,
+    jws text not null,
+    receipt text,
+    created_at integer not null
+  ) strict, without rowid;
+  create index stamps_without_receipt on stamps (id) where receipt is null;
+  `,
+]

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfig } from '../src/config.ts'
+import type { Config } from '../src/config.ts'
+import { EXIT, StartError } from '../src/errors.ts'
+
+type Env = Record<string, string>
+
+const LINUX = { platform: 'linux', homedir: '/home/ada' } as const
+const MAC = { platform: 'darwin', homedir: '/Users/ada' } as const
+const WINDOWS = { platform: 'win32', homedir: 'C:\\Users\\ada' } as const
+
+const refusal = (env: Env): StartError => {
+  try {
+    readConfig(env, LINUX)
+  } catch (error) {
+    assert(error instanceof StartError)
+    return error
+  }
+  assert.fail(`accepted ${JSON.stringify(env)}`)
+}
+
+test('without variables the defaults hold', () => {
+  assert.deepEqual(readConfig({}, LINUX), {
+    bind: '127.0.0.1',
+    port: 19821,
+    stateDir: '/home/ada/.local/state/countersign',
+    environment: 'embedded',
+    accountBind: '127.0.0.1',
+    accountPort: 19822,
+    publicUrl: null,
+    databaseUrl: null,
+    keychain: 'auto',
+    credentialsDir: null,
+    tokenUsers: { names: [] },
+    logLevel: 'info',
+    token: null,
+    tokenFile: null,
+  } satisfies Config)
+})
+
+test('the object is frozen to the bottom', () => {
+  const config = readConfig({ SVC_TOKEN_USERS: 'ada' }, LINUX)
+  assert(Object.isFrozen(config))
+  assert('names' in config.tokenUsers)
+  assert(Object.isFrozen(config.tokenUsers) && Object.isFrozen(config.tokenUsers.names))
+})
+
+const accepted: [Env, Partial<Config>][] = [
+  [{ SVC_HTTP_BIND: '::1' }, { bind: '::1' }],
+  [{ SVC_HTTP_BIND: '127.1.2.3' }, { bind: '127.1.2.3' }],
+  [{ SVC_HTTP_BIND: '' }, { bind: '127.0.0.1' }],
+  [{ SVC_HTTP_PORT: '0' }, { port: 0 }],
+  [{ SVC_HTTP_PORT: '65535' }, { port: 65535 }],
+  [{ SVC_HTTP_PORT: '' }, { port: 19821 }],
+  [
+    { SVC_ACCOUNT_BIND: '::1', SVC_ACCOUNT_PORT: '1' },
+    { accountBind: '::1', accountPort: 1 },
+  ],
+  [{ SVC_ENV: 'embedded' }, { environment: 'embedded' }],
+  [{ SVC_PUBLIC_URL: 'https://sign.example' }, { publicUrl: 'https://sign.example' }],
+  [{ SVC_PUBLIC_URL: 'https://Sign.example:8443/' }, { publicUrl: 'https://sign.example:8443' }],
+  [{ SVC_PUBLIC_URL: 'http://localhost:19822' }, { publicUrl: 'http://localhost:19822' }],
+  [{ SVC_PUBLIC_URL: 'http://127.0.0.1:19822/' }, { publicUrl: 'http://127.0.0.1:19822' }],
+  [{ SVC_PUBLIC_URL: 'http://[::1]:19822' }, { publicUrl: 'http://[::1]:19822' }],
+  [{ SVC_DATABASE_URL: 'postgres://u:p@db/x' }, { databaseUrl: 'postgres://u:p@db/x' }],
+  [{ SVC_DATABASE_URL: 'postgresql://a,b/x' }, { databaseUrl: 'postgresql://a,b/x' }],
+  [{ SVC_KEYCHAIN: 'os' }, { keychain: 'os' }],
+  [{ SVC_KEYCHAIN: 'file' }, { keychain: 'file' }],
+  [{ CREDENTIALS_DIRECTORY: '/run/credentials/c' }, { credentialsDir: '/run/credentials/c' }],
+  [{ SVC_TOKEN_USERS: 'ada, 1001' }, { tokenUsers: { names: ['ada', '1001'] } }],
+  [{ SVC_TOKEN_USERS: 'any' }, { tokenUsers: { any: true } }],
+  [{ SVC_LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
+  [
+    { SVC_TOKEN: 'csd_x', SVC_TOKEN_FILE: '/t' },
+    { token: 'csd_x', tokenFile: '/t' },
+  ],
+]
+
+for (const [env, expected] of accepted) {
+  test(`accepts ${JSON.stringify(env)}`, () => {
+    assert.partialDeepStrictEqual(readConfig(env, LINUX), expected)
+  })
+}
+
+const folders: [typeof LINUX | typeof MAC | typeof WINDOWS, Env, string][] = [
+  [LINUX, { XDG_STATE_HOME: '/x' }, '/x/countersign'],
+  [LINUX, { XDG_STATE_HOME: 'relative' }, '/home/ada/.local/state/countersign'],
+  [LINUX, { STATE_DIRECTORY: '/var/lib/c:/var/lib/d' }, '/var/lib/c'],
+  [LINUX, { STATE_DIRECTORY: '/var/lib/c', SVC_STATE_DIR: '/s/../t/' }, '/t'],
+  [LINUX, { STATE_DIRECTORY: '/var/lib/c', SVC_STATE_DIR: '' }, '/var/lib/c'],
+  [MAC, { XDG_STATE_HOME: '/x' }, '/Users/ada/Library/Application Support/countersign'],
+  [WINDOWS, { LOCALAPPDATA: 'D:\\local' }, 'D:\\local\\countersign'],
+  [WINDOWS, {}, 'C:\\Users\\ada\\AppData\\Local\\countersign'],
+  [WINDOWS, { SVC_STATE_DIR: 'D:/state' }, 'D:\\state'],
+]
+
+for (const [os, env, expected] of folders) {
+  test(`the state folder on ${os.platform} with ${JSON.stringify(env)}`, () => {
+    assert.equal(readConfig(env, os).stateDir, expected)
+  })
+}
+
+const refused: [Env, RegExp][] = [
+  ...[
+    '0.0.0.0',
+    '::',
+    '192.168.1.2',
+    'localhost',
+    '[::1]',
+    '127.1',
+    '127.0.0.1:80',
+    '::ffff:127.0.0.1',
+  ].map((value): [Env, RegExp] => [{ SVC_HTTP_BIND: value }, /loopback.*without a password/]),
+  [{ SVC_ACCOUNT_BIND: '0.0.0.0' }, /loopback/],
+  ...['65536', '-1', '80 ', '0x50', '1e3', '080', 'http'].map((value): [Env, RegExp] => [
+    { SVC_HTTP_PORT: value },
+    /0 to 65535/,
+  ]),
+  [{ SVC_ACCOUNT_PORT: '70000' }, /0 to 65535/],
+  [{ SVC_STATE_DIR: 'state' }, /absolute/],
+  [{ STATE_DIRECTORY: 'state' }, /absolute/],
+  [{ SVC_ENV: 'production' }, /only embedded is supported/],
+  [{ SVC_PUBLIC_URL: 'sign.example' }, /must be a URL/],
+  [{ SVC_PUBLIC_URL: 'http://sign.example' }, /https/],
+  [{ SVC_PUBLIC_URL: 'http://localhost.evil.example' }, /https/],
+  [{ SVC_PUBLIC_URL: 'ftp://localhost' }, /https/],
+  [{ SVC_PUBLIC_URL: 'https://sign.example/path' }, /origin alone/],
+  [{ SVC_PUBLIC_URL: 'https://sign.example/?' }, /origin alone/],
+  [{ SVC_PUBLIC_URL: 'https://sign.example/#x' }, /origin alone/],
+  [{ SVC_KEYCHAIN: 'OS' }, /auto, os, file/],
+  [{ SVC_LOG_LEVEL: 'trace' }, /error, warn, info, debug/],
+  [{ SVC_TOKEN_USERS: 'ada,,bob' }, /comma-separated/],
+  [{ SVC_TOKEN_USERS: 'any,ada' }, /comma-separated/],
+]
+
+for (const [env, why] of refused) {
+  test(`refuses ${JSON.stringify(env)}`, () => {
+    const error = refusal(env)
+    const [[name, value] = assert.fail()] = Object.entries(env)
+    assert.equal(error.exit, EXIT.configuration)
+    assert.match(error.message, why)
+    assert(error.message.startsWith(`${name} is ${JSON.stringify(value)}: `), error.message)
+  })
+}
+
+const secret: Env[] = [
+  { SVC_DATABASE_URL: 'mysql://u:canary@db/x' },
+  { SVC_DATABASE_URL: 'canary' },
+  { SVC_PUBLIC_URL: 'https://u:canary@sign.example' },
+  { SVC_PUBLIC_URL: 'https://u:canary@:x' },
+  { SVC_TOKEN: 'canary', SVC_TOKEN_FILE: 'canary', SVC_HTTP_PORT: 'x' },
+]
+
+for (const env of secret) {
+  test(`refuses ${Object.keys(env).join()} without showing the secret in it`, () => {
+    assert.doesNotMatch(refusal(env).message, /canary/)
+  })
+}

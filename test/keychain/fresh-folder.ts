@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+/** A new folder of mode 0700 that goes away with the test. */
+export function freshFolder(t: TestContext): string {
+  const dir = mkdtempSync(join(tmpdir(), 'countersign-'))
+  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}

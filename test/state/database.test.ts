@@ -1,0 +1,175 @@
+/** The database as a file: versions, damage, a full disk, transactions. */
+import assert from 'node:assert/strict'
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { AppError, EXIT } from '../../src/errors.ts'
+import { openDatabase } from '../../src/state/database.ts'
+import { lockState } from '../../src/state/lock.ts'
+import { openState } from '../../src/state/state.ts'
+import { VERSIONS } from '../../src/state/versions.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+
+const pragma = (db: DatabaseSync, name: string): unknown =>
+  Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0]
+
+test('a new database has this version and loses nothing at a crash', (t) => {
+  const db = openDatabase(freshFolder(t))
+  t.after(() => db.close())
+  const settings = ['user_version', 'journal_mode', 'synchronous', 'foreign_keys', 'busy_timeout']
+  const found = settings.map((name) => pragma(db, name))
+  assert.deepEqual(found, [VERSIONS.length, 'wal', 2, 1, 5000])
+})
+
+test('an older database is brought forward, a migration that fails leaves it as it was', (t) => {
+  const dir = freshFolder(t)
+  const old = new DatabaseSync(join(dir, 'state.db'))
+  old.exec('create table stamps (taken)')
+  assert.throws(() => openDatabase(dir), {
+    exit: EXIT.failed,
+    message: /state\.db cannot be opened/,
+  })
+  const tables = old.prepare("select name from sqlite_schema where type = 'table'").all()
+  assert.deepEqual(
+    tables.map(({ name }) => name),
+    ['stamps'],
+  )
+  assert.equal(pragma(old, 'user_version'), 0)
+  old.exec('drop table stamps')
+  old.close()
+  const db = openDatabase(dir)
+  assert.equal(pragma(db, 'user_version'), VERSIONS.length)
+  db.close()
+})
+
+test('a newer database is refused and not touched, whether or not its writer closed it', (t) => {
+  const [written, closed, crashed] = [freshFolder(t), freshFolder(t), freshFolder(t)]
+  const writer = openState(written)
+  writer.meta.set('key', 'value')
+  writer.db.exec(`pragma user_version = ${VERSIONS.length + 1}`)
+  for (const file of ['state.db', 'state.db-wal']) {
+    copyFileSync(join(written, file), join(crashed, file))
+  }
+  writer.close()
+  copyFileSync(join(written, 'state.db'), join(closed, 'state.db'))
+  const content = (dir: string): Buffer[] =>
+    ['state.db', 'state.db-wal'].map((file) =>
+      existsSync(join(dir, file)) ? readFileSync(join(dir, file)) : Buffer.alloc(0),
+    )
+  assert(content(crashed)[1]?.length, 'the log of the crashed writer holds the version')
+  for (const dir of [closed, crashed]) {
+    const before = content(dir)
+    assert.throws(() => openState(dir), {
+      name: 'StartError',
+      exit: EXIT.stateNewer,
+      message: /written by a newer countersignd.*Update countersignd/,
+    })
+    assert.deepEqual(content(dir), before)
+  }
+})
+
+const damages: [string, (path: string) => void][] = [
+  ['nothing', (path) => truncateSync(path, 0)],
+  ['one byte', (path) => truncateSync(path, 1)],
+  ['its header', (path) => truncateSync(path, 100)],
+  ['its first page', (path) => truncateSync(path, 4096)],
+  ['half of it', (path) => truncateSync(path, readFileSync(path).length / 2)],
+  ['all but the last page', (path) => truncateSync(path, readFileSync(path).length - 4096)],
+  ['other bytes', (path) => writeFileSync(path, 'x'.repeat(8192))],
+]
+
+for (const [what, damage] of damages) {
+  test(`a database of which ${what} is left does not start, and is named`, (t) => {
+    const dir = freshFolder(t)
+    const state = openState(dir)
+    for (let i = 0; i < 20; i++) state.meta.set(`key ${i}`, 'x'.repeat(2000))
+    state.close()
+    const path = join(dir, 'state.db')
+    damage(path)
+    assert.throws(() => openState(dir), {
+      name: 'StartError',
+      exit: EXIT.failed,
+      message: new RegExp(`${path} is damaged.*backup`),
+    })
+  })
+}
+
+test('a first start that was cut off leaves nothing in the way', (t) => {
+  const dir = freshFolder(t)
+  writeFileSync(join(dir, 'state.db.tmp'), 'half')
+  writeFileSync(join(dir, 'state.db.tmp-journal'), 'half')
+  const state = openState(dir)
+  state.meta.set('key', 1)
+  state.close()
+  assert.deepEqual(readdirSync(dir), ['state.db'])
+})
+
+test('a lock file that is no database is named', (t) => {
+  const dir = freshFolder(t)
+  writeFileSync(join(dir, 'lock.db'), 'x'.repeat(4096))
+  assert.throws(() => lockState(dir), { exit: EXIT.failed, message: /lock\.db.*delete it/ })
+})
+
+test('a full disk is told as such, stores nothing, and is no end', (t) => {
+  const state = openState(freshFolder(t))
+  t.after(() => state.close())
+  const pages = Number(pragma(state.db, 'page_count'))
+  const big = 'x'.repeat(500_000)
+  const full = { name: 'AppError', code: 'storage_full' } satisfies Partial<AppError>
+  state.db.exec(`pragma max_page_count = ${pages}`)
+  assert.throws(() => state.meta.set('big', big), full)
+  const both = (): void =>
+    state.transaction(() => {
+      state.guests.put({ id: 'g', label: '', state: 'active', expires_at: 1, created_at: 1 })
+      state.meta.set('big', big)
+    })
+  assert.throws(both, full)
+  assert.equal(state.guests.get('g'), null)
+  state.db.exec('pragma max_page_count = 100000')
+  both()
+  assert.equal(state.meta.get('big'), big)
+})
+
+test('a transaction is whole or not at all; an inner one can fail alone', (t) => {
+  const state = openState(freshFolder(t))
+  t.after(() => state.close())
+  const fail = (): never => {
+    throw new Error('on purpose')
+  }
+  const failing = (key: string) => () =>
+    state.transaction(() => {
+      state.meta.set(key, 1)
+      fail()
+    })
+  assert.throws(failing('alone'), /on purpose/)
+  const answer = state.transaction(() => {
+    state.meta.set('outer', 1)
+    assert.throws(failing('inner'), /on purpose/)
+    return state.transaction(() => {
+      state.meta.set('second', 2)
+      return 'done'
+    })
+  })
+  assert.equal(answer, 'done')
+  assert.deepEqual(
+    ['alone', 'outer', 'inner', 'second'].map((key) => state.meta.get(key)),
+    [null, 1, null, 2],
+  )
+})
+
+test('the database files are private', { skip: process.platform === 'win32' }, (t) => {
+  const dir = freshFolder(t)
+  const state = openState(dir)
+  state.meta.set('key', 1)
+  assert.deepEqual(readdirSync(dir).toSorted(), ['state.db', 'state.db-shm', 'state.db-wal'])
+  state.close()
+  assert.deepEqual(readdirSync(dir), ['state.db'])
+})

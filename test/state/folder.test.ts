@@ -1,0 +1,177 @@
+/** The state folder and the private files in it. */
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { openFolder, readPrivate, removeFile, writeAtomic } from '../../src/state/folder.ts'
+import { readRuntime, removeRuntime, stateSecret, writeRuntime } from '../../src/state/runtime.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+
+const modes = process.platform === 'win32' ? 'Windows has no modes' : false
+const asRoot = process.geteuid?.() === 0 ? false : 'only root can give files away'
+const modeOf = (path: string): number => statSync(path).mode & 0o777
+
+test(
+  'makes the folder and those above it, private, and closes what comes after',
+  { skip: modes },
+  (t) => {
+    const before = process.umask(0o022)
+    t.after(() => process.umask(before))
+    const dir = join(freshFolder(t), 'a', 'b')
+    openFolder(dir)
+    assert.equal(modeOf(dir), 0o700)
+    assert.equal(modeOf(join(dir, '..')), 0o700)
+    writeFileSync(join(dir, 'later'), '')
+    assert.equal(modeOf(join(dir, 'later')), 0o600)
+    openFolder(dir)
+  },
+)
+
+const folders: [string, RegExp, string | false, (path: string) => void][] = [
+  ['readable by the group', /chmod 700/, modes, (path) => mkdirChmod(path, 0o750)],
+  ['open to search by others', /mode 0701/, modes, (path) => mkdirChmod(path, 0o701)],
+  ['writable by all, even if sticky', /chmod 700/, modes, (path) => mkdirChmod(path, 0o1777)],
+  ['a file', /not a folder/, false, (path) => writeFileSync(path, '')],
+  [
+    "another user's",
+    /belongs to user 12345/,
+    modes || asRoot,
+    (path) => {
+      mkdirChmod(path, 0o700)
+      chownSync(path, 12345, 12345)
+    },
+  ],
+  [
+    'a link to a good folder',
+    /is a link/,
+    modes,
+    (path) => {
+      mkdirChmod(`${path}.real`, 0o700)
+      symlinkSync(`${path}.real`, path)
+    },
+  ],
+  ['a link to nothing', /is a link/, modes, (path) => symlinkSync('/nothing/at/all', path)],
+]
+
+function mkdirChmod(path: string, mode: number): void {
+  mkdirSync(path)
+  chmodSync(path, mode)
+}
+
+for (const [what, message, skip, make] of folders) {
+  test(`refuses a state folder that is ${what}`, { skip }, (t) => {
+    const path = join(freshFolder(t), 'state')
+    make(path)
+    for (const spelled of [path, `${path}/`, `${path}/.`]) {
+      assert.throws(() => openFolder(spelled), {
+        name: 'StartError',
+        exit: EXIT.stateUnsafe,
+        message,
+      })
+    }
+  })
+}
+
+test('a folder that cannot be made is named', (t) => {
+  const dir = freshFolder(t)
+  writeFileSync(join(dir, 'file'), '')
+  const path = join(dir, 'file', 'state')
+  assert.throws(() => openFolder(path), { exit: EXIT.failed, message: new RegExp(path) })
+})
+
+test('a file is replaced whole, private, and leaves nothing beside it', { skip: modes }, (t) => {
+  const dir = freshFolder(t)
+  const path = join(dir, 'file')
+  assert.equal(readPrivate(path), null)
+  writeFileSync(path, 'planted', { mode: 0o644 })
+  writeFileSync(`${path}.tmp`, 'left over from a crash', { mode: 0o644 })
+  writeAtomic(path, 'zwölf')
+  assert.equal(readPrivate(path), 'zwölf')
+  assert.equal(modeOf(path), 0o600)
+  assert.deepEqual(readdirSync(dir), ['file'])
+  assert.equal(removeFile(path), true)
+  assert.equal(removeFile(path), false)
+})
+
+test('a link in the place of a file is replaced, not followed', { skip: modes }, (t) => {
+  const dir = freshFolder(t)
+  const [path, victim] = [join(dir, 'file'), join(dir, 'victim')]
+  writeFileSync(victim, 'mine')
+  symlinkSync(victim, path)
+  symlinkSync(victim, `${path}.tmp`)
+  assert.throws(() => readPrivate(path), { exit: EXIT.stateUnsafe, message: /is a link/ })
+  writeAtomic(path, 'new')
+  assert.equal(readFileSync(victim, 'utf8'), 'mine')
+  assert.equal(readPrivate(path), 'new')
+})
+
+const files: [string, RegExp, string | false, (path: string) => void][] = [
+  ['readable by the group', /chmod 600/, modes, (path) => chmodSync(path, 0o640)],
+  ['writable by others', /chmod 600/, modes, (path) => chmodSync(path, 0o602)],
+  ["another user's", /belongs to user/, modes || asRoot, (path) => chownSync(path, 12345, 12345)],
+]
+
+for (const [what, message, skip, spoil] of files) {
+  test(`does not read a file that is ${what}`, { skip }, (t) => {
+    const path = join(freshFolder(t), 'file')
+    writeAtomic(path, 'text')
+    spoil(path)
+    assert.throws(() => readPrivate(path), { exit: EXIT.stateUnsafe, message })
+  })
+}
+
+test('does not read, nor hang on, what is no file', { skip: modes }, (t) => {
+  const path = join(freshFolder(t), 'folder')
+  mkdirSync(path)
+  assert.throws(() => readPrivate(path), { exit: EXIT.stateUnsafe, message: /not a regular file/ })
+})
+
+test('runtime.json says where the daemon is, until it is removed', (t) => {
+  const dir = freshFolder(t)
+  const runtime = { pid: 7, address: 'http://127.0.0.1:19821', nonce: 'n', version: '0.1.0' }
+  assert.equal(readRuntime(dir), null)
+  writeRuntime(dir, runtime)
+  assert.deepEqual(readRuntime(dir), runtime)
+  removeRuntime(dir)
+  assert.equal(readRuntime(dir), null)
+  removeRuntime(dir)
+})
+
+for (const text of ['', '{', 'null', '[]', '{"pid":"7"}', '{"pid":7,"address":"a","nonce":"n"}']) {
+  test(`a runtime.json of ${JSON.stringify(text)} counts as none`, (t) => {
+    const dir = freshFolder(t)
+    writeAtomic(join(dir, 'runtime.json'), text)
+    assert.equal(readRuntime(dir), null)
+  })
+}
+
+test(
+  'the state secret is made once, private, and another in every folder',
+  { skip: modes },
+  (t) => {
+    const dir = freshFolder(t)
+    const made = stateSecret(dir)
+    assert.equal(made.length, 32)
+    assert.deepEqual(stateSecret(dir), made)
+    assert.equal(modeOf(join(dir, 'secret')), 0o600)
+    assert.notDeepEqual(stateSecret(freshFolder(t)), made)
+  },
+)
+
+for (const text of ['', 'ab', 'z'.repeat(64)]) {
+  test(`a state secret of ${JSON.stringify(text)} is not taken for one`, (t) => {
+    const dir = freshFolder(t)
+    writeAtomic(join(dir, 'secret'), text)
+    assert.throws(() => stateSecret(dir), { exit: EXIT.failed, message: /secret is damaged/ })
+  })
+}

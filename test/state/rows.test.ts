@@ -1,0 +1,276 @@
+/** The row files. Every case reads what it wrote twice: at once, and after opening the state anew. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LogEntry } from '../../src/api/rest/verify.ts'
+import { openState } from '../../src/state/state.ts'
+import type { State } from '../../src/state/state.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+
+/** Runs `write` in a new state, then `read` in it and in the same state opened anew. */
+function kept(what: string, write: (state: State) => void, read: (state: State) => void): void {
+  test(what, (t) => {
+    const dir = freshFolder(t)
+    const state = openState(dir)
+    try {
+      write(state)
+      read(state)
+    } finally {
+      state.close()
+    }
+    const again = openState(dir)
+    try {
+      read(again)
+    } finally {
+      again.close()
+    }
+  })
+}
+
+// Rows come from SQLite without a prototype.
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+const ids = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id)
+
+const VALUES = { text: 'zwölf', zero: 0, no: false, nothing: null, tree: { a: [1, { b: 2 }] } }
+
+kept(
+  'meta: any JSON value, replaced, deleted',
+  ({ meta }) => {
+    for (const [key, value] of Object.entries(VALUES)) meta.set(key, value)
+    meta.set('changed', 'old')
+    meta.set('changed', 'new')
+    meta.set('gone', 1)
+    meta.delete('gone')
+    meta.delete('never')
+  },
+  ({ meta }) => {
+    for (const [key, value] of Object.entries(VALUES)) assert.deepEqual(meta.get(key), value)
+    assert.equal(meta.get('changed'), 'new')
+    assert.equal(meta.get('gone'), null)
+  },
+)
+
+kept(
+  'tokens: revoked once, used forwards, newest first',
+  ({ tokens }) => {
+    tokens.insert({ hash: 'a', id: 'tok_1', created_at: 1 })
+    tokens.insert({ hash: 'b', id: 'tok_2', created_at: 2 })
+    assert.throws(() => tokens.insert({ hash: 'a', id: 'tok_3', created_at: 3 }), /UNIQUE/)
+    assert.throws(() => tokens.insert({ hash: 'c', id: 'tok_2', created_at: 3 }), /UNIQUE/)
+    tokens.revoke('tok_1', 10)
+    tokens.revoke('tok_1', 20)
+    tokens.revoke('tok_9', 20)
+    tokens.touch([
+      { id: 'tok_1', at: 30 },
+      { id: 'tok_2', at: 31 },
+    ])
+    tokens.touch([{ id: 'tok_2', at: 7 }])
+  },
+  ({ tokens }) => {
+    const first = { hash: 'a', id: 'tok_1', created_at: 1, revoked_at: 10, last_used_at: 30 }
+    const second = { hash: 'b', id: 'tok_2', created_at: 2, revoked_at: null, last_used_at: 31 }
+    assert.deepEqual(plain(tokens.all()), [second, first])
+    assert.deepEqual(plain(tokens.byId('tok_1')), first)
+    assert.equal(tokens.byId('tok_9'), null)
+  },
+)
+
+kept(
+  'secrets: sealed bytes as they were, replaced, deleted',
+  ({ secrets }) => {
+    secrets.put({ id: 'b', version: 1, sealed: new Uint8Array([1]) })
+    secrets.put({ id: 'a', version: 1, sealed: new Uint8Array([2]) })
+    secrets.put({ id: 'a', version: 2, sealed: new Uint8Array([0, 255]) })
+    secrets.put({ id: 'gone', version: 1, sealed: new Uint8Array([3]) })
+    assert.equal(secrets.delete('gone'), true)
+    assert.equal(secrets.delete('gone'), false)
+  },
+  ({ secrets }) => {
+    assert.deepEqual(secrets.ids(), ['a', 'b'])
+    assert.deepEqual(
+      { ...secrets.get('a') },
+      { id: 'a', version: 2, sealed: new Uint8Array([0, 255]) },
+    )
+    assert.equal(secrets.get('gone'), null)
+  },
+)
+
+const connection = (id: string, epoch: number) => ({
+  id,
+  name: `name of ${id}`,
+  epoch,
+  head: new Uint8Array(32).fill(epoch),
+  members: [{ user_id: 'acc_1', display_name: 'Ada "the first" Łovelace' }],
+  updated_at: epoch,
+})
+
+kept(
+  'connections: replaced whole, renamed, deleted; a head has 32 bytes',
+  ({ connections }) => {
+    connections.put(connection('con_1', 1))
+    connections.put(connection('con_1', 2))
+    connections.put(connection('con_2', 1))
+    connections.put(connection('con_3', 1))
+    const short = { ...connection('con_4', 1), head: new Uint8Array(31) }
+    assert.throws(() => connections.put(short), /CHECK/)
+    assert.equal(connections.rename('con_2', 'other', 9), true)
+    assert.equal(connections.rename('con_9', 'other', 9), false)
+    assert.equal(connections.delete('con_3'), true)
+    assert.equal(connections.delete('con_3'), false)
+  },
+  ({ connections }) => {
+    const renamed = { ...connection('con_2', 1), name: 'other', updated_at: 9 }
+    assert.deepEqual(connections.all(), [renamed, connection('con_1', 2)])
+    assert.deepEqual(connections.get('con_2'), renamed)
+    assert.equal(connections.get('con_3'), null)
+  },
+)
+
+const guest = (id: string, label: string) => ({
+  id,
+  label,
+  state: 'active',
+  expires_at: 5e12,
+  created_at: 4e12,
+})
+
+kept(
+  'guests: replaced, marked, deleted; times beyond 32 bits',
+  ({ guests }) => {
+    guests.put(guest('gst_1', 'old'))
+    guests.put(guest('gst_1', 'new'))
+    guests.put(guest('gst_2', 'two'))
+    guests.put(guest('gst_3', 'three'))
+    assert.equal(guests.setState('gst_2', 'revoked'), true)
+    assert.equal(guests.setState('gst_9', 'revoked'), false)
+    assert.equal(guests.delete('gst_3'), true)
+    assert.equal(guests.delete('gst_3'), false)
+  },
+  ({ guests }) => {
+    const revoked = { ...guest('gst_2', 'two'), state: 'revoked' }
+    assert.deepEqual(plain(guests.all()), [revoked, guest('gst_1', 'new')])
+    assert.deepEqual(plain(guests.get('gst_2')), revoked)
+    assert.equal(guests.get('gst_3'), null)
+  },
+)
+
+kept(
+  'logs: only the next entry is taken, and none is replaced',
+  ({ logs }) => {
+    const add = (seq: number, entry: string) => () =>
+      logs.append({ kind: 'keylog', subject: 'acc_1', seq, entry })
+    assert.throws(add(1, 'one'), /continues at 0, not 1/)
+    assert.throws(add(-1, 'minus'), /continues at 0/)
+    add(0, 'zero')()
+    add(1, 'one')()
+    add(0, 'zero')()
+    assert.throws(add(0, 'forked'), /another entry at 0/)
+    assert.throws(add(1, 'forked'), /another entry at 1/)
+    assert.throws(add(3, 'three'), /continues at 2, not 3/)
+    logs.append({ kind: 'roster', subject: 'acc_1', seq: 0, entry: 'of another kind' })
+    logs.append({ kind: 'keylog', subject: 'acc_2', seq: 0, entry: 'of another subject' })
+    logs.append({ kind: 'keylog', subject: 'gone', seq: 0, entry: 'x' })
+    logs.delete('keylog', 'gone')
+  },
+  ({ logs }) => {
+    assert.deepEqual(logs.read('keylog', 'acc_1'), ['zero', 'one'])
+    assert.deepEqual({ ...logs.head('keylog', 'acc_1') }, { seq: 1, entry: 'one' })
+    assert.deepEqual(logs.read('roster', 'acc_1'), ['of another kind'])
+    assert.deepEqual(logs.read('keylog', 'acc_2'), ['of another subject'])
+    assert.deepEqual(logs.read('keylog', 'gone'), [])
+    assert.equal(logs.head('keylog', 'gone'), null)
+  },
+)
+
+const use = { subject: 'con_1', epoch: 1, speaker: 'acc_1', window: 100 }
+
+kept(
+  'replays: each of the four names makes another use; the first time is the answer ever after',
+  ({ replays }) => {
+    assert.equal(replays.highest(), 0)
+    for (const other of [
+      {},
+      { subject: 'con_2' },
+      { epoch: 2 },
+      { speaker: 'acc_2' },
+      { window: 99 },
+    ]) {
+      assert.equal(replays.firstUse({ ...use, ...other }, 1000), null)
+    }
+  },
+  ({ replays }) => {
+    assert.equal(replays.firstUse(use, 2000), 1000)
+    assert.equal(replays.highest(), 100)
+  },
+)
+
+kept(
+  'replays: pruning forgets what is below, never the highest window',
+  ({ replays }) => {
+    for (const window of [98, 100, 99]) replays.firstUse({ ...use, window }, window)
+    assert.equal(replays.prune(100), 2)
+    assert.equal(replays.prune(100), 0)
+  },
+  ({ replays }) => {
+    assert.equal(replays.firstUse(use, 2000), 100)
+    replays.prune(1e6)
+    assert.equal(replays.highest(), 100)
+    assert.equal(replays.firstUse({ ...use, window: 50 }, 1), null)
+    assert.equal(replays.highest(), 100)
+    replays.prune(51)
+    replays.firstUse(use, 100)
+  },
+)
+
+const verification = (n: number): LogEntry => ({
+  id: `ver_${n}`,
+  at: '2026-11-21T00:00:00.000Z',
+  method: 'local',
+  outcome: 'verified',
+  matches: [
+    { kind: 'guest', speaker: 'other', guest_code_id: 'gst_1', display_name: 'Łuk', window: n },
+  ],
+  caller: n % 2 === 0 ? null : 'tok_1',
+})
+
+kept(
+  'verifications: pages newest first, and what the server lacks oldest first',
+  ({ verifications }) => {
+    for (const n of [1, 3, 2, 5, 4]) verifications.insert(verification(n))
+    assert.throws(() => verifications.insert(verification(1)), /UNIQUE/)
+    verifications.markPushed(['ver_1', 'ver_3', 'ver_9'])
+  },
+  ({ verifications }) => {
+    assert.deepEqual(verifications.page(2, null), [verification(5), verification(4)])
+    assert.deepEqual(ids(verifications.page(2, 'ver_4')), ['ver_3', 'ver_2'])
+    assert.deepEqual(ids(verifications.page(2, 'ver_2')), ['ver_1'])
+    assert.deepEqual(verifications.page(2, 'ver_1'), [])
+    assert.deepEqual(verifications.unpushed(2), [verification(2), verification(4)])
+    assert.deepEqual(ids(verifications.unpushed(9)), ['ver_2', 'ver_4', 'ver_5'])
+  },
+)
+
+const stamp = (n: number, receipt: string | null) => ({
+  id: `stm_${n}`,
+  jws: `jws ${n}`,
+  receipt,
+  created_at: n,
+})
+
+kept(
+  'stamps: receipts come later; the JWS never changes',
+  ({ stamps }) => {
+    stamps.insert(stamp(2, null))
+    stamps.insert(stamp(1, null))
+    stamps.insert(stamp(3, 'at once'))
+    stamps.insert(stamp(4, null))
+    assert.throws(() => stamps.insert(stamp(1, 'other')), /UNIQUE/)
+    assert.equal(stamps.setReceipt('stm_2', 'later'), true)
+    assert.equal(stamps.setReceipt('stm_9', 'later'), false)
+  },
+  ({ stamps }) => {
+    assert.deepEqual(ids(stamps.withoutReceipt(9)), ['stm_1', 'stm_4'])
+    assert.deepEqual(plain(stamps.withoutReceipt(1)), [stamp(1, null)])
+    assert.deepEqual(plain(stamps.get('stm_2')), stamp(2, 'later'))
+    assert.equal(stamps.get('stm_9'), null)
+  },
+)
