@@ -1,0 +1,14 @@
+import * as v from 'valibot'
+import { LogEntry } from '../rest/verify.ts'
+import type { Routes } from '../route.ts'
+
+export const verifications = {
+  push: {
+    method: 'POST',
+    path: '/device/v1/verifications',
+    summary: 'Add entries to the verification log; an entry known already is kept as it is',
+    by: 'account',
+    body: v.strictObject({ items: v.pipe(v.array(LogEntry), v.maxLength(500)) }),
+    reply: v.object({ accepted: v.number() }),
+  },
+} as const satisfies Routes

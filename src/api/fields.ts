@@ -1,0 +1,96 @@
+/**
+ * The fields that several resources share, each with its form on the wire. Requests are strict (an unknown member is refused);
+ * replies are open, so that a newer server may say more. No transforms: what is sent is what is read.
+ */
+import * as v from 'valibot'
+import { isId } from '../crypto/id.ts'
+
+/** A resource id: its prefix and 26 characters, opaque to callers. */
+export const id = (prefix: string) =>
+  v.pipe(
+    v.string(),
+    v.check((text) => isId(prefix, text), `Expected an id that begins with ${prefix}.`),
+    v.description(`An id: ${prefix} and 26 characters.`),
+  )
+
+/** RFC 3339, UTC, milliseconds. */
+export const Time = v.pipe(
+  v.string(),
+  v.isoTimestamp(),
+  v.description('RFC 3339 in UTC, with milliseconds.'),
+)
+
+/** A time of this wire from Unix milliseconds. */
+export const timeAt = (unixMs: number): string => new Date(unixMs).toISOString()
+
+/** A name that people read: no control, no bidirectional override characters, nothing but spaces refused. */
+export const name = (max: number) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1, 'Give at least one character.'),
+    v.maxLength(max, `Give at most ${max} characters.`),
+    v.regex(
+      /^(?=.*\S)[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]*$/u,
+      'Give visible characters; control and direction-changing characters are refused.',
+    ),
+  )
+
+/** Three words: one string, or an array of them. */
+export const Words = v.pipe(
+  v.union([
+    v.pipe(v.string(), v.maxLength(200)),
+    v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(16)),
+  ]),
+  v.description(
+    'Three words as heard: one string in any spelling of spaces and case, or an array.',
+  ),
+)
+
+export const ScopeName = v.pipe(
+  v.picklist(['read', 'write', 'full']),
+  v.description(
+    'read: any GET. write: also writes to own data. full: also organisations and tokens.',
+  ),
+)
+
+export const Page = v.strictObject({
+  limit: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(200), v.description('Items a page.')),
+    50,
+  ),
+  cursor: v.optional(
+    v.pipe(v.string(), v.maxLength(200), v.description('`next_cursor` of the page before.')),
+  ),
+})
+export type Page = v.InferOutput<typeof Page>
+
+/** A page of a list, newest first. */
+export const listOf = <const T extends v.GenericSchema>(item: T) =>
+  v.object({
+    items: v.array(item),
+    next_cursor: v.pipe(v.nullable(v.string()), v.description('null on the last page.')),
+  })
+
+export const Sha256Hex = v.pipe(
+  v.string(),
+  v.regex(/^[0-9a-f]{64}$/, 'Expected 64 lower-case hexadecimal digits.'),
+  v.description('SHA-256, lower-case hex.'),
+)
+
+/** A compact JWS, kept as received. */
+export const Jws = v.pipe(
+  v.string(),
+  v.maxLength(8192),
+  v.regex(/^[\w-]+\.[\w-]+\.[\w-]+$/, 'Expected a compact JWS.'),
+  v.description('A compact JWS (RFC 7515).'),
+)
+
+export const Jwk = v.object({
+  kty: v.literal('OKP'),
+  crv: v.picklist(['Ed25519', 'X25519']),
+  x: v.string(),
+})
+
+/** Give a schema the name under which the OpenAPI document lists it. */
+export const named = <const T extends v.GenericSchema>(title: string, schema: T) =>
+  v.pipe(schema, v.title(title))

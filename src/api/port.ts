@@ -1,0 +1,26 @@
+/**
+ * The port to an account: the same calls whether the account service answers in this process or over HTTP.
+ * `Account` is what its device and its handlers may ask; `Service` is what an account server must answer.
+ */
+import type { Entrance, SignedIn } from './device/index.ts'
+import type { Rest } from './rest/index.ts'
+import type { Answers, Calls } from './route.ts'
+import type { Site } from './site/index.ts'
+
+export type Account = Calls<Rest, 'account' | 'both'> & Calls<SignedIn, 'account'>
+
+/** What a device may ask before it has a session. */
+export type Door = Calls<Entrance, 'account'>
+
+/** Who a request to an account server comes from. All are ids. */
+export interface Session {
+  readonly account: string
+  readonly device: string
+  readonly session: string
+}
+
+export type Service = Answers<Rest, 'account' | 'both', Session> &
+  Answers<SignedIn, 'account', Session>
+
+/** The rows of an account server that anybody may call. */
+export type Open = Answers<Entrance & Site, 'account', null>

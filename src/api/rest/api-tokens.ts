@@ -1,0 +1,93 @@
+import * as v from 'valibot'
+import { Page, ScopeName, Time, id, listOf, name, named } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+/** Ten years: a lifetime beyond it is a mistake of units. */
+const LONGEST_S = 315_360_000
+
+export const NewToken = named(
+  'NewToken',
+  v.strictObject({
+    name: v.pipe(name(100), v.description('What the token is for, as the list shows it.')),
+    scope: ScopeName,
+    label: v.optional(v.nullable(name(100))),
+    expires_in: v.optional(
+      v.nullable(
+        v.pipe(
+          v.number(),
+          v.integer(),
+          v.minValue(1),
+          v.maxValue(LONGEST_S),
+          v.description('Lifetime in seconds; without it the token lasts until it is revoked.'),
+        ),
+      ),
+    ),
+  }),
+)
+
+const fields = {
+  id: id('tok_'),
+  name: v.string(),
+  label: v.nullable(v.string()),
+  scope: ScopeName,
+  created_at: Time,
+  expires_at: v.nullable(Time),
+}
+
+/** The answer that shows the token, once. */
+export const MintedToken = named(
+  'MintedToken',
+  v.object({
+    ...fields,
+    token: v.pipe(v.string(), v.description('The bearer token. It is never shown again.')),
+  }),
+)
+
+export const ApiToken = named(
+  'ApiToken',
+  v.object({
+    ...fields,
+    state: v.picklist(['active', 'revoked', 'expired']),
+    last_used_at: v.nullable(Time),
+  }),
+)
+export type ApiToken = v.InferOutput<typeof ApiToken>
+
+export const token = {
+  create: {
+    method: 'POST',
+    path: '/api/v1/token',
+    summary: 'Create an API token from this machine',
+    by: 'daemon',
+    body: NewToken,
+    reply: MintedToken,
+    status: 201,
+  },
+} as const satisfies Routes
+
+export const apiTokens = {
+  list: {
+    method: 'GET',
+    path: '/api/v1/api-tokens',
+    summary: 'List API tokens',
+    by: 'daemon',
+    query: Page,
+    reply: listOf(ApiToken),
+  },
+  create: {
+    method: 'POST',
+    path: '/api/v1/api-tokens',
+    summary: 'Mint an API token',
+    by: 'daemon',
+    body: NewToken,
+    reply: MintedToken,
+    status: 201,
+  },
+  delete: {
+    method: 'DELETE',
+    path: '/api/v1/api-tokens/{id}',
+    summary: 'Revoke an API token, effective at once',
+    by: 'daemon',
+    status: 204,
+  },
+} as const satisfies Routes

@@ -1,0 +1,39 @@
+import * as v from 'valibot'
+import { id, named } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+const Organisation = v.object({
+  id: v.string(),
+  name: v.string(),
+  role: v.picklist(['owner', 'admin', 'member']),
+})
+
+export const Context = named(
+  'Context',
+  v.object({
+    user: v.object({
+      id: id('acc_'),
+      display_name: v.string(),
+      email: v.nullable(v.string()),
+      kind: v.picklist(['person', 'machine']),
+    }),
+    organisations: v.array(Organisation),
+    active_organisation: v.optional(Organisation),
+  }),
+)
+
+export const context = {
+  read: {
+    method: 'GET',
+    path: '/api/v1/context',
+    summary: 'Read the identity of the account and its organisations',
+    by: 'account',
+    reply: Context,
+  },
+  activeOrg: {
+    method: 'POST',
+    path: '/api/v1/context/active-org',
+    summary: 'Switch or clear the active organisation of this session',
+    by: 'pending',
+  },
+} as const satisfies Routes

@@ -1,0 +1,31 @@
+import * as v from 'valibot'
+import { media, type Routes } from '../route.ts'
+
+export const openapi = {
+  read: {
+    method: 'GET',
+    path: '/api/v1/openapi.json',
+    summary: 'Read this document',
+    by: 'daemon',
+    reply: v.pipe(v.looseObject({ openapi: v.string() }), v.description('OpenAPI 3.1.')),
+  },
+} as const satisfies Routes
+
+export const docs = {
+  read: {
+    method: 'GET',
+    path: '/api/v1/docs',
+    summary: 'Read the documentation page',
+    by: 'daemon',
+    reply: media('text/html; charset=utf-8'),
+  },
+} as const satisfies Routes
+
+export const tools = {
+  catalogue: {
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'Read the catalogue of tools',
+    by: 'pending',
+  },
+} as const satisfies Routes

@@ -1,0 +1,118 @@
+import * as v from 'valibot'
+import { Page, Time, id, listOf, name, named } from '../fields.ts'
+import { media, type Routes } from '../route.ts'
+
+/** A year and a day: a guest code is for a while, a connection for good. */
+const LONGEST_S = 31_708_800
+
+export const GuestLabel = name(200)
+
+export const GuestCode = named(
+  'GuestCode',
+  v.object({
+    id: id('gst_'),
+    label: v.string(),
+    state: v.picklist(['active', 'revoked', 'expired']),
+    expires_at: Time,
+    external_member_id: v.nullable(v.string()),
+    last_opened_at: v.pipe(v.nullable(Time), v.description('When the guest last opened the page.')),
+    secret_here: v.pipe(v.boolean(), v.description('Whether this device holds the secret.')),
+    code: v.pipe(
+      v.nullable(
+        v.object({
+          words: v.string(),
+          period_s: v.literal(60),
+          valid_from: Time,
+          valid_until: Time,
+        }),
+      ),
+      v.description('Your own words for this guest, to say; null when there are none.'),
+    ),
+    created_at: Time,
+  }),
+)
+export type GuestCode = v.InferOutput<typeof GuestCode>
+
+export const CreatedGuestCode = named(
+  'CreatedGuestCode',
+  v.object({
+    ...GuestCode.entries,
+    url: v.pipe(v.string(), v.description('The link for the guest. It is never shown again.')),
+  }),
+)
+
+export const guestCodes = {
+  list: {
+    method: 'GET',
+    path: '/api/v1/guest-codes',
+    summary: 'List guest codes',
+    by: 'both',
+    query: Page,
+    reply: listOf(GuestCode),
+  },
+  create: {
+    method: 'POST',
+    path: '/api/v1/guest-codes',
+    summary: 'Create a guest code',
+    by: 'daemon',
+    body: v.strictObject({
+      label: GuestLabel,
+      expires_in: v.optional(
+        v.pipe(
+          v.number(),
+          v.integer(),
+          v.minValue(60),
+          v.maxValue(LONGEST_S),
+          v.description('Lifetime in seconds; a week unless told.'),
+        ),
+        604_800,
+      ),
+    }),
+    reply: CreatedGuestCode,
+    status: 201,
+  },
+  delete: {
+    method: 'DELETE',
+    path: '/api/v1/guest-codes/{id}',
+    summary: 'Revoke a guest code',
+    by: 'both',
+    status: 204,
+  },
+  qr: {
+    method: 'GET',
+    path: '/api/v1/guest-codes/{id}/qr',
+    summary: 'Fetch the link of a guest code as a QR image',
+    by: 'daemon',
+    query: v.strictObject({
+      format: v.optional(v.pipe(v.picklist(['svg', 'gif']), v.description('svg unless told.'))),
+    }),
+    reply: media('image/svg+xml', 'image/gif'),
+  },
+  send: {
+    method: 'POST',
+    path: '/api/v1/guest-codes/{id}/send',
+    summary: 'Have a guest code sent',
+    by: 'pending',
+  },
+} as const satisfies Routes
+
+export const externalMembers = {
+  list: {
+    method: 'GET',
+    path: '/api/v1/external-members',
+    summary: 'List external members',
+    by: 'pending',
+  },
+  create: {
+    method: 'POST',
+    path: '/api/v1/external-members',
+    summary: 'Create an external member',
+    by: 'pending',
+  },
+  delete: {
+    method: 'DELETE',
+    path: '/api/v1/external-members/{id}',
+    summary: 'Delete an external member',
+    by: 'pending',
+  },
+} as const satisfies Routes

@@ -1,0 +1,66 @@
+/** *rest*: the routes of the interface, one group a resource, in the order of the documentation. */
+import type { Table } from '../route.ts'
+import { account, devices, emails, exports, sessions } from './account.ts'
+import { apiTokens, token } from './api-tokens.ts'
+import { chat, feedback } from './assistant.ts'
+import { connections, members } from './connections.ts'
+import { context } from './context.ts'
+import { docs, openapi, tools } from './documents.ts'
+import { externalMembers, guestCodes } from './guest-codes.ts'
+import { health } from './health.ts'
+import { invitations } from './invitations.ts'
+import { notifications } from './notifications.ts'
+import { openLinkRequests, openLinks } from './open-links.ts'
+import { orgActivity, orgAlerts, orgAnalytics, orgGroups, orgMembers } from './org.ts'
+import { preferences } from './preferences.ts'
+import { presets } from './presets.ts'
+import { profile, profiles } from './profiles.ts'
+import { stamp } from './stamp.ts'
+import { status } from './status.ts'
+import { sync } from './sync.ts'
+import { tags } from './tags.ts'
+import { trust, trustCards } from './trust-cards.ts'
+import { verificationLog, verify } from './verify.ts'
+
+export const rest = {
+  health,
+  status,
+  sync,
+  token,
+  openapi,
+  docs,
+  tools,
+  verify,
+  stamp,
+  verificationLog,
+  trustCards,
+  trust,
+  connections,
+  members,
+  invitations,
+  guestCodes,
+  externalMembers,
+  tags,
+  presets,
+  openLinks,
+  openLinkRequests,
+  context,
+  profile,
+  profiles,
+  preferences,
+  notifications,
+  devices,
+  sessions,
+  emails,
+  exports,
+  account,
+  orgMembers,
+  orgGroups,
+  orgAlerts,
+  orgActivity,
+  orgAnalytics,
+  apiTokens,
+  chat,
+  feedback,
+} as const satisfies Table
+export type Rest = typeof rest

@@ -1,0 +1,42 @@
+import * as v from 'valibot'
+import { Jwk, Page, Time, listOf, named } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+export const PublicKey = named(
+  'PublicKey',
+  v.object({
+    id: v.pipe(v.string(), v.description('RFC 7638 thumbprint, the `kid` of signatures.')),
+    use: v.picklist(['sign', 'seal']),
+    jwk: Jwk,
+    device_name: v.string(),
+    created_at: Time,
+  }),
+)
+export type PublicKey = v.InferOutput<typeof PublicKey>
+
+export const profile = {
+  read: { method: 'GET', path: '/api/v1/profile', summary: 'Read the own profile', by: 'pending' },
+  update: {
+    method: 'PATCH',
+    path: '/api/v1/profile',
+    summary: 'Update the own profile',
+    by: 'pending',
+  },
+} as const satisfies Routes
+
+export const profiles = {
+  read: {
+    method: 'GET',
+    path: '/api/v1/profiles/{id}',
+    summary: 'Read the public profile of a person',
+    by: 'pending',
+  },
+  keys: {
+    method: 'GET',
+    path: '/api/v1/profiles/{id}/keys',
+    summary: "List a person's active public keys",
+    by: 'both',
+    query: Page,
+    reply: listOf(PublicKey),
+  },
+} as const satisfies Routes

@@ -1,0 +1,89 @@
+import * as v from 'valibot'
+import { Jws, Sha256Hex, Time, id, named } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+/** 8 MiB of content, encoded in base64 or JSON. */
+const LIMIT = 12 * 1024 * 1024
+const CONTENT = 8 * 1024 * 1024
+
+export const NewStamp = named(
+  'NewStamp',
+  v.pipe(
+    v.strictObject({
+      content: v.optional(v.pipe(v.string(), v.description('Text, signed as its UTF-8 bytes.'))),
+      content_base64: v.optional(
+        v.pipe(
+          v.string(),
+          v.maxLength(
+            Math.ceil(CONTENT / 3) * 4,
+            'Give at most 8 MiB; stamp larger files by sha256.',
+          ),
+          v.base64('Expected base64 (RFC 4648 section 4).'),
+          v.description('Bytes, in base64.'),
+        ),
+      ),
+      sha256: v.optional(Sha256Hex),
+      media_type: v.optional(
+        v.nullable(
+          v.pipe(
+            v.string(),
+            v.maxLength(127),
+            v.regex(
+              /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?[\w!#$&^.+-]+=[\w!#$&^.+"-]+)*$/,
+              'Expected a media type such as text/plain.',
+            ),
+          ),
+        ),
+      ),
+      context: v.optional(
+        v.nullable(
+          v.pipe(
+            v.string(),
+            v.maxLength(500),
+            v.description('What the content is for; signed too.'),
+          ),
+        ),
+      ),
+    }),
+    v.check(
+      (body) =>
+        [body.content, body.content_base64, body.sha256].filter((x) => x !== undefined).length ===
+        1,
+      'Give exactly one of content, content_base64 and sha256.',
+    ),
+  ),
+)
+
+export const Stamp = named(
+  'Stamp',
+  v.object({
+    id: id('stm_'),
+    words: v.pipe(v.string(), v.description('A look-up hint, never evidence.')),
+    signed_at: Time,
+    assurance_level: v.picklist(['device', 'verified_email', 'organisation']),
+    verification_url: v.pipe(v.string(), v.description('The page a recipient opens to check it.')),
+    sha256: Sha256Hex,
+    stamp: Jws,
+    key_log: v.pipe(
+      v.array(Jws),
+      v.description('The key log of the signer: with `stamp` and `receipt` a whole stamp file.'),
+    ),
+    receipt: v.pipe(
+      v.nullable(Jws),
+      v.description("The account server's receipt; null while it is out of reach."),
+    ),
+  }),
+)
+
+export const stamp = {
+  create: {
+    method: 'POST',
+    path: '/api/v1/stamp',
+    summary: 'Sign content on this device',
+    by: 'daemon',
+    body: NewStamp,
+    limit: LIMIT,
+    reply: Stamp,
+    status: 201,
+  },
+} as const satisfies Routes

@@ -1,0 +1,94 @@
+import * as v from 'valibot'
+import { Page, Time, Words, id, listOf, named } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+export const Match = named(
+  'Match',
+  v.object({
+    kind: v.picklist(['connection', 'guest']),
+    speaker: v.pipe(
+      v.picklist(['self', 'other']),
+      v.description('self: these are your own words, repeated back. They prove nothing.'),
+    ),
+    connection_id: v.optional(id('con_')),
+    connection_name: v.optional(v.string()),
+    guest_code_id: v.optional(id('gst_')),
+    member_id: v.optional(id('acc_')),
+    display_name: v.string(),
+    window: v.pipe(v.number(), v.integer(), v.description('The minute of the words, since 1970.')),
+  }),
+)
+export type Match = v.InferOutput<typeof Match>
+
+/** Why an answer is not conclusive. */
+export const Reason = v.picklist([
+  'nothing_cached',
+  'secret_missing',
+  'clock_uncertain',
+  'sync_stale',
+  'rotation_pending',
+  'roster_forked',
+])
+export type Reason = v.InferOutput<typeof Reason>
+
+export const Verification = named(
+  'Verification',
+  v.object({
+    verified: v.boolean(),
+    conclusive: v.pipe(
+      v.boolean(),
+      v.description('false: something could not be checked. Do not report "not verified" then.'),
+    ),
+    replayed: v.boolean(),
+    echo: v.boolean(),
+    summary: v.string(),
+    matches: v.array(Match),
+    checked: v.pipe(v.number(), v.integer()),
+    unchecked: v.pipe(v.number(), v.integer()),
+    reasons: v.array(Reason),
+    first_verified_at: v.optional(Time),
+    checked_at: Time,
+  }),
+)
+export type Verification = v.InferOutput<typeof Verification>
+
+export const LogEntry = named(
+  'LogEntry',
+  v.object({
+    id: id('ver_'),
+    at: Time,
+    method: v.picklist(['local', 'public']),
+    outcome: v.picklist(['verified', 'not_verified', 'inconclusive', 'echo']),
+    matches: v.array(Match),
+    caller: v.pipe(v.nullable(v.string()), v.description('The id of the token that asked.')),
+  }),
+)
+export type LogEntry = v.InferOutput<typeof LogEntry>
+
+export const verify = {
+  words: {
+    method: 'POST',
+    path: '/api/v1/verify',
+    summary: 'Check three words on this device',
+    by: 'daemon',
+    body: v.strictObject({ words: Words }),
+    reply: Verification,
+  },
+  public: {
+    method: 'POST',
+    path: '/api/v1/verify/public',
+    summary: 'Ask the account server whose three words these are',
+    by: 'pending',
+  },
+} as const satisfies Routes
+
+export const verificationLog = {
+  list: {
+    method: 'GET',
+    path: '/api/v1/verification-log',
+    summary: 'List verifications',
+    by: 'both',
+    query: Page,
+    reply: listOf(LogEntry),
+  },
+} as const satisfies Routes

@@ -1,0 +1,100 @@
+/**
+ * What a row of the table is, and the types that follow from a table: who must answer which rows, and how a caller sees them.
+ * A row is data. A field stands here only because something reads it: the router (method, path, also), the scope check
+ * (method, path), the validator (query, body), the OpenAPI document (all of it), the answer (status, reply).
+ */
+import type { GenericSchema, InferInput, InferOutput } from 'valibot'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Schema = GenericSchema
+
+/** A reply that is not JSON: the media types it may have. */
+export interface Media {
+  readonly media: readonly string[]
+}
+export const media = <const T extends readonly string[]>(...types: T) => ({ media: types })
+
+/** What an answer to a `media` row is made of. */
+export interface Content {
+  readonly type: string
+  /** Where it is not the row's: a page that says in words that there is no such thing. */
+  readonly status?: number
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+interface Address {
+  readonly method: Method
+  /** Parameters are written `{id}`, each a whole segment. */
+  readonly path: `/${string}`
+  /** The second path of a route that is registered twice. */
+  readonly also?: `/${string}`
+  readonly summary: string
+}
+
+/** `pending`: the row has no answer yet; it says 501 and carries no schemas. */
+interface Pending extends Address {
+  readonly by: 'pending'
+}
+
+interface Answered extends Address {
+  /** `both`: the account answers and a handler of the same name adds what only this device knows. */
+  readonly by: 'daemon' | 'account' | 'both'
+  readonly query?: Schema
+  readonly body?: Schema
+  readonly reply?: Schema | Media
+  readonly status?: 200 | 201 | 202 | 204
+  /** The largest body in bytes, where it is not the usual 1 MiB. */
+  readonly limit?: number
+}
+
+export type Route = Pending | Answered
+export type Routes = Readonly<Record<string, Route>>
+export type Table = Readonly<Record<string, Routes>>
+
+type Flat<T> = { [K in keyof T]: T[K] }
+type Params<P> = P extends `${string}{${infer K}}${infer R}`
+  ? { [N in K]: string } & Params<R>
+  : unknown
+type Query<R> = R extends { query: infer Q extends Schema } ? Q : never
+type Body<R> = R extends { body: infer B extends Schema } ? B : never
+type Rows<G, By> = { [K in keyof G]: G[K] extends { by: By } ? K : never }[keyof G]
+type Groups<T, By> = { [N in keyof T]: [Rows<T[N], By>] extends [never] ? never : N }[keyof T]
+
+/** What an answerer of row R gets: path parameters, the query and the body, parsed, defaults filled in. */
+export type Parsed<R extends { path: string }> = Flat<
+  Params<R['path']> &
+    ([Query<R>] extends [never] ? unknown : InferOutput<Query<R>>) &
+    ([Body<R>] extends [never] ? unknown : { body: InferOutput<Body<R>> })
+>
+
+/** What a caller of row R gives: the same, where defaults may be left out. */
+export type Sent<R extends { path: string }> = Flat<
+  Params<R['path']> &
+    ([Query<R>] extends [never] ? unknown : InferInput<Query<R>>) &
+    ([Body<R>] extends [never] ? unknown : { body: InferInput<Body<R>> })
+>
+
+export type Reply<R> = R extends { reply: Media }
+  ? Content
+  : R extends { reply: infer S extends Schema }
+    ? InferOutput<S>
+    : void
+
+/** The functions that answer the rows of T that are By's, each with context C. Inline, so that errors stay short. */
+export type Answers<T, By, C> = {
+  [N in Groups<T, By>]: {
+    [K in Rows<T[N], By>]: T[N][K] extends infer R extends { path: string }
+      ? (input: Parsed<R>, context: C) => Promise<Reply<R>>
+      : never
+  }
+}
+
+/** The same rows as a caller sees them: the port, the remote client, the command line, the tests. */
+export type Calls<T, By> = {
+  [N in Groups<T, By>]: {
+    [K in Rows<T[N], By>]: T[N][K] extends infer R extends { path: string }
+      ? (input: Sent<R>) => Promise<Reply<R>>
+      : never
+  }
+}

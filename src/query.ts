@@ -1,0 +1,46 @@
+/**
+ * The one place where a query string becomes the input of a schema. Strings become numbers and booleans where the schema
+ * asks for them; a text that is neither is passed on as it is, so that the schema names the fault.
+ */
+import type { Schema } from './api/route.ts'
+
+type Kind = 'number' | 'boolean' | 'array' | 'string'
+
+/** The members that valibot's object, optional and pipe schemas show of themselves. */
+interface Shape {
+  readonly type: string
+  readonly entries?: Readonly<Record<string, Shape>>
+  readonly wrapped?: Shape
+}
+
+function kindOf(shape: Shape): Kind {
+  if (shape.wrapped) return kindOf(shape.wrapped)
+  const { type } = shape
+  return type === 'number' || type === 'boolean' || type === 'array' ? type : 'string'
+}
+
+const NUMBER = /^-?\d{1,15}$/
+
+function convert(kind: Kind, text: string): unknown {
+  if (kind === 'number' && NUMBER.test(text)) return Number(text)
+  if (kind === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+/** A decoder of query strings for one schema (an object of scalars and arrays of strings). A name given twice is an array. */
+export function queryDecoder(schema: Schema): (query: string) => Record<string, unknown> {
+  const entries = (schema as unknown as Shape).entries ?? {}
+  const kinds = new Map(Object.entries(entries).map(([name, shape]) => [name, kindOf(shape)]))
+  return (query) => {
+    const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>
+    if (query === '') return input
+    const params = new URLSearchParams(query)
+    for (const name of new Set(params.keys())) {
+      const values = params.getAll(name)
+      const kind = kinds.get(name) ?? 'string'
+      const [first = ''] = values
+      input[name] = kind === 'array' || values.length > 1 ? values : convert(kind, first)
+    }
+    return input
+  }
+}
