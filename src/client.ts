@@ -3,6 +3,7 @@
  * the tests are callers of it; none of them writes a path.
  */
 import type { Calls, Route, Table } from './api/route.ts'
+import { AppError } from './errors.ts'
 
 export interface Outgoing {
   readonly route: Route
@@ -20,7 +21,11 @@ function outgoing(route: Route, input: Input): Outgoing {
   const inPath = new Set<string>()
   const path = route.path.replace(/{(\w+)}/g, (_, name: string) => {
     inPath.add(name)
-    return encodeURIComponent(String(rest[name]))
+    const value = String(rest[name])
+    // Readers of URLs resolve these segments (RFC 3986 section 5.2.4): the request would be for another path.
+    if (value === '' || value === '.' || value === '..')
+      throw new AppError('not_found', `There is nothing with the ${name} "${value}".`)
+    return encodeURIComponent(value)
   })
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(rest))
@@ -39,7 +44,7 @@ export function clientOf<T extends Table>(
 ): Calls<T, 'daemon' | 'account' | 'both'> {
   const groups = Object.entries(table).map(([group, routes]) => {
     const calls = Object.entries(routes).map(
-      ([name, route]) => [name, (input: Input) => send(outgoing(route, input))] as const,
+      ([name, route]) => [name, async (input: Input) => send(outgoing(route, input))] as const,
     )
     return [group, Object.fromEntries(calls)] as const
   })

@@ -42,6 +42,11 @@ const CONFIG = {
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   // A check is a rule that JSON Schema cannot say; its description stands beside it.
   ignoreActions: ['check'],
+  // JSON Schema has no flags: it reads every pattern as ECMA-262 with `u`, which is how ours are written.
+  overrideAction: ({ valibotAction: action, jsonSchema }) =>
+    action.type === 'regex' && 'requirement' in action && action.requirement instanceof RegExp
+      ? { ...jsonSchema, pattern: action.requirement.source }
+      : undefined,
 } as const satisfies ConversionConfig
 
 function converter(definitions: Record<string, Schema>) {
@@ -61,10 +66,10 @@ function converter(definitions: Record<string, Schema>) {
 
 /** The errors a row may answer with, beside those that any request may meet (`400`, `403`, `500` and the like: `default`). */
 function errorCodes(route: Route, need: string): Code[] {
-  if (route.by === 'pending') return ['not_implemented']
   const codes: Code[] = []
   if (need !== 'none') codes.push('unauthorized')
   if (need === 'write' || need === 'full') codes.push('insufficient_scope')
+  if (route.by === 'pending') return [...codes, 'not_implemented']
   if (route.path.includes('{')) codes.push('not_found')
   if (route.query !== undefined || route.body !== undefined) codes.push('validation_failed')
   return codes

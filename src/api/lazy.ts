@@ -1,0 +1,42 @@
+/** Answers that are loaded when somebody first asks for their group: a daemon at rest carries only what it uses. */
+import type { Route, Table } from './route.ts'
+
+type Answer = (input: unknown, context: unknown) => Promise<unknown>
+type Group = Readonly<Record<string, Answer>>
+
+/**
+ * Stand in for groups of answers.
+ * @param table the rows
+ * @param by whose rows are answered
+ * @param loaders for each group, what loads its answers; called once
+ */
+export function lazily<A extends object>(
+  table: Table,
+  by: readonly Route['by'][],
+  loaders: { readonly [N in keyof A]: () => Promise<A[N]> },
+): A {
+  const groups = Object.entries(loaders as Readonly<Record<string, () => Promise<Group>>>).map(
+    ([groupName, load]) => {
+      let here: Group | null = null
+      let loading: Promise<Group> | null = null
+      const loaded = async () => {
+        try {
+          return (here = await (loading ??= load()))
+        } finally {
+          // A database that was out of reach may be back at the next call.
+          loading = null
+        }
+      }
+      const answers = Object.entries(table[groupName] ?? {}).flatMap(([name, route]) => {
+        const from = (group: Group) => group[name] as Answer
+        const answer: Answer = (input, context) =>
+          here === null
+            ? loaded().then((group) => from(group)(input, context))
+            : from(here)(input, context)
+        return by.includes(route.by) ? [[name, answer] as const] : []
+      })
+      return [groupName, Object.fromEntries(answers)] as const
+    },
+  )
+  return Object.fromEntries(groups) as unknown as A
+}
