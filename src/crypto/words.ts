@@ -7,9 +7,17 @@ import { demand, Refusal } from './refusal.ts'
 import { nearestWords } from './suggest.ts'
 import { WORDLIST } from './wordlist.ts'
 
-const WORDS: readonly string[] = WORDLIST.trimEnd().split('\n')
-const INDEX: ReadonlyMap<string, number> = new Map(WORDS.map((word, index) => [word, index]))
-const LONGEST = Math.max(...WORDS.map((word) => word.length))
+type List = { words: readonly string[]; index: ReadonlyMap<string, number>; longest: number }
+
+let list: List | undefined
+
+/** The list in the form that reading and writing words wants, made when the first word is read or written. */
+function theList(): List {
+  if (list !== undefined) return list
+  const words = WORDLIST.trimEnd().split('\n')
+  const index = new Map(words.map((word, at) => [word, at]))
+  return (list = { words, index, longest: Math.max(...words.map((word) => word.length)) })
+}
 
 /**
  * Typed text in, its list words and their indices out. NFKC, lower-case without locale, every run
@@ -27,7 +35,7 @@ export function parseWords(input: string, expect: number): { words: string[]; in
     .matchAll(/\p{L}+/gu)) {
     const ends = decodeRun(run, indices)
     if (ends.at(-1) !== run.length) {
-      const suggestions = nearestWords(run, ends, WORDS, wordEnd)
+      const suggestions = nearestWords(run, ends, theList().words, wordEnd)
       throw new Refusal('unknown_word', `not a word of the list: ${run}`, {
         word: run,
         suggestions,
@@ -44,7 +52,7 @@ export function parseWords(input: string, expect: number): { words: string[]; in
 /** Indices 0–4095 in, their words out. Throws `bad_value` for any other number. */
 export function wordsAt(indices: readonly number[]): string[] {
   return indices.map((index) => {
-    const word = WORDS[index]
+    const word = theList().words[index]
     demand(word !== undefined, 'bad_value', `no word has the index ${index}`)
     return word
   })
@@ -67,7 +75,7 @@ export function firstIndices(bytes: Uint8Array, count: number): number[] {
 function decodeRun(run: string, indices: number[]): number[] {
   const ends = [0]
   for (let end = wordEnd(run, 0); end > 0; end = wordEnd(run, end)) {
-    indices.push(INDEX.get(run.slice(ends.at(-1), end))!)
+    indices.push(theList().index.get(run.slice(ends.at(-1), end))!)
     ends.push(end)
   }
   return ends
@@ -75,8 +83,9 @@ function decodeRun(run: string, indices: number[]): number[] {
 
 /** The end of the word that begins at `from`, or 0. No word begins another, so there is one at most. */
 function wordEnd(run: string, from: number): number {
-  for (let end = from + 1; end <= Math.min(from + LONGEST, run.length); end++) {
-    if (INDEX.has(run.slice(from, end))) return end
+  const { index, longest } = theList()
+  for (let end = from + 1; end <= Math.min(from + longest, run.length); end++) {
+    if (index.has(run.slice(from, end))) return end
   }
   return 0
 }
