@@ -25,8 +25,11 @@ const NOFOLLOW = hasModes ? constants.O_NOFOLLOW : 0
 // A fifo planted under the name would otherwise block the open for ever.
 const NONBLOCK = hasModes ? constants.O_NONBLOCK : 0
 
-/** Writes a file of mode 0600: after a crash either the old content is there or the new one, complete. */
-export function writeAtomic(path: string, content: string | Uint8Array): void {
+/**
+ * Writes a file of mode 0600: after a crash either the old content is there or the new one, complete.
+ * @param durable whether it outlives a power cut, too; that costs milliseconds
+ */
+export function writeAtomic(path: string, content: string | Uint8Array, durable = true): void {
   const temporary = `${path}.tmp`
   try {
     // Left over from a crash; there is one writer, so nobody is using it.
@@ -35,12 +38,12 @@ export function writeAtomic(path: string, content: string | Uint8Array): void {
     try {
       writeFileSync(file, content)
       if (hasModes) fchmodSync(file, 0o600)
-      fsyncSync(file)
+      if (durable) fsyncSync(file)
     } finally {
       closeSync(file)
     }
     renameSync(temporary, path)
-    syncFolder(dirname(path))
+    if (durable) syncFolder(dirname(path))
   } catch (cause) {
     rmSync(temporary, { force: true })
     const { code } = cause as NodeJS.ErrnoException

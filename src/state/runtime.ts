@@ -19,7 +19,8 @@ const runtimeFile = (dir: string): string => join(dir, 'runtime.json')
 
 /** Says that the daemon listens; called when it does. */
 export function writeRuntime(dir: string, runtime: Runtime): void {
-  writeAtomic(runtimeFile(dir), `${JSON.stringify(runtime)}\n`)
+  // After a power cut no daemon runs, and nobody needs the file.
+  writeAtomic(runtimeFile(dir), `${JSON.stringify(runtime)}\n`, false)
 }
 
 /** What the last daemon said, which may be dead by now; null when nothing usable is there. */
