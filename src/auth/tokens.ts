@@ -1,0 +1,213 @@
+/**
+ * API tokens. A token is shown once and kept as its SHA-256. What it may do (its record) lives in the keychain; the state
+ * database maps hash → id and remembers revocation and last use, so that editing the database cannot widen a token.
+ * Order is what makes a crash harmless: a new token is keychain, then row; a revoked one is row first.
+ */
+import { hash } from 'node:crypto'
+import type { ApiToken } from '../api/rest/api-tokens.ts'
+import { timeAt } from '../api/fields.ts'
+import { newId } from '../crypto/id.ts'
+import { newToken } from '../crypto/token.ts'
+import { AppError } from '../errors.ts'
+import type { Keychain } from '../keychain/keychain.ts'
+import type { TokenRows } from '../state/tokens.ts'
+import type { Scope } from './scopes.ts'
+
+/** Whoever presents a valid token. `token` is its id; null is the command line's own, which is in no list. */
+export interface Caller {
+  readonly token: string | null
+  readonly scope: Scope
+}
+
+/** What the keychain holds of a token. Times are Unix milliseconds. */
+interface TokenRecord {
+  readonly hash: string
+  readonly name: string
+  readonly label: string | null
+  readonly scope: Scope
+  readonly created_at: number
+  readonly expires_at: number | null
+}
+
+interface Entry {
+  readonly id: string
+  record: TokenRecord | null
+  revokedAt: number | null
+  lastUsedAt: number | null
+  used: boolean
+}
+
+export interface NewTokenInput {
+  readonly name: string
+  readonly scope: Scope
+  readonly label?: string | null | undefined
+  /** Seconds. */
+  readonly expires_in?: number | null | undefined
+}
+
+export interface Tokens {
+  /** Make a token and show it, this once. */
+  mint(input: NewTokenInput): {
+    id: string
+    name: string
+    label: string | null
+    scope: Scope
+    created_at: string
+    expires_at: string | null
+    token: string
+  }
+  /** All tokens, newest first, revoked and expired ones included. */
+  list(): ApiToken[]
+  /** Refuse a token from the next request on. Throws AppError not_found; repeating it changes nothing. */
+  revoke(id: string): void
+  /** Whom a token stands for. Throws AppError invalid_token, in the same words for every reason. */
+  authenticate(token: string): Caller
+  /** Write down when tokens were last used; called now and then, and before the end. */
+  flush(): void
+}
+
+const sha256 = (text: string) => hash('sha256', text, 'hex')
+const entryName = (id: string) => `token/${id}`
+
+const invalidToken = () =>
+  new AppError(
+    'invalid_token',
+    'This token is wrong, expired or revoked. Create another with "countersignd token create".',
+    // RFC 6750 section 3.1
+    { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
+  )
+
+/**
+ * Open the tokens of this device.
+ * @param commandLineToken the token that the command line derives for this run of the daemon, or null
+ */
+export function openTokens(options: {
+  keychain: Keychain
+  rows: TokenRows
+  now: () => number
+  commandLineToken: string | null
+}): Tokens {
+  const { keychain, rows, now } = options
+  const byHash = new Map<string, Entry>()
+  const byId = new Map<string, Entry>()
+  const commandLineHash = options.commandLineToken === null ? '' : sha256(options.commandLineToken)
+
+  for (const row of rows.all())
+    remember(row.hash, {
+      id: row.id,
+      record: null,
+      revokedAt: row.revoked_at,
+      lastUsedAt: row.last_used_at,
+      used: false,
+    })
+
+  function remember(tokenHash: string, entry: Entry): void {
+    byHash.set(tokenHash, entry)
+    byId.set(entry.id, entry)
+  }
+
+  function recordOf(entry: Entry): TokenRecord {
+    if (entry.record !== null) return entry.record
+    const stored = keychain.get(entryName(entry.id))
+    if (stored === null)
+      throw new AppError(
+        'keychain_locked',
+        `The keychain has no entry for token ${entry.id}: unlock it, or revoke the token and create another.`,
+      )
+    return (entry.record = JSON.parse(stored) as TokenRecord)
+  }
+
+  /** A revoked token whose keychain entry somebody removed is nothing any more; it must not take the list with it. */
+  const isListed = (entry: Entry) =>
+    entry.revokedAt === null || entry.record !== null || keychain.get(entryName(entry.id)) !== null
+
+  const isExpired = ({ expires_at }: TokenRecord) => expires_at !== null && expires_at <= now()
+
+  return {
+    mint({ name, scope, label = null, expires_in = null }) {
+      const at = now()
+      const id = newId('tok_', at)
+      const token = newToken('csd_')
+      const expiresAt = expires_in === null ? null : at + expires_in * 1000
+      const record = {
+        hash: sha256(token),
+        name,
+        label,
+        scope,
+        created_at: at,
+        expires_at: expiresAt,
+      }
+      keychain.set(entryName(id), JSON.stringify(record))
+      rows.insert({ hash: record.hash, id, created_at: at })
+      remember(record.hash, { id, record, revokedAt: null, lastUsedAt: null, used: false })
+      return {
+        id,
+        name,
+        label,
+        scope,
+        created_at: timeAt(at),
+        expires_at: expiresAt === null ? null : timeAt(expiresAt),
+        token,
+      }
+    },
+
+    list() {
+      return [...byId.values()]
+        .filter(isListed)
+        .map((entry) => {
+          const record = recordOf(entry)
+          return {
+            id: entry.id,
+            name: record.name,
+            label: record.label,
+            scope: record.scope,
+            created_at: timeAt(record.created_at),
+            expires_at: record.expires_at === null ? null : timeAt(record.expires_at),
+            state:
+              entry.revokedAt !== null
+                ? ('revoked' as const)
+                : isExpired(record)
+                  ? ('expired' as const)
+                  : ('active' as const),
+            last_used_at: entry.lastUsedAt === null ? null : timeAt(entry.lastUsedAt),
+          }
+        })
+        .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+    },
+
+    revoke(id) {
+      const entry = byId.get(id)
+      if (entry === undefined)
+        throw new AppError(
+          'not_found',
+          'There is no token with this id. GET /api/v1/api-tokens lists them.',
+        )
+      if (entry.revokedAt !== null) return
+      const at = now()
+      rows.revoke(id, at)
+      entry.revokedAt = at
+    },
+
+    authenticate(token) {
+      const tokenHash = sha256(token)
+      const entry = byHash.get(tokenHash)
+      if (entry === undefined) {
+        if (tokenHash === commandLineHash) return { token: null, scope: 'full' }
+        throw invalidToken()
+      }
+      if (entry.revokedAt !== null) throw invalidToken()
+      const record = recordOf(entry)
+      if (record.hash !== tokenHash || isExpired(record)) throw invalidToken()
+      entry.lastUsedAt = now()
+      entry.used = true
+      return { token: entry.id, scope: record.scope }
+    },
+
+    flush() {
+      const used = [...byId.values()].filter((entry) => entry.used)
+      if (used.length === 0) return
+      rows.touch(used.map(({ id, lastUsedAt }) => ({ id, at: lastUsedAt as number })))
+      for (const entry of used) entry.used = false
+    },
+  }
+}

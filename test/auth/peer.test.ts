@@ -1,0 +1,140 @@
+/** Whose socket it is, read from listings as Linux writes them. */
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { ownerIn, peerCheck, peerUid, uidsOf } from '../../src/auth/peer.ts'
+import { EXIT, StartError } from '../../src/errors.ts'
+
+const HEAD =
+  '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode'
+const CLIENT = '0100007F:D431'
+const SERVER = '0100007F:4D6D'
+const CLIENT6 = '00000000000000000000000001000000:D431'
+const SERVER6 = '00000000000000000000000001000000:4D6D'
+
+const row = (local: string, remote: string, { state = '01', uid = '1000', inode = '77001' } = {}) =>
+  `   4: ${local} ${remote} ${state} 00000000:00000000 02:000A7D4C 00000000 ${uid.padStart(5)}        0 ${inode} 2 0000000000000000 20 4 30 10 -1`
+const listing = (...rows: string[]) => [HEAD, ...rows, ''].join('\n')
+
+const listener = row(SERVER, '00000000:0000', { state: '0A', uid: '0' })
+const serverSide = row(SERVER, CLIENT, { uid: '0' })
+
+const cases: [name: string, text: string, uid: number | null][] = [
+  ['the client’s row', listing(listener, serverSide, row(CLIENT, SERVER)), 1000],
+  ['a client of root', listing(row(CLIENT, SERVER, { uid: '0' })), 0],
+  ['the highest uid', listing(row(CLIENT, SERVER, { uid: '4294967294' })), 4_294_967_294],
+  ['no row but the server’s', listing(listener, serverSide), null],
+  ['nothing', '', null],
+  ['a heading alone', listing(), null],
+  [
+    'two rows of the same ends',
+    listing(row(CLIENT, SERVER), row(CLIENT, SERVER, { uid: '0' })),
+    null,
+  ],
+  [
+    'a socket that is closed (inode 0)',
+    listing(row(CLIENT, SERVER, { uid: '0', inode: '0' })),
+    null,
+  ],
+  ['FIN_WAIT1', listing(row(CLIENT, SERVER, { state: '04' })), null],
+  ['FIN_WAIT2', listing(row(CLIENT, SERVER, { state: '05' })), null],
+  ['TIME_WAIT', listing(row(CLIENT, SERVER, { state: '06', uid: '0', inode: '0' })), null],
+  ['CLOSE_WAIT', listing(row(CLIENT, SERVER, { state: '08' })), null],
+  ['SYN_SENT', listing(row(CLIENT, SERVER, { state: '02' })), null],
+  ['another port of the client', listing(row('0100007F:D432', SERVER)), null],
+  ['another server', listing(row(CLIENT, '0100007F:4D6E')), null],
+  ['another address', listing(row('0200007F:D431', SERVER)), null],
+  ['the row in the heading’s place', row(CLIENT, SERVER), null],
+]
+
+for (const [name, text, uid] of cases)
+  test(`IPv4, ${name} → ${uid}`, () => {
+    assert.equal(ownerIn(text, CLIENT, SERVER), uid)
+  })
+
+for (const [name, text, uid] of cases)
+  test(`IPv6, ${name} → ${uid}`, () => {
+    const wide = text.replaceAll(
+      /\b0([12])00007F:/g,
+      (_, last) => `${'0'.repeat(24)}0${last}000000:`,
+    )
+    assert.equal(ownerIn(wide, CLIENT6, SERVER6), uid)
+  })
+
+const LINUX = { skip: process.platform !== 'linux' && 'Linux only' }
+
+/** Both ends of a connection in this process. */
+async function pair(
+  listenOn: string,
+  connectTo: string,
+  use: (accepted: Socket, client: Socket) => unknown,
+) {
+  const server = createServer({ allowHalfOpen: true })
+  server.listen(0, listenOn)
+  await once(server, 'listening')
+  const client = connect({ host: connectTo, port: (server.address() as AddressInfo).port })
+  const [accepted] = (await once(server, 'connection')) as [Socket]
+  try {
+    await use(accepted, client)
+  } finally {
+    client.destroy()
+    accepted.destroy()
+    server.close()
+  }
+}
+
+for (const [listenOn, connectTo] of [
+  ['127.0.0.1', '127.0.0.1'],
+  ['127.0.0.1', '::ffff:127.0.0.1'],
+  ['127.9.8.7', '127.9.8.7'],
+  ['::1', '::1'],
+] as const)
+  test(`a client from ${connectTo} to ${listenOn} is found in the kernel’s listing`, LINUX, () =>
+    pair(listenOn, connectTo, (accepted) => {
+      assert.equal(peerUid(accepted), process.getuid?.())
+    }),
+  )
+
+test('a client that half-closed is nobody', LINUX, () =>
+  pair('127.0.0.1', '127.0.0.1', async (accepted, client) => {
+    client.end()
+    accepted.resume()
+    await once(accepted, 'end')
+    assert.equal(peerUid(accepted), null)
+    assert.equal(peerCheck({ names: [] })(accepted), false)
+    assert.equal(peerCheck({ any: true })(accepted), true)
+  }),
+)
+
+test('a socket that is gone is nobody', LINUX, () =>
+  pair('127.0.0.1', '127.0.0.1', (accepted) => {
+    accepted.destroy()
+    assert.equal(peerUid(accepted), null)
+  }),
+)
+
+const PASSWD = `root:x:0:0:root:/root:/bin/sh
+daemon:x:1:1::/:/bin/false
+ada:x:1000:1000:Ada:/home/ada:/bin/sh
+1001:x:7:7::/:/bin/sh
+`
+
+test('users are names or uids', () => {
+  assert.deepEqual(uidsOf(['ada', 'daemon', '1001', '42'], PASSWD), [1000, 1, 1001, 42])
+})
+
+for (const name of ['eve', 'Ada', 'ad', '', 'ada:x', '-1', 'toString'])
+  test(`${JSON.stringify(name)} is no user`, () => {
+    assert.throws(
+      () => uidsOf([name], PASSWD),
+      (error) => {
+        assert(error instanceof StartError)
+        assert.equal(error.exit, EXIT.configuration)
+        assert.match(error.message, /SVC_TOKEN_USERS/)
+        return true
+      },
+    )
+  })

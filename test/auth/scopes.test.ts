@@ -1,0 +1,140 @@
+/**
+ * Who may do what: every route of the specification and every kind of caller. The golden was made from the text of the
+ * specification, so the code is judged by it and not by itself.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { rest } from '../../src/api/rest/index.ts'
+import { ACCOUNT, REST, type Scope, requireScope, scopeTable } from '../../src/auth/scopes.ts'
+import { rowsOf } from '../../src/dispatch.ts'
+import { AppError } from '../../src/errors.ts'
+import { type TestDaemon, startDaemon } from '../daemon.ts'
+
+type Outcome = 'public' | 'through' | 401 | 403
+type Caller = 'none' | 'junk' | Scope
+
+const golden = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../golden/scopes.json'), 'utf8'),
+) as { callers: Caller[]; routes: Record<string, Outcome[]> }
+
+const cases = Object.entries(golden.routes).map(([route, outcomes]) => {
+  const [method = '', path = ''] = route.split(' ')
+  const expected = golden.callers.map((caller, i) => ({ caller, outcome: outcomes[i] as Outcome }))
+  return { route, method, path, expected }
+})
+
+const isScope = (caller: Caller): caller is Scope => caller !== 'none' && caller !== 'junk'
+const REQUIRED = { read: 'read, write or full', write: 'write or full', full: 'full' } as const
+const needOf = scopeTable(REST)
+
+test('the table has the routes of the specification and no other', () => {
+  const rows = rowsOf(rest).flatMap(({ route }) =>
+    [route.path, ...('also' in route ? [route.also] : [])].map((path) => `${route.method} ${path}`),
+  )
+  assert.equal(cases.length, 110)
+  assert.deepEqual(rows.toSorted(), Object.keys(golden.routes).toSorted())
+})
+
+for (const { route, method, path, expected } of cases)
+  test(`the scope table on ${route}`, () => {
+    const segments = path.slice(1).split('/')
+    const need = needOf(method, segments)
+    const outcomes = expected.map(({ caller }): Outcome => {
+      if (need === 'none') return 'public'
+      if (!isScope(caller)) return 401
+      try {
+        requireScope(caller, need as Scope, method, segments)
+        return 'through'
+      } catch (error) {
+        assert(error instanceof AppError && error.code === 'insufficient_scope')
+        return 403
+      }
+    })
+    assert.deepEqual(
+      outcomes,
+      expected.map(({ outcome }) => outcome),
+    )
+  })
+
+const needs: [rules: typeof REST, method: string, path: string, need: string][] = [
+  [REST, 'GET', '/', 'read'],
+  [REST, 'POST', '/', 'write'],
+  [REST, 'PUT', '/api/v1/tags', 'write'],
+  [REST, 'HEAD', '/api/v1/tags', 'read'],
+  [REST, 'OPTIONS', '/api/v1/tags', 'read'],
+  [REST, 'TRACE', '/api/v1/tags', 'read'],
+  [REST, 'BREW', '/api/v1/tags', 'write'],
+  [REST, 'GET', '/api/v1/org', 'full'],
+  [REST, 'HEAD', '/api/v1/org/members', 'full'],
+  [REST, 'GET', '/api/v1/org/not/there/yet', 'full'],
+  [REST, 'GET', '/api/v1/organisations', 'read'],
+  [REST, 'GET', '/api/v1/orgs/members', 'read'],
+  [REST, 'PATCH', '/api/v1/api-tokens/x/y', 'full'],
+  [REST, 'POST', '/api/v1/token/x', 'write'],
+  [REST, 'GET', '/api/v1/tokens', 'read'],
+  [REST, 'DELETE', '/health', 'none'],
+  [REST, 'GET', '/health/x', 'read'],
+  [REST, 'GET', '/api/v1/docs/style.css', 'none'],
+  [REST, 'GET', '/openapi.json', 'read'],
+  [REST, 'GET', '/api/v2/org/members', 'read'],
+  [ACCOUNT, 'GET', '/health', 'none'],
+  [ACCOUNT, 'GET', '/g/x', 'none'],
+  [ACCOUNT, 'POST', '/device/v1/enrolments', 'none'],
+  [ACCOUNT, 'POST', '/device/v1/enrolments/x', 'session'],
+  [ACCOUNT, 'GET', '/device/v1/rosters/x', 'session'],
+  [ACCOUNT, 'GET', '/device/v2/rosters', 'read'],
+  [ACCOUNT, 'GET', '/', 'read'],
+]
+
+for (const [rules, method, path, need] of needs)
+  test(`${method} ${path} needs ${need} (${rules === REST ? 'daemon' : 'account server'})`, () => {
+    assert.equal(scopeTable(rules)(method, path === '/' ? [] : path.slice(1).split('/')), need)
+  })
+
+let daemon: TestDaemon
+const tokens: Partial<Record<Caller, string>> = { junk: `csd_${'x'.repeat(36)}` }
+
+before(async () => {
+  daemon = await startDaemon()
+  for (const scope of ['read', 'write', 'full'] as const) tokens[scope] = await daemon.token(scope)
+})
+after(() => daemon.close())
+
+// Last, since it may take the tokens with it.
+const live = cases.toSorted(
+  (a, b) => Number(a.path.endsWith('/account')) - Number(b.path.endsWith('/account')),
+)
+
+for (const { route, method, path, expected } of live)
+  test(`over HTTP: ${route}`, async () => {
+    // Nobody has these ids, so whoever comes through changes nothing.
+    const target = path.replace(/{\w+}/g, 'nobody')
+    for (const { caller, outcome } of expected) {
+      const { status, json, headers } = await daemon.request(method, target, {
+        token: tokens[caller],
+      })
+      const told = json as Record<string, string> | undefined
+      const challenge = headers['www-authenticate']
+      if (outcome === 'public' || outcome === 'through') {
+        assert(status !== 401 && status !== 403, `${caller}: ${status}`)
+        assert.equal(challenge, undefined)
+        continue
+      }
+      assert.equal(status, outcome, caller)
+      if (outcome === 403) {
+        const need = needOf(method, target.slice(1).split('/')) as Scope
+        assert.equal(told?.['error'], 'insufficient_scope')
+        assert.equal(told['required_scope'], REQUIRED[need])
+        assert.match(told['required_scope'] as string, /^(write or full|full)$/)
+        for (const part of [`is ${caller};`, `${method} ${target} `, `requires ${REQUIRED[need]}.`])
+          assert(told['message']?.includes(part), `${told['message']} lacks ${part}`)
+        assert.equal(challenge, `Bearer error="insufficient_scope", scope="${need}"`)
+      } else {
+        // RFC 6750 section 3.1: no error code where there was no token.
+        assert.equal(challenge, caller === 'none' ? 'Bearer' : 'Bearer error="invalid_token"')
+        assert.equal(told?.['error'], caller === 'none' ? 'unauthorized' : 'invalid_token')
+      }
+    }
+  })

@@ -1,0 +1,349 @@
+/** API tokens: what each may do and until when, across restarts, edits of the database and crashes at the worst moment. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+import { type Tokens, openTokens } from '../../src/auth/tokens.ts'
+import { checkToken } from '../../src/crypto/token.ts'
+import { AppError } from '../../src/errors.ts'
+import type { Keychain } from '../../src/keychain/keychain.ts'
+import { openFolder } from '../../src/state/folder.ts'
+import { type State, openState } from '../../src/state/state.ts'
+import { memoryKeychain } from '../keychain/memory.ts'
+
+const COMMAND_LINE = 'csd_the-token-of-the-command-line'
+const T0 = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+
+let dir: string
+let state: State
+let keychain: Keychain
+let clock: number
+let tokens: Tokens
+
+const open = (over: { keychain?: Keychain; commandLineToken?: string | null } = {}) =>
+  openTokens({
+    keychain,
+    rows: state.tokens,
+    now: () => clock,
+    commandLineToken: COMMAND_LINE,
+    ...over,
+  })
+
+/** As after a start of the daemon: nothing is known but what was written. */
+const restart = () => {
+  state.close()
+  state = openState(dir)
+  tokens = open()
+}
+
+beforeEach(() => {
+  dir = join(mkdtempSync(join(tmpdir(), 'countersign-test-')), 'state')
+  openFolder(dir)
+  state = openState(dir)
+  keychain = memoryKeychain()
+  clock = T0
+  tokens = open()
+})
+afterEach(() => {
+  state.close()
+  rmSync(join(dir, '..'), { recursive: true, force: true })
+})
+
+const INVALID = { name: 'AppError', code: 'invalid_token' }
+const refused = (token: string) => assert.throws(() => tokens.authenticate(token), INVALID)
+const tokenCount = () => state.tokens.all().length
+
+test('a token is shown once, and is good for its scope', () => {
+  for (const scope of ['read', 'write', 'full'] as const) {
+    const made = tokens.mint({ name: 'n', scope })
+    assert.equal(checkToken(made.token), 'csd')
+    assert.match(made.id, /^tok_[0-9a-z]{26}$/)
+    assert.deepEqual(tokens.authenticate(made.token), { token: made.id, scope })
+    assert(!JSON.stringify([tokens.list(), state.tokens.all()]).includes(made.token))
+    assert(!(keychain.get(`token/${made.id}`) ?? assert.fail()).includes(made.token))
+  }
+})
+
+test('what is said at minting is what the list says', () => {
+  const { token: _, ...made } = tokens.mint({
+    name: 'n',
+    scope: 'read',
+    label: 'l',
+    expires_in: 60,
+  })
+  const said = {
+    name: 'n',
+    label: 'l',
+    scope: 'read',
+    created_at: '2026-01-02T03:04:05.678Z',
+    expires_at: '2026-01-02T03:05:05.678Z',
+  }
+  assert.partialDeepStrictEqual(made, said)
+  assert.deepEqual(tokens.list(), [{ ...made, state: 'active', last_used_at: null }])
+  const plain = tokens.mint({ name: 'n', scope: 'read' })
+  assert.deepEqual([plain.label, plain.expires_at], [null, null])
+})
+
+test('the list is newest first, across restarts', () => {
+  const ids = [1, 2, 3].map(() => tokens.mint({ name: 'n', scope: 'read' }).id)
+  assert.deepEqual(
+    tokens.list().map(({ id }) => id),
+    ids.toReversed(),
+  )
+  restart()
+  assert.deepEqual(
+    tokens.list().map(({ id }) => id),
+    ids.toReversed(),
+  )
+})
+
+for (const wrong of [
+  '',
+  'x',
+  'csd_',
+  `csd_${'0'.repeat(36)}`,
+  COMMAND_LINE.toUpperCase(),
+  `${COMMAND_LINE} `,
+])
+  test(`${JSON.stringify(wrong)} is no token`, () => {
+    refused(wrong)
+  })
+
+test('the command line’s token is good for everything and is in no list', () => {
+  assert.deepEqual(tokens.authenticate(COMMAND_LINE), { token: null, scope: 'full' })
+  assert.deepEqual(tokens.list(), [])
+  tokens = open({ commandLineToken: null })
+  refused(COMMAND_LINE)
+  refused('')
+})
+
+test('a token lasts up to its last millisecond and not beyond', () => {
+  const { token, id } = tokens.mint({ name: 'n', scope: 'full', expires_in: 1 })
+  clock = T0 + 999
+  assert.equal(tokens.authenticate(token).token, id)
+  assert.equal(tokens.list()[0]?.state, 'active')
+  clock = T0 + 1000
+  refused(token)
+  assert.equal(tokens.list()[0]?.state, 'expired')
+  restart()
+  refused(token)
+})
+
+test('an expired, a revoked and an unknown token are refused in the same words', () => {
+  const expired = tokens.mint({ name: 'n', scope: 'read', expires_in: 1 })
+  const revoked = tokens.mint({ name: 'n', scope: 'read' })
+  tokens.revoke(revoked.id)
+  clock += 2000
+  const words = [expired.token, revoked.token, 'csd_unknown'].map((token) => {
+    try {
+      return assert.fail(JSON.stringify(tokens.authenticate(token)))
+    } catch (error) {
+      assert(error instanceof AppError)
+      return JSON.stringify([error, error.headers])
+    }
+  })
+  assert.equal(new Set(words).size, 1)
+  assert.match(words[0] ?? '', /invalid_token/)
+})
+
+test('revocation works at once, again, and after a restart', () => {
+  const [kept, gone] = [
+    tokens.mint({ name: 'n', scope: 'full' }),
+    tokens.mint({ name: 'n', scope: 'full' }),
+  ]
+  tokens.authenticate(gone.token)
+  tokens.revoke(gone.id)
+  refused(gone.token)
+  clock += 5000
+  tokens.revoke(gone.id)
+  const state1 = () => tokens.list().map(({ id, state }) => [id, state])
+  assert.deepEqual(state1(), [
+    [gone.id, 'revoked'],
+    [kept.id, 'active'],
+  ])
+  assert.equal(state.tokens.byId(gone.id)?.revoked_at, T0)
+  restart()
+  refused(gone.token)
+  assert.equal(tokens.authenticate(kept.token).token, kept.id)
+  assert.deepEqual(state1(), [
+    [gone.id, 'revoked'],
+    [kept.id, 'active'],
+  ])
+})
+
+test('a revoked token that would be expired by now is revoked', () => {
+  const { id } = tokens.mint({ name: 'n', scope: 'read', expires_in: 1 })
+  tokens.revoke(id)
+  clock += 5000
+  assert.equal(tokens.list()[0]?.state, 'revoked')
+})
+
+for (const id of ['tok_x', '', 'con_01k9zq3v5w8x2y4z6a8b0c2d4e', '__proto__'])
+  test(`there is no token ${JSON.stringify(id)} to revoke`, () => {
+    tokens.mint({ name: 'n', scope: 'read' })
+    assert.throws(() => tokens.revoke(id), { name: 'AppError', code: 'not_found' })
+  })
+
+test('the keychain’s record rules: an edit of the database widens, prolongs or revives nothing', () => {
+  const narrow = tokens.mint({ name: 'n', scope: 'read', expires_in: 60 })
+  const wide = tokens.mint({ name: 'n', scope: 'full' })
+  // The hash of the narrow token on the row of the wide one.
+  const { hash } = state.tokens.byId(narrow.id) ?? assert.fail()
+  state.db.exec(`delete from tokens where id = '${narrow.id}'`)
+  state.db.exec(`update tokens set hash = '${hash}' where id = '${wide.id}'`)
+  restart()
+  refused(narrow.token)
+  refused(wide.token)
+})
+
+test('a row that somebody adds is worth nothing', () => {
+  const made = tokens.mint({ name: 'n', scope: 'read', expires_in: 1 })
+  clock += 5000
+  const { hash } = state.tokens.byId(made.id) ?? assert.fail()
+  state.db.exec(
+    `update tokens set id = 'tok_invented', created_at = ${clock} where hash = '${hash}'`,
+  )
+  restart()
+  assert.throws(() => tokens.authenticate(made.token), { code: 'keychain_locked' })
+})
+
+test('the record is asked for at first use, not at the start', () => {
+  const { token, id } = tokens.mint({ name: 'n', scope: 'read' })
+  const asked: string[] = []
+  const counting: Keychain = {
+    ...keychain,
+    get: (name) => {
+      asked.push(name)
+      return keychain.get(name)
+    },
+  }
+  tokens = open({ keychain: counting })
+  assert.deepEqual(asked, [])
+  tokens.authenticate(token)
+  tokens.authenticate(token)
+  assert.deepEqual(asked, [`token/${id}`])
+})
+
+test('a locked keychain is not a wrong token', () => {
+  const { token } = tokens.mint({ name: 'n', scope: 'read' })
+  const locked: Keychain = {
+    ...keychain,
+    get: () => {
+      throw new AppError('keychain_locked', 'locked')
+    },
+  }
+  tokens = open({ keychain: locked })
+  assert.throws(() => tokens.authenticate(token), { code: 'keychain_locked' })
+  refused('csd_unknown')
+})
+
+test('an entry that is gone from the keychain: the token is refused, and once revoked it is out of the way', () => {
+  const [kept, gone] = [
+    tokens.mint({ name: 'n', scope: 'full' }),
+    tokens.mint({ name: 'n', scope: 'full' }),
+  ]
+  keychain.delete(`token/${gone.id}`)
+  restart()
+  assert.throws(
+    () => tokens.authenticate(gone.token),
+    (error) => {
+      assert(error instanceof AppError && error.code === 'keychain_locked')
+      assert(error.message.includes(gone.id))
+      return true
+    },
+  )
+  tokens.revoke(gone.id)
+  refused(gone.token)
+  assert.deepEqual(
+    tokens.list().map(({ id }) => id),
+    [kept.id],
+  )
+})
+
+const crash = () => assert.fail('crash')
+
+test('a crash before the keychain has the record leaves no token', () => {
+  tokens = open({ keychain: { ...keychain, set: crash } })
+  assert.throws(() => tokens.mint({ name: 'n', scope: 'full' }), /crash/)
+  assert.equal(tokenCount(), 0)
+  assert.deepEqual(tokens.list(), [])
+})
+
+test('a crash between keychain and row leaves no usable token', () => {
+  const written: string[] = []
+  const watched: Keychain = {
+    ...keychain,
+    set: (name, secret) => {
+      written.push(name)
+      keychain.set(name, secret)
+    },
+  }
+  tokens = openTokens({
+    keychain: watched,
+    rows: { ...state.tokens, insert: crash },
+    now: () => clock,
+    commandLineToken: null,
+  })
+  assert.throws(() => tokens.mint({ name: 'n', scope: 'full' }), /crash/)
+  assert.equal(written.length, 1, 'the keychain comes first')
+  assert.deepEqual(tokens.list(), [])
+  restart()
+  assert.deepEqual(tokens.list(), [])
+  // The record without a row opens nothing: no hash leads to it.
+  assert.equal(tokenCount(), 0)
+})
+
+test('a revocation that cannot be written is not reported as done', () => {
+  const { id, token } = tokens.mint({ name: 'n', scope: 'full' })
+  tokens = openTokens({
+    keychain,
+    rows: { ...state.tokens, revoke: crash },
+    now: () => clock,
+    commandLineToken: null,
+  })
+  assert.throws(() => tokens.revoke(id), /crash/)
+  assert.equal(tokens.authenticate(token).token, id)
+})
+
+test('the last use is seen at once and written by flush', () => {
+  const { id, token } = tokens.mint({ name: 'n', scope: 'read' })
+  const stored = () => state.tokens.byId(id)?.last_used_at
+  clock = T0 + 1000
+  tokens.authenticate(token)
+  clock = T0 + 2000
+  tokens.authenticate(token)
+  assert.equal(tokens.list()[0]?.last_used_at, '2026-01-02T03:04:07.678Z')
+  assert.equal(stored(), null)
+  tokens.flush()
+  assert.equal(stored(), T0 + 2000)
+  restart()
+  assert.equal(tokens.list()[0]?.last_used_at, '2026-01-02T03:04:07.678Z')
+})
+
+test('flush writes only what was used since the last', () => {
+  const { token } = tokens.mint({ name: 'n', scope: 'read' })
+  const touched: unknown[][] = []
+  tokens = openTokens({
+    keychain,
+    rows: { ...state.tokens, touch: (uses) => void touched.push([...uses]) },
+    now: () => clock,
+    commandLineToken: COMMAND_LINE,
+  })
+  tokens.flush()
+  tokens.authenticate(COMMAND_LINE)
+  tokens.flush()
+  assert.deepEqual(touched, [])
+  tokens.authenticate(token)
+  tokens.flush()
+  tokens.flush()
+  assert.equal(touched.length, 1)
+})
+
+test('a refused token is not used', () => {
+  const { id, token } = tokens.mint({ name: 'n', scope: 'read', expires_in: 1 })
+  clock += 5000
+  refused(token)
+  tokens.flush()
+  assert.equal(state.tokens.byId(id)?.last_used_at, null)
+})
