@@ -1,0 +1,52 @@
+/** The database of the account server, opened and brought to the version of this program, and the query builder over it. */
+import type { Kysely } from 'kysely'
+import { StartError } from '../errors.ts'
+import { type Engine, addressOf, postgresql, sqlite } from './engine.ts'
+import { migrate } from './migrations.ts'
+import type { Schema } from './schema.ts'
+
+/**
+ * Open the database, and bring it to the version of this program.
+ * @param at `url`: a PostgreSQL URL, or null for SQLite in `file`
+ * @throws StartError `stateNewer` for a database of a newer program, `failed` when it cannot be reached or opened
+ */
+export async function openEngine(at: { url: string | null; file: string }): Promise<Engine> {
+  const { url, file } = at
+  // Only the URL's harmless parts: messages go to terminals and logs, and a URL may carry a password.
+  const place = url === null ? file : `PostgreSQL at ${addressOf(url)}`
+  try {
+    return await migrated(url === null ? sqlite(file) : await postgresql(url))
+  } catch (error) {
+    if (error instanceof StartError) throw error
+    throw new StartError(
+      'failed',
+      `The account database cannot be opened (${place}): ${reason(error)}.`,
+      error,
+    )
+  }
+}
+
+async function migrated(engine: Engine): Promise<Engine> {
+  try {
+    await migrate(engine)
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+  return engine
+}
+
+/**
+ * The query builder. It gives SQLite's one connection to one transaction or query at a time, so concurrent callers are safe
+ * with both engines.
+ */
+export async function queriesOver(engine: Engine): Promise<Kysely<Schema>> {
+  const { Kysely } = await import('kysely')
+  return new Kysely<Schema>({ dialect: await engine.dialect() })
+}
+
+/** Why an attempt failed; a host with several addresses fails with one reason for each. */
+function reason(error: unknown): string {
+  const causes = error instanceof AggregateError ? error.errors : [error]
+  return causes.map((cause) => (cause instanceof Error ? cause.message : String(cause))).join('; ')
+}

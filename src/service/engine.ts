@@ -1,0 +1,120 @@
+/**
+ * The two engines an account server may stand on: SQLite in a file, or PostgreSQL when a URL names one. What they say
+ * differently is said here; nothing above this file asks which it is.
+ */
+import { closeSync, openSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import type { Dialect, SqliteDatabase } from 'kysely'
+import { StartError } from '../errors.ts'
+
+/** How long to wait for another program's lock, or for a connection. */
+const PATIENCE_MS = 5000
+
+/** The object id of PostgreSQL's 64-bit integer. */
+const INT8 = 20
+
+/** Runs one statement and gives back its rows. */
+export type Query = (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
+
+export interface Engine {
+  /** The type of ids. They are compared byte by byte, whatever the locale of the database: their order is that of time. */
+  readonly idType: string
+  /** Begins a transaction that no other migrating program can be inside of. */
+  readonly lock: readonly string[]
+  /** Do something on one connection. */
+  session<T>(work: (query: Query) => Promise<T>): Promise<T>
+  /** For the query builder, which is loaded when there is something to query. */
+  dialect(): Promise<Dialect>
+  close(): Promise<void>
+}
+
+/**
+ * Open SQLite in a file, made with mode 0600 where it is missing.
+ * @throws what node:sqlite and node:fs throw
+ */
+export function sqlite(file: string): Engine {
+  // SQLite gives its log the mode of the database, and it makes that one as open as the umask allows.
+  closeSync(openSync(file, 'a', 0o600))
+  const database = new DatabaseSync(file, {
+    timeout: PATIENCE_MS,
+    enableForeignKeyConstraints: true,
+  })
+  // An answer that was given outlives a power cut (sqlite.org/pragma.html#pragma_synchronous).
+  database.exec('pragma journal_mode = wal; pragma synchronous = full')
+  const query: Query = async (text) => database.prepare(text).all()
+  return {
+    idType: 'text',
+    lock: ['begin immediate'],
+    session: (work) => work(query),
+    dialect: async () => {
+      const { SqliteDialect } = await import('kysely')
+      return new SqliteDialect({ database: shim(database) })
+    },
+    close: async () => database.close(),
+  }
+}
+
+/** node:sqlite in the form that Kysely expects of better-sqlite3. */
+const shim = (database: DatabaseSync): SqliteDatabase => ({
+  close: () => database.close(),
+  prepare: (text) => {
+    const statement = database.prepare(text)
+    const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters) => statement.all(...values(parameters)),
+      run: (parameters) => statement.run(...values(parameters)),
+      iterate: (parameters) => statement.iterate(...values(parameters)),
+    }
+  },
+})
+
+/**
+ * Open a pool of connections to PostgreSQL. Nothing is asked of the server yet.
+ * @param url holds the password, so it is in no message
+ */
+export async function postgresql(url: string): Promise<Engine> {
+  // Loaded here because most daemons never use it.
+  const { default: pg } = await import('pg')
+  const pool = new pg.Pool({
+    connectionString: url,
+    connectionTimeoutMillis: PATIENCE_MS,
+    types: {
+      // Times and 36-bit words are below 2^53.
+      getTypeParser: (id: number, format?: 'text' | 'binary') =>
+        id === INT8 ? Number : pg.types.getTypeParser(id, format as 'text'),
+    },
+  })
+  // A connection that breaks fails its query, if it has one, and leaves the pool by itself. It also says so in an event, as the
+  // pool's while idle and its own while in use; without a listener either would end the process.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return {
+    idType: 'text collate "C"',
+    // Any number will do, as long as every replica takes the same.
+    lock: ['begin', 'select pg_advisory_xact_lock(7215489033114)'],
+    session: async (work) => {
+      const client = await pool.connect()
+      try {
+        return await work(
+          async (text) => (await client.query(text)).rows as Record<string, unknown>[],
+        )
+      } finally {
+        client.release()
+      }
+    },
+    dialect: async () => {
+      const { PostgresDialect } = await import('kysely')
+      return new PostgresDialect({ pool })
+    },
+    close: () => pool.end(),
+  }
+}
+
+/** Host, port and database of a URL: its harmless parts, for messages. */
+export function addressOf(url: string): string {
+  if (!URL.canParse(url))
+    throw new StartError('failed', 'The URL of the account database is not a URL.')
+  const { host, pathname } = new URL(url)
+  return host + pathname
+}

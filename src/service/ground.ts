@@ -1,0 +1,16 @@
+/** What every group of answers stands on. Nothing here is state: several replicas may answer for one database. */
+import type { Kysely } from 'kysely'
+import type { ReceiptKey } from './receipt-key.ts'
+import type { Schema } from './schema.ts'
+
+export interface Ground {
+  readonly db: Kysely<Schema>
+  readonly receiptKey: () => Promise<ReceiptKey>
+  /** What links begin with, without a slash. Known only once the server listens. */
+  readonly publicUrl: () => string
+  readonly version: string
+  /** When the server was opened, Unix milliseconds. */
+  readonly started: number
+  /** Unix milliseconds. */
+  readonly now: () => number
+}

@@ -1,0 +1,99 @@
+/**
+ * Guest codes. The device made the secret and keeps it; the server knows only that the code exists, until when, and whether
+ * its page was opened. A revoked code stays listed, so that its owner sees what became of it.
+ */
+import { timeAt } from '../api/fields.ts'
+import type { Service } from '../api/port.ts'
+import type { GuestCode } from '../api/rest/guest-codes.ts'
+import { isId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
+import { demandId, invalid, notFound } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { pageOf, readCursor, rowsFor } from './paging.ts'
+import type { Schema } from './schema.ts'
+
+const PREFIX = 'gst_'
+
+type Row = Schema['guest_codes']
+
+/** Revoked decides before expired: it is what the owner did. */
+export function guestCodeState(row: Pick<Row, 'revoked_at' | 'expires_at'>, now: number) {
+  if (row.revoked_at !== null) return 'revoked'
+  return row.expires_at <= now ? 'expired' : 'active'
+}
+
+const resource = (row: Row, now: number): GuestCode => ({
+  id: row.id,
+  label: row.label,
+  state: guestCodeState(row, now),
+  expires_at: timeAt(row.expires_at),
+  external_member_id: null,
+  last_opened_at: row.last_opened_at === null ? null : timeAt(row.last_opened_at),
+  secret_here: false,
+  code: null,
+  created_at: timeAt(row.created_at),
+})
+
+export const guestCodes = ({ db, now }: Ground): Service['guestCodes'] => ({
+  list: async (page, { account }) => {
+    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
+    const rows = await db
+      .selectFrom('guest_codes')
+      .selectAll()
+      .where('account_id', '=', account)
+      .$if(before !== null, (query) => query.where('id', '<', before))
+      .orderBy('id', 'desc')
+      .limit(rowsFor(page))
+      .execute()
+    const at = now()
+    return pageOf(
+      rows.map((row) => resource(row, at)),
+      page,
+    )
+  },
+  delete: async ({ id }, { account }) => {
+    demandId(PREFIX, id, 'guest code')
+    const { numUpdatedRows: revoked } = await db
+      .updateTable('guest_codes')
+      .set((fields) => ({ revoked_at: fields.fn.coalesce('revoked_at', fields.val(now())) }))
+      .where('id', '=', id)
+      .where('account_id', '=', account)
+      .executeTakeFirst()
+    if (revoked === 0n) throw notFound('guest code')
+  },
+})
+
+export const deviceGuestCodes = ({ db, now }: Ground): Service['deviceGuestCodes'] => ({
+  create: async ({ body }, { account }) => {
+    const { id, label } = body
+    const expires_at = Date.parse(body.expires_at)
+    if (!Number.isFinite(expires_at))
+      throw invalid('body', [{ path: 'expires_at', message: 'Expected a time that exists.' }])
+    const at = now()
+    await db
+      .insertInto('guest_codes')
+      .values({
+        id,
+        account_id: account,
+        label,
+        expires_at,
+        revoked_at: null,
+        last_opened_at: null,
+        created_at: at,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    // A device that did not hear the answer asks again, and finds what it made.
+    const row = await db
+      .selectFrom('guest_codes')
+      .selectAll()
+      .where('id', '=', id)
+      .where('account_id', '=', account)
+      .where('label', '=', label)
+      .where('expires_at', '=', expires_at)
+      .executeTakeFirst()
+    if (row === undefined)
+      throw new AppError('conflict', 'There is another guest code with this id: make a new one.')
+    return resource(row, at)
+  },
+})

@@ -1,0 +1,73 @@
+/**
+ * What the public pages share: the frame of a document and the headers it is sent with. No inline
+ * script and no inline style, so that the policy can forbid both; values for the scripts stand in
+ * `data-*` attributes.
+ */
+import type { Content } from '../../api/route.ts'
+import { html, type Html } from './html.ts'
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Three bars for three words; no request, so it tells nobody that the page was opened. */
+const ICON =
+  'data:image/svg+xml,' +
+  encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#2453b8"/>' +
+      '<path d="M4 5h8M4 8h5M4 11h7" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>',
+  )
+
+/** A whole document around `main`, as the server answers it. `status` is 200 where it is absent. */
+export function document(of: {
+  title: string
+  script: '/assets/guest.js' | '/assets/stamp.js'
+  main: Html
+  status?: number
+}): Content {
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <meta name="format-detection" content="telephone=no" />
+        <title>${of.title} &ndash; Countersign</title>
+        <link rel="icon" href="${ICON}" />
+        <link rel="stylesheet" href="/assets/style.css" />
+        <script type="module" src="${of.script}"></script>
+      </head>
+      <body>
+        <header class="brand">
+          <svg viewBox="0 0 16 16" width="24" height="24" aria-hidden="true">
+            <rect width="16" height="16" rx="4" />
+            <path d="M4 5h8M4 8h5M4 11h7" />
+          </svg>
+          <span>Countersign</span>
+        </header>
+        ${of.main}
+      </body>
+    </html> `
+  return {
+    type: 'text/html; charset=utf-8',
+    ...(of.status === undefined ? {} : { status: of.status }),
+    body: page.toString(),
+    headers: { 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer' },
+  }
+}
+
+/** What is said where the script cannot run: nothing on these pages works without it. */
+export const needsScript = html`<noscript
+  ><p class="notice" data-kind="warn">
+    This page works inside your browser and needs JavaScript for it. Allow it for this page and
+    reload.
+  </p></noscript
+>`

@@ -1,0 +1,144 @@
+/**
+ * The page of a guest code. The server knows neither the secret nor the words: the page gets the
+ * secret from the fragment of the link, which no browser sends.
+ */
+import type { Content } from '../../api/route.ts'
+import { document, needsScript } from './document.ts'
+import { html, type Html } from './html.ts'
+
+export type GuestPage = {
+  /** As it stands in the path: for an unknown code it may be any text. */
+  id: string
+  accountId: string
+  ownerName: string
+  state: 'active' | 'revoked' | 'expired' | 'unknown'
+  /** The server's time in Unix milliseconds; the page counts its minutes by it. */
+  now: number
+}
+
+/**
+ * The page of a guest code in any state. Out: the document, with status 404 for an unknown code and
+ * 410 for one that no longer works; neither shows words. Names stay text.
+ */
+export function guestPage(of: GuestPage): Content {
+  const script = '/assets/guest.js'
+  if (of.state === 'active') {
+    return document({ title: `Calls with ${of.ownerName}`, script, main: active(of) })
+  }
+  const { title, lines, status } = ended(of)
+  // The script still runs: it takes the secret out of the address bar and forgets the kept key.
+  const main = html`<main class="page narrow" data-id="${of.id}" data-state="${of.state}">
+    <p class="eyebrow">Guest code</p>
+    <h1>${title}</h1>
+    <section class="card">${lines}</section>
+  </main>`
+  return document({ title, script, main, status })
+}
+
+function ended(of: GuestPage): { title: string; lines: Html[]; status: number } {
+  const owner = html`<bdi>${of.ownerName}</bdi>`
+  const trust = html`<p>
+    If a caller asks you for words from it, do not trust the call. Ask for a new link in a way that
+    you know and trust, such as a number you already have.
+  </p>`
+  if (of.state === 'revoked') {
+    const line = html`<p>
+      ${owner} has withdrawn it. Words from this code prove nothing any more.
+    </p>`
+    return { title: 'This code was withdrawn', lines: [line, trust], status: 410 }
+  }
+  if (of.state === 'expired') {
+    const line = html`<p>
+      The code from ${owner} was made for a limited time, and that time is over.
+    </p>`
+    return { title: 'This code has run out', lines: [line, trust], status: 410 }
+  }
+  const line = html`<p>
+    The link may be incomplete or mistyped, or the code may be gone. Open the whole link as you got
+    it, or scan the QR image again.
+  </p>`
+  return { title: 'There is no such code', lines: [line], status: 404 }
+}
+
+const active = (of: GuestPage): Html =>
+  html`<main
+    class="page"
+    data-id="${of.id}"
+    data-account="${of.accountId}"
+    data-state="active"
+    data-now="${of.now}"
+  >
+    <p class="eyebrow">Guest code</p>
+    <h1>Calls with <bdi>${of.ownerName}</bdi></h1>
+    <p class="rule">
+      <strong>Whoever places the call speaks first.</strong> If you were called, read yours only
+      after theirs check out.
+    </p>
+    ${needsScript}
+    <p class="notice" id="notice" role="status"></p>
+    <p class="notice" id="clock" data-kind="warn" role="status"></p>
+    <div class="columns" id="code" hidden>
+      <section class="card" aria-labelledby="say">
+        <h2 id="say">Your words</h2>
+        <p class="words" id="words" aria-live="polite" aria-atomic="true"></p>
+        <div class="countdown">
+          <progress id="bar" max="60" value="0" aria-hidden="true"></progress>
+          <p><span id="seconds"></span> until they change</p>
+        </div>
+      </section>
+      <section class="card" aria-labelledby="listen">
+        <h2 id="listen">Check theirs</h2>
+        <form id="check" novalidate>
+          <label for="heard">The three words the other side says</label>
+          <div class="field">
+            <input
+              id="heard"
+              type="text"
+              maxlength="200"
+              autocomplete="off"
+              autocapitalize="none"
+              autocorrect="off"
+              spellcheck="false"
+              enterkeyhint="go"
+              aria-describedby="verdict"
+            />
+            <button type="submit">Check</button>
+          </div>
+        </form>
+        <p class="verdict" id="verdict" role="status"></p>
+        <div
+          class="suggestions"
+          id="suggestions"
+          role="group"
+          aria-label="Words of the list that are near"
+          hidden
+        ></div>
+        <p class="hint">
+          They have other words than you. Theirs count once, for their minute and the one before and
+          after.
+        </p>
+      </section>
+    </div>
+    <section class="small" id="device" hidden>
+      <p id="kept"></p>
+      <button class="quiet" id="forget" type="button">Forget this code on this device</button>
+    </section>
+    <details class="small">
+      <summary>What the words prove, and what they do not</summary>
+      <ul>
+        <li>
+          They prove that the other side holds the secret of your link at this minute. The name
+          above is what the account calls itself.
+        </li>
+        <li>
+          They do not stop somebody who passes your conversation on, word by word, while you talk.
+        </li>
+        <li>
+          The secret stays in this browser, but this page comes from a server: a dishonest server
+          could send a page that reads it. Your browser&rsquo;s history may also hold the link as
+          you opened it.
+        </li>
+        <li>Anybody who has your link can say your words. Do not pass it on.</li>
+      </ul>
+    </details>
+  </main>`

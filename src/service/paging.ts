@@ -1,0 +1,48 @@
+/**
+ * Pages of a list, newest first. Ids begin with their time, so the order is that of the ids and a cursor is the last id
+ * shown: a row that is added or removed meanwhile neither repeats nor hides another.
+ */
+import type { Page } from '../api/fields.ts'
+import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
+import { AppError } from '../errors.ts'
+
+const text = { encoder: new TextEncoder(), decoder: new TextDecoder() }
+
+/** The id that a cursor stands for, null for the first page. Throws AppError `bad_request` unless `isOne` knows it. */
+export function readCursor(
+  cursor: string | undefined,
+  isOne: (id: string) => boolean,
+): string | null {
+  if (cursor === undefined) return null
+  const id = decoded(cursor)
+  if (id === null || !isOne(id))
+    throw new AppError(
+      'bad_request',
+      'This cursor is not one of this list: send the next_cursor of the page before, or none.',
+    )
+  return id
+}
+
+function decoded(cursor: string): string | null {
+  try {
+    return text.decoder.decode(decodeBase64url(cursor))
+  } catch {
+    return null
+  }
+}
+
+/** One row more than the page shows tells whether there is another. */
+export const rowsFor = ({ limit }: Page): number => limit + 1
+
+/** The page made of up to `rowsFor(page)` items in order. */
+export function pageOf<Item extends { id: string }>(items: readonly Item[], { limit }: Page) {
+  const shown = items.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    items: shown,
+    next_cursor:
+      last !== undefined && items.length > limit
+        ? encodeBase64url(text.encoder.encode(last.id))
+        : null,
+  }
+}

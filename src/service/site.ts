@@ -1,0 +1,93 @@
+/**
+ * The public pages of the account server. Links to them travel by mail and chat, where scanners open them too: reading a page
+ * changes nothing.
+ */
+import type { Open } from '../api/port.ts'
+import { asset } from '../asset.ts'
+import { isId } from '../crypto/id.ts'
+import { demandId, notFound } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { guestCodeState } from './guest-codes.ts'
+import { readKeyLog } from './key-logs.ts'
+import { guestPage } from './pages/guest-page.ts'
+import { stampPage } from './pages/stamp-page.ts'
+
+export const siteHealth = ({ version, started, now }: Ground): Open['siteHealth'] => ({
+  read: async () => ({
+    status: 'ok',
+    version,
+    uptime_s: Math.max(0, Math.floor((now() - started) / 1000)),
+  }),
+})
+
+export const guestPages = ({ db, now }: Ground): Open['guestPages'] => ({
+  read: async ({ id }) => {
+    const at = now()
+    const row = isId('gst_', id)
+      ? await db
+          .selectFrom('guest_codes')
+          .innerJoin('accounts', 'accounts.id', 'account_id')
+          .select(['account_id', 'display_name', 'expires_at', 'revoked_at'])
+          .where('guest_codes.id', '=', id)
+          .executeTakeFirst()
+      : undefined
+    if (row === undefined)
+      return guestPage({ id, accountId: '', ownerName: '', state: 'unknown', now: at })
+    const { account_id: accountId, display_name: ownerName } = row
+    return guestPage({ id, accountId, ownerName, state: guestCodeState(row, at), now: at })
+  },
+
+  opened: async ({ id }) => {
+    demandId('gst_', id, 'guest code')
+    const at = now()
+    const row = await db
+      .selectFrom('guest_codes')
+      .select(['revoked_at', 'expires_at'])
+      .where('id', '=', id)
+      .executeTakeFirst()
+    if (row === undefined) throw notFound('guest code')
+    // The page of a code that has ended shows nothing to open.
+    if (guestCodeState(row, at) !== 'active') return
+    await db.updateTable('guest_codes').set({ last_opened_at: at }).where('id', '=', id).execute()
+  },
+})
+
+export const stampPages = ({ db, now, receiptKey }: Ground): Open['stampPages'] => {
+  const find = async (id: string) =>
+    isId('stm_', id)
+      ? await db
+          .selectFrom('stamps')
+          .select(['account_id', 'stamp', 'receipt'])
+          .where('id', '=', id)
+          .executeTakeFirst()
+      : undefined
+  return {
+    read: async ({ id }) => stampPage({ id, known: (await find(id)) !== undefined, now: now() }),
+    file: async ({ id }) => {
+      const row = await find(id)
+      if (row === undefined) throw notFound('stamp')
+      const { entries } = await readKeyLog(db, row.account_id)
+      return {
+        stamp: row.stamp,
+        key_log: entries,
+        receipt: row.receipt,
+        receipt_key: (await receiptKey()).jwk,
+      }
+    },
+  }
+}
+
+/** Exactly what is served; a name from a path never becomes one of a file. */
+const ASSETS: ReadonlyMap<string, string> = new Map([
+  ['guest.js', 'text/javascript; charset=utf-8'],
+  ['stamp.js', 'text/javascript; charset=utf-8'],
+  ['style.css', 'text/css; charset=utf-8'],
+])
+
+export const assets = (): Open['assets'] => ({
+  read: async ({ name }) => {
+    const type = ASSETS.get(name)
+    if (type === undefined) throw notFound('file')
+    return { type, body: asset(`pages/${name}`).toString('utf8') }
+  },
+})

@@ -1,0 +1,68 @@
+/**
+ * Stamps: the server takes note of what a device signed and says when it came and whether the key was good then. Words lead to
+ * one stamp on a server; when they are taken, the device signs again under a new id.
+ */
+import type { Service } from '../api/port.ts'
+import { parseJws } from '../crypto/jws.ts'
+import { demand, Refusal } from '../crypto/refusal.ts'
+import { signReceipt, stampIndices, verifyStamp } from '../crypto/stamp.ts'
+import { AppError } from '../errors.ts'
+import { judged } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { readKeyLog } from './key-logs.ts'
+
+export const stamps = ({ db, now, receiptKey }: Ground): Service['stamps'] => ({
+  create: async ({ body: { stamp } }, { account }) => {
+    const { entries } = await readKeyLog(db, account)
+    const { jti, keyStatus } = judged('stamp', () => verified(stamp, account, entries))
+    // The server's own judgement, whatever the stamp claims.
+    const seen = {
+      received_at: Math.floor(now() / 1000),
+      key_status: keyStatus,
+      assurance: 'device',
+    } as const
+    const { kid, seed } = await receiptKey()
+    const receipt = signReceipt(stamp, seen, kid, seed)
+    const row = { id: jti, account_id: account, words: wordNumber(stamp), stamp, receipt }
+    const made = await db
+      .insertInto('stamps')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst()
+    if (made.numInsertedOrUpdatedRows === 1n) return { receipt }
+    // A device that did not hear the answer asks again: the first receipt stands.
+    const kept = await db
+      .selectFrom('stamps')
+      .select('receipt')
+      .where('id', '=', jti)
+      .where('stamp', '=', stamp)
+      .executeTakeFirst()
+    if (kept === undefined)
+      throw new AppError(
+        'conflict',
+        'The id or the words of this stamp are taken: sign again with a new jti.',
+      )
+    return { receipt: kept.receipt }
+  },
+})
+
+/** The three words as one number of 36 bits. */
+const wordNumber = (stamp: string) =>
+  stampIndices(stamp).reduce((sum, index) => sum * 4096 + index, 0)
+
+/** A stamp of this account, and what became of its key since. Throws Refusal. */
+function verified(stamp: string, account: string, entries: readonly string[]) {
+  const { payload } = parseJws(stamp, 'stamp+jws')
+  demand(payload.get('iss') === account, 'wrong_account', 'a stamp of another account')
+  const jti = payload.get('jti')
+  demand(typeof jti === 'string', 'bad_value', 'jti is an id')
+  try {
+    verifyStamp({ stamp, key_log: entries })
+    return { jti, keyStatus: 'active' } as const
+  } catch (error) {
+    // Judged last of all: everything else about the stamp is right, and the receipt says that it came too late.
+    if (error instanceof Refusal && error.reason === 'revoked_key')
+      return { jti, keyStatus: 'revoked' } as const
+    throw error
+  }
+}

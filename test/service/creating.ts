@@ -1,0 +1,23 @@
+/**
+ * A child process that makes guest codes until it is killed, and says each only after the server has answered.
+ * Arguments: the database file. Out: the access token, then one id a line.
+ */
+import { newId } from '../../src/crypto/id.ts'
+import { enrol } from './person.ts'
+import { openSubject } from './subject.ts'
+
+async function main(file: string) {
+  const { server, clock } = await openSubject({ url: null, file })
+  const { account, enrolment } = await enrol(server)
+  const say = (line: string) =>
+    new Promise<void>((resolve) => process.stdout.write(`${line}\n`, () => resolve()))
+  await say(enrolment.session.access_token)
+  const expires_at = new Date(clock.ms + 60_000).toISOString()
+  for (;;) {
+    const id = newId('gst_', Date.now())
+    await account.deviceGuestCodes.create({ body: { id, label: 'Plumber', expires_at } })
+    await say(id)
+  }
+}
+
+void main(process.argv[2]!)

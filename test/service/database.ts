@@ -1,0 +1,18 @@
+/** The database of an account server as tests look into it: opened, at this program's version, with the query builder. */
+import type { Kysely } from 'kysely'
+import { openEngine, queriesOver } from '../../src/service/database.ts'
+import type { Schema } from '../../src/service/schema.ts'
+
+export interface ServiceDatabase {
+  readonly db: Kysely<Schema>
+  readonly close: () => Promise<void>
+}
+
+/** Open it as the account server does. */
+export async function openServiceDatabase(at: {
+  url: string | null
+  file: string
+}): Promise<ServiceDatabase> {
+  const engine = await openEngine(at)
+  return { db: await queriesOver(engine), close: () => engine.close() }
+}

@@ -1,0 +1,405 @@
+/**
+ * What the port does not show: the schema and its versions, what is in the database and what must not be, the pages, and the
+ * cases that only a hand in the database can bring about. For every engine.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { sql, type Kysely } from 'kysely'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { hashOf, signJws } from '../../src/crypto/jws.ts'
+import { stampIndices, verifyStamp } from '../../src/crypto/stamp.ts'
+import { EXIT, StartError } from '../../src/errors.ts'
+import { openServiceDatabase, type ServiceDatabase } from './database.ts'
+import type { Schema } from '../../src/service/schema.ts'
+import { connect, enrol, opening, stampOf, type Person } from './person.ts'
+import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
+
+const HOUR = 3_600_000
+
+export interface EngineUnderTest {
+  /** An empty database. */
+  newPlace(): Promise<Place>
+  /** Run SQL on it without bringing it to any version. */
+  run(place: Place, statements: readonly string[]): Promise<void>
+  /** The names of its tables, sorted. */
+  tables(place: Place): Promise<string[]>
+}
+
+const VERSION_TABLE = `create table schema_version (
+  version integer primary key, applied_at text not null default current_timestamp)`
+
+export const failsToStart = (exit: keyof typeof EXIT, pattern: RegExp, open: Promise<unknown>) =>
+  assert.rejects(open, (error: unknown) => {
+    assert.ok(error instanceof StartError, String(error))
+    assert.equal(error.exit, EXIT[exit])
+    assert.match(error.message, pattern)
+    return true
+  })
+
+export function serviceSuite(name: string, engine: EngineUnderTest): void {
+  describe(`schema: ${name}`, () => {
+    test('an empty database gets every version once, and keeps what is in it', async () => {
+      const place = await engine.newPlace()
+      const first = await openServiceDatabase(place)
+      const versions = async (db: Kysely<Schema>) =>
+        (await sql`select version, applied_at from schema_version`.execute(db)).rows
+      const applied = await versions(first.db)
+      await first.db
+        .insertInto('accounts')
+        .values({ id: 'a', kind: 'person', display_name: 'Ada' })
+        .execute()
+      await first.close()
+      const second = await openServiceDatabase(place)
+      assert.deepEqual(await versions(second.db), applied)
+      assert.equal((await second.db.selectFrom('accounts').selectAll().execute()).length, 1)
+      await second.close()
+    })
+
+    test('a database of a newer program is refused and left as it is', async () => {
+      const place = await engine.newPlace()
+      await engine.run(place, [VERSION_TABLE, 'insert into schema_version (version) values (99)'])
+      await failsToStart('stateNewer', /version 99/, openServiceDatabase(place))
+      assert.deepEqual(await engine.tables(place), ['schema_version'])
+    })
+
+    test('a version is applied whole or not at all', async () => {
+      const place = await engine.newPlace()
+      await engine.run(place, ['create table stamps (id text)'])
+      await failsToStart('failed', /already exists/, openServiceDatabase(place))
+      assert.deepEqual(await engine.tables(place), ['stamps'])
+      await engine.run(place, ['drop table stamps'])
+      await (await openServiceDatabase(place)).close()
+    })
+
+    test('numbers come back as numbers, ids in the order of their bytes', async () => {
+      const { db, close } = await openServiceDatabase(await engine.newPlace())
+      const words = 2 ** 36 - 1
+      const row = { account_id: 'a', stamp: '', receipt: '' }
+      await db
+        .insertInto('accounts')
+        .values({ id: 'a', kind: 'person', display_name: 'Ada' })
+        .execute()
+      const ids = ['_', '0', '9', 'A', 'Z', 'a', 'b', 'ä']
+      await db
+        .insertInto('stamps')
+        .values([...ids].reverse().map((id, i) => ({ ...row, id, words: words - i })))
+        .execute()
+      const rows = await db.selectFrom('stamps').selectAll().orderBy('id').execute()
+      const bytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        ids.toSorted(bytes),
+      )
+      assert.equal(rows.at(-1)?.words, words)
+      await close()
+    })
+
+    test('a transaction keeps concurrent callers out', async () => {
+      const { db, close } = await openServiceDatabase(await engine.newPlace())
+      const account = (id: string) => ({ id, kind: 'person' as const, display_name: '' })
+      const failed = db.transaction().execute(async (trx) => {
+        await trx.insertInto('accounts').values(account('inside')).execute()
+        // On one connection without a lock this row would be rolled back with the transaction.
+        const outside = db.insertInto('accounts').values(account('outside')).execute()
+        await trx.selectFrom('accounts').select('id').execute()
+        throw Object.assign(new Error('roll back'), { outside })
+      })
+      const error = await failed.then(
+        assert.fail,
+        (reason: { outside: Promise<unknown> }) => reason,
+      )
+      await error.outside
+      const rows = await db.selectFrom('accounts').select('id').execute()
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        ['outside'],
+      )
+      await close()
+    })
+  })
+
+  describe(`service: ${name}`, () => {
+    let place: Place
+    let subject: LocalSubject
+    let hand: ServiceDatabase
+    before(async () => {
+      place = await engine.newPlace()
+      subject = await openSubject(place)
+      hand = await openServiceDatabase(place)
+    })
+    after(async () => {
+      await hand.close()
+      await subject.close()
+    })
+
+    /** Append the entry that revokes the person's only device. */
+    async function revoke({ id, device, kid, keys, entry }: Person) {
+      const revocation = signJws(
+        'keylog+jws',
+        kid,
+        {
+          v: 1,
+          account: id,
+          seq: 1,
+          prev: encodeBase64url(hashOf(entry)),
+          op: 'revoke',
+          device,
+          by: device,
+          at: 1_767_225_600,
+        },
+        keys.sign.secret,
+      )
+      await hand.db
+        .insertInto('key_log_entries')
+        .values({ account_id: id, seq: 1, entry: revocation, stored_at: 1 })
+        .execute()
+      return revocation
+    }
+
+    test('another replica serves the same accounts, with the same receipt key', async () => {
+      const ada = await enrol(subject.server)
+      const { id } = await connect(ada)
+      const replica = await openSubject(place)
+      const there = await replica.server.account(ada.enrolment.session.access_token)
+      assert.equal((await there.connections.read({ id })).name, 'Bob')
+      const bob = await enrol(replica.server)
+      assert.deepEqual(bob.enrolment.receipt_key, ada.enrolment.receipt_key)
+      await replica.close()
+    })
+
+    test('no token and no code can be read from the database', async () => {
+      const code = await subject.server.newEnrolmentCode()
+      const { session } = (await enrol(subject.server)).enrolment
+      const kept = JSON.stringify([
+        await hand.db.selectFrom('sessions').selectAll().execute(),
+        await hand.db.selectFrom('enrolment_codes').selectAll().execute(),
+      ])
+      const [locator = '', ...secret] = code.split('-')
+      assert.ok(kept.includes(locator))
+      for (const text of [secret.join(''), code, session.access_token, session.refresh_token])
+        assert.ok(!kept.includes(text))
+    })
+
+    test('codes that ran out are cleared away', async () => {
+      await subject.server.newEnrolmentCode()
+      subject.clock.ms += HOUR
+      await subject.server.newEnrolmentCode()
+      const codes = await hand.db.selectFrom('enrolment_codes').selectAll().execute()
+      assert.equal(codes.length, 1)
+    })
+
+    test('a session knows when it was last seen, to the minute', async () => {
+      const { session } = (await enrol(subject.server)).enrolment
+      const start = subject.clock.ms
+      const seen = async () => {
+        await subject.service.authenticate(session.access_token)
+        const row = await hand.db
+          .selectFrom('sessions')
+          .select('last_seen_at')
+          .where('id', '=', session.session_id)
+          .executeTakeFirstOrThrow()
+        return row.last_seen_at - start
+      }
+      subject.clock.ms = start + 59_999
+      assert.equal(await seen(), 0)
+      subject.clock.ms = start + 60_000
+      assert.equal(await seen(), 60_000)
+    })
+
+    test('words lead to one stamp: the device signs again under another id', async () => {
+      const [ada, bob] = [await enrol(subject.server), await enrol(subject.server)]
+      const { stamp } = stampOf(ada)
+      const [a, b, c] = stampIndices(stamp) as [number, number, number]
+      await hand.db
+        .insertInto('stamps')
+        .values({
+          id: newId('stm_', Date.now()),
+          account_id: bob.id,
+          words: a * 2 ** 24 + b * 2 ** 12 + c,
+          stamp: '',
+          receipt: '',
+        })
+        .execute()
+      await assert.rejects(ada.account.stamps.create({ body: { stamp } }), { code: 'conflict' })
+      await ada.account.stamps.create({ body: { stamp: stampOf(ada).stamp } })
+    })
+
+    test('a key revoked before the stamp came: the receipt says so, and no verifier takes it', async () => {
+      const ada = await enrol(subject.server)
+      const { stamp } = stampOf(ada)
+      const revocation = await revoke(ada)
+      const { receipt } = await ada.account.stamps.create({ body: { stamp } })
+      const file = { stamp, key_log: [ada.entry], receipt }
+      const { receipt_key: serverKey } = ada.enrolment
+      assert.equal(
+        Buffer.from(receipt.split('.')[1]!, 'base64url').includes('"key_status":"revoked"'),
+        true,
+      )
+      assert.throws(() => verifyStamp(file, { serverKey }), { reason: 'revoked_key' })
+      assert.deepEqual((await ada.account.keyLogs.read({ account: ada.id })).entries, [
+        ada.entry,
+        revocation,
+      ])
+    })
+
+    test('a key revoked after the stamp came: the receipt keeps it good', async () => {
+      const ada = await enrol(subject.server)
+      const { jti, stamp } = stampOf(ada)
+      await ada.account.stamps.create({ body: { stamp } })
+      await revoke(ada)
+      const file = await subject.service.open.stampPages.file({ id: jti }, null)
+      assert.equal(file.key_log.length, 2)
+      const { receipt_key: serverKey, receipt = '' } = file
+      const facts = verifyStamp({ ...file, receipt }, { serverKey })
+      assert.equal(facts.receipt?.key_status, 'active')
+      // The device that asks again gets the receipt of then.
+      assert.deepEqual(await ada.account.stamps.create({ body: { stamp } }), { receipt })
+    })
+
+    test('a revoked device opens nothing, and its keys are not shown', async () => {
+      const ada = await enrol(subject.server)
+      const body = await opening(ada)
+      const { next_cursor } = await ada.account.profiles.keys({ id: ada.id, limit: 1 })
+      await revoke(ada)
+      await assert.rejects(ada.account.rosters.open({ body }), {
+        code: 'validation_failed',
+        message: /revoked_signer/,
+      })
+      const empty = { items: [], next_cursor: null }
+      assert.deepEqual(await ada.account.profiles.keys({ id: ada.id }), empty)
+      const rest = await ada.account.profiles.keys({ id: ada.id, cursor: next_cursor! })
+      assert.deepEqual(rest, empty)
+    })
+
+    test('a second member makes it active, with a name of their own', async () => {
+      const [ada, bob] = [await enrol(subject.server, 'Ada'), await enrol(subject.server, 'Bob')]
+      const { id } = await connect(ada, 'Bob')
+      await hand.db
+        .insertInto('memberships')
+        .values({
+          connection_id: id,
+          account_id: bob.id,
+          role: 'member',
+          name: 'Ada',
+          favorite: 1,
+          updated_at: 1,
+        })
+        .execute()
+      const theirs = await bob.account.connections.read({ id })
+      assert.deepEqual([theirs.name, theirs.favorite, theirs.state], ['Ada', true, 'active'])
+      assert.deepEqual(
+        theirs.members.map(({ display_name, role }) => [display_name, role]),
+        [
+          ['Ada', 'owner'],
+          ['Bob', 'member'],
+        ],
+      )
+      await bob.account.connections.update({ id, body: { name: 'Ada L.', favorite: false } })
+      const own = await ada.account.connections.read({ id })
+      assert.deepEqual([own.name, own.favorite], ['Bob', false])
+      // No envelope is sealed to the newcomer's device yet, and the end of it is the owner's to decide.
+      const { envelopes } = await bob.account.envelopes.read({ connection: id })
+      assert.deepEqual(envelopes, [])
+      await assert.rejects(bob.account.connections.delete({ id }), { code: 'not_found' })
+      await ada.account.connections.delete({ id })
+      await assert.rejects(bob.account.connections.read({ id }), { code: 'not_found' })
+      assert.equal(
+        (
+          await hand.db
+            .selectFrom('roster_entries')
+            .selectAll()
+            .where('connection_id', '=', id)
+            .execute()
+        ).length,
+        0,
+      )
+    })
+  })
+
+  describe(`site: ${name}`, () => {
+    let subject: LocalSubject
+    let ada: Person
+    before(async () => {
+      subject = await openSubject(await engine.newPlace())
+      ada = await enrol(subject.server, 'Ada <b>')
+    })
+    after(() => subject.close())
+
+    const newGuest = async () => {
+      const id = newId('gst_', Date.now())
+      const expires_at = new Date(subject.clock.ms + HOUR).toISOString()
+      await ada.account.deviceGuestCodes.create({ body: { id, label: 'Plumber', expires_at } })
+      return id
+    }
+    const lastOpened = async (id: string) =>
+      (await ada.account.guestCodes.list({})).items.find((one) => one.id === id)?.last_opened_at
+
+    test('health and clock', async () => {
+      const { open } = subject.service
+      subject.clock.ms += 1500
+      assert.deepEqual(await open.siteHealth.read({}, null), {
+        status: 'ok',
+        version: '1.2.3',
+        uptime_s: 1,
+      })
+      assert.equal((await subject.server.door.clock.read({})).public_url, PUBLIC_URL)
+    })
+
+    test('the page of a guest code says its state, and reading it changes nothing', async () => {
+      const { guestPages } = subject.service.open
+      const page = (id: string) => guestPages.read({ id }, null)
+      const [active, revoked] = [await newGuest(), await newGuest()]
+      await ada.account.guestCodes.delete({ id: revoked })
+      const shown = await page(active)
+      assert.equal(shown.status ?? 200, 200)
+      assert.ok(typeof shown.body === 'string' && shown.body.includes(ada.id))
+      assert.ok(!shown.body.includes('<b>'))
+      assert.equal(await lastOpened(active), null)
+      assert.equal((await page(revoked)).status, 410)
+      for (const id of [newId('gst_', Date.now()), 'x', '\0', ada.id])
+        assert.equal((await page(id)).status, 404)
+      subject.clock.ms += HOUR
+      assert.equal((await page(active)).status, 410)
+    })
+
+    test('opened is noted for a code that works', async () => {
+      const { guestPages } = subject.service.open
+      const [active, revoked] = [await newGuest(), await newGuest()]
+      await ada.account.guestCodes.delete({ id: revoked })
+      const at = new Date(subject.clock.ms).toISOString()
+      for (const id of [active, revoked]) await guestPages.opened({ id }, null)
+      assert.equal(await lastOpened(active), at)
+      assert.equal(await lastOpened(revoked), null)
+      subject.clock.ms += HOUR
+      await guestPages.opened({ id: active }, null)
+      assert.equal(await lastOpened(active), at)
+      for (const id of [newId('gst_', Date.now()), 'x'])
+        await assert.rejects(guestPages.opened({ id }, null), { code: 'not_found' })
+    })
+
+    test('a stamp has a page, and a file that checks', async () => {
+      const { stampPages } = subject.service.open
+      const { jti: id, stamp } = stampOf(ada)
+      await assert.rejects(stampPages.file({ id }, null), { code: 'not_found' })
+      assert.equal((await stampPages.read({ id }, null)).status, 404)
+      await ada.account.stamps.create({ body: { stamp } })
+      assert.equal((await stampPages.read({ id }, null)).status ?? 200, 200)
+      const { receipt_key: serverKey, ...file } = await stampPages.file({ id }, null)
+      assert.deepEqual(serverKey, ada.enrolment.receipt_key)
+      const facts = verifyStamp({ ...file, receipt: file.receipt! }, { serverKey })
+      assert.equal(facts.receipt?.jti, id)
+      for (const bad of ['x', '\0', ada.id]) {
+        await assert.rejects(stampPages.file({ id: bad }, null), { code: 'not_found' })
+        assert.equal((await stampPages.read({ id: bad }, null)).status, 404)
+      }
+    })
+
+    test('no name reaches the files but the three', async () => {
+      const { assets } = subject.service.open
+      const names = ['', 'x.js', '../countersignd.cjs', 'guest.js/', 'GUEST.JS', 'constructor']
+      for (const asset of names)
+        await assert.rejects(assets.read({ name: asset }, null), { code: 'not_found' })
+    })
+  })
+}

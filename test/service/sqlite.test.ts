@@ -1,0 +1,100 @@
+/** The account server on SQLite: the default, beside the daemon's state. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import { after, test } from 'node:test'
+import { sql } from 'kysely'
+import { openServiceDatabase } from './database.ts'
+import { accountSuite, everything } from '../account.suite.ts'
+import { failsToStart, serviceSuite } from './service.suite.ts'
+import { openSubject, type Place } from './subject.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-sqlite-'))
+after(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+const newPlace = (): Place => ({ url: null, file: join(folder, `${(files += 1)}.db`) })
+
+/** Hand the database to `use`, without the program. */
+function plainly<T>({ file }: Place, use: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(file)
+  try {
+    return use(database)
+  } finally {
+    database.close()
+  }
+}
+
+accountSuite('SQLite', () => openSubject(newPlace()))
+
+serviceSuite('SQLite', {
+  newPlace: async () => newPlace(),
+  run: async (place, statements) =>
+    plainly(place, (database) => database.exec(statements.join(';'))),
+  tables: async (place) =>
+    plainly(place, (database) =>
+      database
+        .prepare(`select name from sqlite_master where type = 'table' order by name`)
+        .all()
+        .map((row) => String(row['name'])),
+    ),
+})
+
+test('the file is its owner’s alone, and outlives a power cut', async () => {
+  const place = newPlace()
+  const { db, close } = await openServiceDatabase(place)
+  const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(db)
+  assert.equal(rows[0]?.synchronous, 2)
+  assert.equal(statSync(place.file).mode & 0o777, 0o600)
+  assert.equal(statSync(`${place.file}-wal`).mode & 0o777, 0o600)
+  await close()
+})
+
+test('a newer database keeps every byte', async () => {
+  const place = newPlace()
+  await (await openServiceDatabase(place)).close()
+  plainly(place, (database) => database.exec('insert into schema_version (version) values (99)'))
+  const bytes = readFileSync(place.file)
+  await failsToStart('stateNewer', /version 99/, openServiceDatabase(place))
+  assert.deepEqual(readFileSync(place.file), bytes)
+})
+
+test('what is no database, or nowhere, is told by its path', async () => {
+  const noise = newPlace()
+  writeFileSync(noise.file, 'x'.repeat(5000))
+  await failsToStart('failed', /not a database/, openServiceDatabase(noise))
+  const nowhere = { url: null, file: join(folder, 'missing', 'x.db') }
+  await failsToStart('failed', /missing/, openServiceDatabase(nowhere))
+})
+
+test('kill -9 in the middle of creates loses none that was answered', async () => {
+  const place = newPlace()
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'creating.ts'), place.file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  const lines: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line)
+    if (lines.length === 200) child.kill('SIGKILL')
+  }
+  const [, signal] = (await ended) as [number | null, string | null]
+  assert.equal(signal, 'SIGKILL')
+  const [token = '', ...acknowledged] = lines
+  assert.ok(acknowledged.length >= 199)
+
+  const { server, close } = await openSubject(place)
+  const account = await server.account(token)
+  const pages = await everything(account.guestCodes.list, 200)
+  const kept = new Set(pages.flat().map(({ id }) => id))
+  assert.deepEqual(
+    acknowledged.filter((id) => !kept.has(id)),
+    [],
+  )
+  await close()
+})
