@@ -1,0 +1,71 @@
+/** Enrolment: this device makes its keys and becomes the first of a new account at an account server. */
+import type { Door } from '../api/port.ts'
+import { newDeviceKeys } from '../crypto/device-keys.ts'
+import { PREFIX, newId } from '../crypto/id.ts'
+import { addFirst, verifyKeyLog } from '../crypto/key-log.ts'
+import type { Keychain } from '../keychain/keychain.ts'
+import type { State } from '../state/state.ts'
+import { type Identity, openIdentity, storeFacts, storeKeys } from './identity.ts'
+
+const SESSION = 'session'
+const DRAFT = 'enrolment'
+
+export interface Names {
+  readonly display_name: string
+  readonly device_name: string
+  readonly platform: 'linux' | 'macos' | 'windows' | 'other'
+}
+
+interface Draft {
+  readonly account: string
+  /** Seq 0 of the key log. */
+  readonly entry: string
+}
+
+/** New keys, in the keychain before anything speaks of them, and the entry that names them. */
+function newDraft(state: State, keychain: Keychain, now: number): Draft {
+  const keys = newDeviceKeys()
+  const account = newId(PREFIX.account, now)
+  const device = newId(PREFIX.device, now)
+  const entry = addFirst({ account, device, keys, at: Math.floor(now / 1000) })
+  storeKeys(keychain, keys)
+  const draft = { account, entry }
+  state.meta.set(DRAFT, draft)
+  return draft
+}
+
+/**
+ * Enrol this device as the first of a new account. A device that died on the way sends the same entry again at its next
+ * start, and the server knows it: no second account is made.
+ * @param codeFor gets a one-time enrolment code of the server that serves this account alone
+ * @param now Unix milliseconds
+ */
+export async function enrol(
+  state: State,
+  keychain: Keychain,
+  door: Door,
+  codeFor: (account: string) => Promise<string>,
+  names: Names,
+  now: number,
+): Promise<Identity> {
+  const { account, entry } =
+    (state.meta.get(DRAFT) as Draft | null) ?? newDraft(state, keychain, now)
+  const code = await codeFor(account)
+  const made = await door.enrolment.create({ body: { code, ...names, entry } })
+  const [device] = verifyKeyLog(account, [entry]).active
+  if (device === undefined || made.account_id !== account || made.device_id !== device.id)
+    throw new Error('the account server enrolled another account or device than was asked')
+  keychain.set(SESSION, made.session.refresh_token)
+  state.transaction(() => {
+    state.logs.append({ kind: 'keylog', subject: account, seq: 0, entry })
+    storeFacts(state, {
+      account,
+      device: device.id,
+      session: made.session.session_id,
+      kid: device.kid,
+      receiptKey: made.receipt_key,
+    })
+    state.meta.delete(DRAFT)
+  })
+  return openIdentity(state, keychain) as Identity
+}

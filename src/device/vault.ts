@@ -1,0 +1,83 @@
+/**
+ * The secrets of this device at rest: AES-256-GCM under a cache key that only the keychain holds. The record's id and version
+ * are authenticated with it, so no record can be put in another's place.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { AppError } from '../errors.ts'
+import type { Keychain } from '../keychain/keychain.ts'
+import type { SecretRows } from '../state/secrets.ts'
+
+const KEY_ENTRY = 'vault'
+const NONCE = 12
+const TAG = 16
+
+export interface Vault {
+  /** Keep 32 bytes under an id. */
+  put(id: string, secret: Uint8Array): void
+  /** The 32 bytes, or null when this device holds none. Throws AppError keychain_locked when they cannot be opened. */
+  get(id: string): Uint8Array | null
+  has(id: string): boolean
+  delete(id: string): void
+}
+
+/** Open the vault. The keychain is first asked when a secret is first needed. */
+export function openVault(keychain: Keychain, rows: SecretRows): Vault {
+  let cacheKey: Buffer | null = null
+  const here = new Set(rows.ids())
+
+  function key(): Buffer {
+    if (cacheKey !== null) return cacheKey
+    const stored = keychain.get(KEY_ENTRY)
+    if (stored !== null) return (cacheKey = Buffer.from(stored, 'hex'))
+    if (here.size > 0)
+      throw new AppError(
+        'keychain_locked',
+        "The keychain has lost the key of this device's secrets: unlock or restore it.",
+      )
+    const made = randomBytes(32)
+    keychain.set(KEY_ENTRY, made.toString('hex'))
+    return (cacheKey = made)
+  }
+
+  const aad = (id: string, version: number) => Buffer.from(`${id}\0${version}`)
+
+  return {
+    put(id, secret) {
+      const version = (rows.get(id)?.version ?? 0) + 1
+      const nonce = randomBytes(NONCE)
+      const cipher = createCipheriv('aes-256-gcm', key(), nonce).setAAD(aad(id, version))
+      const ct = Buffer.concat([cipher.update(secret), cipher.final()])
+      rows.put({ id, version, sealed: Buffer.concat([nonce, cipher.getAuthTag(), ct]) })
+      here.add(id)
+    },
+
+    get(id) {
+      const row = rows.get(id)
+      if (row === null) return null
+      const sealed = Buffer.from(row.sealed)
+      // Outside of the try below: a keychain that is locked is no damage.
+      const opener = key()
+      try {
+        const decipher = createDecipheriv('aes-256-gcm', opener, sealed.subarray(0, NONCE), {
+          authTagLength: TAG,
+        })
+          .setAAD(aad(id, row.version))
+          .setAuthTag(sealed.subarray(NONCE, NONCE + TAG))
+        return Buffer.concat([decipher.update(sealed.subarray(NONCE + TAG)), decipher.final()])
+      } catch (cause) {
+        throw new AppError(
+          'keychain_locked',
+          `The secret of ${id} on this device is damaged, or the keychain holds another key.`,
+          { cause },
+        )
+      }
+    },
+
+    has: (id) => here.has(id),
+
+    delete(id) {
+      rows.delete(id)
+      here.delete(id)
+    },
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Whose words are these? Purely local. The answer is never surer than what could be checked: `conclusive` says so, and the
+ * reasons say why not. Every match counts once (RFC 6238 section 5.2), and that is written down before anybody is told.
+ */
+import { timeAt } from '../api/fields.ts'
+import type { LogEntry, Match, Reason, Verification } from '../api/rest/verify.ts'
+import { windowOf } from '../crypto/code.ts'
+import { newId } from '../crypto/id.ts'
+import { Refusal } from '../crypto/refusal.ts'
+import { parseWords } from '../crypto/words.ts'
+import { AppError } from '../errors.ts'
+import type { State } from '../state/state.ts'
+import type { Codes, Hit } from './codes.ts'
+import { newGuesses } from './guesses.ts'
+
+const STALE_MS = 7 * 24 * 3600 * 1000
+const MOST_OFFSET_MS = 30_000
+/** The uses of a window are remembered until two windows later. */
+const REMEMBERED = 2
+
+/** How far this device may trust its own picture: both null while unknown. */
+export interface Freshness {
+  /** The server's clock minus this one's, in milliseconds. */
+  offsetMs(): number | null
+  lastSyncAt(): number | null
+}
+
+export interface Verifier {
+  /** Check three words for a caller (a token id, or null). Throws AppError word_count, unknown_word, rate_limited. */
+  verify(words: string | readonly string[], caller: string | null): Verification
+}
+
+/** Parse three words as a person may have written them. Throws AppError word_count or unknown_word. */
+export function threeWords(words: string | readonly string[]): number[] {
+  try {
+    return parseWords(typeof words === 'string' ? words : words.join(' '), 3).indices
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const { found, word, suggestions } = error.details
+    if (error.reason === 'word_count')
+      throw new AppError('word_count', `Three words are wanted; ${found} were given.`, {
+        details: found === undefined ? {} : { found },
+      })
+    const nearest = suggestions?.length ? ` Did you hear ${suggestions.join(', or ')}?` : ''
+    throw new AppError('unknown_word', `"${word}" is not on the word list.${nearest}`, {
+      details: { word: word ?? '', suggestions: suggestions ?? [] },
+    })
+  }
+}
+
+const whose = ({ kind, display_name, connection_name }: Match) =>
+  kind === 'guest' ? `guest "${display_name}"` : `${display_name} ("${connection_name}")`
+
+function summarise(
+  { verified, replayed, echo, conclusive }: Omit<Verification, 'summary' | 'checked_at'>,
+  others: readonly Match[],
+  reasons: readonly Reason[],
+): string {
+  const names = others.map(whose).join(', ')
+  if (verified) {
+    const sure = conclusive ? '' : ` Not everything could be checked (${reasons.join(', ')}).`
+    return `Verified: the words of ${names}.${sure}`
+  }
+  if (replayed) return `The words of ${names}, but they were used before: no proof.`
+  if (others.length > 0) return `The words of ${names}, but the clock cannot be trusted: no proof.`
+  if (echo) return 'Your own words for this connection, repeated back: no proof.'
+  return conclusive
+    ? 'Not verified: nobody you know says these words now.'
+    : `Inconclusive: not everything could be checked (${reasons.join(', ')}).`
+}
+
+/** The verifier over the index of codes. */
+export function newVerifier(options: {
+  state: State
+  codes: Codes
+  now: () => number
+  freshness: Freshness
+}): Verifier {
+  const { state, codes, now, freshness } = options
+  const guesses = newGuesses()
+
+  /** Acceptance reaches one window ahead, so only a clock further back than that has gone backwards. */
+  const clockWentBack = (at: number) => windowOf(at) + 1 < state.replays.highest()
+
+  function reasonsNot(at: number, checked: number, unchecked: number): Reason[] {
+    const offset = freshness.offsetMs()
+    const synced = freshness.lastSyncAt()
+    const found: [Reason, boolean][] = [
+      ['nothing_cached', checked + unchecked === 0],
+      ['secret_missing', unchecked > 0],
+      [
+        'clock_uncertain',
+        offset === null || Math.abs(offset) > MOST_OFFSET_MS || clockWentBack(at),
+      ],
+      ['sync_stale', synced === null || at - synced > STALE_MS],
+    ]
+    return found.filter(([, holds]) => holds).map(([reason]) => reason)
+  }
+
+  /** Use up each match; answers the earliest time one of them was used before, or null when all are fresh. */
+  function use(hits: readonly Hit[], at: number): number | null {
+    const earlier = hits.map((hit) => state.replays.firstUse(hit.use, at))
+    const used = earlier.filter((time) => time !== null)
+    return used.length === 0 || used.length < hits.length ? null : Math.min(...used)
+  }
+
+  function verify(words: string | readonly string[], caller: string | null): Verification {
+    const at = now()
+    guesses.check(at)
+    const { hits, checked, unchecked } = codes.find(threeWords(words), at)
+    const reasons = reasonsNot(at, checked, unchecked)
+    const others = hits.filter(({ match }) => match.speaker === 'other')
+    const echo = others.length < hits.length
+    const matches = hits.map(({ match }) => match)
+    const otherMatches = others.map(({ match }) => match)
+    const wentBack = clockWentBack(at)
+
+    return state.transaction(() => {
+      const firstUsedAt = use(others, at)
+      const result = {
+        verified: others.length > 0 && firstUsedAt === null && !wentBack,
+        conclusive: reasons.length === 0,
+        replayed: firstUsedAt !== null,
+        echo,
+        matches,
+        checked,
+        unchecked,
+        reasons,
+        ...(firstUsedAt === null ? {} : { first_verified_at: timeAt(firstUsedAt) }),
+      }
+      if (hits.length === 0) guesses.wrong(at)
+      // By the uses themselves, not by the clock: one that ran ahead for a while must not make words count twice.
+      state.replays.prune(state.replays.highest() - REMEMBERED)
+      state.verifications.insert(entry(result, at, caller))
+      return {
+        ...result,
+        summary: summarise(result, otherMatches, reasons),
+        checked_at: timeAt(at),
+      }
+    })
+  }
+
+  function entry(
+    { verified, conclusive, echo, replayed, matches }: Omit<Verification, 'summary' | 'checked_at'>,
+    at: number,
+    caller: string | null,
+  ): LogEntry {
+    const outcome = verified
+      ? 'verified'
+      : echo && !replayed
+        ? 'echo'
+        : conclusive || replayed
+          ? 'not_verified'
+          : 'inconclusive'
+    return { id: newId('ver_', at), at: timeAt(at), method: 'local', outcome, matches, caller }
+  }
+
+  return { verify }
+}

@@ -1,0 +1,120 @@
+/** A device on a workbench: its state on disk, a keychain in memory, a clock and a freshness in the hands of the test. */
+import { createHash } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { openCodes, type Codes } from '../../src/device/codes.ts'
+import { openVault, type Vault } from '../../src/device/vault.ts'
+import { newVerifier, type Verifier } from '../../src/device/verifier.ts'
+import { openState, type State } from '../../src/state/state.ts'
+import { wordsFrom } from '../e2e/peer.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { memoryKeychain } from '../keychain/memory.ts'
+
+export const MINUTE = 60_000
+export const DAY = 24 * 60 * MINUTE
+/** The window of the vectors in protocol section 2, twelve seconds in. */
+export const W0 = 29_453_760
+export const T0 = W0 * MINUTE + 12_000
+
+const id = (prefix: string, digit: string) => `${prefix}_0${digit.repeat(25)}`
+export const ME = id('acc', 'a')
+export const BOB = id('acc', 'b')
+export const CAROL = id('acc', 'c')
+export const CONNECTION = id('con', '1')
+export const GUEST = id('gst', '2')
+
+/** 32 bytes that follow from a name. */
+export const keyOf = (name: string): Buffer => createHash('sha256').update(name).digest()
+
+export interface Bench {
+  readonly state: State
+  readonly vault: Vault
+  readonly codes: Codes
+  readonly verifier: Verifier
+  readonly clock: { ms: number }
+  readonly freshness: { offset: number | null; lastSync: number | null }
+  /** A connection of mine with Bob, or with others. */
+  readonly connection: (of?: {
+    id?: string
+    name?: string
+    others?: readonly string[]
+    epoch?: number
+  }) => string
+  /** A guest code. */
+  readonly guest: (of?: {
+    id?: string
+    label?: string
+    k?: Uint8Array
+    expiresAt?: number
+  }) => string
+  /** What a speaker says about a subject of the bench in a window. */
+  readonly say: (subject: string, speaker: string, window?: number) => string
+  /** The same device after another start, with some part replaced. */
+  readonly reopen: (parts?: { state?: State }) => Bench
+}
+
+const HEAD = keyOf('head')
+
+export function bench(t: TestContext): Bench {
+  const state = openState(freshFolder(t))
+  t.after(() => state.close())
+  const keychain = memoryKeychain()
+  const clock = { ms: T0 }
+  const freshness: Bench['freshness'] = { offset: 0, lastSync: T0 }
+  const epochs = new Map<string, number>()
+  const keys = new Map<string, Uint8Array>()
+
+  function open(parts: { state?: State } = {}): Bench {
+    const used = parts.state ?? state
+    const vault = openVault(keychain, used.secrets)
+    const codes = openCodes(used, vault, ME)
+    const verifier = newVerifier({
+      state: used,
+      codes,
+      now: () => clock.ms,
+      freshness: { offsetMs: () => freshness.offset, lastSyncAt: () => freshness.lastSync },
+    })
+    const keep = (subject: string, k: Uint8Array) => {
+      keys.set(subject, k)
+      vault.put(subject, k)
+    }
+    return {
+      state: used,
+      vault,
+      codes,
+      verifier,
+      clock,
+      freshness,
+      connection({ id: subject = CONNECTION, name = 'Bank', others = [BOB], epoch = 1 } = {}) {
+        keep(subject, keyOf(`${subject} ${epoch}`))
+        epochs.set(subject, epoch)
+        const members = [ME, ...others].map((user_id) => ({
+          user_id,
+          display_name: nameOf(user_id),
+        }))
+        const row = { id: subject, name, epoch, head: HEAD, members, updated_at: T0 }
+        used.connections.put(row)
+        codes.putConnection(row)
+        return subject
+      },
+      guest({ id: subject = GUEST, label = 'Ann', k = keyOf(subject), expiresAt = T0 + DAY } = {}) {
+        keep(subject, k)
+        const row = { id: subject, label, state: 'active', expires_at: expiresAt, created_at: T0 }
+        used.guests.put(row)
+        codes.putGuest(row)
+        return subject
+      },
+      say(subject, speaker, window = Math.floor(clock.ms / MINUTE)) {
+        const k = keys.get(subject) as Uint8Array
+        const epoch = epochs.get(subject)
+        return epoch === undefined
+          ? wordsFrom({ label: 'guest', k, subject, speaker, window })
+          : wordsFrom({ label: 'code', k, subject, speaker, window, epoch, head: HEAD })
+      },
+      reopen: open,
+    }
+  }
+  return open()
+}
+
+export const nameOf = (account: string): string =>
+  ({ [ME]: 'Me', [BOB]: 'Bob', [CAROL]: 'Carol' })[account] ?? account

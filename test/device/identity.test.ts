@@ -1,0 +1,137 @@
+/** Enrolment that dies on the way, and what is left of it at the next start. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { openDaemon } from '../../src/daemon.ts'
+import { enrol } from '../../src/device/enrolment.ts'
+import { openIdentity } from '../../src/device/identity.ts'
+import { AppError } from '../../src/errors.ts'
+import { openKeychain } from '../../src/keychain/keychain.ts'
+import { newLog } from '../../src/log.ts'
+import { openState } from '../../src/state/state.ts'
+import { openService } from '../../src/service/service.ts'
+import { environment } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { NAMES, enrolled, newGround } from './enrolled.ts'
+
+const crash = () => {
+  throw new Error('crash')
+}
+
+describe('enrolment', () => {
+  it('gives an identity whose log and keys hold, and that another start reads', async (t) => {
+    const { identity, reopen, account } = await enrolled(t)
+    const again = reopen().identity
+    assert.deepEqual(
+      [again.account, again.device, again.kid, again.session],
+      [identity.account, identity.device, identity.kid, identity.session],
+    )
+    assert.deepEqual(
+      [...(await again.keyLog()).entries],
+      (await account.keyLogs.read({ account: identity.account })).entries,
+    )
+    assert.deepEqual(await again.keys(), await identity.keys())
+  })
+
+  it('the keychain without the keys: keychain_locked, and nothing is made anew', async (t) => {
+    const { store: keychain, state } = await enrolled(t)
+    keychain.delete('device')
+    const identity = openIdentity(state, keychain)
+    await assert.rejects(
+      async () => identity?.keys(),
+      (error: AppError) => error.code === 'keychain_locked',
+    )
+    assert.equal(keychain.get('device'), null)
+  })
+
+  it('the keychain without the key of the vault: keychain_locked, and no second key', async (t) => {
+    const device = await enrolled(t)
+    const id = await device.connect()
+    device.store.delete('vault')
+    const { vault } = device.reopen()
+    for (const use of [() => vault.get(id), () => vault.put('con_x', new Uint8Array(32))])
+      assert.throws(use, (error: AppError) => error.code === 'keychain_locked')
+    assert.equal(device.store.get('vault'), null)
+  })
+
+  it('a crash before the server answered: the same account at the next start', async (t) => {
+    const { state, keychain, server, codeFor, clock } = await newGround(t)
+    const dead = { ...server.door, enrolment: { create: async () => crash() } }
+    await assert.rejects(enrol(state, keychain, dead, codeFor, NAMES, clock.ms), /crash/)
+    const draft = state.meta.get('enrolment') as { account: string }
+    assert.equal(openIdentity(state, keychain), null)
+    const made = await enrol(state, keychain, server.door, codeFor, NAMES, clock.ms)
+    assert.equal(made.account, draft.account)
+    assert.equal(state.meta.get('enrolment'), null)
+  })
+
+  it('a crash between the server’s enrolment and the own record: the same account', async (t) => {
+    const { state, keychain, server, codeFor, clock } = await newGround(t)
+    const full = {
+      ...keychain,
+      set: (name: string, secret: string) =>
+        name === 'session' ? crash() : keychain.set(name, secret),
+    }
+    await assert.rejects(enrol(state, full, server.door, codeFor, NAMES, clock.ms), /crash/)
+    const draft = state.meta.get('enrolment') as { account: string }
+    const made = await enrol(state, keychain, server.door, codeFor, NAMES, clock.ms)
+    assert.equal(made.account, draft.account)
+    const { account, device, session } = made
+    assert.equal((await server.as({ account, device, session }).context.read({})).user.id, account)
+  })
+
+  it('a server that enrols another account than was asked is refused', async (t) => {
+    const [{ state, keychain, server, codeFor, clock }, other] = [
+      await newGround(t),
+      await enrolled(t),
+    ]
+    const door = {
+      ...server.door,
+      enrolment: {
+        create: async (input: Parameters<typeof server.door.enrolment.create>[0]) => ({
+          ...(await server.door.enrolment.create(input)),
+          account_id: other.identity.account,
+        }),
+      },
+    }
+    await assert.rejects(enrol(state, keychain, door, codeFor, NAMES, clock.ms), /another account/)
+    assert.equal(openIdentity(state, keychain), null)
+  })
+})
+
+describe('the daemon after a crash in its first start', () => {
+  it('goes on as the account that the server enrolled', async (t) => {
+    const dir = freshFolder(t)
+    // The first start, as far as the server's answer.
+    const state = openState(dir)
+    const keychain = await openKeychain({ stateDir: dir, choice: 'file', credentialsDir: null })
+    const server = await openService({
+      url: null,
+      file: join(dir, 'account.db'),
+      publicUrl: () => '',
+      version: '0',
+      now: Date.now,
+    })
+    const full = {
+      ...keychain,
+      set: (name: string, secret: string) =>
+        name === 'session' ? crash() : keychain.set(name, secret),
+    }
+    await assert.rejects(
+      enrol(state, full, server.door, () => server.newEnrolmentCode(), NAMES, Date.now()),
+      /crash/,
+    )
+    const { account } = state.meta.get('enrolment') as { account: string }
+    await server.close()
+    state.close()
+
+    const lines: string[] = []
+    const log = newLog('debug', (line) => lines.push(line))
+    const daemon = await openDaemon(readConfig(environment(dir)), log)
+    await daemon.close()
+    const after = openState(dir)
+    t.after(() => after.close())
+    assert.equal(openIdentity(after, keychain)?.account, account)
+  })
+})
