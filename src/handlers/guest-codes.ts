@@ -1,0 +1,78 @@
+import type { GuestCode } from '../api/rest/guest-codes.ts'
+import { createGuestCode, guestUrl } from '../device/guests.ts'
+import { AppError } from '../errors.ts'
+import type { Handlers, Local } from './context.ts'
+
+/** Add what only this device knows: whether the secret is here, and the words that its owner says to the guest now. */
+function decorated(guest: GuestCode, { codes, vault, now }: Local): GuestCode {
+  const speaks = guest.state === 'active' && codes.has(guest.id)
+  return {
+    ...guest,
+    secret_here: vault.has(guest.id),
+    code: speaks ? codes.own(guest.id, now()) : null,
+  }
+}
+
+/** The secret of a live guest code. Throws AppError that says why there is none. */
+function secretOf(id: string, { state, vault, now }: Local): Uint8Array {
+  const guest = state.guests.get(id)
+  if (guest === null)
+    throw new AppError(
+      'not_found',
+      'There is no guest code with this id. GET /api/v1/guest-codes lists them.',
+    )
+  const at = guest.state === 'active' && guest.expires_at <= now() ? 'expired' : guest.state
+  if (at !== 'active')
+    throw new AppError(
+      'invalid_state',
+      `This guest code is ${at}: its link opens nothing any more.`,
+      {
+        details: { state: at },
+      },
+    )
+  const secret = vault.get(id)
+  if (secret === null)
+    throw new AppError(
+      'secret_unavailable',
+      'Another device made this guest code and alone holds its secret: ask that device.',
+    )
+  return secret
+}
+
+const wantsGif = (format: 'svg' | 'gif' | undefined, accept: string) =>
+  format === 'gif' ||
+  (format === undefined && /\bimage\/gif\b/i.test(accept) && !/svg/i.test(accept))
+
+export const guestCodes: Handlers['guestCodes'] = {
+  list: async (page, { account, local }) => {
+    const { items, next_cursor } = await account.guestCodes.list(page)
+    return { items: items.map((item) => decorated(item, local)), next_cursor }
+  },
+
+  create: async ({ body: { label, expires_in } }, { account, local }) => {
+    const { made, secret } = await createGuestCode(
+      local,
+      account,
+      { label, expiresIn: expires_in },
+      local.now(),
+    )
+    return { ...decorated(made, local), url: guestUrl(local.backend(), made.id, secret) }
+  },
+
+  delete: async ({ id }, { account, local }) => {
+    await account.guestCodes.delete({ id })
+    local.codes.remove(id)
+    local.state.transaction(() => {
+      local.vault.delete(id)
+      local.state.guests.setState(id, 'revoked')
+    })
+  },
+
+  qr: async ({ id, format }, { local, accept }) => {
+    const url = guestUrl(local.backend(), id, secretOf(id, local))
+    const { encodeQR } = await import('qr')
+    return wantsGif(format, accept)
+      ? { type: 'image/gif', body: encodeQR(url, 'gif', { scale: 8 }) }
+      : { type: 'image/svg+xml', body: encodeQR(url, 'svg') }
+  },
+}

@@ -1,0 +1,49 @@
+/** All handlers: the answers of the `daemon` and `both` rows. The mapped type counts them. */
+import { lazily } from '../api/lazy.ts'
+import { rest } from '../api/rest/index.ts'
+import type { Table } from '../api/route.ts'
+import type { Context, Handlers } from './context.ts'
+
+const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
+  health: async () => (await import('./health.ts')).health,
+  status: async () => (await import('./status.ts')).status,
+  sync: async () => (await import('./sync.ts')).sync,
+  token: async () => (await import('./api-tokens.ts')).token,
+  openapi: async () => (await import('./documents.ts')).openapi,
+  docs: async () => (await import('./documents.ts')).docs,
+  verify: async () => (await import('./verify.ts')).verify,
+  stamp: async () => (await import('./stamp.ts')).stamp,
+  verificationLog: async () => (await import('./verify.ts')).verificationLog,
+  connections: async () => (await import('./connections.ts')).connections,
+  guestCodes: async () => (await import('./guest-codes.ts')).guestCodes,
+  profiles: async () => (await import('./profiles.ts')).profiles,
+  apiTokens: async () => (await import('./api-tokens.ts')).apiTokens,
+})
+
+type Answer = (input: unknown, context: Context) => Promise<unknown>
+type Group = Readonly<Record<string, Answer>>
+
+type Passed = Readonly<
+  Record<string, Readonly<Record<string, (input: unknown) => Promise<unknown>>>>
+>
+
+/** A row of the account alone is passed on to the account of the caller as it came. */
+const passedOn =
+  (group: string, name: string): Answer =>
+  async (input, { account }) =>
+    (account as unknown as Passed)[group]?.[name]?.(input)
+
+const answersOf = (group: string, routes: Table[string]): Group =>
+  Object.fromEntries(
+    Object.entries(routes)
+      .filter(([, route]) => route.by === 'account')
+      .map(([name]) => [name, passedOn(group, name)]),
+  )
+
+/** The answers of every REST row that has one, by group and name. */
+export const restAnswers: Readonly<Record<string, Group>> = Object.fromEntries(
+  Object.entries(rest).map(([group, routes]) => [
+    group,
+    { ...answersOf(group, routes), ...(handlers as unknown as Record<string, Group>)[group] },
+  ]),
+)

@@ -1,0 +1,38 @@
+import type { Account } from '../api/port.ts'
+import { isId } from '../crypto/id.ts'
+import { thumbprint } from '../crypto/jwk.ts'
+import { verifyKeyLog } from '../crypto/key-log.ts'
+import { Refusal } from '../crypto/refusal.ts'
+import { AppError } from '../errors.ts'
+import type { Handlers } from './context.ts'
+
+/** The key ids that the account's own log vouches for; the server's word alone is not enough. */
+async function vouchedFor(account: Account, id: string): Promise<ReadonlySet<string>> {
+  const { entries } = await account.keyLogs.read({ account: id })
+  try {
+    const { active } = verifyKeyLog(id, entries)
+    return new Set(active.flatMap(({ keys }) => [thumbprint(keys.sign), thumbprint(keys.seal)]))
+  } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause
+    throw new AppError(
+      'conflict',
+      `The key log of this account does not hold (${cause.reason}): trust none of its keys.`,
+      {
+        cause,
+      },
+    )
+  }
+}
+
+export const profiles: Handlers['profiles'] = {
+  keys: async (input, { account }) => {
+    if (!isId('acc_', input.id))
+      throw new AppError('not_found', 'There is no account with this id.')
+    const { items, next_cursor } = await account.profiles.keys(input)
+    const vouched = await vouchedFor(account, input.id)
+    return {
+      items: items.filter(({ id, jwk }) => vouched.has(id) && thumbprint(jwk) === id),
+      next_cursor,
+    }
+  },
+}

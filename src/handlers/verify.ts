@@ -1,0 +1,26 @@
+import type { LogEntry } from '../api/rest/verify.ts'
+import { afterId, pageOf } from './page.ts'
+import type { Handlers } from './context.ts'
+
+export const verify: Handlers['verify'] = {
+  words: async ({ body }, { local, caller }) =>
+    local.verifier.verify(body.words, caller?.token ?? null),
+}
+
+export const verificationLog: Handlers['verificationLog'] = {
+  /** The account's entries, and those of this device that it has not been told yet. */
+  list: async (page, { account, local }) => {
+    const theirs = await account.verificationLog.list(page)
+    const before = page.cursor === undefined ? null : afterId(page.cursor, 'ver_')
+    const ours = local.state.verifications.page(page.limit + 1, before)
+    const entries = new Map<string, LogEntry>()
+    for (const entry of [...theirs.items, ...ours]) entries.set(entry.id, entry)
+    const sorted = [...entries.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1))
+    const merged = pageOf(sorted, { limit: page.limit }, 'ver_')
+    // The account may have more than it sent while everything here fits on this page.
+    return {
+      items: merged.items,
+      next_cursor: merged.next_cursor ?? theirs.next_cursor,
+    }
+  },
+}

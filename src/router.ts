@@ -1,0 +1,82 @@
+/**
+ * A radix tree over path segments. A literal segment wins over a parameter, at every depth, and never falls back:
+ * `/presets/default` is one path and `/presets/{id}` another, whatever methods each has.
+ */
+
+interface Leaf<T> {
+  readonly value: T
+  readonly names: readonly string[]
+}
+
+interface Node<T> {
+  readonly literals: Map<string, Node<T>>
+  parameter: Node<T> | null
+  readonly methods: Map<string, Leaf<T>>
+}
+
+export interface Found<T> {
+  readonly value: T
+  /** Made for this look-up: the finder's to use. */
+  readonly params: Record<string, string>
+}
+
+/** A path that exists, but not for this method: `allow` lists those it has. */
+export interface WrongMethod {
+  readonly allow: readonly string[]
+}
+
+export interface Router<T> {
+  /** Register a path such as `/tags/{id}`. Throws when method and path are taken. */
+  add(method: string, path: string, value: T): void
+  /** Look up the segments of a path: the value, the methods it has instead, or null for no such path. */
+  find(method: string, segments: readonly string[]): Found<T> | WrongMethod | null
+}
+
+const newNode = <T>(): Node<T> => ({ literals: new Map(), parameter: null, methods: new Map() })
+
+export function newRouter<T>(): Router<T> {
+  const root = newNode<T>()
+
+  function add(method: string, path: string, value: T): void {
+    const names: string[] = []
+    let node = root
+    for (const segment of path.slice(1).split('/')) {
+      if (segment.startsWith('{')) {
+        names.push(segment.slice(1, -1))
+        node = node.parameter ??= newNode()
+      } else {
+        let next = node.literals.get(segment)
+        if (next === undefined) node.literals.set(segment, (next = newNode()))
+        node = next
+      }
+    }
+    if (node.methods.has(method)) throw new Error(`${method} ${path} is registered already`)
+    node.methods.set(method, { value, names })
+  }
+
+  function find(method: string, segments: readonly string[]): Found<T> | WrongMethod | null {
+    let node = root
+    const values: string[] = []
+    for (const segment of segments) {
+      const literal = node.literals.get(segment)
+      if (literal !== undefined) {
+        node = literal
+      } else if (node.parameter !== null) {
+        values.push(segment)
+        node = node.parameter
+      } else return null
+    }
+    if (node.methods.size === 0) return null
+    // RFC 9110 section 9.3.2: HEAD is GET without the content.
+    const leaf = node.methods.get(method === 'HEAD' ? 'GET' : method)
+    if (leaf === undefined) {
+      const allow = [...node.methods.keys()]
+      return { allow: allow.includes('GET') ? [...allow, 'HEAD'] : allow }
+    }
+    const params: Record<string, string> = {}
+    for (let i = 0; i < values.length; i++) params[leaf.names[i] as string] = values[i] as string
+    return { value: leaf.value, params }
+  }
+
+  return { add, find }
+}

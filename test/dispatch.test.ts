@@ -1,0 +1,328 @@
+/** authorize → find → validate → answer, in this order, for any table. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import * as v from 'valibot'
+import { Page } from '../src/api/fields.ts'
+import { type Table, media } from '../src/api/route.ts'
+import type { Need, Scope } from '../src/auth/scopes.ts'
+import { type Request, newDispatch, rowsOf } from '../src/dispatch.ts'
+import { AppError } from '../src/errors.ts'
+
+const table = {
+  things: {
+    list: {
+      method: 'GET',
+      path: '/things',
+      summary: '',
+      by: 'daemon',
+      query: Page,
+      reply: v.array(v.any()),
+    },
+    create: {
+      method: 'POST',
+      path: '/things',
+      also: '/flat-things',
+      summary: '',
+      by: 'daemon',
+      body: v.strictObject({ name: v.string(), size: v.optional(v.number(), 3) }),
+      reply: v.object({ id: v.string() }),
+      status: 201,
+    },
+    read: { method: 'GET', path: '/things/{id}', summary: '', by: 'daemon', reply: v.any() },
+    delete: { method: 'DELETE', path: '/things/{id}', summary: '', by: 'daemon', status: 204 },
+    favorite: {
+      method: 'POST',
+      path: '/things/{id}/favorite',
+      summary: '',
+      by: 'daemon',
+      body: v.optional(v.strictObject({ favorite: v.optional(v.boolean(), true) }), {}),
+      reply: v.any(),
+    },
+    load: {
+      method: 'POST',
+      path: '/load',
+      summary: '',
+      by: 'daemon',
+      body: v.any(),
+      limit: 7,
+      reply: v.any(),
+    },
+    send: {
+      method: 'POST',
+      path: '/send',
+      summary: '',
+      by: 'daemon',
+      status: 202,
+      reply: v.object({ id: v.string() }),
+    },
+    orphan: {
+      method: 'POST',
+      path: '/orphans',
+      summary: '',
+      by: 'daemon',
+      status: 201,
+      reply: v.any(),
+    },
+    tally: {
+      method: 'POST',
+      path: '/tally',
+      summary: '',
+      by: 'daemon',
+      body: v.strictObject({ list: v.array(v.number()) }),
+      reply: v.any(),
+    },
+    later: { method: 'POST', path: '/later/{id}', summary: '', by: 'pending' },
+  },
+  pages: {
+    read: { method: 'GET', path: '/page', summary: '', by: 'daemon', reply: media('text/html') },
+  },
+} as const satisfies Table
+
+/** Every answer gives back what it was given. */
+const seen = async (input: unknown, context: unknown) => ({ id: 'new', input, context })
+const answers = {
+  things: Object.fromEntries(Object.keys(table.things).map((name) => [name, seen])),
+  pages: { read: seen },
+}
+
+type Caller = { scope: Scope | 'session' }
+const SCOPES: Record<string, Scope | 'session'> = { r: 'read', w: 'write', f: 'full', s: 'session' }
+const dispatchWith = (need: Need) =>
+  newDispatch<Caller>(table, answers, {
+    need: () => need,
+    authenticate: (token) => {
+      const scope = SCOPES[token]
+      if (scope === undefined) throw new AppError('invalid_token', 'no')
+      return { scope }
+    },
+    context: (caller, accept) => ({ scope: caller?.scope ?? null, accept }),
+  })
+
+const request = (
+  method: string,
+  target: string,
+  more: Partial<Request> & { given?: unknown } = {},
+): Request => {
+  const [path = '', query = ''] = target.split('?')
+  const { given, ...rest } = more
+  return {
+    method,
+    segments: path.slice(1).split('/'),
+    query,
+    accept: '',
+    token: null,
+    body: async () => given,
+    ...rest,
+  }
+}
+const open = dispatchWith('none')
+const input = async (req: Request) => ((await open(req)).value as { input: unknown }).input
+
+const good: [method: string, target: string, given: unknown, input: unknown][] = [
+  ['GET', '/things', undefined, { limit: 50 }],
+  ['GET', '/things?limit=5&cursor=c', undefined, { limit: 5, cursor: 'c' }],
+  ['HEAD', '/things', undefined, { limit: 50 }],
+  ['GET', '/things/x', undefined, { id: 'x' }],
+  ['GET', '/things/__proto__', undefined, { id: '__proto__' }],
+  ['DELETE', '/things/x', undefined, { id: 'x' }],
+  ['DELETE', '/things/x', {}, { id: 'x' }],
+  ['POST', '/things', { name: 'n' }, { body: { name: 'n', size: 3 } }],
+  ['POST', '/flat-things', { name: 'n', size: 1 }, { body: { name: 'n', size: 1 } }],
+  ['POST', '/things/x/favorite', undefined, { id: 'x', body: { favorite: true } }],
+  ['POST', '/things/x/favorite', {}, { id: 'x', body: { favorite: true } }],
+  ['POST', '/things/x/favorite', { favorite: false }, { id: 'x', body: { favorite: false } }],
+  ['GET', '/page', undefined, {}],
+  // Mail programs append parameters of their own to a link.
+  ['GET', '/page?utm_source=mail', undefined, {}],
+]
+for (const [method, target, given, expected] of good)
+  test(`${method} ${target} with ${JSON.stringify(given)} is answered with ${JSON.stringify(expected)}`, async () => {
+    assert.deepEqual(await input(request(method, target, { given })), expected)
+  })
+
+const bad: [method: string, target: string, given: unknown, code: string, path?: string][] = [
+  ['GET', '/nope', undefined, 'no_such_route'],
+  ['GET', '/things/x/y', undefined, 'no_such_route'],
+  ['PUT', '/things', undefined, 'method_not_allowed'],
+  ['GET', '/load', undefined, 'method_not_allowed'],
+  ['GET', '/flat-things', undefined, 'method_not_allowed'],
+  ['POST', '/later/x', undefined, 'not_implemented'],
+  ['POST', '/later/x?a=1', { any: 'thing' }, 'not_implemented'],
+  ['GET', '/things?limit=0', undefined, 'validation_failed', 'limit'],
+  ['GET', '/things?limit=x', undefined, 'validation_failed', 'limit'],
+  ['GET', '/things?other=1', undefined, 'validation_failed', 'other'],
+  ['GET', '/things?id=1', undefined, 'validation_failed', 'id'],
+  ['GET', '/things?body=1', undefined, 'validation_failed', 'body'],
+  ['GET', '/things/x?a=1', undefined, 'validation_failed', 'a'],
+  ['GET', '/things/x?id=y', undefined, 'validation_failed', 'id'],
+  ['DELETE', '/things/x?force=true', undefined, 'validation_failed', 'force'],
+  ['DELETE', '/things/x', { force: true }, 'validation_failed', 'force'],
+  ['DELETE', '/things/x', [], 'validation_failed'],
+  ['DELETE', '/things/x', null, 'validation_failed', ''],
+  ['POST', '/things', undefined, 'validation_failed', ''],
+  ['POST', '/things', null, 'validation_failed', ''],
+  ['POST', '/things', [], 'validation_failed'],
+  ['POST', '/things', 'name', 'validation_failed', ''],
+  ['POST', '/things', {}, 'validation_failed', 'name'],
+  ['POST', '/things', { name: 1 }, 'validation_failed', 'name'],
+  ['POST', '/things', { name: 'n', size: '3' }, 'validation_failed', 'size'],
+  ['POST', '/things', { name: 'n', Size: 3 }, 'validation_failed', 'Size'],
+  ['POST', '/things?x=1', { name: 'n' }, 'validation_failed', 'x'],
+]
+for (const [method, target, given, code, path] of bad)
+  test(`${method} ${target} with ${JSON.stringify(given)} → ${code} ${path ?? ''}`, async () => {
+    await assert.rejects(open(request(method, target, { given })), (error) => {
+      assert(error instanceof AppError)
+      assert.equal(error.code, code)
+      if (path !== undefined) assert.equal(error.details.issues?.[0]?.path, path)
+      return true
+    })
+  })
+
+test('every fault of a request is listed', async () => {
+  await assert.rejects(
+    open(request('POST', '/things', { given: { size: 'x', more: 1 } })),
+    (error) => {
+      assert(error instanceof AppError)
+      assert.deepEqual(error.details.issues?.map(({ path }) => path).toSorted(), [
+        'more',
+        'name',
+        'size',
+      ])
+      return true
+    },
+  )
+})
+
+test('an answer does not grow with the faults it lists', async () => {
+  const list = Array<string>(50_000).fill('x'.repeat(500))
+  await assert.rejects(open(request('POST', '/tally', { given: { list } })), (error) => {
+    assert(error instanceof AppError)
+    assert.equal(error.details.issues?.length, 20)
+    assert(JSON.stringify(error).length < 10_000)
+    return true
+  })
+})
+
+test('a wrong method names the right ones', async () => {
+  await assert.rejects(open(request('PUT', '/things')), (error) => {
+    assert(error instanceof AppError)
+    assert.deepEqual(error.headers, { Allow: 'GET, POST, HEAD' })
+    return true
+  })
+})
+
+const statuses: [method: string, target: string, status: number, location?: string][] = [
+  ['GET', '/things', 200],
+  ['POST', '/things', 201, '/things/new'],
+  ['POST', '/flat-things', 201, '/things/new'],
+  ['POST', '/orphans', 201],
+  ['POST', '/send', 202],
+  ['DELETE', '/things/x', 204],
+]
+for (const [method, target, status, location] of statuses)
+  test(`${method} ${target} answers ${status} ${location ?? ''}`, async () => {
+    const given = target.endsWith('things') && method === 'POST' ? { name: 'n' } : undefined
+    const answer = await open(request(method, target, { given }))
+    assert.deepEqual([answer.status, answer.location], [status, location])
+  })
+
+test('a page is told from JSON', async () => {
+  assert.equal((await open(request('GET', '/page'))).media, true)
+  assert.equal((await open(request('GET', '/things'))).media, false)
+})
+
+test('the body is read only where it is wanted, and up to the row’s limit', async () => {
+  const limits: number[] = []
+  const body = async (limit: number) => {
+    limits.push(limit)
+    return undefined
+  }
+  await open(request('GET', '/things', { body }))
+  await open(request('GET', '/page', { body }))
+  await assert.rejects(open(request('POST', '/nope', { body })))
+  await assert.rejects(open(request('PUT', '/things', { body })))
+  await assert.rejects(open(request('POST', '/later/x', { body })))
+  await assert.rejects(open(request('DELETE', '/things/x?a=1', { body })))
+  await assert.rejects(dispatchWith('write')(request('POST', '/load', { body })))
+  await assert.rejects(dispatchWith('write')(request('POST', '/load', { body, token: 'r' })))
+  assert.deepEqual(limits, [])
+  await open(request('POST', '/load', { body }))
+  await open(request('DELETE', '/things/x', { body }))
+  assert.deepEqual(limits, [7, 1_048_576])
+})
+
+const doors: [need: Need, token: string | null, code: string | null][] = [
+  ['none', null, null],
+  ['none', 'wrong', null],
+  ['read', null, 'unauthorized'],
+  ['read', 'wrong', 'invalid_token'],
+  ['read', '', 'invalid_token'],
+  ['read', 'r', null],
+  ['write', 'r', 'insufficient_scope'],
+  ['write', 'w', null],
+  ['full', 'w', 'insufficient_scope'],
+  ['full', 'f', null],
+  ['session', null, 'unauthorized'],
+  ['session', 's', null],
+  // An API token is no session, however wide it is.
+  ['session', 'r', 'forbidden'],
+  ['session', 'f', 'forbidden'],
+]
+for (const [need, token, code] of doors)
+  test(`need ${need}, token ${token} → ${code ?? 'in'}`, async () => {
+    const dispatch = dispatchWith(need)
+    const call = dispatch(request('GET', '/things', { token, accept: 'a/b' }))
+    if (code !== null) return assert.rejects(call, { name: 'AppError', code })
+    const { context } = (await call).value as { context: unknown }
+    // A public route does not even look at the token.
+    const scope = need === 'none' ? null : SCOPES[token as string]
+    assert.deepEqual(context, { scope, accept: 'a/b' })
+  })
+
+test('nothing is told about a route before the token was looked at', async () => {
+  for (const [method, target] of [
+    ['GET', '/nope'],
+    ['PUT', '/things'],
+    ['POST', '/later/x'],
+    ['POST', '/things?x'],
+  ] as const) {
+    const call = (token: string | null) => dispatchWith('write')(request(method, target, { token }))
+    await assert.rejects(call(null), { code: 'unauthorized' })
+    await assert.rejects(call('wrong'), { code: 'invalid_token' })
+    await assert.rejects(call('r'), { code: 'insufficient_scope' })
+  }
+})
+
+test('a row without an answer is noticed at the start', () => {
+  const { delete: _, ...things } = answers.things
+  const gate = {
+    need: () => 'none' as const,
+    authenticate: () => ({ scope: 'read' as const }),
+    context: () => null,
+  }
+  assert.throws(
+    () => newDispatch(table, { ...answers, things }, gate),
+    /things\.delete has no answer/,
+  )
+})
+
+test('two rows of the same method and path are noticed at the start', () => {
+  const twice = { ...table, more: { read: table.pages.read } }
+  const gate = {
+    need: () => 'none' as const,
+    authenticate: () => ({ scope: 'read' as const }),
+    context: () => null,
+  }
+  assert.throws(
+    () => newDispatch(twice, { ...answers, more: { read: seen } }, gate),
+    /registered already/,
+  )
+})
+
+test('rows come in the order of the table', () => {
+  assert.deepEqual(
+    rowsOf(table).map(({ group, name }) => `${group}.${name}`),
+    [...Object.keys(table.things).map((name) => `things.${name}`), 'pages.read'],
+  )
+})

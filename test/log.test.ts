@@ -1,0 +1,111 @@
+/** The log: one JSON object a line, nothing above its level, no secret in any of them. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { newToken } from '../src/crypto/token.ts'
+import { type Level, newLog, redact } from '../src/log.ts'
+
+function lines(level: Level, write: (log: ReturnType<typeof newLog>) => void): string[] {
+  const written: string[] = []
+  write(newLog(level, (line) => written.push(line)))
+  return written
+}
+const one = (fields: Record<string, unknown>): string => {
+  const [line = assert.fail()] = lines('debug', (log) => log('info', 'event', fields))
+  return line
+}
+
+test('a line is a JSON object and a line feed', () => {
+  const line = one({ a: 1, b: 'two\nthree', c: null })
+  assert.equal(line.indexOf('\n'), line.length - 1)
+  const { time, ...rest } = JSON.parse(line) as { time: string }
+  assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  assert.deepEqual(rest, { level: 'info', event: 'event', a: 1, b: 'two\nthree', c: null })
+})
+
+const LEVELS = ['error', 'warn', 'info', 'debug'] as const
+for (const [i, level] of LEVELS.entries())
+  test(`level ${level} keeps ${LEVELS.slice(0, i + 1).join(', ')}`, () => {
+    const kept = lines(level, (log) => {
+      for (const at of LEVELS) log(at, 'event')
+    })
+    assert.deepEqual(
+      kept.map((line) => (JSON.parse(line) as { level: string }).level),
+      LEVELS.slice(0, i + 1),
+    )
+  })
+
+test('an error is told with its name, message and stack', () => {
+  const { cause } = JSON.parse(one({ cause: new TypeError('went wrong') })) as { cause: string }
+  assert.match(cause, /^TypeError: went wrong\n[\s\S]*log\.test\.ts/)
+})
+
+const bytes = (n: number) => randomBytes(n)
+const jws = [bytes(30), bytes(60), bytes(64)].map((part) => part.toString('base64url')).join('.')
+const canaries: [name: string, canary: string][] = [
+  ['a token of the daemon', newToken('csd_')],
+  ['a token of a machine', newToken('csm_')],
+  ['a truncated token', newToken('csd_').slice(0, 12)],
+  ['a signed structure', jws],
+  ['a key in base64url', bytes(32).toString('base64url')],
+  ['a key that begins with a dash', `-${bytes(32).toString('base64url').slice(1)}`],
+  ['a key that ends with a dash', `${bytes(32).toString('base64url').slice(0, -1)}-`],
+  ['a key in hex', bytes(32).toString('hex')],
+  ['a key in upper-case hex', bytes(32).toString('hex').toUpperCase()],
+  ['a key of 64 bytes', bytes(64).toString('base64url')],
+]
+const places: [name: string, put: (canary: string) => Record<string, unknown>][] = [
+  ['a field', (it) => ({ it })],
+  ['a field inside', (it) => ({ a: [{ b: { it } }] })],
+  ['a field’s name', (it) => ({ [it]: 1 })],
+  ['a text', (it) => ({ text: `before ${it} after` })],
+  ['a header', (it) => ({ header: `Authorization: Bearer ${it}` })],
+  ['a URL', (it) => ({ url: `http://127.0.0.1/x?access_token=${it}&b=1` })],
+  ['a link', (it) => ({ url: `http://127.0.0.1/g/gst_x#${it}` })],
+  ['an error', (it) => ({ cause: new Error(`no ${it}`) })],
+  ['JSON in a text', (it) => ({ body: JSON.stringify({ token: it }) })],
+  ['quotes', (it) => ({ body: `"${it}"` })],
+]
+for (const [what, canary] of canaries)
+  for (const [where, put] of places)
+    test(`${what} in ${where} does not reach the log`, () => {
+      const line = one(put(canary))
+      assert(!line.includes(canary), line)
+      // Not even most of it.
+      assert(!line.includes(canary.slice(4, -4)), line)
+      assert(line.includes('[redacted]'), line)
+      assert.doesNotThrow(() => JSON.parse(line), line)
+    })
+
+for (const secret of ['abc', 'a.b', 'a b', 'x"y', 'x\\y', 'ä'])
+  test(`a bearer header keeps its line JSON: ${secret}`, () => {
+    const line = one({ header: `bearer ${secret}`, next: 1 })
+    assert.equal((JSON.parse(line) as { next: number }).next, 1)
+    assert(!line.includes(`bearer ${secret[0]}`), line)
+  })
+
+for (const harmless of [
+  'http://127.0.0.1:19821',
+  'GET /api/v1/connections/con_01k9zq3v5w8x2y4z6a8b0c2d4e/code',
+  'tok_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  '2026-01-02T03:04:05.678Z',
+  'file:///work/main/src/server/server.ts:123:45',
+  'The request is not valid (body, name): Give at least one character.',
+  'Bearer',
+])
+  test(`${harmless} is no secret`, () => {
+    assert.equal(redact(harmless), harmless)
+  })
+
+test('whatever is logged, a line is JSON and has no token', () => {
+  const token = newToken('csd_')
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (a, b) => {
+      const line = one({ text: `${a}Bearer ${token}${b}`, [`${a}#`]: b, last: 1 })
+      assert(!line.includes(token.slice(4)))
+      assert.doesNotThrow(() => JSON.parse(line), line)
+      assert.equal(line.indexOf('\n'), line.length - 1)
+    }),
+  )
+})
