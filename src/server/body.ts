@@ -1,0 +1,116 @@
+/**
+ * The body of a request: JSON in UTF-8, bounded in bytes and depth. It is read only when a row wants it, after everything
+ * else about the request was found good.
+ */
+import type { IncomingMessage } from 'node:http'
+import { AppError } from '../errors.ts'
+
+const DEEPEST = 32
+
+const tooLarge = (limit: number) =>
+  new AppError('payload_too_large', `The body is larger than ${limit} bytes, the most taken here.`)
+
+/** Whether a request announces content (RFC 9112 section 6). */
+export const hasBody = (req: IncomingMessage) =>
+  req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
+
+function checkType(req: IncomingMessage): void {
+  const type = req.headers['content-type'] ?? ''
+  if (!/^application\/json *(?:; *charset="?utf-8"? *)?$/i.test(type))
+    throw new AppError('unsupported_media_type', 'Send the body as Content-Type: application/json.')
+  if (req.headers['content-encoding'] !== undefined)
+    throw new AppError('unsupported_media_type', 'Send the body without a Content-Encoding.')
+}
+
+function read(req: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    req.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > limit) {
+        req.removeAllListeners('data')
+        req.pause()
+        reject(tooLarge(limit))
+      } else chunks.push(chunk)
+    })
+    req.once('end', () =>
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
+    )
+    req.once('error', () => reject(new AppError('bad_request', 'The body ended early.')))
+  })
+}
+
+/** Whether the quote at `at` is escaped: an odd number of backslashes stands before it. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at
+  while (text[before - 1] === '\\') before--
+  return (at - before) % 2 === 1
+}
+
+/**
+ * Refuse what JSON allows and no schema here wants: deep nesting, a member that would reach an object's prototype, and a name
+ * given twice, of which another reader may take the other (RFC 8259 section 4).
+ * @param text known to be JSON
+ */
+function checkShape(text: string): void {
+  const open: (Set<unknown> | null)[] = []
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i]
+    if (character === '{' || character === '[') {
+      if (open.push(character === '{' ? new Set() : null) > DEEPEST)
+        throw new AppError('invalid_json', `The body is nested deeper than ${DEEPEST} levels.`)
+    } else if (character === '}' || character === ']') open.pop()
+    else if (character === '"') {
+      const start = i
+      do i = text.indexOf('"', i + 1)
+      while (isEscaped(text, i))
+      let next = i + 1
+      while (' \t\n\r'.includes(text[next] ?? '.')) next++
+      if (text[next] !== ':') continue
+      const name: unknown = JSON.parse(text.slice(start, i + 1))
+      if (name === '__proto__')
+        throw new AppError('invalid_json', 'The body has a member named __proto__.')
+      const names = open.at(-1)
+      if (names?.has(name))
+        throw new AppError('invalid_json', 'The body has two members of the same name.')
+      names?.add(name)
+    }
+  }
+}
+
+/** Parse the bytes of a JSON body. Throws AppError invalid_json that names the place, never the content. */
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string
+  let value: unknown
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    value = JSON.parse(text)
+  } catch (cause) {
+    const at = /position \d+/.exec(cause instanceof Error ? cause.message : '')?.[0]
+    throw new AppError(
+      'invalid_json',
+      `The body is not JSON in UTF-8${at ? ` (at ${at})` : ''}: check quotes, commas and encoding.`,
+    )
+  }
+  checkShape(text)
+  return value
+}
+
+/**
+ * Read and parse the body of a request; undefined when it has none.
+ * @param limit the largest body taken, in bytes
+ * @param proceed called before reading, so that `100 Continue` is sent only for a body that is wanted
+ * @throws AppError 400, 413 or 415
+ */
+export async function readBody(
+  req: IncomingMessage,
+  limit: number,
+  proceed: () => void,
+): Promise<unknown> {
+  if (!hasBody(req)) return undefined
+  checkType(req)
+  if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
+  proceed()
+  return parseJson(await read(req, limit))
+}

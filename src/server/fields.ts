@@ -1,0 +1,67 @@
+/**
+ * The header fields that the guard and the server read, taken from the headers as they were sent. Node's own object joins or
+ * drops repeated fields, and a proxy before it may have read the other one; it is also slower to make than all of the guard.
+ */
+import type { IncomingMessage } from 'node:http'
+
+/** By name in lower case; undefined where the field was not sent. Repeated fields are joined (RFC 9110 section 5.3). */
+export interface Fields {
+  host: string | undefined
+  authorization: string | undefined
+  accept: string | undefined
+  origin: string | undefined
+  upgrade: string | undefined
+  'sec-fetch-site': string | undefined
+  'sec-fetch-mode': string | undefined
+  'service-worker': string | undefined
+  'transfer-encoding': string | undefined
+  'countersign-nonce': string | undefined
+  /** How many Host and Authorization fields there were. */
+  hosts: number
+  authorizations: number
+}
+
+const joined = (before: string | undefined, value: string) =>
+  before === undefined ? value : `${before}, ${value}`
+
+/** Read the fields of a request. */
+export function fieldsOf({ rawHeaders }: IncomingMessage): Fields {
+  const fields: Fields = {
+    host: undefined,
+    authorization: undefined,
+    accept: undefined,
+    origin: undefined,
+    upgrade: undefined,
+    'sec-fetch-site': undefined,
+    'sec-fetch-mode': undefined,
+    'service-worker': undefined,
+    'transfer-encoding': undefined,
+    'countersign-nonce': undefined,
+    hosts: 0,
+    authorizations: 0,
+  }
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase()
+    const value = rawHeaders[i + 1] as string
+    switch (name) {
+      case 'host':
+        fields.hosts++
+        fields.host = value
+        break
+      case 'authorization':
+        fields.authorizations++
+        fields.authorization = value
+        break
+      case 'accept':
+      case 'origin':
+      case 'upgrade':
+      case 'sec-fetch-site':
+      case 'sec-fetch-mode':
+      case 'service-worker':
+      case 'transfer-encoding':
+      case 'countersign-nonce':
+        fields[name] = joined(fields[name], value)
+    }
+  }
+  return fields
+}

@@ -1,0 +1,99 @@
+/**
+ * What every request passes before anything is looked up, in this order: framing → Host → Origin and Sec-Fetch → path → peer.
+ * A loopback port is open to every page in the browser and to every user of the machine; these checks are what makes
+ * "loopback only" mean something.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { AppError } from '../errors.ts'
+import type { Fields } from './fields.ts'
+import { type Target, splitTarget } from '../path.ts'
+
+export interface GuardRules {
+  /** The Host values this listener answers to, each with the origin a page of its own has. */
+  readonly hosts: ReadonlyMap<string, string>
+  /** Pages that a link from elsewhere may open. */
+  readonly navigable: RegExp
+  /** The path that no browser may call and only some users may; null where the listener has none. */
+  readonly tokenPath: string | null
+  readonly peerAllowed: (socket: Socket) => boolean
+}
+
+const badRequest = (message: string) => new AppError('bad_request', message)
+const badOrigin = (message: string) => new AppError('origin_not_allowed', message)
+
+function checkFraming(req: IncomingMessage, fields: Fields): void {
+  // RFC 9112 section 3.2: exactly one Host field, and this server is no proxy, so only origin-form targets.
+  if (fields.hosts !== 1) throw badRequest('Send exactly one Host header.')
+  if (fields.authorizations > 1) throw badRequest('Send at most one Authorization header.')
+  if (!req.url?.startsWith('/'))
+    throw badRequest('Send the path alone as the request target, as in GET /health.')
+  if (req.httpVersionMajor !== 1) throw badRequest('This server speaks HTTP/1.1.')
+  const coding = fields['transfer-encoding']
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    throw badRequest('The only transfer coding taken is chunked.')
+  // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so the framing is in doubt.
+  if (coding !== undefined && req.httpVersion === '1.0')
+    throw badRequest('HTTP/1.0 has no Transfer-Encoding.')
+}
+
+function checkHost(host: string, rules: GuardRules): string {
+  const origin = rules.hosts.get(host)
+  if (origin === undefined)
+    throw new AppError(
+      'host_not_allowed',
+      `This server answers to Host ${[...rules.hosts.keys()].join(', ')} only.`,
+    )
+  return origin
+}
+
+/** Fetch Metadata (W3C) and RFC 6454: which page, if any, sent this. */
+function checkOrigin(
+  method: string | undefined,
+  fields: Fields,
+  own: string,
+  path: string,
+  rules: GuardRules,
+): void {
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = fields
+  if (fields['service-worker'] !== undefined)
+    throw badOrigin('No service worker is served from here.')
+  if (path === rules.tokenPath && (origin !== undefined || site !== undefined))
+    throw badOrigin('No browser may create a token: use the command line or a script.')
+  if (origin !== undefined && origin !== own)
+    throw badOrigin('Pages of other origins may not call this server.')
+  if (site === undefined || site === 'same-origin' || site === 'none') return
+  const opens = method === 'GET' && mode === 'navigate' && rules.navigable.test(path)
+  if (!opens) throw badOrigin('Pages of other sites may not call this server.')
+}
+
+/**
+ * Check everything about a request that needs no look-up.
+ * @returns the segments of its path and its query string
+ * @throws AppError 400 for framing and path, 403 for Host, Origin and peer
+ */
+export function guard(req: IncomingMessage, fields: Fields, rules: GuardRules): Target {
+  checkFraming(req, fields)
+  const own = checkHost(fields.host as string, rules)
+  const url = req.url as string
+  const mark = url.indexOf('?')
+  const path = mark === -1 ? url : url.slice(0, mark)
+  checkOrigin(req.method, fields, own, path, rules)
+  const target = splitTarget(url)
+  if (path === rules.tokenPath && !rules.peerAllowed(req.socket))
+    throw new AppError(
+      'peer_not_allowed',
+      "Only the daemon's own user may create tokens here. SVC_TOKEN_USERS names further users.",
+    )
+  return target
+}
+
+/**
+ * What a request gives as its bearer token (RFC 6750 section 2.1), or null. Another scheme is no token (section 3.1);
+ * what does not look like one is passed on all the same, to be refused in the words for every wrong token.
+ */
+export function bearerToken({ authorization = '' }: Fields): string | null {
+  // The scheme is case-insensitive (RFC 9110 section 11.1); nearly everybody writes it so.
+  if (authorization.startsWith('Bearer ')) return authorization.slice(7).trim()
+  return /^bearer +(.*)$/i.exec(authorization)?.[1]?.trimEnd() ?? null
+}

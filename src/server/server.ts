@@ -1,0 +1,301 @@
+/**
+ * node:http around a dispatcher. Every request, whatever its path, goes guard → dispatch → one answer; every failure, the
+ * parser's included, leaves in the one error shape.
+ */
+import { randomBytes } from 'node:crypto'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Content } from '../api/route.ts'
+import type { Dispatch } from '../dispatch.ts'
+import { AppError, StartError, statusOf, toAppError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { hasBody, readBody } from './body.ts'
+import { fieldsOf } from './fields.ts'
+import { type GuardRules, bearerToken, guard } from './guard.ts'
+
+const HEADERS_BYTES = 16 * 1024
+const TIMEOUTS = { headers: 10_000, request: 30_000 }
+const IDLE_MS = 65_000
+const MOST_CONNECTIONS = 2048
+
+const CSP = "default-src 'none'; frame-ancestors 'none'"
+
+export interface ServerOptions {
+  readonly bind: string
+  readonly port: number
+  readonly dispatch: Dispatch
+  readonly log: Log
+  /** The rules of the guard, made when the port is known. */
+  readonly rules: (port: number) => GuardRules
+  /** Header fields that prove the daemon to the command line, for the nonce it sent. */
+  readonly prove?: (nonce: string) => string
+  /** How long a client may take for the headers and for the whole request, in milliseconds. */
+  readonly timeouts?: { readonly headers: number; readonly request: number }
+}
+
+export interface Listening {
+  readonly port: number
+  /** Refuse what is new, wait for what runs at most `graceMs`, then cut. */
+  close(graceMs: number): Promise<void>
+}
+
+/** The answer to the last request of a connection. */
+const LAST = Symbol('last answer')
+type Connection = Socket & { [LAST]?: ServerResponse }
+
+const NONE: Readonly<Record<string, string>> = {}
+
+const RUN = randomBytes(6).toString('base64url')
+let counter = 0
+/** Unique in this machine's logs: the run and a count. */
+const newRequestId = () => `${RUN}-${(++counter).toString(36)}`
+
+const commonHeaders = (requestId: string, csp: string): string[] => [
+  'X-Request-Id',
+  requestId,
+  'X-Content-Type-Options',
+  'nosniff',
+  'Cache-Control',
+  'no-store',
+  'Content-Security-Policy',
+  csp,
+]
+
+interface Json {
+  readonly text: string
+  /** In bytes, as the header says it. */
+  readonly length: string
+}
+
+const frozenTexts = new WeakMap<object, Json>()
+
+/** The text of a value. What is frozen says the same each time, so its text is made once. */
+function jsonOf(value: unknown): Json {
+  const isFrozen = typeof value === 'object' && value !== null && Object.isFrozen(value)
+  const known = isFrozen ? frozenTexts.get(value) : undefined
+  if (known !== undefined) return known
+  const text = JSON.stringify(value)
+  const json = { text, length: String(Buffer.byteLength(text)) }
+  if (isFrozen) frozenTexts.set(value, json)
+  return json
+}
+
+function sendJson(
+  res: ServerResponse,
+  requestId: string,
+  status: number,
+  value: unknown,
+  extra: Readonly<Record<string, string>> = NONE,
+): void {
+  const headers = commonHeaders(requestId, CSP)
+  if (extra !== NONE)
+    for (const name of Object.keys(extra)) headers.push(name, extra[name] as string)
+  if (value === undefined) {
+    res.writeHead(status, headers)
+    res.end()
+    return
+  }
+  const { text, length } = jsonOf(value)
+  headers.push('Content-Type', 'application/json', 'Content-Length', length)
+  res.writeHead(status, headers)
+  res.end(text)
+}
+
+async function sendContent(
+  res: ServerResponse,
+  requestId: string,
+  usual: number,
+  { status = usual, type, body, headers: own = {} }: Content,
+): Promise<void> {
+  const { 'Content-Security-Policy': csp = CSP, ...rest } = own
+  const headers = commonHeaders(requestId, csp)
+  headers.push('Content-Type', type, 'Referrer-Policy', 'no-referrer')
+  for (const name of Object.keys(rest)) headers.push(name, rest[name] as string)
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    headers.push('Content-Length', String(Buffer.byteLength(body)))
+    res.writeHead(status, headers)
+    res.end(body)
+    return
+  }
+  res.writeHead(status, headers)
+  await pipeline(Readable.from(body), res)
+}
+
+/** The answer to bytes that Node's parser refused: there is no response object, and the connection cannot be trusted further. */
+function refuseRaw(error: NodeJS.ErrnoException, socket: Socket, last?: ServerResponse): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  // One answer a request: these bytes belong to one that has its answer already …
+  if (last?.headersSent && !last.req.complete) {
+    socket.destroySoon()
+    return
+  }
+  // … or come after one that is still being answered, whose answer is then the last.
+  if (last?.req.complete && !last.writableFinished) {
+    if (last.headersSent) socket.destroySoon()
+    else last.setHeader('Connection', 'close')
+    return
+  }
+  const refusal =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new AppError('headers_too_large', `The headers are larger than ${HEADERS_BYTES} bytes.`)
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new AppError('request_timeout', 'The request did not arrive in time: send it again.')
+        : new AppError('bad_request', 'This is not well-formed HTTP/1.1.')
+  endRaw(socket, refusal)
+}
+
+function endRaw(socket: Socket, error: AppError): void {
+  // Node has let go of the socket of a CONNECT: without a listener, a client that resets it would end the process.
+  socket.on('error', () => socket.destroy())
+  const body = JSON.stringify(error)
+  const head = [...commonHeaders(newRequestId(), CSP), 'Content-Type', 'application/json']
+  for (const [name, value] of Object.entries(error.headers)) head.push(name, value)
+  const lines = head.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${head[i + 1]}`] : []))
+  socket.end(
+    `HTTP/1.1 ${statusOf(error.code)} ${error.code}\r\n${lines.join('\r\n')}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+  // Nor would a client that never closes its end be cut by anything else.
+  socket.destroySoon()
+}
+
+/** Start a listener. Throws StartError when the port is taken or the address cannot be bound. */
+export async function listen(options: ServerOptions): Promise<Listening> {
+  const { dispatch, log, timeouts = TIMEOUTS } = options
+  const server = createServer({
+    maxHeaderSize: HEADERS_BYTES,
+    headersTimeout: timeouts.headers,
+    requestTimeout: timeouts.request,
+    keepAliveTimeout: IDLE_MS,
+    connectionsCheckingInterval: Math.min(1000, timeouts.headers),
+    // The guard refuses a missing Host itself, in the one error shape.
+    requireHostHeader: false,
+  })
+  server.maxConnections = MOST_CONNECTIONS
+
+  let rules: GuardRules
+
+  async function answer(req: IncomingMessage, res: ServerResponse, proceed: () => void) {
+    const requestId = newRequestId()
+    const connection: Connection = req.socket
+    connection[LAST] = res
+    const fields = fieldsOf(req)
+    // What follows a request to upgrade may be meant for the other protocol.
+    if (fields.upgrade !== undefined) res.setHeader('Connection', 'close')
+    try {
+      const { segments, query } = guard(req, fields, rules)
+      const nonce = fields['countersign-nonce']
+      if (options.prove !== undefined && nonce !== undefined)
+        res.setHeader('Countersign-Proof', options.prove(nonce))
+      const { status, value, media, location } = await dispatch({
+        method: req.method as string,
+        segments,
+        query,
+        accept: fields.accept ?? '',
+        token: bearerToken(fields),
+        body: (limit) => readBody(req, limit, proceed),
+      })
+      if (media) await sendContent(res, requestId, status, value as Content)
+      else
+        sendJson(
+          res,
+          requestId,
+          status,
+          value,
+          location === undefined ? NONE : { Location: location },
+        )
+      log('debug', 'request', () => ({
+        request_id: requestId,
+        method: req.method,
+        path: segments.join('/'),
+        status,
+      }))
+    } catch (cause) {
+      const error = toAppError(cause)
+      if (error.code === 'internal')
+        log('error', 'request failed', { request_id: requestId, cause })
+      else log('debug', 'request refused', { request_id: requestId, error: error.code })
+      if (res.headersSent) {
+        res.destroy()
+        return
+      }
+      // What is left of an unread body is not worth reading, and a refused framing makes its end uncertain.
+      const unread = hasBody(req) && !req.complete
+      const close = unread || error.code === 'bad_request' ? { Connection: 'close' } : {}
+      sendJson(res, requestId, statusOf(error.code), error, { ...error.headers, ...close })
+    }
+  }
+
+  const nothing = () => undefined
+  server.on('request', (req, res) => void answer(req, res, nothing))
+  // RFC 9110 section 10.1.1: 100 only after the guard, and only for a body that will be read.
+  server.on(
+    'checkContinue',
+    (req: IncomingMessage, res: ServerResponse) => void answer(req, res, () => res.writeContinue()),
+  )
+  server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
+    const refuse = () => {
+      guard(req, fieldsOf(req), rules)
+      throw new AppError('expectation_failed', 'The only expectation met here is 100-continue.')
+    }
+    try {
+      refuse()
+    } catch (error) {
+      const told = toAppError(error)
+      sendJson(res, newRequestId(), statusOf(told.code), told, { Connection: 'close' })
+    }
+  })
+  server.on('connect', (_req, socket) =>
+    endRaw(
+      socket as Socket,
+      new AppError('method_not_allowed', 'This server is no proxy.', {
+        headers: { Allow: 'GET, HEAD, POST, PATCH, DELETE' },
+      }),
+    ),
+  )
+  server.on('clientError', (error, socket) =>
+    refuseRaw(error, socket as Socket, (socket as Connection)[LAST]),
+  )
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new StartError(
+              'portTaken',
+              `Port ${options.port} on ${options.bind} is taken by another program. Stop it, or choose another port.`,
+            )
+          : new StartError(
+              'configuration',
+              `Cannot listen on ${options.bind} port ${options.port}: ${error.message}`,
+            ),
+      ),
+    )
+    server.listen({ host: options.bind, port: options.port, exclusive: true }, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  try {
+    rules = options.rules(port)
+  } catch (error) {
+    server.close()
+    throw error
+  }
+
+  return {
+    port,
+    close: (graceMs) =>
+      new Promise((resolve) => {
+        const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+        server.close(() => {
+          clearTimeout(cut)
+          resolve()
+        })
+        server.closeIdleConnections()
+      }),
+  }
+}
