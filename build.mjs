@@ -1,24 +1,72 @@
-/** Bundle the program and the scripts of the public pages into dist/. */
+/**
+ * Bundle the program and the scripts of the public pages into dist/. Libraries that a daemon at rest does not use are files of
+ * their own, loaded when something needs them.
+ */
 import { chmod, copyFile, mkdir, readFile } from 'node:fs/promises'
 import { build } from 'esbuild'
 
 const { version } = JSON.parse(await readFile('package.json', 'utf8'))
 
-const shared = { bundle: true, minify: false, legalComments: 'none', logLevel: 'warning' }
+/** By the name that the sources import. */
+const LIBRARIES = {
+  '@noble/curves/ed25519.js': 'curves',
+  '@valibot/to-json-schema': 'json-schema',
+  hpke: 'hpke',
+  kysely: 'kysely',
+  pg: 'pg',
+  qr: 'qr',
+}
+
+/** Leave a module out of a bundle: `find` gives the path of the file that is required instead. */
+const apart = (name, filter, find) => ({
+  name,
+  setup: ({ onResolve }) =>
+    onResolve({ filter }, ({ path }) => {
+      const found = find(path)
+      return found === undefined ? undefined : { path: found, external: true }
+    }),
+})
+
+// Node keeps the compiled form of this file, once a file before it has asked for that.
+const program = apart('program', /^\.\/cli\/run\.ts$/, () => './program.cjs')
+const libraries = apart('libraries', /^[^.]/, (path) =>
+  path in LIBRARIES ? `./lib/${LIBRARIES[path]}.cjs` : undefined,
+)
+
+const shared = { bundle: true, minifyWhitespace: true, legalComments: 'none', logLevel: 'warning' }
+const node = {
+  ...shared,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node24',
+  external: ['@napi-rs/keyring', 'pg-native'],
+  // As require(): import() of a bundle would load Node's ESM loader for nothing.
+  supported: { 'dynamic-import': false },
+  define: { 'import.meta.dirname': '__dirname', BUNDLED_VERSION: JSON.stringify(version) },
+}
 
 await mkdir('dist/pages', { recursive: true })
 await Promise.all([
   build({
-    ...shared,
+    ...node,
     entryPoints: ['src/main.ts'],
     outfile: 'dist/countersignd.cjs',
-    platform: 'node',
-    format: 'cjs',
     // Low enough that an old Node can parse the file and say which Node is needed.
     target: 'node20',
-    external: ['@napi-rs/keyring', 'pg-native'],
     banner: { js: '#!/usr/bin/env node' },
-    define: { 'import.meta.dirname': '__dirname', BUNDLED_VERSION: JSON.stringify(version) },
+    plugins: [program],
+  }),
+  build({
+    ...node,
+    entryPoints: ['src/cli/run.ts'],
+    outfile: 'dist/program.cjs',
+    plugins: [libraries],
+  }),
+  build({
+    ...node,
+    entryPoints: Object.entries(LIBRARIES).map(([name, file]) => ({ in: name, out: file })),
+    outdir: 'dist/lib',
+    outExtension: { '.js': '.cjs' },
   }),
   build({
     ...shared,

@@ -1,0 +1,67 @@
+/** The command table. A command is loaded when it is called. */
+import type { Command } from './command.ts'
+
+interface Listed {
+  readonly summary: string
+  readonly load: () => Promise<Command>
+}
+
+/** By name; a name of two words is a command of its own. */
+export const COMMANDS: Readonly<Record<string, Listed>> = {
+  serve: {
+    summary: 'Run the daemon',
+    load: async () => (await import('./serve.ts')).serveCommand,
+  },
+  status: {
+    summary: 'Show the state of the daemon',
+    load: async () => (await import('./status.ts')).statusCommand,
+  },
+  verify: {
+    summary: 'Check three words that somebody said',
+    load: async () => (await import('./verify.ts')).verifyCommand,
+  },
+  code: {
+    summary: 'Show the words to say on a connection or to a guest',
+    load: async () => (await import('./code.ts')).codeCommand,
+  },
+  'connection list': {
+    summary: 'List connections',
+    load: async () => (await import('./connection.ts')).connectionList,
+  },
+  'connection create': {
+    summary: 'Create a connection',
+    load: async () => (await import('./connection.ts')).connectionCreate,
+  },
+  'guest list': {
+    summary: 'List guest codes',
+    load: async () => (await import('./guest.ts')).guestList,
+  },
+  'guest create': {
+    summary: 'Create a guest code and show its link, once',
+    load: async () => (await import('./guest.ts')).guestCreate,
+  },
+  'guest revoke': {
+    summary: 'Revoke a guest code',
+    load: async () => (await import('./guest.ts')).guestRevoke,
+  },
+  stamp: {
+    summary: 'Sign a file on this device',
+    load: async () => (await import('./stamp.ts')).stampCommand,
+  },
+  'stamp verify': {
+    summary: 'Check a stamp offline',
+    load: async () => (await import('./stamp-verify.ts')).stampVerify,
+  },
+  'token list': {
+    summary: 'List API tokens',
+    load: async () => (await import('./token.ts')).tokenList,
+  },
+  'token create': {
+    summary: 'Create an API token and show it, once',
+    load: async () => (await import('./token.ts')).tokenCreate,
+  },
+  'token revoke': {
+    summary: 'Revoke an API token, effective at once',
+    load: async () => (await import('./token.ts')).tokenRevoke,
+  },
+}

@@ -1,0 +1,14 @@
+/** Durations as people type them. */
+import { UsageError } from './command.ts'
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
+
+/** Seconds of a text such as `90`, `15m`, `30d`. Throws UsageError. */
+export function seconds(option: string, text: string): number {
+  const [, count, unit = 's'] = /^(\d{1,9})([smhdw])?$/.exec(text) ?? []
+  if (count === undefined)
+    throw new UsageError(
+      `--${option} takes a duration such as 90s, 15m, 12h, 30d or 2w, not "${text}".`,
+    )
+  return Number(count) * (SECONDS[unit] as number)
+}

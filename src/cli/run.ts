@@ -1,0 +1,147 @@
+/**
+ * The command line: find the command, read its options, run it, and turn whatever goes wrong into one line on standard error
+ * and a documented exit code.
+ */
+import { parseArgs } from 'node:util'
+import { readConfig } from '../config.ts'
+import { AppError, EXIT, StartError } from '../errors.ts'
+import { VERSION } from '../version.ts'
+import { withApi } from './api.ts'
+import { type Command, type Invocation, type Io, UsageError } from './command.ts'
+import { COMMANDS } from './commands.ts'
+
+const COMMON = {
+  help: { type: 'boolean', short: 'h' },
+  json: { type: 'boolean' },
+} as const
+
+const EXIT_CODES = `Exit codes:
+   0  done; verified; the stamp is good
+   1  failed
+   2  wrong usage
+   3  wrong configuration
+   4  the port is taken
+   5  the state folder is in use by another daemon
+   6  the state folder is not safe
+   7  the state was written by a newer version
+   8  the keychain is out of reach
+   9  the daemon holds the state but does not answer
+  10  not verified; the stamp is not good
+  11  inconclusive: something could not be checked`
+
+function overview(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
+  const lines = Object.entries(COMMANDS).map(
+    ([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`,
+  )
+  return `countersignd ${VERSION}: three spoken words that prove who is on the line
+
+Usage: countersignd <command> [options]
+
+Commands:
+${lines.join('\n')}
+
+Every command takes --help, and --json for output that scripts read.
+Configuration is by environment variables that begin with SVC_.
+
+${EXIT_CODES}
+`
+}
+
+const commandHelp = (name: string, { usage, help }: Command): string =>
+  `Usage: countersignd ${name}${usage === '' ? '' : ` ${usage}`}\n\n${help.trim()}\n`
+
+/** The command that the first one or two words name, and the words after it. */
+function find(argv: readonly string[]): [name: string, rest: readonly string[]] {
+  const [first = '', second = ''] = argv
+  const two = `${first} ${second}`
+  if (Object.hasOwn(COMMANDS, two)) return [two, argv.slice(2)]
+  if (Object.hasOwn(COMMANDS, first)) return [first, argv.slice(1)]
+  const group = Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `))
+  throw new UsageError(
+    group.length > 0
+      ? `"${first}" wants one of: ${group.map((name) => name.slice(first.length + 1)).join(', ')}.`
+      : `There is no command "${first}". "countersignd --help" lists them.`,
+  )
+}
+
+function parse(command: Command, argv: readonly string[]) {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...argv],
+      options: { ...COMMON, ...command.options },
+      allowPositionals: true,
+    })
+    return { options: values as Invocation['options'], args: positionals }
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+async function runCommand(name: string, command: Command, argv: readonly string[], io: Io) {
+  const { options, args } = parse(command, argv)
+  if (options['help'] === true) {
+    io.stdout.write(commandHelp(name, command))
+    return EXIT.ok
+  }
+  const [least, most] = command.args
+  if (args.length < least || args.length > most)
+    throw new UsageError(`Usage: countersignd ${name} ${command.usage}`)
+  const json = options['json'] === true
+  const config = () => readConfig(io.env)
+  const code = await command.run({
+    options,
+    args,
+    io,
+    config,
+    json,
+    withApi: (work) => withApi(config(), io, work),
+    print: (answer, lines) =>
+      void io.stdout.write(
+        json ? `${JSON.stringify(answer, null, 2)}\n` : `${[lines].flat().join('\n')}\n`,
+      ),
+    say: (text) => void (json || io.stderr.write(`${text}\n`)),
+  })
+  return code ?? EXIT.ok
+}
+
+function failure(error: unknown): { code: number; text: string } {
+  if (error instanceof UsageError) return { code: EXIT.usage, text: error.message }
+  if (error instanceof StartError) return { code: error.exit, text: error.message }
+  if (error instanceof AppError)
+    return {
+      code: error.code === 'keychain_locked' ? EXIT.keychain : EXIT.failed,
+      text: error.message,
+    }
+  return { code: EXIT.failed, text: error instanceof Error ? error.message : String(error) }
+}
+
+/**
+ * Run a command line.
+ * @param argv the words after the program's name
+ * @returns the exit code
+ */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const [first] = argv
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
+    io.stdout.write(overview())
+    return first === undefined ? EXIT.usage : EXIT.ok
+  }
+  if (first === '--version') {
+    io.stdout.write(`${VERSION}\n`)
+    return EXIT.ok
+  }
+  try {
+    const [name, rest] = find(argv)
+    return await runCommand(
+      name,
+      await (COMMANDS[name] as { load(): Promise<Command> }).load(),
+      rest,
+      io,
+    )
+  } catch (error) {
+    const { code, text } = failure(error)
+    io.stderr.write(`countersignd: ${text}\n`)
+    return code
+  }
+}

@@ -1,0 +1,45 @@
+import { newLog } from '../log.ts'
+import { VERSION } from '../version.ts'
+import type { Command } from './command.ts'
+
+const example = (address: string) => `Try it (these three lines work as they are):
+
+  TOKEN=$(curl -s ${address}/api/v1/token -H 'Content-Type: application/json' -d '{"name":"try","scope":"full"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+  curl -s ${address}/api/v1/guest-codes -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"label":"A friend"}'
+  curl -s ${address}/api/v1/verify -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"words":"matador carload recede"}'
+
+The second answers a link: open it, and put the three words of its page into the third.
+`
+
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+const askedToStop = () =>
+  new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
+  })
+
+export const serveCommand: Command = {
+  usage: '',
+  help: `
+Runs the daemon in the foreground until it gets SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and SVC_HTTP_PORT
+(127.0.0.1:19821), the pages of guest codes and stamps on SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (127.0.0.1:19822).
+State lies in SVC_STATE_DIR. The log goes to standard error as JSON lines.
+
+  --json   print the addresses as one JSON line when the daemon listens`,
+  args: [0, 0],
+  async run({ config, io, json }) {
+    const settings = config()
+    const log = newLog(settings.logLevel, (line) => void io.stderr.write(line))
+    const stopped = askedToStop()
+    const { serve } = await import('../daemon.ts')
+    const daemon = await serve(settings, log)
+    const { address, accountAddress } = daemon
+    io.stdout.write(
+      json
+        ? `${JSON.stringify({ address, account_address: accountAddress })}\n`
+        : `Countersign ${VERSION} listens on ${address}\nDocs: ${address}/api/v1/docs\n\n${example(address)}`,
+    )
+    await stopped
+    log('info', 'stopping')
+    await daemon.close()
+  },
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { AppError } from '../errors.ts'
+import { type Command, UsageError } from './command.ts'
+
+/** Content up to this size is sent along, so that the stamp names its length; of larger files only the digest is. */
+const SENT_BYTES = 8 * 1024 * 1024
+
+async function contentOf(file: string) {
+  const { size } = await stat(file)
+  if (size <= SENT_BYTES) return { content_base64: (await readFile(file)).toString('base64') }
+  const sha256 = createHash('sha256')
+  await pipeline(createReadStream(file), sha256)
+  return { sha256: sha256.digest('hex') }
+}
+
+/** Make a new file and fill it with what `work` gives; it goes away again when that fails. */
+async function fillNew<T>(path: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path, 'wx').catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === 'EEXIST' ? 'is there already' : `cannot be made (${error.code})`
+    throw new AppError('conflict', `${path} ${why}: name another file with --out.`)
+  })
+  try {
+    return await work(file)
+  } catch (error) {
+    await rm(path)
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+export const stampCommand: Command = {
+  usage: 'FILE [--out STAMP] [--media-type TYPE] [--context TEXT] [--json]',
+  help: `
+Signs a file with this device's key and writes the stamp beside it (FILE.stamp, or --out). The content does not leave this
+machine. Anybody checks it with "countersignd stamp verify FILE STAMP", on the page whose address is printed, or with any
+library for JWS and Ed25519.`,
+  options: {
+    out: { type: 'string' },
+    'media-type': { type: 'string' },
+    context: { type: 'string' },
+  },
+  args: [1, 1],
+  async run({ args: [file = ''], options, withApi, print, say }) {
+    const { out, context, 'media-type': mediaType } = options
+    const content = await contentOf(file).catch((error: NodeJS.ErrnoException) => {
+      throw new UsageError(`${file} cannot be read: ${error.message}`)
+    })
+    const path = String(out ?? `${file}.stamp`)
+    // Before anything is signed: a stamp that is registered and then lost helps nobody.
+    const made = await fillNew(path, async (to) => {
+      const answer = await withApi((api) =>
+        api.stamp.create({
+          body: {
+            ...content,
+            ...(mediaType === undefined ? {} : { media_type: String(mediaType) }),
+            ...(context === undefined ? {} : { context: String(context) }),
+          },
+        }),
+      )
+      const { stamp, key_log, receipt } = answer
+      const kept = { stamp, key_log, ...(receipt === null ? {} : { receipt }) }
+      await to.writeFile(`${JSON.stringify(kept, null, 2)}\n`)
+      return answer
+    })
+    print(made, [made.words, made.verification_url])
+    say(`Wrote ${path}.`)
+  },
+}

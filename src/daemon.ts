@@ -1,0 +1,268 @@
+/**
+ * Composition: the only place that knows every room. `openDaemon` puts the daemon together without listening (the command
+ * line uses it so when no daemon runs); `serve` lets it listen.
+ */
+import { randomBytes } from 'node:crypto'
+import { hostname, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { entrance, signedIn } from './api/device/index.ts'
+import { rest } from './api/rest/index.ts'
+import { site } from './api/site/index.ts'
+import { peerCheck } from './auth/peer.ts'
+import { commandLineToken, daemonProof } from './auth/proof.ts'
+import { ACCOUNT, REST, type Scope, scopeTable } from './auth/scopes.ts'
+import { type Caller, openTokens } from './auth/tokens.ts'
+import type { Config } from './config.ts'
+import { openDevice } from './device/device.ts'
+import type { Names } from './device/enrolment.ts'
+import { openIdentity } from './device/identity.ts'
+import { type Dispatch, newDispatch } from './dispatch.ts'
+import { AppError, StartError } from './errors.ts'
+import type { Context } from './handlers/context.ts'
+import { restAnswers } from './handlers/index.ts'
+import { openKeychain } from './keychain/keychain.ts'
+import type { Log } from './log.ts'
+import type { GuardRules } from './server/guard.ts'
+import { type Listening, listen } from './server/server.ts'
+import { type AccountServer, openService } from './service/service.ts'
+import { openFolder } from './state/folder.ts'
+import { lockState } from './state/lock.ts'
+import { readRuntime, removeRuntime, stateSecret, writeRuntime } from './state/runtime.ts'
+import { openState } from './state/state.ts'
+import { VERSION } from './version.ts'
+
+const GRACE_MS = 5_000
+const FLUSH_MS = 10_000
+const START_SYNC_MS = 100
+const SYNC_MS = 15 * 60_000
+
+export interface Daemon {
+  /** Answer a request to the REST table, as the API listener does. */
+  readonly dispatch: Dispatch
+  /** A token of full scope for this run, which only holders of the state folder's secret can derive. */
+  readonly token: string
+  readonly log: Log
+  close(): Promise<void>
+}
+
+interface Opened extends Daemon {
+  readonly server: AccountServer
+  readonly secret: Uint8Array
+  readonly nonce: string
+  readonly sync: Context['local']['sync']
+  readonly flush: () => void
+  setPublicUrl(url: string): void
+}
+
+const hostOf = (bind: string) => (bind.includes(':') ? `[${bind}]` : bind)
+const urlOf = (bind: string, port: number) => `http://${hostOf(bind)}:${port}`
+
+const PLATFORM: Readonly<Record<string, Names['platform']>> = {
+  linux: 'linux',
+  darwin: 'macos',
+  win32: 'windows',
+}
+
+const names = (): Names => ({
+  display_name: userInfo().username,
+  device_name: hostname(),
+  platform: PLATFORM[process.platform] ?? 'other',
+})
+
+function takeLock(dir: string) {
+  const lock = lockState(dir)
+  if (lock !== null) return lock
+  const address = readRuntime(dir)?.address
+  throw new StartError(
+    'stateInUse',
+    `The state folder ${dir} is in use by another countersignd${address ? ` at ${address}` : ''}. Stop it, or set SVC_STATE_DIR to another folder.`,
+  )
+}
+
+/** Put the daemon together over its state folder. Throws StartError for every reason not to. */
+export async function openDaemon(config: Config, log: Log): Promise<Opened> {
+  const { stateDir } = config
+  openFolder(stateDir)
+  const lock = takeLock(stateDir)
+  const closers: (() => void | Promise<void>)[] = [() => lock.release()]
+  const close = async () => {
+    for (const closer of closers.toReversed()) await closer()
+  }
+  try {
+    const state = openState(stateDir)
+    closers.push(() => state.close())
+    const secret = stateSecret(stateDir)
+    const keychain = await openKeychain({
+      stateDir,
+      choice: config.keychain,
+      credentialsDir: config.credentialsDir,
+    })
+    let publicUrl = config.publicUrl ?? urlOf(config.accountBind, config.accountPort)
+    const now = Date.now
+    const server = await openService({
+      url: config.databaseUrl,
+      file: join(stateDir, 'account.db'),
+      publicUrl: () => publicUrl,
+      version: VERSION,
+      now,
+    })
+    closers.push(() => server.close())
+    const enrolHere = async () => {
+      const { enrol } = await import('./device/enrolment.ts')
+      return enrol(state, keychain, server.door, server.newEnrolmentCode, names(), now())
+    }
+    const identity = openIdentity(state, keychain) ?? (await enrolHere())
+    const account = server.as({
+      account: identity.account,
+      device: identity.device,
+      session: identity.session,
+    })
+    const nonce = randomBytes(16).toString('base64url')
+    const token = commandLineToken(secret, nonce)
+    const tokens = openTokens({ keychain, rows: state.tokens, now, commandLineToken: token })
+    closers.push(() => tokens.flush())
+    const device = openDevice({
+      state,
+      keychain,
+      identity,
+      account: () => account,
+      now,
+      // An account in this process has this clock, and everything it knows is here.
+      freshness: { offsetMs: () => 0, lastSyncAt: now },
+      run: {
+        startedAt: now(),
+        environment: config.environment,
+        backend: () => publicUrl,
+        keychain: keychain.backend,
+      },
+    })
+    const local = { ...device, tokens }
+    const dispatch = newDispatch<Caller>(rest, restAnswers, {
+      need: scopeTable(REST),
+      authenticate: (given) => tokens.authenticate(given),
+      context: (caller, accept): Context => ({ account, local, caller, accept }),
+    })
+    return {
+      dispatch,
+      token,
+      log,
+      close,
+      server,
+      secret,
+      nonce,
+      sync: device.sync,
+      flush: () => tokens.flush(),
+      setPublicUrl: (url) => {
+        publicUrl = config.publicUrl ?? url
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const rules = (
+  bind: string,
+  port: number,
+  given: Pick<GuardRules, 'navigable' | 'tokenPath' | 'peerAllowed'>,
+  publicUrl: string | null = null,
+): GuardRules => {
+  const hosts = new Map(
+    [hostOf(bind), 'localhost'].map((host) => [`${host}:${port}`, `http://${host}:${port}`]),
+  )
+  if (publicUrl !== null) hosts.set(new URL(publicUrl).host, new URL(publicUrl).origin)
+  return { hosts, ...given }
+}
+
+/** A device's session is bound to its key; a bare token on this listener proves nothing (RFC 9449 section 7.1). */
+function refuseBareToken(): never {
+  throw new AppError(
+    'invalid_token',
+    'A device session is bound to its key: a bare token is not taken.',
+    {
+      headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+    },
+  )
+}
+
+const listenForAccount = (config: Config, { server, log }: Opened): Promise<Listening> =>
+  listen({
+    bind: config.accountBind,
+    port: config.accountPort,
+    log,
+    dispatch: newDispatch<{ scope: Scope | 'session' }>(
+      { ...entrance, ...signedIn, ...site },
+      { ...server.answers, ...server.open },
+      { need: scopeTable(ACCOUNT), authenticate: refuseBareToken, context: () => null },
+    ),
+    rules: (port) =>
+      rules(
+        config.accountBind,
+        port,
+        { navigable: /^\/[gs]\/\w+$/, tokenPath: null, peerAllowed: () => true },
+        config.publicUrl,
+      ),
+  })
+
+const listenForApi = (config: Config, { dispatch, log, secret }: Opened): Promise<Listening> => {
+  let address = ''
+  return listen({
+    bind: config.bind,
+    port: config.port,
+    log,
+    dispatch,
+    prove: (nonce) => daemonProof(secret, nonce, address),
+    rules: (port) => {
+      address = urlOf(config.bind, port)
+      return rules(config.bind, port, {
+        navigable: /^\/api\/v1\/docs$/,
+        tokenPath: '/api/v1/token',
+        peerAllowed: peerCheck(config.tokenUsers),
+      })
+    },
+  })
+}
+
+/** Open the daemon and let it listen: the API and, beside it, the account server's own listener. */
+export async function serve(
+  config: Config,
+  log: Log,
+): Promise<{ address: string; accountAddress: string; close(): Promise<void> }> {
+  const daemon = await openDaemon(config, log)
+  const listeners: Listening[] = []
+  const timers: NodeJS.Timeout[] = []
+  const close = async () => {
+    for (const timer of timers) clearInterval(timer)
+    removeRuntime(config.stateDir)
+    await daemon.sync.idle()
+    await Promise.all(listeners.map((listener) => listener.close(GRACE_MS)))
+    await daemon.close()
+  }
+  try {
+    const forAccount = await listenForAccount(config, daemon)
+    listeners.push(forAccount)
+    const accountAddress = urlOf(config.accountBind, forAccount.port)
+    daemon.setPublicUrl(accountAddress)
+    const forApi = await listenForApi(config, daemon)
+    listeners.push(forApi)
+    const address = urlOf(config.bind, forApi.port)
+    writeRuntime(config.stateDir, {
+      pid: process.pid,
+      address,
+      nonce: daemon.nonce,
+      version: VERSION,
+    })
+    log('info', 'listening', { address, account_address: accountAddress, version: VERSION })
+    timers.push(
+      // Whoever waits for the first answer need not wait for the sync.
+      setTimeout(() => void daemon.sync.run('start'), START_SYNC_MS),
+      setInterval(daemon.flush, FLUSH_MS),
+      setInterval(() => void daemon.sync.run('timer'), SYNC_MS),
+    )
+    return { address, accountAddress, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

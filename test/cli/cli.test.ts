@@ -1,0 +1,404 @@
+/** Every command, with a daemon and without one: the same answers, the same exit codes. */
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import { EXIT } from '../../src/errors.ts'
+import { VERSION } from '../../src/version.ts'
+import { ask, type Json } from '../e2e/caller.ts'
+import { linkOf, wordsFrom } from '../e2e/peer.ts'
+import { ROOT, environment, exec, folder } from '../e2e/program.ts'
+import { daemonHere, terminal, type Terminal } from './terminal.ts'
+
+const WRONG = 'matador carload recede'
+const WORDS = /^[a-z]+ [a-z]+ [a-z]+\n$/
+const TOKEN = /^csd_[0-9A-Za-z]{36}\n$/
+
+const now = () => Math.floor(Date.now() / 60_000)
+const id = (text: string, prefix: string) => new RegExp(`${prefix}_\\w{26}`).exec(text)?.[0] ?? ''
+
+for (const mode of ['a daemon runs', 'no daemon runs'] as const)
+  describe(mode, () => {
+    const dir = folder()
+    let daemon: Awaited<ReturnType<typeof daemonHere>> | undefined
+    let cli: Terminal
+    before(async () => {
+      if (mode === 'a daemon runs') daemon = await daemonHere(dir.path)
+      cli = terminal(dir.path)
+    })
+    after(async () => {
+      await daemon?.close()
+      dir.remove()
+    })
+
+    /** Runs a command that must succeed, as people and as scripts see it. */
+    const json = async (...args: string[]): Promise<Json> => {
+      const { code, out, err } = await cli([...args, '--json'])
+      assert.equal(code, EXIT.ok, err)
+      assert.equal(err, '', 'nothing beside the JSON')
+      return JSON.parse(out) as Json
+    }
+
+    it('status', async () => {
+      const { code, out } = await cli(['status'])
+      assert.equal(code, EXIT.ok)
+      assert.match(out, /^Signed in to http.* with 0 connections on this device\.\nversion/)
+      assert.match(out, /^keychain +sealed file$/m)
+      const { authenticated, version, environment: name } = await json('status')
+      assert.deepEqual([authenticated, version, name], [true, VERSION, 'embedded'])
+    })
+
+    it('token create, list, revoke', async () => {
+      const args = ['token', 'create', '--name', 'ci', '--scope', 'read']
+      const { code, out, err } = await cli([...args, '--label', 'build', '--expires-in', '30d'])
+      assert.equal(code, EXIT.ok, err)
+      assert.match(out, TOKEN)
+      const tokenId = id(err, 'tok')
+      assert.match(err, /"ci", scope read, until .*It is not shown again\.\n$/)
+      const made = await json('token', 'create', '--name', 'second', '--scope', 'full')
+      assert.deepEqual([made.scope, made.expires_at, made.label], ['full', null, null])
+      const { items } = await json('token', 'list')
+      const seen = items.map((item: Json) => [item.id, item.name, item.label, item.state])
+      const expected = [
+        [made.id, 'second', null, 'active'],
+        [tokenId, 'ci', 'build', 'active'],
+      ]
+      assert.deepEqual(seen, expected)
+      const lifetime = Date.parse(items[1].expires_at) - Date.parse(items[1].created_at)
+      assert.equal(lifetime, 30 * 24 * 3600 * 1000)
+      for (const _ of ['first', 'again'])
+        assert.deepEqual(await cli(['token', 'revoke', tokenId]), {
+          code: EXIT.ok,
+          out: '',
+          err: `Revoked ${tokenId}.\n`,
+        })
+      const list = await cli(['token', 'list'])
+      assert.match(list.out, new RegExp(`^${tokenId} +ci +read +revoked`, 'm'))
+      assert(!list.out.includes('csd_'))
+      const none = await cli(['token', 'revoke', 'tok_none'])
+      assert.deepEqual([none.code, none.out], [EXIT.failed, ''])
+      assert.match(none.err, /^countersignd: There is no token with this id/)
+    })
+
+    it('verify knows nobody yet: inconclusive', async () => {
+      const { code, out } = await cli(['verify', ...WRONG.split(' ')])
+      assert.equal(code, EXIT.inconclusive)
+      assert.match(out, /^Inconclusive.*nothing_cached/)
+    })
+
+    it('guest create, list, revoke; code; verify', async () => {
+      const { code, out, err } = await cli([
+        'guest',
+        'create',
+        '--label',
+        'Ann',
+        '--expires-in',
+        '2h',
+      ])
+      assert.equal(code, EXIT.ok, err)
+      const guest = linkOf(out.trim())
+      assert.equal(id(err, 'gst'), guest.id)
+      assert.match(err, new RegExp(`countersignd code ${guest.id}\n$`))
+
+      const own = await cli(['code', guest.id])
+      assert.deepEqual([own.code, WORDS.test(own.out)], [EXIT.ok, true])
+      assert.match(own.err, /^Good until .*Whoever places the call speaks first\.\n$/)
+      const { guest_code_id, period_s } = await json('code', guest.id)
+      assert.deepEqual([guest_code_id, period_s], [guest.id, 60])
+
+      const words = wordsFrom({
+        label: 'guest',
+        k: guest.k,
+        subject: guest.id,
+        speaker: guest.id,
+        window: now(),
+      })
+      const cases: [args: string[], input: string, exit: number, says: RegExp][] = [
+        [words.split(' '), '', EXIT.ok, /^Verified: the words of guest "Ann"\.\n$/],
+        [[words], '', EXIT.notVerified, /used before: no proof/],
+        [[], `  ${words.toUpperCase()}\n`, EXIT.notVerified, /used before: no proof/],
+        [own.out.trim().split(' '), '', EXIT.notVerified, /^Your own words/],
+        [[], WRONG, EXIT.notVerified, /^Not verified/],
+      ]
+      for (const [args, input, exit, says] of cases) {
+        const ended = await cli(['verify', ...args], { input })
+        assert.equal(ended.code, exit, ended.out + ended.err)
+        assert.match(ended.out, says)
+        assert.equal(ended.err, '')
+      }
+      const next = wordsFrom({
+        label: 'guest',
+        k: guest.k,
+        subject: guest.id,
+        speaker: guest.id,
+        window: now() + 1,
+      })
+      const answer = await cli(['verify', '--json', next])
+      assert.deepEqual([answer.code, (JSON.parse(answer.out) as Json).verified], [EXIT.ok, true])
+
+      for (const [typed, says] of [
+        ['matador carload', /Three words are wanted; 2 were given/],
+        ['matadorx carload recede', /"matadorx" is not on the word list\. Did you hear .*matador/],
+      ] as const) {
+        const refused = await cli(['verify', typed])
+        assert.deepEqual([refused.code, refused.out], [EXIT.failed, ''])
+        assert.match(refused.err, says)
+      }
+
+      const list = await cli(['guest', 'list'])
+      assert.match(list.out, new RegExp(`^ID .*\n${guest.id} +Ann +active`))
+      assert(!list.out.includes('#'), 'no link')
+      assert.equal((await cli(['guest', 'revoke', guest.id])).code, EXIT.ok)
+      assert.equal((await json('guest', 'list')).items[0].state, 'revoked')
+      const gone = await cli(['code', guest.id])
+      assert.deepEqual(
+        [gone.code, gone.err],
+        [EXIT.failed, 'countersignd: This guest code is revoked.\n'],
+      )
+      const unknown = await cli([
+        'code',
+        guest.id.replace(/.$/, '0').replace(/^gst_.{9}/, 'gst_000000000'),
+      ])
+      assert.match(unknown.err, /There is no guest code with this id/)
+    })
+
+    it('connection create, list; code', async () => {
+      const { code, out, err } = await cli(['connection', 'create', '--name', 'Bank'])
+      assert.equal(code, EXIT.ok, err)
+      const connection = id(out, 'con')
+      assert.equal(out, `${connection}  Bank\n`)
+      const { items } = await json('connection', 'list')
+      const [{ name, state, secret_here }] = items
+      assert.deepEqual([name, state, secret_here], ['Bank', 'pending', true])
+      const table = await cli(['connection', 'list'])
+      assert.match(table.out, new RegExp(`^${connection}  Bank  pending  yes$`, 'm'))
+      const own = await cli(['code', connection])
+      assert.match(own.out, WORDS)
+      assert.equal((await cli(['verify', own.out])).code, EXIT.notVerified)
+      const unknown = await cli(['code', 'con_none'])
+      assert.deepEqual([unknown.code, unknown.out], [EXIT.failed, ''])
+      assert.match((await cli(['status'])).out, /with 1 connection on this device/)
+    })
+
+    it('stamp, stamp verify', async () => {
+      const file = join(dir.path, 'letter.txt')
+      writeFileSync(file, 'Dear Ann')
+      const { code, out, err } = await cli([
+        'stamp',
+        file,
+        '--context',
+        'a letter',
+        '--media-type',
+        'text/plain',
+      ])
+      assert.equal(code, EXIT.ok, err)
+      assert.match(out, /^[a-z]+ [a-z]+ [a-z]+\nhttp\S+\/s\/stm_\w{26}#[\w-]{43}\n$/)
+      assert.equal(err, `Wrote ${file}.stamp.\n`)
+      const before = readFileSync(`${file}.stamp`, 'utf8')
+
+      const again = await cli(['stamp', file])
+      assert.deepEqual([again.code, again.out], [EXIT.failed, ''])
+      assert.match(again.err, /is there already: name another file with --out/)
+      assert.equal(readFileSync(`${file}.stamp`, 'utf8'), before)
+      const other = join(dir.path, 'other.stamp')
+      const printed = await json('stamp', file, '--out', other)
+      assert.equal((JSON.parse(readFileSync(other, 'utf8')) as Json).stamp, printed.stamp)
+      const refused = await cli([
+        'stamp',
+        file,
+        '--out',
+        join(dir.path, 'no'),
+        '--media-type',
+        'text',
+      ])
+      assert.equal(refused.code, EXIT.failed)
+      assert.match(refused.err, /media type/)
+      assert(!existsSync(join(dir.path, 'no')), 'nothing is left of a stamp that failed')
+
+      const good = await cli(['stamp', 'verify', file, `${file}.stamp`])
+      assert.equal(good.code, EXIT.ok, good.err)
+      assert.match(good.out, /^Good: .*\naccount +acc_\w{26}\n[^]*^context +a letter$/m)
+      assert.equal((await json('stamp', 'verify', file, other)).valid, true)
+      writeFileSync(file, 'Dear Bob')
+      const bad = await cli(['stamp', 'verify', file, `${file}.stamp`])
+      assert.deepEqual([bad.code, bad.err], [EXIT.notVerified, ''])
+      assert.match(bad.out, /^Not good \(digest_mismatch\)/)
+      const badJson = await cli(['stamp', 'verify', file, other, '--json'])
+      assert.deepEqual(JSON.parse(badJson.out), { valid: false, reason: 'digest_mismatch' })
+    })
+
+    it('a read token of one’s own choice may not write', async () => {
+      const read = (await cli(['token', 'create', '--name', 'r', '--scope', 'read'])).out.trim()
+      const file = join(dir.path, 'token')
+      writeFileSync(file, `${read}\n`, { mode: 0o600 })
+      for (const env of [{ SVC_TOKEN: read }, { SVC_TOKEN_FILE: file }]) {
+        const list = await cli(['guest', 'list'], { env })
+        assert.equal(list.code, EXIT.ok, list.err)
+        const create = await cli(['guest', 'create', '--label', 'x'], { env })
+        assert.deepEqual([create.code, create.out], [EXIT.failed, ''])
+        assert.match(
+          create.err,
+          /^countersignd: This token's scope is read; POST \/api\/v1\/guest-codes requires write or full/,
+        )
+      }
+      const wrong = await cli(['status'], { env: { SVC_TOKEN: 'csd_none' } })
+      assert.deepEqual([wrong.code, wrong.out], [EXIT.failed, ''])
+      assert.match(wrong.err, /wrong, expired or revoked/)
+      chmodSync(file, 0o644)
+      const open = await cli(['status'], { env: { SVC_TOKEN_FILE: file } })
+      assert.deepEqual([open.code, open.out], [EXIT.stateUnsafe, ''])
+      const none = await cli(['status'], { env: { SVC_TOKEN_FILE: join(dir.path, 'none') } })
+      assert.deepEqual([none.code, none.out], [EXIT.configuration, ''])
+    })
+
+    it('a name that a terminal would obey cannot be given, and the remedy is named', async () => {
+      const { code, err } = await cli(['guest', 'create', '--label', '\u001b[2J'])
+      assert.equal(code, EXIT.failed)
+      assert.match(err, /control and direction-changing characters are refused/)
+    })
+
+    it(
+      'a revoked token is refused at the very next request',
+      { skip: mode === 'no daemon runs' },
+      async () => {
+        const { address } = daemon as { address: string }
+        const made = await json('token', 'create', '--name', 'short', '--scope', 'read')
+        const status = async () => (await ask(address, made.token, 'GET /api/v1/status')).status
+        assert.equal(await status(), 200)
+        assert.equal((await cli(['token', 'revoke', made.id])).code, EXIT.ok)
+        assert.equal(await status(), 401)
+      },
+    )
+
+    it('no secret is in the log at debug', { skip: mode === 'no daemon runs' }, async () => {
+      const { address, log } = daemon as { address: string; log: () => string }
+      const { token } = await json('token', 'create', '--name', 'canary', '--scope', 'full')
+      const { url, id: guest } = await json('guest', 'create', '--label', 'canary')
+      const { words } = await json('code', guest)
+      await ask(address, token, `POST /api/v1/verify`, { words })
+      await ask(address, token, `GET /api/v1/connections?${token}=${words.replaceAll(' ', '+')}`)
+      await ask(address, `${token}x`, `GET /api/v1/status`)
+      await ask(address, token, 'GET /api/v1/guest-codes/x/qr')
+      const text = log()
+      assert.match(text, /"event":"request"/)
+      assert.match(text, /"event":"request refused"/)
+      const secret = JSON.parse(readFileSync(join(dir.path, 'runtime.json'), 'utf8')) as Json
+      const k = linkOf(url).k
+      for (const canary of [
+        token,
+        'csd_',
+        ...words.split(' '),
+        words.replaceAll(' ', '+'),
+        k.toString('base64url'),
+        k.toString('hex'),
+        secret.nonce,
+        readFileSync(join(dir.path, 'secret'), 'utf8').trim(),
+      ])
+        assert(!text.includes(canary), canary)
+    })
+
+    it('the files are for nobody else', () => {
+      for (const name of ['state.db', 'account.db', 'secret', 'keychain.key', 'keychain.json'])
+        assert.equal(statSync(join(dir.path, name)).mode & 0o077, 0, name)
+    })
+  })
+
+describe('help and usage', () => {
+  const dir = folder()
+  const cli = terminal(join(dir.path, 'never-made'))
+  after(() => dir.remove())
+
+  for (const args of [['--help'], ['-h'], ['help']])
+    it(`${args.join(' ')} lists every command and exit code`, async () => {
+      const { code, out, err } = await cli(args)
+      assert.deepEqual([code, err], [EXIT.ok, ''])
+      for (const name of Object.keys(COMMANDS))
+        assert.match(out, new RegExp(`^  ${name}  +\\S`, 'm'))
+      for (const exit of Object.values(EXIT)) assert.match(out, new RegExp(`^ +${exit}  \\S`, 'm'))
+    })
+
+  for (const name of Object.keys(COMMANDS))
+    it(`${name} --help`, async () => {
+      for (const flag of ['--help', '-h']) {
+        const { code, out, err } = await cli([...name.split(' '), flag])
+        assert.deepEqual([code, err], [EXIT.ok, ''])
+        assert.match(out, new RegExp(`^Usage: countersignd ${name}[^]*\\n\\n\\S`))
+      }
+    })
+
+  it('--version', async () => {
+    assert.deepEqual(await cli(['--version']), { code: EXIT.ok, out: `${VERSION}\n`, err: '' })
+  })
+
+  const missing = join(dir.path, 'missing')
+  const mistakes: [args: string[], says: RegExp][] = [
+    [['frobnicate'], /There is no command "frobnicate"/],
+    [['toString'], /There is no command "toString"/],
+    [['constructor'], /There is no command "constructor"/],
+    [[''], /There is no command ""/],
+    [['--token', 'csd_x'], /There is no command "--token"/],
+    [['token'], /"token" wants one of: list, create, revoke/],
+    [['guest', 'frobnicate'], /"guest" wants one of: list, create, revoke/],
+    [['status', 'now'], /Usage: countersignd status/],
+    [['status', '--token', 'csd_x'], /--token/],
+    [['status', '--json=yes'], /--json/],
+    [['token', 'create', '--name', 'x'], /--scope takes read, write or full/],
+    [['token', 'create', '--scope', 'admin', '--name', 'x'], /--scope takes read, write or full/],
+    [['token', 'create', '--scope', 'read'], /--name says what the token is for/],
+    [['token', 'create', '--scope', 'read', '--name'], /--name/],
+    ...['soon', '1.5h', '-1d', '3y', ''].map((text): [string[], RegExp] => [
+      ['token', 'create', '--scope', 'read', '--name', 'x', `--expires-in=${text}`],
+      /--expires-in takes a duration such as/,
+    ]),
+    [['token', 'revoke'], /Usage: countersignd token revoke ID/],
+    [['guest', 'create'], /--label/],
+    [['connection', 'create'], /--name/],
+    [['code'], /Usage: countersignd code ID/],
+    [['code', 'a', 'b'], /Usage: countersignd code ID/],
+    [['verify', ...Array<string>(13).fill('a')], /Usage: countersignd verify/],
+    [['stamp'], /Usage: countersignd stamp FILE/],
+    [['stamp', missing], /missing cannot be read/],
+    [['stamp', dir.path], /cannot be read/],
+    [['stamp', 'verify', missing], /Usage: countersignd stamp verify FILE STAMP/],
+    [['stamp', 'verify', missing, missing], /missing cannot be read/],
+    [['stamp', 'verify', import.meta.filename, import.meta.filename], /is not JSON/],
+    [['stamp', 'verify', import.meta.filename, join(ROOT, 'package.json')], /is not a stamp file/],
+  ]
+  for (const [args, says] of mistakes)
+    it(`${args.join(' ').replaceAll(dir.path, '…').slice(0, 80)} is a mistake: 2`, async () => {
+      const { code, out, err } = await cli(args)
+      assert.deepEqual([code, out], [EXIT.usage, ''], err)
+      assert.match(err, /^countersignd: .*\n$/)
+      assert.match(err, says)
+    })
+
+  it('nothing at all: the overview, and 2', async () => {
+    const { code, out } = await cli([])
+    assert.equal(code, EXIT.usage)
+    assert.match(out, /^countersignd /)
+  })
+
+  it('none of these made a state folder', () => {
+    assert(!existsSync(join(dir.path, 'never-made')))
+  })
+})
+
+describe('in a shell', () => {
+  it('TOKEN=$(…) is the token alone, and words come through a pipe', async () => {
+    const dir = folder()
+    const script = `
+      cli() { "$0" '${join(ROOT, 'src/main.ts')}' "$@"; }
+      TOKEN=$(cli token create --name x --scope full 2>/dev/null)
+      printf '%s\\n' "$TOKEN"
+      echo '${WRONG}' | SVC_TOKEN=$TOKEN cli verify --json`
+    const { code, stdout } = await exec('/bin/sh', ['-c', script, process.execPath], {
+      env: environment(dir.path),
+    })
+    dir.remove()
+    assert.equal(code, EXIT.inconclusive)
+    const [token, ...rest] = stdout.split('\n')
+    assert.match(`${token}\n`, TOKEN)
+    assert.deepEqual((JSON.parse(rest.join('\n')) as Json).reasons, ['nothing_cached'])
+  })
+})

@@ -1,0 +1,110 @@
+/** A daemon for tests: in this process, over a state folder of its own, on free ports. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Scope } from '../src/auth/scopes.ts'
+import { readConfig } from '../src/config.ts'
+import { serve } from '../src/daemon.ts'
+import { newLog } from '../src/log.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** The body parsed; undefined where it is not JSON. */
+  readonly json: unknown
+}
+
+export interface Question {
+  readonly token?: string | undefined
+  /** Sent as JSON; a string or bytes are sent as they are. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Ask a server, with no header that Node does not need and nothing rewritten. */
+export function ask(
+  address: string,
+  method: string,
+  path: string,
+  { token, body, headers = {} }: Question = {},
+): Promise<Answer> {
+  const { hostname, port } = new URL(address)
+  const raw = typeof body === 'string' || body instanceof Uint8Array
+  const bytes = body === undefined || raw ? body : JSON.stringify(body)
+  const sent = {
+    ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    ...(bytes === undefined
+      ? {}
+      : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(bytes) }),
+    ...headers,
+  }
+  return new Promise((resolve, reject) => {
+    const req = httpRequest({ hostname, port, method, path, headers: sent }, (res) => {
+      const chunks: Buffer[] = []
+      res.on('data', (chunk: Buffer) => chunks.push(chunk))
+      res.once('error', reject)
+      res.once('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        const isJson = res.headers['content-type'] === 'application/json' && text !== ''
+        resolve({
+          status: res.statusCode as number,
+          headers: res.headers,
+          text,
+          json: isJson ? JSON.parse(text) : undefined,
+        })
+      })
+    })
+    req.once('error', reject)
+    req.end(bytes)
+  })
+}
+
+export interface TestDaemon {
+  readonly address: string
+  readonly accountAddress: string
+  readonly stateDir: string
+  /** Every line of the log so far, from level debug. */
+  readonly log: readonly string[]
+  /** Ask the API. */
+  request(method: string, path: string, question?: Question): Promise<Answer>
+  /** A new token of this scope. */
+  token(scope: Scope): Promise<string>
+  close(): Promise<void>
+}
+
+/** Start a daemon; `env` adds to or overrides the settings of the test. */
+export async function startDaemon(env: Record<string, string> = {}): Promise<TestDaemon> {
+  const stateDir = mkdtempSync(join(tmpdir(), 'countersign-test-'))
+  const log: string[] = []
+  const config = readConfig({
+    SVC_STATE_DIR: stateDir,
+    SVC_KEYCHAIN: 'file',
+    SVC_HTTP_PORT: '0',
+    SVC_ACCOUNT_PORT: '0',
+    ...env,
+  })
+  const daemon = await serve(
+    config,
+    newLog('debug', (line) => log.push(line)),
+  )
+  const { address, accountAddress } = daemon
+  const request: TestDaemon['request'] = (method, path, question) =>
+    ask(address, method, path, question)
+  return {
+    address,
+    accountAddress,
+    stateDir,
+    log,
+    request,
+    async token(scope) {
+      const { json } = await request('POST', '/api/v1/token', { body: { name: 'test', scope } })
+      return (json as { token: string }).token
+    },
+    async close() {
+      await daemon.close()
+      if (env['SVC_STATE_DIR'] === undefined) rmSync(stateDir, { recursive: true, force: true })
+    },
+  }
+}

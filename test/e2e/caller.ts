@@ -1,0 +1,70 @@
+/** A caller of the API as any script is one: fetch, a bearer token, JSON. */
+import assert from 'node:assert/strict'
+
+export interface Answered<T = Json> {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: T
+}
+// What a script sees of an answer: whatever JSON.parse gives.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = any
+
+/** Ask the API at an address; the body of an answer without one is undefined. */
+export async function ask(
+  address: string,
+  token: string | null,
+  request: string,
+  body?: unknown,
+): Promise<Answered> {
+  const [method = '', path = ''] = request.split(' ')
+  const answer = await fetch(address + path, {
+    method,
+    headers: {
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: text === '' ? undefined : (JSON.parse(text) as Json),
+  }
+}
+
+/** A token of some scope, from the public route. */
+export async function newToken(
+  address: string,
+  scope = 'full',
+): Promise<{ id: string; token: string }> {
+  const { status, body } = await ask(address, null, 'POST /api/v1/token', { name: 'test', scope })
+  assert.equal(status, 201)
+  return body as { id: string; token: string }
+}
+
+/** The calls of one token; a call that is not answered with a success fails the test. */
+export const caller =
+  (address: string, token: string) =>
+  async (request: string, body?: unknown): Promise<Json> => {
+    const answer = await ask(address, token, request, body)
+    assert(answer.status < 300, `${request}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+
+/** Every item of a list, page by page. */
+export async function listed(
+  call: (request: string) => Promise<Json>,
+  path: string,
+): Promise<Json[]> {
+  const items: Json[] = []
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page: Json = await call(
+      `GET ${path}?limit=200${cursor === '' ? '' : `&cursor=${cursor}`}`,
+    )
+    items.push(...page.items)
+    cursor = page.next_cursor
+  }
+  return items
+}

@@ -1,0 +1,35 @@
+/** The pages as they were built, and the browser that opens them: Chromium with its own clock. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { chromium, type Browser } from 'playwright-core'
+import { ROOT, exec } from './program.ts'
+
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+/** Why there is no browser, or false. */
+export const noBrowser = existsSync(executablePath) ? false : `no Chromium at ${executablePath}`
+
+/** Build dist/ where nobody has yet. */
+export async function built(): Promise<void> {
+  if (
+    existsSync(join(ROOT, 'dist/pages/guest.js')) &&
+    existsSync(join(ROOT, 'dist/countersignd.cjs'))
+  )
+    return
+  const { code, stderr } = await exec('/bin/sh', ['-c', `cd '${ROOT}' && node build.mjs`], {
+    env: { ...process.env, PATH: `${join(process.execPath, '..')}:${process.env['PATH']}` },
+  })
+  if (code !== 0) throw new Error(`node build.mjs: ${stderr}`)
+}
+
+export const browser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })

@@ -1,0 +1,120 @@
+/** The program as a stranger starts it: a process of its own, told everything by its environment, heard by its streams. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export const ROOT = join(import.meta.dirname, '../..')
+const MAIN = join(ROOT, 'src/main.ts')
+
+/** A folder of mode 0700 for as long as the test file runs. */
+export function folder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'countersign-e2e-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** The environment of a program over a state folder: nothing of the desktop, any free ports. */
+export const environment = (stateDir: string, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => {
+  const { PATH, HOME, NODE_V8_COVERAGE } = process.env
+  return {
+    PATH,
+    HOME,
+    // So that c8 counts what runs there.
+    ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }),
+    SVC_STATE_DIR: stateDir,
+    SVC_KEYCHAIN: 'file',
+    SVC_HTTP_PORT: '0',
+    SVC_ACCOUNT_PORT: '0',
+    ...more,
+  }
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Run any program to its end. */
+export async function exec(
+  command: string,
+  args: readonly string[],
+  { env = process.env, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
+): Promise<Ended> {
+  // A program that does not end is a failure, not a wait without end.
+  const limit = { timeout: 10_000, killSignal: 'SIGKILL' } as const
+  const child = spawn(command, args, { env, stdio: 'pipe', ...limit })
+  let [stdout, stderr] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  // A program that ends without reading its input is no error of the test.
+  child.stdin.on('error', () => undefined).end(input)
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, stdout, stderr }
+}
+
+/** Run `countersignd …` to its end. */
+export const countersignd = (
+  args: readonly string[],
+  stateDir: string,
+  { env = {}, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
+): Promise<Ended> =>
+  exec(process.execPath, [MAIN, ...args], { env: environment(stateDir, env), input })
+
+export interface Child {
+  /** What it printed until it was ready. */
+  readonly stdout: string
+  /** The log so far. */
+  log(): string
+  /** Send a signal and wait for the end; answers the exit code, null when the signal ended it. */
+  end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>
+}
+
+export interface Running extends Child {
+  readonly address: string
+  readonly accountAddress: string
+  readonly stateDir: string
+}
+
+/** Start `countersignd …` and wait until its output ends with `ready`. */
+export async function start(
+  args: readonly string[],
+  stateDir: string,
+  env: NodeJS.ProcessEnv,
+  ready: string,
+): Promise<Child> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: environment(stateDir, env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // One that a failed test left behind ends, too.
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  })
+  let [stdout, log] = ['', '']
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
+  const closed = once(child, 'close') as Promise<[number | null]>
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+      if (stdout.endsWith(ready)) resolve()
+    })
+    void closed.then(([code]) => reject(new Error(`it ended with ${code}: ${log}`)))
+  })
+  return {
+    stdout,
+    log: () => log,
+    async end(signal) {
+      child.kill(signal)
+      const [code] = await closed
+      return code
+    },
+  }
+}
+
+/** Start `countersignd serve` and wait until it listens. */
+export async function startDaemon(stateDir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
+  const child = await start(['serve', '--json'], stateDir, env, '}\n')
+  const said = JSON.parse(child.stdout) as { address: string; account_address: string }
+  return { ...child, stateDir, address: said.address, accountAddress: said.account_address }
+}

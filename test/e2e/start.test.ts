@@ -1,0 +1,304 @@
+/** Starting, refusing to start, and ending: the exit codes that scripts and service managers rely on. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { Agent, get } from 'node:http'
+import { createServer, type AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { once } from 'node:events'
+import { after, before, describe, it } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { ask, caller, listed, newToken } from './caller.ts'
+import { built } from './pages.ts'
+import {
+  ROOT,
+  countersignd,
+  environment,
+  exec,
+  folder,
+  start,
+  startDaemon,
+  type Running,
+} from './program.ts'
+
+const dir = folder()
+const stored = join(dir.path, 'state')
+let token = ''
+let guest = ''
+
+before(async () => {
+  mkdirSync(stored, { mode: 0o700 })
+  const daemon = await startDaemon(stored)
+  token = (await newToken(daemon.address)).token
+  guest = (await caller(daemon.address, token)('POST /api/v1/guest-codes', { label: 'Ann' })).id
+  await daemon.end('SIGTERM')
+})
+after(() => dir.remove())
+
+/** Digests of all that is stored, by path; the lock holds nothing. */
+function contents(of: string): Record<string, string> {
+  const paths = readdirSync(of, { recursive: true, encoding: 'utf8' }).toSorted()
+  return Object.fromEntries(
+    paths
+      .filter((path) => !/^lock\.db|-(wal|shm)$/.test(path) && statSync(join(of, path)).isFile())
+      .map((path) => [
+        path,
+        createHash('sha256')
+          .update(readFileSync(join(of, path)))
+          .digest('hex'),
+      ]),
+  )
+}
+
+/** What the faults of the table need beside the state folder. */
+interface Stage {
+  /** A copy of what is stored. */
+  readonly dir: string
+  /** A port that another program listens on. */
+  readonly taken: string
+}
+
+interface Case {
+  readonly name: string
+  readonly exit: keyof typeof EXIT
+  /** What the one line on standard error must say. */
+  readonly says: readonly (string | RegExp)[]
+  readonly env?: (stage: Stage) => NodeJS.ProcessEnv
+  /** Put the fault in place. */
+  readonly fault?: (stage: Stage) => void
+}
+
+const sqlite = (path: string, sql: string) => {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+}
+
+const lan = Object.values(networkInterfaces())
+  .flat()
+  .find((address) => address?.family === 'IPv4' && !address.internal)?.address
+
+const remote = 'must not be reachable from other machines'
+const refusals: Case[] = [
+  ...['0.0.0.0', lan ?? '192.0.2.1', '::', 'localhost', 'example.com'].map((bind): Case => ({
+    name: `SVC_HTTP_BIND=${bind}`,
+    exit: 'configuration',
+    says: [`SVC_HTTP_BIND is "${bind}"`, '127.0.0.1', remote],
+    env: () => ({ SVC_HTTP_BIND: bind }),
+  })),
+  {
+    name: 'SVC_ACCOUNT_BIND=0.0.0.0',
+    exit: 'configuration',
+    says: ['SVC_ACCOUNT_BIND', remote],
+    env: () => ({ SVC_ACCOUNT_BIND: '0.0.0.0' }),
+  },
+  ...['70000', 'http', '-1', '080'].map((port): Case => ({
+    name: `SVC_HTTP_PORT=${port}`,
+    exit: 'configuration',
+    says: [`SVC_HTTP_PORT is "${port}"`, 'from 0 to 65535'],
+    env: () => ({ SVC_HTTP_PORT: port }),
+  })),
+  ...['SVC_HTTP_PORT', 'SVC_ACCOUNT_PORT'].map((name): Case => ({
+    name: `${name} is taken`,
+    exit: 'portTaken',
+    says: [/^countersignd: Port \d+ on 127\.0\.0\.1 is taken/, 'choose another port'],
+    env: ({ taken }) => ({ [name]: taken }),
+  })),
+  {
+    name: 'the state folder is open to its group',
+    exit: 'stateUnsafe',
+    says: ['open to other users', 'mode 0750', 'chmod 700'],
+    fault: (stage) => chmodSync(stage.dir, 0o750),
+  },
+  {
+    name: 'the state folder is a link',
+    exit: 'stateUnsafe',
+    says: ['is a link'],
+    fault: (stage) => {
+      renameSync(stage.dir, `${stage.dir}.real`)
+      symlinkSync(`${stage.dir}.real`, stage.dir)
+    },
+  },
+  {
+    name: 'the state folder is a file',
+    exit: 'stateUnsafe',
+    says: ['is not a folder'],
+    env: (stage) => ({ SVC_STATE_DIR: join(stage.dir, 'secret') }),
+  },
+  {
+    name: 'the key of the keychain is open to all',
+    exit: 'stateUnsafe',
+    says: ['keychain.key', 'mode 0644', 'chmod 600'],
+    fault: (stage) => chmodSync(join(stage.dir, 'keychain.key'), 0o644),
+  },
+  {
+    name: 'a newer state.db',
+    exit: 'stateNewer',
+    says: ['state.db was written by a newer countersignd', 'version 99'],
+    fault: (stage) => sqlite(join(stage.dir, 'state.db'), 'pragma user_version = 99'),
+  },
+  {
+    name: 'a newer account.db',
+    exit: 'stateNewer',
+    says: ['The account database has version 99'],
+    fault: (stage) =>
+      sqlite(join(stage.dir, 'account.db'), 'insert into schema_version (version) values (99)'),
+  },
+  {
+    name: 'SVC_KEYCHAIN=os, and the file keychain is recorded',
+    exit: 'keychain',
+    says: ['SVC_KEYCHAIN is "os"', 'in the file keychain'],
+    env: () => ({ SVC_KEYCHAIN: 'os' }),
+  },
+  {
+    name: 'the keychain is recorded as os, and there is no bus',
+    exit: 'keychain',
+    says: ['The keychain is out of reach', 'no session bus'],
+    env: () => ({ SVC_KEYCHAIN: 'auto' }),
+    fault: (stage) => {
+      const record = JSON.stringify({ backend: 'os', store: '0'.repeat(32) })
+      writeFileSync(join(stage.dir, 'keychain.json'), record)
+    },
+  },
+  {
+    name: 'the key of the keychain is gone',
+    exit: 'keychain',
+    says: ['The key of the file keychain is gone', 'Put it back'],
+    fault: (stage) => rmSync(join(stage.dir, 'keychain.key')),
+  },
+  {
+    name: 'SVC_TOKEN_USERS names nobody',
+    exit: 'configuration',
+    says: ['SVC_TOKEN_USERS names nobody-of-this-name'],
+    env: () => ({ SVC_TOKEN_USERS: 'nobody-of-this-name' }),
+  },
+]
+
+describe('a refusal to start says why, has its own exit code, and touches nothing', () => {
+  for (const { name, exit, says, env, fault } of refusals)
+    it(`${name}: ${EXIT[exit]}`, async (t) => {
+      const parent = freshFolder(t)
+      const squatter = createServer().listen(0, '127.0.0.1')
+      await once(squatter, 'listening')
+      t.after(() => squatter.close())
+      const { port } = squatter.address() as AddressInfo
+      const stage: Stage = { dir: join(parent, 'state'), taken: String(port) }
+      await exec('cp', ['-a', stored, stage.dir])
+      fault?.(stage)
+      const files = contents(stage.dir)
+      const ended = await countersignd(['serve', '--json'], stage.dir, { env: env?.(stage) ?? {} })
+      assert.equal(ended.code, EXIT[exit], ended.stderr)
+      assert.equal(ended.stdout, '')
+      const line = ended.stderr.trimEnd().split('\n').at(-1) ?? ''
+      for (const part of says)
+        assert(typeof part === 'string' ? line.includes(part) : part.test(line), line)
+      assert(!ended.stderr.includes('    at '), 'no stack trace')
+      assert.deepEqual(contents(stage.dir), files)
+    })
+
+  it('and what is stored still serves', async (t) => {
+    const daemon = await startDaemon(stored)
+    t.after(() => daemon.end('SIGTERM'))
+    const [item] = await listed(caller(daemon.address, token), '/api/v1/guest-codes')
+    assert.deepEqual([item.id, item.secret_here], [guest, true])
+  })
+})
+
+describe('beside a daemon that runs', () => {
+  let daemon: Running
+  const state = join(dir.path, 'running')
+  before(async () => {
+    mkdirSync(state, { mode: 0o700 })
+    daemon = await startDaemon(state)
+  })
+  after(() => daemon.end('SIGTERM'))
+
+  it('a second on the same state folder is refused, with the address of the first', async () => {
+    const { code, stderr } = await countersignd(['serve'], state)
+    assert.equal(code, EXIT.stateInUse)
+    assert(stderr.includes(`in use by another countersignd at ${daemon.address}`), stderr)
+    assert.equal((await ask(daemon.address, null, 'GET /health')).status, 200)
+    assert(existsSync(join(state, 'runtime.json')), 'the refused one left it alone')
+  })
+
+  it('a second on the same port is refused, and the first goes on', async (t) => {
+    const { port } = new URL(daemon.address)
+    const { code, stderr } = await countersignd(['serve'], freshFolder(t), {
+      env: { SVC_HTTP_PORT: port },
+    })
+    assert.equal(code, EXIT.portTaken, stderr)
+    assert.equal((await ask(daemon.address, null, 'GET /health')).status, 200)
+  })
+})
+
+describe('the end', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    it(`${signal}: exit code 0, no runtime.json, and no waiting for an idle connection`, async (t) => {
+      const state = freshFolder(t)
+      const daemon = await startDaemon(state)
+      const runtime = join(state, 'runtime.json')
+      assert.equal(statSync(runtime).mode & 0o777, 0o600)
+      const agent = new Agent({ keepAlive: true })
+      t.after(() => agent.destroy())
+      const request = get(`${daemon.address}/health`, { agent })
+      const [answer] = await once(request, 'response')
+      answer.resume()
+      await once(answer, 'end')
+      const asked = Date.now()
+      assert.equal(await daemon.end(signal), 0, daemon.log())
+      assert(Date.now() - asked < 4000, 'before the grace of five seconds is over')
+      assert(!existsSync(runtime))
+      const log = daemon.log().trimEnd().split('\n')
+      const events = log.map((line) => (JSON.parse(line) as { event: string }).event)
+      assert.deepEqual(events, ['listening', 'stopping'])
+    })
+})
+
+describe('for people', () => {
+  it('the three lines that serve prints work as they are', async (t) => {
+    const daemon = await start(['serve'], freshFolder(t), {}, 'into the third.\n')
+    t.after(() => daemon.end('SIGTERM'))
+    const lines = daemon.stdout.match(/(?<=^ {2}).*$/gm) ?? []
+    assert.equal(lines.length, 3, daemon.stdout)
+    const { code, stdout, stderr } = await exec('/bin/sh', ['-ec', lines.join('\necho\n')])
+    assert.equal(code, 0, stderr)
+    const [, guestAnswer = '', verifyAnswer = ''] = stdout.split('\n')
+    const { url } = JSON.parse(guestAnswer) as { url: string }
+    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/g\/gst_\w+#[\w-]{43}$/)
+    assert.equal((JSON.parse(verifyAnswer) as { conclusive: boolean }).conclusive, true)
+  })
+})
+
+describe('an old Node', async () => {
+  const old = '/usr/bin/node'
+  const version = existsSync(old) ? (await exec(old, ['--version'])).stdout.trim() : 'none'
+  const skip = /^v(1\d|2[0-3])\./.test(version) ? false : `${old} is ${version}`
+
+  it('is refused in one line that names the right one', { skip }, async (t) => {
+    await built()
+    const program = join(ROOT, 'dist/countersignd.cjs')
+    const { code, stdout, stderr } = await exec(old, [program, 'serve'], {
+      env: environment(freshFolder(t)),
+    })
+    assert.equal(code, EXIT.failed)
+    assert.equal(stdout, '')
+    assert.equal(
+      stderr,
+      `countersignd needs Node 24 or newer; this is ${version.slice(1)}. In a clone, "npx countersignd" uses the right one.\n`,
+    )
+  })
+})

@@ -1,0 +1,52 @@
+/**
+ * Five mistakes that must not compile. `tsc` fails here when one does; `mistakes.test.ts` takes the expectations away and
+ * counts the errors. Each stands on the one line below its expectation.
+ */
+import { Page } from '../../src/api/fields.ts'
+import { Health } from '../../src/api/rest/health.ts'
+import type { Answers, Calls, Table } from '../../src/api/route.ts'
+
+const table = {
+  things: {
+    read: { method: 'GET', path: '/things/{id}', summary: '', by: 'daemon', reply: Health },
+    list: { method: 'GET', path: '/things', summary: '', by: 'both', query: Page, reply: Health },
+    theirs: { method: 'GET', path: '/theirs', summary: '', by: 'account', reply: Health },
+    later: { method: 'GET', path: '/later', summary: '', by: 'pending' },
+    delete: { method: 'DELETE', path: '/things/{id}', summary: '', by: 'daemon', status: 204 },
+  },
+  others: { later: { method: 'POST', path: '/others', summary: '', by: 'pending' } },
+} as const satisfies Table
+
+type Handlers = Answers<typeof table, 'daemon' | 'both', null>
+type Things = Handlers['things']
+
+const reply = { status: 'ok', version: '1', uptime_s: 0 } as const
+
+/** Without a mistake it compiles. */
+export const right: Handlers = {
+  things: {
+    read: async ({ id }) => ({ ...reply, version: id }),
+    list: async ({ limit }) => ({ ...reply, uptime_s: limit }),
+    delete: async () => undefined,
+  },
+}
+const { read, list, delete: remove } = right.things
+
+// @ts-expect-error 1: an answer is missing
+export const missing: Things = { read, list }
+
+// @ts-expect-error 2: a handler on a row that the account answers
+export const notOurs: Things = { read, list, delete: remove, theirs: async () => reply }
+
+// @ts-expect-error 3: a wrong reply
+export const wrongReply: Things['read'] = async () => ({ ...reply, uptime_s: '0' })
+
+// @ts-expect-error 4: a path parameter that the path does not have
+export const wrongParameter: Things['read'] = async ({ name }) => ({ ...reply, version: name })
+
+// @ts-expect-error 5: a pending row is answered
+export const pending: Things = { read, list, delete: remove, later: async () => reply }
+
+declare const calls: Calls<typeof table, 'account' | 'both'>
+/** A caller may leave defaults out. */
+export const called = () => [calls.things.list({}), calls.things.theirs({})]
