@@ -1,0 +1,126 @@
+/** The box in which a guest checks what the other side says. */
+import { checkWords, replaceUnknown, type Speaker, type Verdict } from './check-words.ts'
+import { element, make, say } from './element.ts'
+
+export type CheckBox = {
+  /** Takes away a "theirs" that is too old to speak for the present call. */
+  turn: (window: number) => void
+  /** Empties box and verdict. */
+  clear: () => void
+}
+
+const KIND: Readonly<Record<Verdict['kind'], 'ok' | 'bad' | 'warn'>> = {
+  theirs: 'ok',
+  used: 'bad',
+  own: 'bad',
+  wrong: 'bad',
+  count: 'warn',
+  unknown: 'warn',
+}
+
+/** Wires the box of the page. `window` is the present one; the words and the memory are passed in. */
+export function checkBox(of: {
+  window: () => Promise<number>
+  wordsOf: (speaker: Speaker, window: number) => Promise<readonly string[]>
+  accept: (window: number) => boolean
+}): CheckBox {
+  const heard = element('heard', HTMLInputElement)
+  const verdict = element('verdict', HTMLElement)
+  const suggestions = element('suggestions', HTMLElement)
+  let accepted: { window: number; at: string } | null = null
+  /** Which check is the latest: an answer to an earlier one must not overwrite it. */
+  let latest = 0
+
+  const show = (kind: string, text: string) => {
+    // Emptied first: saying the same thing twice is a change that a screen reader announces.
+    say(verdict, kind, '')
+    suggestions.replaceChildren()
+    suggestions.hidden = true
+    say(verdict, kind, text)
+  }
+  const clear = () => {
+    latest += 1
+    accepted = null
+    heard.value = ''
+    show('', '')
+  }
+
+  const check = async () => {
+    const mine = ++latest
+    const typed = heard.value
+    const window = await of.window()
+    if (mine !== latest) return
+    const found = await checkWords(typed, window, of.wordsOf, of.accept)
+    if (mine !== latest) return
+    accepted = null
+    show(KIND[found.kind], sentence(found))
+    verdict.dataset['verdict'] = found.kind
+    if (found.kind === 'theirs') {
+      accepted = { window: found.window, at: new Date().toLocaleTimeString() }
+      heard.value = ''
+    }
+    if (found.kind === 'unknown') offer(found.word, found.suggestions)
+    if (found.kind === 'count' || found.kind === 'wrong') heard.select()
+  }
+
+  const offer = (word: string, near: readonly string[]) => {
+    for (const each of near) {
+      const button = make('button', 'quiet', each)
+      button.type = 'button'
+      button.addEventListener('click', () => {
+        heard.value = replaceUnknown(heard.value, word, each)
+        show('', '')
+        heard.focus()
+      })
+      suggestions.append(button)
+    }
+    suggestions.hidden = near.length === 0
+  }
+
+  element('check', HTMLFormElement).addEventListener('submit', (event) => {
+    event.preventDefault()
+    void check()
+  })
+  heard.addEventListener('input', () => {
+    // A verdict speaks for the words that were checked, not for those being typed now.
+    if (heard.value === '') return
+    latest += 1
+    accepted = null
+    show('', '')
+  })
+
+  return {
+    clear,
+    turn: (window) => {
+      if (accepted === null || window <= accepted.window + 1) return
+      show('', `At ${accepted.at} the words were theirs. A new call needs new words.`)
+      accepted = null
+    },
+  }
+}
+
+function sentence(verdict: Verdict): string {
+  switch (verdict.kind) {
+    case 'theirs':
+      return 'These words are theirs for this minute.'
+    case 'used':
+      return 'These words were already used. Words count once: ask for the next ones, and do not trust whoever repeats old ones.'
+    case 'own':
+      return 'These are your own words, repeated back: no proof.'
+    case 'wrong':
+      return 'Not their words. Do not trust the caller.'
+    case 'count':
+      return count(verdict.found)
+    case 'unknown':
+      return verdict.suggestions.length > 0
+        ? `“${verdict.word}” is not a word of the list. Did they say:`
+        : `“${verdict.word}” is not a word of the list. Ask them to say it again.`
+  }
+}
+
+function count(found: number): string {
+  if (found === 0) return 'Type the three words you heard.'
+  return found === 1
+    ? 'That is 1 word; it takes three.'
+    : `Those are ${found} words; it takes three.`
+}

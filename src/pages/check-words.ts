@@ -1,0 +1,102 @@
+/**
+ * What typed words mean at this minute. Pure of the page: the words come from a function, and the
+ * memory of accepted windows is passed in.
+ */
+import { Refusal } from '../crypto/refusal.ts'
+import { WORDLIST } from '../crypto/wordlist.ts'
+import { parseWords } from '../crypto/words.ts'
+
+export type Verdict =
+  | { kind: 'theirs'; window: number }
+  | { kind: 'used' | 'own' | 'wrong' }
+  | { kind: 'count'; found: number }
+  | { kind: 'unknown'; word: string; suggestions: readonly string[] }
+
+export type Speaker = 'owner' | 'guest'
+
+/**
+ * Judges `input` against the words of both sides in the windows before, of and after `window`.
+ * `accept` records a window and answers false where it was accepted before.
+ */
+export async function checkWords(
+  input: string,
+  window: number,
+  wordsOf: (speaker: Speaker, window: number) => Promise<readonly string[]>,
+  accept: (window: number) => boolean,
+): Promise<Verdict> {
+  let heard: string
+  try {
+    heard = parseWords(input, 3).words.join(' ')
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const { found = 0, word, suggestions = [] } = error.details
+    return word === undefined ? { kind: 'count', found } : { kind: 'unknown', word, suggestions }
+  }
+
+  const windows = [window, window - 1, window + 1]
+  const spokenIn = async (speaker: Speaker) => {
+    const all = await Promise.all(windows.map((each) => wordsOf(speaker, each)))
+    return windows.find((_, i) => all[i]!.join(' ') === heard)
+  }
+  const [theirs, own] = await Promise.all([spokenIn('owner'), spokenIn('guest')])
+  if (theirs !== undefined) {
+    // Recorded before anything is shown, so that two checks at once cannot both pass.
+    return accept(theirs) ? { kind: 'theirs', window: theirs } : { kind: 'used' }
+  }
+  return { kind: own === undefined ? 'wrong' : 'own' }
+}
+
+const LIST: ReadonlySet<string> = new Set(WORDLIST.trimEnd().split('\n'))
+
+/**
+ * `input` with the unknown run `word` (as the verdict names it) replaced by a word of the list.
+ * Where the run is several words typed without spaces, those that are right stay.
+ */
+export function replaceUnknown(input: string, word: string, by: string): string {
+  let done = false
+  return input
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/\p{L}+/gu, (run) => {
+      if (done || run !== word) return run
+      done = true
+      return replaceIn(run, by)
+    })
+}
+
+/** Which letters of the run stand for `by`: those most like it, with list words before and after. */
+function replaceIn(run: string, by: string): string {
+  let best = { unlike: Infinity, text: by }
+  const start = listWords(run)
+  for (let kept = 0; kept <= start.length; kept++) {
+    const before = start.slice(0, kept)
+    const from = before.join('').length
+    for (let end = from + 1; end <= run.length; end++) {
+      const after = listWords(run.slice(end))
+      const piece = run.slice(from, end)
+      const unlike = Math.abs(piece.length - by.length) - sharedStart(piece, by)
+      if (after.join('').length === run.length - end && unlike < best.unlike) {
+        best = { unlike, text: [...before, by, ...after].join(' ') }
+      }
+    }
+  }
+  return best.text
+}
+
+/** The list words that a run begins with, up to where it does not decode. */
+function listWords(run: string): string[] {
+  const words: string[] = []
+  let from = 0
+  for (let end = 1; end <= run.length; end++) {
+    if (!LIST.has(run.slice(from, end))) continue
+    words.push(run.slice(from, end))
+    from = end
+  }
+  return words
+}
+
+function sharedStart(a: string, b: string): number {
+  let length = 0
+  while (length < a.length && a[length] === b[length]) length += 1
+  return length
+}

@@ -1,0 +1,47 @@
+/**
+ * The guest's code through WebCrypto (section 2): the same words as `src/crypto/code.ts` derives,
+ * from keys that no script can read out again.
+ */
+import { LABEL, u32be, ZERO_HEAD } from '../crypto/code.ts'
+import { firstIndices, wordsAt } from '../crypto/words.ts'
+
+/** A CryptoKey, named so that Node's types and the browser's both know it. */
+export type CodeKey = InstanceType<typeof CryptoKey>
+
+/** A guest code has one epoch. */
+const EPOCH = 1
+
+/**
+ * K (32 bytes) and the 16 bytes of the guest code id in, the code key out: HMAC, to sign with, not
+ * extractable. Zeroes `secret`, also on failure.
+ */
+export async function importCodeKey(
+  secret: Uint8Array<ArrayBuffer>,
+  subject: Uint8Array,
+): Promise<CodeKey> {
+  try {
+    const source = await crypto.subtle.importKey('raw', secret, 'HKDF', false, ['deriveKey'])
+    const label = new TextEncoder().encode(LABEL.guest)
+    const info = Uint8Array.of(...label, 0, ...u32be(EPOCH), ...ZERO_HEAD)
+    const derivation = { name: 'HKDF', hash: 'SHA-256', salt: Uint8Array.from(subject), info }
+    // The length is part of the derivation: without it WebCrypto takes the block size, 512 bits.
+    const kind = { name: 'HMAC', hash: 'SHA-256', length: 256 }
+    return await crypto.subtle.deriveKey(derivation, source, kind, false, ['sign'])
+  } finally {
+    secret.fill(0)
+  }
+}
+
+/** The three words that `speaker` (16 bytes) says in `window`. */
+export async function readWords(
+  key: CodeKey,
+  window: number,
+  speaker: Uint8Array,
+): Promise<string[]> {
+  const message = new Uint8Array(1 + 8 + 16)
+  message[0] = 1
+  new DataView(message.buffer).setBigUint64(1, BigInt(window))
+  message.set(speaker, 9)
+  const mac = new Uint8Array(await crypto.subtle.sign('HMAC', key, message))
+  return wordsAt(firstIndices(mac, 3))
+}

@@ -1,0 +1,206 @@
+/**
+ * The page of a guest code: takes the secret out of the address bar, says the guest's words and
+ * checks the other side's. The secret is read once, becomes a key that cannot be read out, and is
+ * zeroed; it is never logged, stored as bytes or sent.
+ */
+import { decodeBase64url } from '../crypto/base64url.ts'
+import { windowOf } from '../crypto/code.ts'
+import { parseId, PREFIX } from '../crypto/id.ts'
+import { acceptedWindows } from './accepted.ts'
+import { checkBox } from './check-box.ts'
+import { startCountdown } from './countdown.ts'
+import { element, make, say } from './element.ts'
+import { importCodeKey, readWords } from './guest-code.ts'
+import { forget, keep, recall } from './key-store.ts'
+import { serverClock, TOLERANCE_MS } from './server-clock.ts'
+
+/** The fragment, which is gone from the address bar and from this entry of the history afterwards. */
+function takeFragment(): string {
+  const fragment = location.hash.slice(1)
+  if (location.href.includes('#')) {
+    history.replaceState(history.state, '', location.pathname + location.search)
+  }
+  return fragment
+}
+
+/** K from a fragment, or null where it is not 32 bytes of base64url. */
+function readSecret(fragment: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    const bytes = decodeBase64url(fragment) as Uint8Array<ArrayBuffer>
+    if (bytes.length === 32) return bytes
+    bytes.fill(0)
+  } catch {
+    // Cut short or mistyped: the same to the guest as a link without it.
+  }
+  return null
+}
+
+function run(main: HTMLElement, fragment: string): void {
+  const id = main.dataset['id'] ?? ''
+  const speakers = {
+    guest: parseId(PREFIX.guest, id),
+    owner: parseId(PREFIX.account, main.dataset['account'] ?? ''),
+  }
+  const clock = serverClock(Number(main.dataset['now']))
+  const notice = element('notice', HTMLElement)
+  const code = element('code', HTMLElement)
+  const device = element('device', HTMLElement)
+  const words = element('words', HTMLElement)
+  const kept = element('kept', HTMLElement)
+
+  let key: CryptoKey | null = null
+  let stored = false
+  let opened = false
+  let stopTicking = () => {}
+  /** Which start is the latest: a slower, earlier one must not bring back a code that was dropped. */
+  let latest = 0
+
+  const box = checkBox({
+    window: async () => {
+      await clock.settle()
+      return windowOf(clock.now())
+    },
+    wordsOf: (speaker, window) =>
+      key === null
+        ? Promise.reject(new Error('no key'))
+        : readWords(key, window, speakers[speaker]),
+    accept: acceptedWindows(id),
+  })
+
+  const showWords = async (window: number) => {
+    const used = key
+    if (used === null) return
+    const said = await readWords(used, window, speakers.guest)
+    if (used !== key || words.dataset['window'] === String(window)) return
+    words.dataset['window'] = String(window)
+    // A space between, so that they are read and copied as three words.
+    words.replaceChildren(...said.flatMap((word) => [make('span', '', word), ' ']))
+  }
+
+  const tick = (window: number, seconds: number) => {
+    element('seconds', HTMLElement).textContent = seconds === 1 ? '1 second' : `${seconds} seconds`
+    element('bar', HTMLProgressElement).value = seconds
+    warnOfClock(clock.ahead())
+    if (words.dataset['window'] === String(window)) return
+    void showWords(window)
+    box.turn(window)
+  }
+
+  const stop = () => {
+    latest += 1
+    stopTicking()
+    stopTicking = () => {}
+    key = null
+    words.replaceChildren()
+    delete words.dataset['window']
+    box.clear()
+    code.hidden = true
+    device.hidden = true
+  }
+
+  const start = async (secret: Uint8Array<ArrayBuffer> | null, cutShort: boolean) => {
+    stop()
+    const mine = latest
+    if (!isSecureContext) {
+      secret?.fill(0)
+      say(
+        notice,
+        'warn',
+        'This page is not reached safely, so it shows no words. Its address has to begin with https.',
+      )
+      return
+    }
+    const found = secret === null ? await recall(id) : await importCodeKey(secret, speakers.guest)
+    if (mine !== latest) return
+    if (found === null) {
+      const link = 'open the full link that you were sent, or scan the QR image again.'
+      const why = cutShort ? 'The link is not complete' : 'This device does not hold the code'
+      say(notice, 'info', `${why}. To see your words, ${link}`)
+      return
+    }
+    stored = secret === null || (await keep(id, found))
+    if (mine !== latest) return
+    if (secret !== null && stored) {
+      // A document remembers the address it was loaded with (Navigation Timing), fragment and all.
+      // The next one has never seen it.
+      location.reload()
+      return
+    }
+    key = found
+    say(notice, '', '')
+    kept.textContent = stored
+      ? 'This browser keeps the code, so a reload works. On a device that is not yours, make it forget.'
+      : 'This browser does not keep the code: after a reload, open the full link again.'
+    await clock.settle()
+    if (mine !== latest) return
+    await showWords(windowOf(clock.now()))
+    code.hidden = false
+    device.hidden = false
+    stopTicking = startCountdown(clock, tick)
+    if (opened) return
+    opened = true
+    // The mode stays "cors": with any other, a page without referrer sends `Origin: null`.
+    const note = fetch(`/g/${id}/opened`, { method: 'POST', credentials: 'omit', keepalive: true })
+    note.catch(() => {})
+  }
+
+  const begin = (text: string) => {
+    const secret = readSecret(text)
+    void start(secret, text !== '' && secret === null)
+  }
+
+  element('forget', HTMLElement).addEventListener('click', () => {
+    stop()
+    void forget(id).then(() => {
+      say(
+        notice,
+        'info',
+        'Forgotten. To see your words again, open the full link that you were sent.',
+      )
+      notice.tabIndex = -1
+      notice.focus()
+    })
+  })
+  // The full link opened in this same tab changes the fragment only; nothing is loaded anew.
+  window.addEventListener('hashchange', () => {
+    const text = takeFragment()
+    if (text !== '') begin(text)
+  })
+  // A page that rests in the back/forward cache shows nothing; coming back it starts over.
+  window.addEventListener('pagehide', stop)
+  window.addEventListener('pageshow', (event) => {
+    if (event.persisted) begin(takeFragment())
+  })
+  // Forgotten in another tab is forgotten here.
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState !== 'visible' || key === null || !stored) return
+    void recall(id).then((still) => {
+      if (still === null) void start(null, false)
+    })
+  })
+  begin(fragment)
+}
+
+function warnOfClock(aheadMs: number): void {
+  const where = element('clock', HTMLElement)
+  const off = Math.abs(aheadMs) > TOLERANCE_MS
+  if (off === (where.textContent !== '')) return
+  const way = aheadMs > 0 ? 'ahead of' : 'behind'
+  const text = `The clock of this device is ${duration(Math.abs(aheadMs))} ${way} the server’s. The words here go by the server’s, so they are right; yours should be set.`
+  say(where, 'warn', off ? text : '')
+}
+
+function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 120) return `${seconds} seconds`
+  if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} minutes`
+  return seconds < 48 * 3600
+    ? `${Math.round(seconds / 3600)} hours`
+    : `${Math.round(seconds / 86_400)} days`
+}
+
+// First of all, whatever happens afterwards.
+const fragment = takeFragment()
+const main = document.querySelector('main')
+if (main?.dataset['state'] === 'active') run(main, fragment)
+else if (main?.dataset['id'] !== undefined) void forget(main.dataset['id'])

@@ -1,0 +1,67 @@
+/** What a stamp file is worth under a link: the check itself, apart from the page that shows it. */
+import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
+import type { PublicJwk } from '../crypto/jwk.ts'
+import { hashOf } from '../crypto/jws.ts'
+import { Refusal, type Reason } from '../crypto/refusal.ts'
+import { verifyStamp, type StampFacts, type StampFile } from '../crypto/stamp.ts'
+
+/** What the server hands out; it is not trusted to be in this form. */
+export type ServedStamp = StampFile & { receipt_key: PublicJwk }
+
+export type StampCheck =
+  | { kind: 'valid' | 'unbound'; facts: StampFacts }
+  | { kind: 'refused'; reason: string; text: string }
+
+/**
+ * Checks what the server served under the stamp id of the address and the fragment of the link,
+ * which holds the hash of the stamp (section 7). `unbound`: right in itself, but there was no
+ * fragment, so nothing says that it is the stamp that the link was made for.
+ */
+export function checkStamp(served: ServedStamp, id: string, fragment: string): StampCheck {
+  try {
+    if (fragment !== '' && !names(fragment, served.stamp)) {
+      return refused(
+        'other_stamp',
+        'The server shows another stamp than the one this link was made for, or the link was changed.',
+      )
+    }
+    const facts = verifyStamp(served, { serverKey: served.receipt_key })
+    if (facts.payload.jti !== id) {
+      return refused(
+        'other_id',
+        'The server shows a stamp with another id than the one in the address.',
+      )
+    }
+    return { kind: fragment === '' ? 'unbound' : 'valid', facts }
+  } catch (error) {
+    if (!(error instanceof Refusal))
+      return refused('malformed', 'What the server shows is not a stamp.')
+    return refused(
+      error.reason,
+      REASONS[error.reason] ?? 'It breaks a rule that every stamp keeps.',
+    )
+  }
+}
+
+const refused = (reason: string, text: string): StampCheck => ({ kind: 'refused', reason, text })
+
+function names(fragment: string, stamp: string): boolean {
+  try {
+    return encodeBase64url(decodeBase64url(fragment)) === encodeBase64url(hashOf(stamp))
+  } catch {
+    return false
+  }
+}
+
+const REASONS: { readonly [R in Reason]?: string } = {
+  bad_signature: 'The signature does not fit: the stamp was changed, or another key made it.',
+  kid_mismatch: 'It is signed by another key than that of the device it names.',
+  unknown_signer: 'It is signed by a key that does not belong there.',
+  revoked_signer: 'The device that signed it was already revoked.',
+  revoked_key: 'The key that signed it is revoked, and no receipt shows that it came in before.',
+  key_log_mismatch: 'The device list shown with it is not the one that it was made under.',
+  wrong_account: 'The device list shown with it belongs to another account.',
+  fork: 'The device list shown with it contradicts itself.',
+  gap: 'The device list shown with it is incomplete.',
+  receipt_mismatch: 'The receipt shown with it belongs to another stamp.',
+}

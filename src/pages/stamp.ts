@@ -1,0 +1,118 @@
+/**
+ * The page of a stamp: fetches it, checks it here and shows what it says. Nothing of a stamp that
+ * is refused is shown, because nothing of it is known.
+ */
+import { decodeBase64url } from '../crypto/base64url.ts'
+import type { StampFacts } from '../crypto/stamp.ts'
+import { element, make } from './element.ts'
+import { fileCheck } from './file-check.ts'
+import { checkStamp, type ServedStamp, type StampCheck } from './stamp-check.ts'
+
+const LEVEL = {
+  device: 'Device: one device signed; nothing more is known about who uses it',
+  verified_email: 'Verified e-mail: the account has proven its mailbox',
+  organisation: 'Organisation: the account is an active member of an organisation',
+} as const
+
+type Row = [name: string, ...value: (string | Node)[]]
+
+function showResult(kind: string, title: string, text: string): void {
+  element('result', HTMLElement).dataset['kind'] = kind
+  element('result-title', HTMLElement).textContent = title
+  element('result-text', HTMLElement).textContent = text
+}
+
+function show(check: StampCheck, now: number): void {
+  if (check.kind === 'refused') {
+    showResult('bad', 'Refused', `${check.text} Do not rely on it. (${check.reason})`)
+    return
+  }
+  if (check.kind === 'valid') {
+    showResult(
+      'ok',
+      'Valid',
+      'The signature is right, and this is the stamp that the link was made for.',
+    )
+  } else {
+    const text =
+      'The signature is right, but the link has no check value after “#”. So this page can only say what the server shows. Ask for the full link.'
+    showResult('warn', 'Valid, but not tied to your link', text)
+  }
+  const rows = factsOf(check.facts, now).map(([name, ...value]) =>
+    make('div', '', make('dt', '', name), make('dd', '', ...value)),
+  )
+  element('facts', HTMLElement).replaceChildren(...rows)
+  element('details', HTMLElement).hidden = false
+  fileCheck(check.facts.payload)
+}
+
+function factsOf({ payload, device, keyLog, words, receipt }: StampFacts, now: number): Row[] {
+  const note = (text: string) => make('small', '', text)
+  const late = payload.iat * 1000 > now + 300_000
+  const level = LEVEL[receipt?.assurance ?? payload.assurance]
+  const anew = note(
+    'This account lost all its devices once and began anew. Make sure it is still theirs.',
+  )
+  return [
+    [
+      'Signed, as the signer claims',
+      time(payload.iat),
+      ...(late ? [note('That is in the future by the server’s clock.')] : []),
+    ],
+    receipt === null
+      ? ['Received by the server', 'No receipt yet: nobody but the signer vouches for the time.']
+      : ['Received by the server', time(receipt.received_at)],
+    [
+      'Assurance',
+      level,
+      note(receipt === null ? 'Claimed by the signer.' : 'Confirmed by the server’s receipt.'),
+    ],
+    ['Signer’s account', make('code', '', payload.iss), ...(keyLog.status === 'ok' ? [] : [anew])],
+    ['Signing device', make('code', '', device)],
+    ['Its key', make('code', '', keyLog.devices.get(device)?.kid ?? '')],
+    ['Media type', payload.media_type ?? 'not given'],
+    ['Length', payload.len === null ? 'not given' : bytes(payload.len)],
+    ['Context', payload.ctx === null ? 'none' : make('q', '', payload.ctx)],
+    ['SHA-256', make('code', '', hex(payload.sha256))],
+    [
+      'Words',
+      make('span', 'look-up', words.join(' ')),
+      note('They only help to find a stamp. They are never evidence.'),
+    ],
+  ]
+}
+
+const bytes = (length: number) => (length === 1 ? '1 byte' : `${length.toLocaleString('en')} bytes`)
+
+/** As `sha256sum` prints it. */
+const hex = (digest: string) =>
+  Array.from(decodeBase64url(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** Unix seconds in UTC, which reads the same for everybody who looks at the stamp. */
+function time(unixS: number): HTMLElement | string {
+  const date = new Date(unixS * 1000)
+  if (Number.isNaN(date.getTime())) return `${unixS} seconds after 1970`
+  const made = make('time', '', date.toLocaleString('en-GB', UTC), ' UTC')
+  made.dateTime = date.toISOString()
+  return made
+}
+const UTC = { dateStyle: 'long', timeStyle: 'medium', timeZone: 'UTC' } as const
+
+async function run(main: HTMLElement): Promise<void> {
+  const id = main.dataset['id'] ?? ''
+  let served: ServedStamp
+  try {
+    const answer = await fetch(`/s/${encodeURIComponent(id)}/file`, { credentials: 'omit' })
+    if (!answer.ok) throw new Error(`status ${answer.status}`)
+    served = (await answer.json()) as ServedStamp
+  } catch {
+    showResult('warn', 'Not checked', 'The stamp could not be fetched. Try again in a moment.')
+    return
+  }
+  show(checkStamp(served, id, location.hash.slice(1)), Number(main.dataset['now']))
+  // Another link to the same stamp, opened in this tab, is another question.
+  window.addEventListener('hashchange', () => location.reload())
+}
+
+const main = document.querySelector('main')
+if (main?.dataset['state'] === 'known') void run(main)

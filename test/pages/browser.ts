@@ -1,0 +1,128 @@
+/**
+ * The real browser of the page tests: a Chromium that is there already, a clock in the hands of the
+ * test, and pages that must stay silent and within their policy.
+ */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { chromium, type Page } from 'playwright-core'
+
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+/** Why the tests are skipped, or false. */
+export const skip = existsSync(executablePath) ? false : `no Chromium at ${executablePath}`
+
+/** Twelve seconds into a minute, so that no test runs over the turn unless it turns the clock. */
+export const T0 = Date.UTC(2026, 0, 1, 9, 30, 12)
+export const MINUTE = 60_000
+export const HOSTILE = `<img src=x onerror="document.title='owned'"><b>Ann</b>`
+
+export type Visitor = {
+  /**
+   * Opens a page with the device's clock at T0, the server's time, or ahead of it; it stands still.
+   * With null the clock is the real one, and so is the rest of `performance`.
+   */
+  open: (url: string, aheadMs?: number | null) => Promise<Page>
+  /** What any page logged, threw, or asked for against its policy: nothing, if all is well. */
+  said: string[]
+  close: () => Promise<void>
+}
+
+/** Starts Chromium, which then asks nobody on the network for anything; all pages share a profile. */
+export async function visitor(): Promise<Visitor> {
+  const browser = await chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+  const context = await browser.newContext()
+  const said: string[] = []
+  await context.exposeFunction('violated', (what: string) => said.push(what))
+  await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
+    violated(event.violatedDirective + ' ' + event.blockedURI))`)
+  context.on('console', (message) => {
+    // The browser itself remarks on a page that answers 404 or 410, as ours mean to.
+    if (!message.text().includes('the server responded with a status of')) said.push(message.text())
+  })
+  context.on('weberror', (error) => said.push(String(error.error())))
+  return {
+    said,
+    open: async (url, aheadMs = 0) => {
+      const page = await context.newPage()
+      if (aheadMs !== null) {
+        await page.clock.install({ time: T0 + aheadMs })
+        await page.clock.pauseAt(T0 + aheadMs)
+      }
+      await page.goto(url)
+      return page
+    },
+    close: () => browser.close(),
+  }
+}
+
+/** Fails where a page is wider than the screen: that of a small phone, of a phone, of a desk. */
+export async function assertFits(page: Page): Promise<void> {
+  for (const width of [320, 360, 1280]) {
+    await page.setViewportSize({ width, height: 700 })
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
+  }
+}
+
+// What runs inside the page is text, because the types of the tests are Node's and not the browser's.
+
+/** The key that the browser keeps for a guest code, or undefined, in the page. */
+const KEPT_KEY = `async (id) => {
+  const open = indexedDB.open('countersign')
+  await new Promise((resolve) => open.addEventListener('success', resolve))
+  const found = open.result.transaction('code-keys').objectStore('code-keys').get(id)
+  await new Promise((resolve) => found.addEventListener('success', resolve))
+  open.result.close()
+  return found.result
+}`
+
+/** Waits until the browser keeps no key for this guest code. */
+export async function keepsNothing(page: Page, id: string): Promise<void> {
+  await page.waitForFunction(`(${KEPT_KEY})('${id}').then((key) => key === undefined)`)
+}
+
+/** What a script of the page's origin can read: all its text, and what it can do with the kept key. */
+export const readable = (page: Page, id: string): Promise<{ text: string; key: object }> =>
+  page.evaluate(`(async () => {
+    const key = await (${KEPT_KEY})('${id}')
+    const exported = await crypto.subtle.exportKey('raw', key).then(() => true, () => false)
+    const text = [
+      document.documentElement.outerHTML,
+      document.cookie,
+      JSON.stringify(localStorage),
+      JSON.stringify(sessionStorage),
+      JSON.stringify(history.state),
+      JSON.stringify(performance.getEntries()),
+      ...navigation.entries().map((entry) => entry.url),
+      navigation.activation?.entry?.url,
+      navigation.activation?.from?.url,
+      location.href,
+      document.URL,
+      document.referrer,
+      window.name,
+    ]
+    return {
+      text: text.join('\\n'),
+      key: { kind: key.constructor.name, extractable: key.extractable, exported },
+    }
+  })()`)
+
+/** Drops a file on the page. */
+export async function dropFile(page: Page, name: string, bytes: Uint8Array): Promise<void> {
+  const run = `({ name, bytes }) => {
+    const dataTransfer = new DataTransfer()
+    dataTransfer.items.add(new File([Uint8Array.from(bytes)], name))
+    const init = { bubbles: true, cancelable: true, dataTransfer }
+    document.body.dispatchEvent(new DragEvent('dragover', init))
+    document.body.dispatchEvent(new DragEvent('drop', init))
+  }`
+  await page.evaluate(`(${run})(${JSON.stringify({ name, bytes: [...bytes] })})`)
+}

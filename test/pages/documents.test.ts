@@ -1,0 +1,68 @@
+/** The documents themselves: escaped values, a policy without exceptions, a page in every state. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { guestPage } from '../../src/service/pages/guest-page.ts'
+import { escape, html } from '../../src/service/pages/html.ts'
+import { stampPage } from '../../src/service/pages/stamp-page.ts'
+
+const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>' onload='x`
+const guest = { id: 'gst_1', accountId: 'acc_1', ownerName: 'Ann', now: 1767225600000 } as const
+
+describe('the documents', () => {
+  const pages = [
+    ...(['active', 'revoked', 'expired', 'unknown'] as const).map(
+      (state) =>
+        [
+          `guest, ${state}`,
+          guestPage({ ...guest, id: HOSTILE, accountId: HOSTILE, ownerName: HOSTILE, state }),
+          { active: undefined, revoked: 410, expired: 410, unknown: 404 }[state],
+        ] as const,
+    ),
+    ['stamp', stampPage({ id: HOSTILE, known: true, now: 0 }), undefined],
+    ['stamp, unknown', stampPage({ id: HOSTILE, known: false, now: 0 }), 404],
+  ] as const
+
+  for (const [name, page, status] of pages) {
+    it(`${name}: whole, escaped, nothing inline`, () => {
+      const body = page.body as string
+      assert.equal(page.status, status)
+      assert.equal(page.type, 'text/html; charset=utf-8')
+      assert.match(body, /^<!doctype html>/)
+      assert.ok(!body.includes('<img') && !body.includes('alert(1)>'), 'the hostile text is text')
+      assert.equal(body.match(/<script/g)?.length, 1)
+      assert.match(body, /<script type="module" src="\/assets\/(guest|stamp)\.js"><\/script>/)
+      assert.ok(
+        !/<style|\sstyle=|<[^>]*\son[a-z]+=(?!x onerror)"/.test(body),
+        'no inline style or script',
+      )
+      const { 'Content-Security-Policy': policy = '', 'Referrer-Policy': referrer } =
+        page.headers ?? {}
+      assert.equal(referrer, 'no-referrer')
+      assert.ok(!policy.includes('unsafe'))
+      for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "form-action 'none'"]) {
+        assert.ok(policy.includes(rule), rule)
+      }
+    })
+  }
+
+  it('does not name an owner for a code that is unknown', () => {
+    const page = guestPage({ ...guest, ownerName: 'Somebody', state: 'unknown' })
+    assert.ok(!(page.body as string).includes('Somebody'))
+  })
+})
+
+describe('html', () => {
+  it('escapes what is put in, and only once', () => {
+    assert.equal(escape(`<a b="c" d='e'>&`), '&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;')
+    const inner = html`<b>${'<&>'}</b>`
+    assert.equal(
+      String(html`<p>${inner}${[inner, inner]}${7}</p>`),
+      `<p>${inner.toString()}${inner.toString()}\n${inner.toString()}7</p>`,
+    )
+  })
+
+  it('takes nothing else for HTML', () => {
+    const forged = { toString: () => '<b>' } as unknown as string
+    assert.throws(() => String(html`${forged}`))
+  })
+})

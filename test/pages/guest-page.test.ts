@@ -1,0 +1,321 @@
+/** The guest page in a real browser, against a site that serves it as the account server does. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { codeKey, codeReader, LABEL, windowOf, ZERO_HEAD } from '../../src/crypto/code.ts'
+import { newId, parseId, PREFIX } from '../../src/crypto/id.ts'
+import { wordsAt } from '../../src/crypto/words.ts'
+import {
+  assertFits,
+  HOSTILE,
+  keepsNothing,
+  MINUTE,
+  readable,
+  skip,
+  T0,
+  visitor,
+  type Visitor,
+} from './browser.ts'
+import { startSite, type Site } from './site.ts'
+
+let visit: Visitor
+let site: Site
+before(async () => {
+  if (skip) return
+  ;[visit, site] = await Promise.all([visitor(), startSite(T0)])
+})
+after(async () => {
+  await visit?.close()
+  await site?.close()
+})
+
+const W0 = windowOf(T0)
+
+/** A guest code on the site, and the words of both sides by src/crypto. */
+function newGuest(ownerName = 'Ann Ode') {
+  const id = newId(PREFIX.guest, T0)
+  const accountId = newId(PREFIX.account, T0)
+  site.guests.set(id, { accountId, ownerName, state: 'active' })
+  const secret = crypto.getRandomValues(new Uint8Array(32))
+  const subject = parseId(PREFIX.guest, id)
+  const kc = codeKey({ label: LABEL.guest, key: secret, subject, epoch: 1, head: ZERO_HEAD })
+  const read = codeReader(kc)
+  const account = parseId(PREFIX.account, accountId)
+  const path = `/g/${id}`
+  return {
+    id,
+    accountId,
+    secret,
+    fragment: encodeBase64url(secret),
+    path,
+    plain: site.origin + path,
+    link: `${site.origin}${path}#${encodeBase64url(secret)}`,
+    own: (window: number) => wordsAt(read(window, subject)).join(' '),
+    theirs: (window: number) => wordsAt(read(window, account)).join(' '),
+  }
+}
+
+/** The words as the page shows them, with the window it says they are of. */
+async function shown(page: Page): Promise<{ words: string; window: number }> {
+  const words = page.locator('#words[data-window]')
+  await words.waitFor()
+  const [text, window] = [await words.textContent(), await words.getAttribute('data-window')]
+  return { words: (text ?? '').trim(), window: Number(window) }
+}
+
+async function check(page: Page, words: string): Promise<string | null> {
+  await page.fill('#heard', words)
+  await page.press('#heard', 'Enter')
+  await page.locator('#verdict:not(:empty)').waitFor()
+  return page.locator('#verdict').getAttribute('data-verdict')
+}
+
+describe('the guest page', { skip }, () => {
+  it('says the words of src/crypto for its window, and the next ones when the minute turns', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    assert.deepEqual(await shown(page), { words: guest.own(W0), window: W0 })
+    assert.equal(await page.locator('#seconds').textContent(), '48 seconds')
+    assert.equal(await page.locator('#words').getAttribute('aria-live'), 'polite')
+    assert.match((await page.locator('.rule').textContent()) ?? '', /places the call speaks first/)
+    await page.clock.runFor(MINUTE)
+    await page.locator(`#words[data-window="${W0 + 1}"]`).waitFor()
+    assert.deepEqual(await shown(page), { words: guest.own(W0 + 1), window: W0 + 1 })
+  })
+
+  it('judges what the other side says', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    await shown(page)
+    const stranger = newGuest()
+    for (const [words, verdict, sentence] of [
+      ['', 'count', /three words you heard/],
+      [guest.theirs(W0).split(' ').slice(1).join(' '), 'count', /Those are 2 words/],
+      [stranger.theirs(W0), 'wrong', /Not their words. Do not trust the caller/],
+      [guest.theirs(W0 - 2), 'wrong', /Not their words/],
+      [guest.own(W0), 'own', /your own words, repeated back: no proof/],
+      [guest.theirs(W0).toUpperCase(), 'theirs', /theirs for this minute/],
+      [guest.theirs(W0), 'used', /already used/],
+      [guest.theirs(W0 - 1), 'theirs', /theirs for this minute/],
+    ] as const) {
+      assert.equal(await check(page, words), verdict, words)
+      assert.match((await page.locator('#verdict').textContent()) ?? '', sentence)
+    }
+    // The verdict does not outlive its words, and a reload does not forget that they were used.
+    await page.clock.runFor(2 * MINUTE)
+    assert.equal(await page.locator('#verdict').getAttribute('data-kind'), '')
+    await page.reload()
+    await shown(page)
+    await page.clock.setFixedTime(T0)
+    assert.equal(await check(page, guest.theirs(W0)), 'used')
+  })
+
+  it('names an unknown word and puts in the suggestion that is chosen, by keyboard alone', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    await shown(page)
+    const [first = '', ...rest] = guest.theirs(W0).split(' ')
+    assert.equal(await check(page, `${first}x ${rest.join(' ')}`), 'unknown')
+    assert.ok((await page.locator('#verdict').textContent())?.includes(`“${first}x”`))
+    const suggestion = page.locator('#suggestions button', { hasText: new RegExp(`^${first}$`) })
+    await suggestion.focus()
+    await page.keyboard.press('Enter')
+    assert.equal(await page.inputValue('#heard'), guest.theirs(W0))
+    assert.equal(await page.evaluate('document.activeElement.id'), 'heard')
+    assert.equal(await check(page, await page.inputValue('#heard')), 'theirs')
+  })
+
+  it('takes the secret out of the address, keeps it unreadable, and works after a reload', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link, null)
+    await shown(page)
+    assert.equal(page.url(), guest.plain)
+    const { text, key } = await readable(page, guest.id)
+    assert.ok(text.includes(guest.plain), 'the addresses are among what is searched')
+    const forms = [
+      guest.fragment,
+      Buffer.from(guest.secret).toString('hex'),
+      String([...guest.secret]),
+    ]
+    for (const form of forms) assert.ok(!text.includes(form))
+    assert.deepEqual(key, { kind: 'CryptoKey', extractable: false, exported: false })
+    assert.ok(!site.requests.some((line) => line.includes(guest.fragment)))
+
+    await page.reload()
+    assert.equal((await shown(page)).words, guest.own(W0))
+    await page.goto(`${site.origin}/health`)
+    await page.goBack()
+    assert.equal(page.url(), guest.plain)
+    assert.equal((await shown(page)).words, guest.own(W0))
+  })
+
+  it('works in a browser that keeps nothing, and says so', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(`${site.origin}/health`)
+    await page.addInitScript(`indexedDB.open = () => { throw new Error('refused') }`)
+    await page.goto(guest.link)
+    assert.equal((await shown(page)).words, guest.own(W0))
+    assert.equal(page.url(), guest.plain)
+    assert.match((await page.textContent('#kept')) ?? '', /does not keep the code/)
+  })
+
+  it('forgets when it is told to, here and in other tabs, and takes the link again', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    await using other = await visit.open(guest.plain)
+    await shown(other)
+    await page.bringToFront()
+    await page.click('#forget')
+    await page.locator('#notice', { hasText: 'Forgotten' }).waitFor()
+    assert.equal(await page.locator('#words').textContent(), '')
+    await other.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
+    await other.locator('#notice', { hasText: 'does not hold the code' }).waitFor()
+    assert.ok(!(await other.locator('#code').isVisible()))
+    await page.reload()
+    await page.locator('#notice', { hasText: 'open the full link' }).waitFor()
+
+    // The same document: only the fragment changes.
+    await page.evaluate(`location.assign(${JSON.stringify(guest.link)})`)
+    assert.equal((await shown(page)).words, guest.own(W0))
+    assert.equal(page.url(), guest.plain)
+  })
+
+  it('asks for the full link where there is no secret in it', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.plain)
+    for (const [fragment, text] of [
+      ['', 'does not hold the code'],
+      ['#AAAA', 'The link is not complete'],
+      ['#%00!', 'The link is not complete'],
+    ] as const) {
+      await page.goto(`${guest.plain}?${fragment.length}${fragment}`)
+      await page.locator('#notice', { hasText: text }).waitFor()
+      await page.waitForFunction(`!location.href.includes('#')`)
+      assert.ok(!(await page.locator('#code').isVisible()))
+    }
+    assert.ok(!site.posts.some((line) => line.includes(guest.id)))
+  })
+
+  it('says once that it was opened, as its own origin', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    await shown(page)
+    await page.clock.runFor(MINUTE)
+    assert.deepEqual(
+      site.posts.filter((line) => line.includes(guest.id)),
+      [`${site.origin} ${guest.path}/opened`],
+    )
+  })
+
+  for (const [aheadMs, warning] of [
+    [25_000, null],
+    [90_000, /90 seconds ahead of/],
+    [-3 * MINUTE, /3 minutes behind/],
+  ] as const) {
+    it(`goes by the server's clock with its own ${aheadMs / 1000} s off`, async () => {
+      const guest = newGuest()
+      await using page = await visit.open(guest.link, aheadMs)
+      assert.deepEqual(await shown(page), { words: guest.own(W0), window: W0 })
+      const text = (await page.locator('#clock').textContent()) ?? ''
+      if (warning === null) assert.equal(text, '')
+      else assert.match(text, warning)
+      assert.equal(await check(page, guest.theirs(W0)), 'theirs')
+    })
+  }
+
+  it('shows nothing while it rests in the back/forward cache, and starts over coming back', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    await shown(page)
+    await page.fill('#heard', 'matador')
+    const turn = (type: string) =>
+      page.evaluate(`dispatchEvent(new PageTransitionEvent('${type}', { persisted: true }))`)
+    await turn('pagehide')
+    assert.equal(await page.locator('#words').textContent(), '')
+    assert.equal(await page.inputValue('#heard'), '')
+    await turn('pageshow')
+    assert.equal((await shown(page)).words, guest.own(W0))
+  })
+
+  it('shows no words for a code that works no more, and forgets the key it kept', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    for (const [state, status, title] of [
+      ['revoked', 410, 'withdrawn'],
+      ['expired', 410, 'run out'],
+      ['unknown', 404, 'no such code'],
+    ] as const) {
+      site.guests.set(guest.id, {
+        accountId: guest.accountId,
+        ownerName: 'Ann Ode',
+        state: 'active',
+      })
+      await page.goto(`${guest.plain}?before=${state}#${guest.fragment}`)
+      await shown(page)
+      site.guests.get(guest.id)!.state = state
+      const answer = await page.goto(`${guest.plain}?after=${state}#${guest.fragment}`)
+      assert.equal(answer?.status(), status)
+      assert.ok((await page.locator('h1').textContent())?.includes(title))
+      assert.equal(await page.locator('#words').count(), 0)
+      await page.waitForFunction(`!location.href.includes('#')`)
+      await keepsNothing(page, guest.id)
+    }
+  })
+
+  it('keeps HTML in a name text', async () => {
+    const guest = newGuest(HOSTILE)
+    await using page = await visit.open(guest.link)
+    await shown(page)
+    assert.equal(await page.locator('h1 bdi').textContent(), HOSTILE)
+    assert.equal(await page.locator('img').count(), 0)
+    assert.equal(await page.title(), `Calls with ${HOSTILE} – Countersign`)
+  })
+
+  it('stays empty in a frame', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(`${site.origin}/health`)
+    assert.deepEqual(visit.said, [])
+    const remark = page.waitForEvent('console')
+    await page.goto(`${site.origin}/frame/${guest.id}`)
+    // The browser says why, and this once it should.
+    assert.match((await remark).text(), /frame-ancestors/)
+    assert.equal(visit.said.splice(0).length, 1)
+    const frame = page.frames()[1]!
+    assert.ok(!(await frame.content()).includes('data-account'))
+    assert.equal(await frame.locator('#words').count(), 0)
+  })
+
+  it('is not wider than a small phone, in any state of it', async () => {
+    const guest = newGuest('W'.repeat(120))
+    await using page = await visit.open(guest.link)
+    await shown(page)
+    await check(page, 'matadorx carload recede')
+    await assertFits(page)
+  })
+})
+
+// Alone, because it turns the server's clock.
+describe('the guest page after a sleep', { skip }, () => {
+  it('asks the server for the time after a sleep', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    await shown(page)
+    // The device's clock jumps, the monotonic one stood still, and the server is ten minutes on.
+    site.now = T0 + 10 * MINUTE
+    await page.evaluate(
+      `{ const now = Date.now.bind(Date); Date.now = () => now() + ${10 * MINUTE} }`,
+    )
+    // Judged by the right minute at once, before the next tick.
+    assert.equal(await check(page, guest.theirs(W0 + 10)), 'theirs')
+    await page.clock.runFor(2000)
+    await page.locator(`#words[data-window="${W0 + 10}"]`).waitFor()
+    assert.equal((await shown(page)).words, guest.own(W0 + 10))
+  })
+})
+
+describe('all of these pages', { skip }, () => {
+  it('logged nothing, threw nothing and stayed within their policy', () => {
+    assert.deepEqual(visit.said, [])
+  })
+})

@@ -1,0 +1,206 @@
+/** The stamp page in a real browser, against a site that serves it as the account server does. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { decodeBase64url, encodeBase64url } from '../../src/crypto/base64url.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newId, PREFIX } from '../../src/crypto/id.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
+import { addFirst } from '../../src/crypto/key-log.ts'
+import { signReceipt, signStamp, stampFragment, stampWords } from '../../src/crypto/stamp.ts'
+import { assertFits, dropFile, HOSTILE, skip, T0, visitor, type Visitor } from './browser.ts'
+import { startSite, type Site } from './site.ts'
+
+let visit: Visitor
+let site: Site
+before(async () => {
+  if (skip) return
+  ;[visit, site] = await Promise.all([visitor(), startSite(T0)])
+})
+after(async () => {
+  await visit?.close()
+  await site?.close()
+})
+
+/** A stamp on the site, with its file as the server hands it out. */
+function newStamp(of: { receipt?: boolean; ctx?: string } = {}) {
+  const content = Buffer.from('The transfer was agreed by telephone.\n')
+  const [account, device, jti] = [PREFIX.account, PREFIX.device, PREFIX.stamp].map((p) =>
+    newId(p, T0),
+  )
+  const [keys, server] = [newDeviceKeys(), newDeviceKeys()]
+  const at = T0 / 1000
+  const log = addFirst({ account: account!, device: device!, keys, at: at - 60 })
+  const claims = {
+    jti: jti!,
+    iss: account!,
+    dev: device!,
+    sha256: encodeBase64url(hashOf(content.toString())),
+    len: content.length,
+    media_type: 'text/plain',
+    iat: at,
+    clock: { source: 'server', offset_ms: 3 },
+    key_log: { seq: 0, head: encodeBase64url(hashOf(log)) },
+    ctx: of.ctx ?? null,
+    assurance: 'verified_email' as const,
+  }
+  const jws = signStamp(claims, thumbprint(keys.sign.jwk), keys.sign.secret)
+  const seen = { received_at: at + 4, key_status: 'active', assurance: 'verified_email' } as const
+  const receipt = signReceipt(jws, seen, thumbprint(server.sign.jwk), server.sign.secret)
+  const bare = { stamp: jws, key_log: [log], receipt_key: server.sign.jwk }
+  const file = of.receipt === false ? bare : { ...bare, receipt }
+  site.stamps.set(jti!, file)
+  const plain = `${site.origin}/s/${jti}`
+  return {
+    jti: jti!,
+    account: account!,
+    device: device!,
+    kid: thumbprint(keys.sign.jwk),
+    hex: createHash('sha256').update(content).digest('hex'),
+    jws,
+    file,
+    receipt,
+    content,
+    plain,
+    link: `${plain}#${stampFragment(jws)}`,
+  }
+}
+
+/** The kind of result that the page ends with, and all its text. */
+async function result(page: Page): Promise<{ kind: string | null; text: string }> {
+  const found = page.locator('#result:not([data-kind="wait"])')
+  await found.waitFor()
+  return { kind: await found.getAttribute('data-kind'), text: await page.innerText('main') }
+}
+
+describe('the stamp page', { skip }, () => {
+  it('shows what a valid stamp says, claim and receipt apart', async () => {
+    const stamp = newStamp({ ctx: HOSTILE })
+    await using page = await visit.open(stamp.link)
+    const { kind, text } = await result(page)
+    assert.equal(kind, 'ok')
+    for (const part of [
+      'this is the stamp that the link was made for',
+      stamp.account,
+      stamp.device,
+      stamp.kid,
+      stamp.hex,
+      stampWords(stamp.jws).join(' '),
+      'never evidence',
+      '1 January 2026 at 09:30:12 UTC',
+      '1 January 2026 at 09:30:16 UTC',
+      'Verified e-mail',
+      'Confirmed by the server’s receipt',
+      'text/plain',
+      `${stamp.content.length} bytes`,
+      HOSTILE,
+    ]) {
+      assert.ok(text.includes(part), `${part} in ${text}`)
+    }
+    assert.equal(await page.locator('img').count(), 0)
+  })
+
+  it('says when no receipt vouches for the time', async () => {
+    await using page = await visit.open(newStamp({ receipt: false }).link)
+    const { kind, text } = await result(page)
+    assert.equal(kind, 'ok')
+    assert.ok(text.includes('No receipt yet') && text.includes('Claimed by the signer.'))
+  })
+
+  it('says of a link without fragment that it only shows what the server shows', async () => {
+    await using page = await visit.open(newStamp().plain)
+    const { kind, text } = await result(page)
+    assert.equal(kind, 'warn')
+    assert.ok(text.includes('can only say what the server shows'))
+  })
+
+  it('refuses what was changed, and shows nothing of it', async () => {
+    const [stamp, other] = [newStamp({ receipt: false }), newStamp()]
+    const { file, jws, plain } = stamp
+    const mirrored = jws.replace(/.(?=.{9}$)/, (last) => (last === 'A' ? 'B' : 'A'))
+    const cases: [served: object, fragment: string, reason: string][] = [
+      [file, `#${stampFragment(other.jws)}`, 'other_stamp'],
+      [file, `#${stampFragment(jws)}A`, 'other_stamp'],
+      [other.file, '', 'other_id'],
+      // Without a fragment, because with one they would be refused before.
+      [{ ...file, stamp: respell(jws, '"len":38', '"len":39') }, '', 'bad_signature'],
+      [{ ...file, stamp: respell(jws, '"len":38', '"len":-1') }, '', 'bad_value'],
+      [{ ...file, stamp: mirrored }, '', 'bad_signature'],
+      [{ ...file, stamp: 'nothing' }, '', 'malformed'],
+      [{ ...file, key_log: [] }, '', 'empty'],
+      [{ ...file, key_log: other.file.key_log }, '', 'wrong_account'],
+      [{ ...file, receipt: other.receipt }, '', 'unknown_signer'],
+      [{}, '', 'malformed'],
+    ]
+    await using page = await visit.open(stamp.link)
+    for (const [i, [served, fragment, reason]] of cases.entries()) {
+      site.stamps.set(stamp.jti, served)
+      await page.goto(`${plain}?case=${i}${fragment}`)
+      const { kind, text } = await result(page)
+      assert.equal(kind, 'bad', reason)
+      assert.ok(text.includes('Refused') && text.includes(`(${reason})`), `${reason} in ${text}`)
+      assert.ok(!text.includes(stamp.account) && !text.includes(other.account))
+      assert.ok(!(await page.locator('#details').isVisible()))
+    }
+  })
+
+  it('says match or no match of a file that is chosen or dropped, and sends nothing', async () => {
+    const stamp = newStamp()
+    await using page = await visit.open(stamp.link)
+    await result(page)
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(request.url()))
+    const match = page.locator('#match')
+    const changed = Buffer.concat([stamp.content, Buffer.from(' ')])
+
+    await page.setInputFiles('#file', {
+      name: 'a.txt',
+      mimeType: 'text/plain',
+      buffer: stamp.content,
+    })
+    await match.locator('text=Match: a.txt').waitFor()
+    await page.setInputFiles('#file', { name: 'b.txt', mimeType: 'text/plain', buffer: changed })
+    await match.locator('text=No match: b.txt').waitFor()
+    for (const [name, bytes, text] of [
+      ['c.txt', stamp.content, 'Match: c.txt'],
+      ['<b>d', changed, 'No match: <b>d'],
+    ] as const) {
+      await dropFile(page, name, bytes)
+      await page.locator('#match', { hasText: text }).waitFor()
+    }
+    assert.deepEqual(sent, [])
+  })
+
+  it('says that there is no such stamp, and when it cannot be fetched', async () => {
+    await using page = await visit.open(`${site.origin}/s/stm_none`)
+    assert.equal((await fetch(page.url())).status, 404)
+    assert.ok((await page.innerText('main')).includes('no such stamp'))
+
+    const stamp = newStamp()
+    await page.route('**/file', (route) => route.fulfill({ status: 503, body: '' }))
+    await page.goto(stamp.link)
+    assert.deepEqual((await result(page)).kind, 'warn')
+  })
+
+  it('is not wider than a small phone', async () => {
+    await using page = await visit.open(newStamp({ ctx: 'W'.repeat(200) }).link)
+    await result(page)
+    await assertFits(page)
+  })
+})
+
+describe('all of these pages', { skip }, () => {
+  it('logged nothing, threw nothing and stayed within their policy', () => {
+    assert.deepEqual(visit.said, [])
+  })
+})
+
+/** The JWS with a piece of its payload's JSON changed and the signature kept. */
+function respell(jws: string, from: string, to: string): string {
+  const [header, payload = '', signature] = jws.split('.')
+  const json = Buffer.from(decodeBase64url(payload)).toString()
+  assert.ok(json.includes(from))
+  return [header, encodeBase64url(Buffer.from(json.replace(from, to))), signature].join('.')
+}

@@ -1,0 +1,120 @@
+/** The guest page's derivation and its judgement of words, apart from a browser. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { codeKey, codeReader, LABEL, ZERO_HEAD } from '../../src/crypto/code.ts'
+import { wordsAt } from '../../src/crypto/words.ts'
+import { checkWords, replaceUnknown, type Speaker } from '../../src/pages/check-words.ts'
+import { importCodeKey, readWords } from '../../src/pages/guest-code.ts'
+
+type Case = {
+  id: string
+  label: string
+  key_hex: string
+  subject_hex: string
+  epoch: number
+  head_hex: string
+  speaker_hex: string
+  window: number
+  words: string[]
+}
+const file = join(import.meta.dirname, '../testkit/codes.json')
+const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: Case[] }
+const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'))
+const zeros = '0'.repeat(64)
+
+describe('the code through WebCrypto', () => {
+  const ours = cases.filter(
+    (each) => each.label === LABEL.guest && each.epoch === 1 && each.head_hex === zeros,
+  )
+
+  it('says the words of the test kit', async () => {
+    assert.ok(ours.length >= 3, `${ours.length} guest cases`)
+    for (const each of ours) {
+      const key = await importCodeKey(bytes(each.key_hex), bytes(each.subject_hex))
+      assert.deepEqual(
+        await readWords(key, each.window, bytes(each.speaker_hex)),
+        each.words,
+        each.id,
+      )
+    }
+  })
+
+  it('says the words of src/crypto for any secret, subject, speaker and window', async () => {
+    for (let i = 0; i < 200; i++) {
+      const [secret, subject, speaker] = [32, 16, 16].map((n) =>
+        crypto.getRandomValues(new Uint8Array(n)),
+      )
+      const window = i < 3 ? [0, 2 ** 32, 2 ** 53 - 1][i]! : Math.floor(Math.random() * 2 ** 40)
+      const kc = codeKey({
+        label: LABEL.guest,
+        key: secret!,
+        subject: subject!,
+        epoch: 1,
+        head: ZERO_HEAD,
+      })
+      const key = await importCodeKey(secret!, subject!)
+      assert.deepEqual(
+        await readWords(key, window, speaker!),
+        wordsAt(codeReader(kc)(window, speaker!)),
+      )
+    }
+  })
+
+  it('leaves no way to the secret: zeroed bytes, a key to sign with only', async () => {
+    const secret = crypto.getRandomValues(new Uint8Array(32))
+    const key = await importCodeKey(secret, new Uint8Array(16))
+    assert.deepEqual([...secret], Array(32).fill(0))
+    assert.equal(key.extractable, false)
+    assert.deepEqual(key.usages, ['sign'])
+    await assert.rejects(crypto.subtle.exportKey('raw', key))
+  })
+})
+
+describe('the judgement of words', () => {
+  const said: Readonly<Record<Speaker, Record<number, string>>> = {
+    owner: { 9: 'abacus abdomen abide', 10: 'matador carload recede', 11: 'june acid acorn' },
+    guest: { 10: 'thursday retrial cauterize', 9: 'jovial fading frustrate' },
+  }
+  const wordsOf = async (speaker: Speaker, window: number) =>
+    (said[speaker][window] ?? 'zebra zebra zebra').split(' ')
+
+  for (const [input, kind, window] of [
+    ['matador carload recede', 'theirs', 10],
+    ['  MATADOR, carload – Recede! ', 'theirs', 10],
+    ['matadorcarloadrecede', 'theirs', 10],
+    ['abacus abdomen abide', 'theirs', 9],
+    ['thursday retrial cauterize', 'own', undefined],
+    ['jovial fading frustrate', 'own', undefined],
+    ['carload matador recede', 'wrong', undefined],
+    ['matador carload', 'count', undefined],
+    ['', 'count', undefined],
+    ['matador carload recede abide', 'count', undefined],
+    ['matador carlaod recede', 'unknown', undefined],
+  ] as const) {
+    it(`${JSON.stringify(input)} is ${kind}`, async () => {
+      const verdict = await checkWords(input, 10, wordsOf, () => true)
+      assert.equal(verdict.kind, kind)
+      assert.equal('window' in verdict ? verdict.window : undefined, window)
+    })
+  }
+
+  it('counts a window once, also for two checks at a time', async () => {
+    const seen = new Set<number>()
+    const accept = (window: number) => !seen.has(window) && seen.add(window).has(window)
+    const check = () => checkWords('matador carload recede', 10, wordsOf, accept)
+    const verdicts = await Promise.all([check(), check()])
+    assert.deepEqual(verdicts.map((each) => each.kind).toSorted(), ['theirs', 'used'])
+  })
+
+  for (const [input, word, by, result] of [
+    ['Matador carlaod recede', 'carlaod', 'carload', 'matador carload recede'],
+    ['matadors carload', 'matadors', 'matador', 'matador carload'],
+    ['matadorcarlodrecede', 'matadorcarlodrecede', 'carload', 'matador carload recede'],
+    ['matadorcarloadreced', 'matadorcarloadreced', 'recede', 'matador carload recede'],
+    ['xx carloadx xx', 'xx', 'acid', 'acid carloadx xx'],
+  ] as const) {
+    it(`puts ${by} into ${input}`, () => assert.equal(replaceUnknown(input, word, by), result))
+  }
+})
