@@ -1,0 +1,131 @@
+/**
+ * What the daemon costs beside bare node:http, as ratios within one alternating run: wall-clock figures of one machine say
+ * little about another, and nothing while something else runs on it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { load } from './load.ts'
+import { type Program, cpuMs, listening, rssMib, spawnBare, spawnDaemon } from './programs.ts'
+
+const DAEMON = 19_831
+const BARE = 19_832
+const ROUNDS = 5
+const REQUESTS = 40_000
+const STARTS = 15
+
+const median = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+async function json(path: string, init: RequestInit & { headers?: Record<string, string> } = {}) {
+  const answer = await fetch(`http://127.0.0.1:${DAEMON}${path}`, init)
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as Record<string, string>
+}
+
+const post = (body: object, token?: string) => ({
+  method: 'POST',
+  body: JSON.stringify(body),
+  headers: {
+    'Content-Type': 'application/json',
+    ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+  },
+})
+
+/** Headers and body of an answer, as the peer is to give them. */
+async function captured(path: string, token: string) {
+  const answer = await fetch(`http://127.0.0.1:${DAEMON}${path}`, {
+    headers: { Authorization: `Bearer ${token}` },
+  })
+  const own = new Set(['date', 'connection', 'keep-alive'])
+  const headers = [...answer.headers].filter(([name]) => !own.has(name)).flat()
+  return { headers, body: await answer.text() }
+}
+
+/** CPU milliseconds that a server uses for the requests. */
+async function cost({ process: { pid = 0 }, port }: Program, request: string): Promise<number> {
+  const before = cpuMs(pid)
+  await load(port, request, REQUESTS)
+  return cpuMs(pid) - before
+}
+
+async function requests(stateDir: string): Promise<void> {
+  const daemon = spawnDaemon(DAEMON, stateDir)
+  await listening(daemon)
+  const { token = '' } = await json('/api/v1/token', post({ name: 'bench', scope: 'full' }))
+  const { id } = await json('/api/v1/connections', post({ name: 'bench' }, token))
+  for (const path of [`/api/v1/connections/${id}/code`, `/api/v1/connections/${id}`]) {
+    const bare = spawnBare(BARE, await captured(path, token))
+    await listening(bare)
+    const request = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${DAEMON}\r\nAuthorization: Bearer ${token}\r\nAccept: application/json\r\nUser-Agent: bench\r\n\r\n`
+    await load(DAEMON, request, REQUESTS)
+    await load(BARE, request, REQUESTS)
+    const ratios: number[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const theirs = await cost(bare, request)
+      const ours = await cost(daemon, request)
+      ratios.push(theirs / ours)
+    }
+    await bare.stop()
+    const shown = ratios.map((ratio) => ratio.toFixed(2)).join(' ')
+    say(
+      `CPU of bare node:http ÷ ours, GET ${path.replace(id ?? '', '{id}')}: ${median(ratios).toFixed(2)}  (${shown})`,
+    )
+  }
+  await daemon.stop()
+}
+
+/** Resolves when the program answers; it is asked again until it does. */
+async function firstAnswer(port: number): Promise<void> {
+  const asked = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () =>
+        socket.write(`GET /health HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`),
+      )
+      socket.once('error', () => resolve(false))
+      socket.once('data', () => {
+        socket.destroy()
+        resolve(true)
+      })
+    })
+  while (!(await asked())) await wait(1)
+}
+
+/** Milliseconds from spawn to the first answer, and resident memory a second later. */
+async function start(spawnIt: () => Program): Promise<{ ms: number; rss: number }> {
+  const from = performance.now()
+  const program = spawnIt()
+  await firstAnswer(program.port)
+  const ms = performance.now() - from
+  await wait(1000)
+  const rss = rssMib(program.process.pid ?? 0)
+  await program.stop()
+  return { ms, rss }
+}
+
+async function starts(stateDir: string): Promise<void> {
+  const ours: { ms: number; rss: number }[] = []
+  const theirs: { ms: number; rss: number }[] = []
+  for (let round = 0; round < STARTS; round++) {
+    theirs.push(await start(() => spawnBare(BARE)))
+    ours.push(await start(() => spawnDaemon(DAEMON, stateDir)))
+  }
+  const told = (what: string, unit: string, of: (one: { ms: number; rss: number }) => number) => {
+    const [a, b] = [median(ours.map(of)), median(theirs.map(of))]
+    say(`${what}: ${(a / b).toFixed(2)}  (${a.toFixed(1)} ${unit} ÷ ${b.toFixed(1)} ${unit})`)
+  }
+  told('Spawn → first answer, ours ÷ bare hello', 'ms', ({ ms }) => ms)
+  told('Idle RSS, ours ÷ bare hello', 'MiB', ({ rss }) => rss)
+}
+
+const stateDir = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
+try {
+  await requests(stateDir)
+  await starts(stateDir)
+} finally {
+  rmSync(stateDir, { recursive: true })
+}
