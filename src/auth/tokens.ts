@@ -27,6 +27,8 @@ interface TokenRecord {
   readonly scope: Scope
   readonly created_at: number
   readonly expires_at: number | null
+  /** Absent while the token is good. */
+  readonly revoked_at?: number
 }
 
 interface Entry {
@@ -79,18 +81,18 @@ const invalidToken = () =>
 
 /**
  * Open the tokens of this device.
- * @param commandLineToken the token that the command line derives for this run of the daemon, or null
+ * @param commandLineToken derives the token of the command line for this run of the daemon
  */
 export function openTokens(options: {
   keychain: Keychain
   rows: TokenRows
   now: () => number
-  commandLineToken: string | null
+  commandLineToken: () => string
 }): Tokens {
   const { keychain, rows, now } = options
   const byHash = new Map<string, Entry>()
   const byId = new Map<string, Entry>()
-  const commandLineHash = options.commandLineToken === null ? '' : sha256(options.commandLineToken)
+  let commandLineHash: string | null = null
 
   for (const row of rows.all())
     remember(row.hash, {
@@ -114,7 +116,10 @@ export function openTokens(options: {
         'keychain_locked',
         `The keychain has no entry for token ${entry.id}: unlock it, or revoke the token and create another.`,
       )
-    return (entry.record = JSON.parse(stored) as TokenRecord)
+    entry.record = JSON.parse(stored) as TokenRecord
+    // The database may have been put back to a day before the token was revoked.
+    entry.revokedAt ??= entry.record.revoked_at ?? null
+    return entry.record
   }
 
   /** A revoked token whose keychain entry somebody removed is nothing any more; it must not take the list with it. */
@@ -182,22 +187,27 @@ export function openTokens(options: {
           'not_found',
           'There is no token with this id. GET /api/v1/api-tokens lists them.',
         )
-      if (entry.revokedAt !== null) return
-      const at = now()
+      const at = entry.revokedAt ?? now()
       rows.revoke(id, at)
       entry.revokedAt = at
+      // Somebody may have removed the keychain entry; then nothing is left that could be used.
+      if (!isListed(entry)) return
+      entry.record = { ...recordOf(entry), revoked_at: at }
+      keychain.set(entryName(id), JSON.stringify(entry.record))
     },
 
     authenticate(token) {
       const tokenHash = sha256(token)
       const entry = byHash.get(tokenHash)
       if (entry === undefined) {
-        if (tokenHash === commandLineHash) return { token: null, scope: 'full' }
+        if (tokenHash === (commandLineHash ??= sha256(options.commandLineToken())))
+          return { token: null, scope: 'full' }
         throw invalidToken()
       }
       if (entry.revokedAt !== null) throw invalidToken()
       const record = recordOf(entry)
-      if (record.hash !== tokenHash || isExpired(record)) throw invalidToken()
+      if (record.revoked_at !== undefined || record.hash !== tokenHash || isExpired(record))
+        throw invalidToken()
       entry.lastUsedAt = now()
       entry.used = true
       return { token: entry.id, scope: record.scope }

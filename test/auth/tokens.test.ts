@@ -21,12 +21,12 @@ let keychain: Keychain
 let clock: number
 let tokens: Tokens
 
-const open = (over: { keychain?: Keychain; commandLineToken?: string | null } = {}) =>
+const open = (over: { keychain?: Keychain; commandLineToken?: () => string } = {}) =>
   openTokens({
     keychain,
     rows: state.tokens,
     now: () => clock,
-    commandLineToken: COMMAND_LINE,
+    commandLineToken: () => COMMAND_LINE,
     ...over,
   })
 
@@ -113,7 +113,7 @@ for (const wrong of [
 test('the command line’s token is good for everything and is in no list', () => {
   assert.deepEqual(tokens.authenticate(COMMAND_LINE), { token: null, scope: 'full' })
   assert.deepEqual(tokens.list(), [])
-  tokens = open({ commandLineToken: null })
+  tokens = open({ commandLineToken: () => 'of another run' })
   refused(COMMAND_LINE)
   refused('')
 })
@@ -283,7 +283,7 @@ test('a crash between keychain and row leaves no usable token', () => {
     keychain: watched,
     rows: { ...state.tokens, insert: crash },
     now: () => clock,
-    commandLineToken: null,
+    commandLineToken: () => '',
   })
   assert.throws(() => tokens.mint({ name: 'n', scope: 'full' }), /crash/)
   assert.equal(written.length, 1, 'the keychain comes first')
@@ -300,7 +300,7 @@ test('a revocation that cannot be written is not reported as done', () => {
     keychain,
     rows: { ...state.tokens, revoke: crash },
     now: () => clock,
-    commandLineToken: null,
+    commandLineToken: () => '',
   })
   assert.throws(() => tokens.revoke(id), /crash/)
   assert.equal(tokens.authenticate(token).token, id)
@@ -328,7 +328,7 @@ test('flush writes only what was used since the last', () => {
     keychain,
     rows: { ...state.tokens, touch: (uses) => void touched.push([...uses]) },
     now: () => clock,
-    commandLineToken: COMMAND_LINE,
+    commandLineToken: () => COMMAND_LINE,
   })
   tokens.flush()
   tokens.authenticate(COMMAND_LINE)
@@ -346,4 +346,13 @@ test('a refused token is not used', () => {
   refused(token)
   tokens.flush()
   assert.equal(state.tokens.byId(id)?.last_used_at, null)
+})
+
+test('a revocation outlives a database that is put back', () => {
+  const { token, id } = tokens.mint({ name: 'n', scope: 'full' })
+  tokens.revoke(id)
+  state.db.prepare('update tokens set revoked_at = null').run()
+  tokens = open()
+  refused(token)
+  assert.equal(tokens.list()[0]?.state, 'revoked')
 })
