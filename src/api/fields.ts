@@ -23,12 +23,19 @@ export const Time = v.pipe(
 /** A time of this wire from Unix milliseconds. */
 export const timeAt = (unixMs: number): string => new Date(unixMs).toISOString()
 
+/** Text that is what it says: a lone surrogate would become another character on its way through UTF-8. */
+export const wellFormed = v.check(
+  (text: string) => text.isWellFormed(),
+  'Give text without lone surrogates.',
+)
+
 /** A name that people read: no control, no bidirectional override characters, nothing but spaces refused. */
 export const name = (max: number) =>
   v.pipe(
     v.string(),
     v.minLength(1, 'Give at least one character.'),
     v.maxLength(max, `Give at most ${max} characters.`),
+    wellFormed,
     v.regex(
       /^(?=.*\S)[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]*$/u,
       'Give visible characters; control and direction-changing characters are refused.',

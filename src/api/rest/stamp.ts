@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Jws, Sha256Hex, Time, id, named } from '../fields.ts'
+import { Jws, Sha256Hex, Time, id, named, wellFormed } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 /** 8 MiB of content, encoded in base64 or JSON. */
@@ -10,7 +10,9 @@ export const NewStamp = named(
   'NewStamp',
   v.pipe(
     v.strictObject({
-      content: v.optional(v.pipe(v.string(), v.description('Text, signed as its UTF-8 bytes.'))),
+      content: v.optional(
+        v.pipe(v.string(), wellFormed, v.description('Text, signed as its UTF-8 bytes.')),
+      ),
       content_base64: v.optional(
         v.pipe(
           v.string(),
@@ -42,6 +44,7 @@ export const NewStamp = named(
           v.pipe(
             v.string(),
             v.maxLength(500),
+            wellFormed,
             v.description('What the content is for; signed too.'),
           ),
         ),
