@@ -10,8 +10,11 @@ export interface Target {
   readonly query: string
 }
 
-/** RFC 3986 section 2.3: the unreserved characters; none of the paths of the tables needs another. */
-const PATH = /^(?:\/[A-Za-z0-9._~-]+)+$/
+/**
+ * RFC 3986 section 3.3 without escapes and `;`: what can be read in one way only. Ids need less, but a malformed id is a
+ * resource that is not there, and no fault of the path.
+ */
+const PATH = /^(?:\/[A-Za-z0-9._~!$&'()*+,=:@-]+)+$/
 
 /**
  * Split an origin-form request target (RFC 9112 section 3.2.1).
