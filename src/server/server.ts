@@ -2,7 +2,6 @@
  * node:http around a dispatcher. Every request, whatever its path, goes guard → dispatch → one answer; every failure, the
  * parser's included, leaves in the one error shape.
  */
-import { randomBytes } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -47,7 +46,7 @@ type Connection = Socket & { [LAST]?: ServerResponse }
 
 const NONE: Readonly<Record<string, string>> = {}
 
-const RUN = randomBytes(6).toString('base64url')
+const RUN = `${process.pid.toString(36)}${Date.now().toString(36)}`
 let counter = 0
 /** Unique in this machine's logs: the run and a count. */
 const newRequestId = () => `${RUN}-${(++counter).toString(36)}`
