@@ -7,6 +7,7 @@ import type { Match } from '../api/rest/verify.ts'
 import { LABEL, PERIOD_S, ZERO_HEAD, codeKey, codeReader, windowOf } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import { wordsAt } from '../crypto/words.ts'
+import { AppError } from '../errors.ts'
 import type { ConnectionRow } from '../state/connections.ts'
 import type { GuestRow } from '../state/guests.ts'
 import type { State } from '../state/state.ts'
@@ -120,9 +121,19 @@ export function openCodes(state: State, vault: Vault, account: string): Codes {
   for (const row of state.connections.all()) putConnection(row)
   for (const row of state.guests.all()) putGuest(row)
 
+  /** A record that is damaged is a secret that is not here: it must not keep the others from being checked. */
+  function secretOf(id: string): Uint8Array | null {
+    try {
+      return vault.get(id)
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'secret_unavailable') return null
+      throw error
+    }
+  }
+
   function readerOf(subject: Subject): ReturnType<typeof codeReader> | null {
     if (subject.read !== null) return subject.read
-    const key = vault.get(subject.id)
+    const key = secretOf(subject.id)
     if (key === null) return null
     const { bytes, epoch, head } = subject
     subject.read = codeReader(

@@ -14,7 +14,7 @@ const TAG = 16
 export interface Vault {
   /** Keep 32 bytes under an id. */
   put(id: string, secret: Uint8Array): void
-  /** The 32 bytes, or null when this device holds none. Throws AppError keychain_locked when they cannot be opened. */
+  /** The 32 bytes, or null when this device holds none. Throws AppError: keychain_locked, secret_unavailable for a record that is damaged. */
   get(id: string): Uint8Array | null
   has(id: string): boolean
   delete(id: string): void
@@ -66,7 +66,7 @@ export function openVault(keychain: Keychain, rows: SecretRows): Vault {
         return Buffer.concat([decipher.update(sealed.subarray(NONCE + TAG)), decipher.final()])
       } catch (cause) {
         throw new AppError(
-          'keychain_locked',
+          'secret_unavailable',
           `The secret of ${id} on this device is damaged, or the keychain holds another key.`,
           { cause },
         )
