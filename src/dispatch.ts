@@ -2,10 +2,11 @@
  * From a request to an answer: authorize → find the row → validate → answer. It knows tables and scopes, and nothing of HTTP
  * but the words method and path; servers and tools alike call it.
  */
-import { getDotPath, safeParse, strictObject } from 'valibot'
-import type { Route, Schema, Table } from './api/route.ts'
+import { strictObject } from 'valibot'
+import { invalid, parse } from './api/input.ts'
+import type { Route, Table } from './api/route.ts'
 import { type Need, type Scope, requireScope } from './auth/scopes.ts'
-import { AppError, type Issue } from './errors.ts'
+import { AppError } from './errors.ts'
 import { queryDecoder } from './query.ts'
 import { newRouter } from './router.ts'
 
@@ -17,6 +18,8 @@ export interface Request {
   readonly accept: string
   /** The bearer token, or null when none was given. */
   readonly token: string | null
+  /** SHA-256 of the token in hex, where somebody has it at hand. */
+  readonly digest?: string
   /** Read the parsed JSON body of at most `limit` bytes; undefined when there is none. */
   body(limit: number): Promise<unknown>
 }
@@ -33,7 +36,7 @@ export interface Answer {
 /** Who may come in: the scope table, and what a token stands for. `context` makes what the answers get. */
 export interface Gate<Caller extends { scope: Scope | 'session' }> {
   need(method: string, segments: readonly string[]): Need
-  authenticate(token: string): Caller | Promise<Caller>
+  authenticate(token: string, digest?: string): Caller | Promise<Caller>
   context(caller: Caller | null, accept: string): unknown
 }
 
@@ -52,9 +55,6 @@ type Answered = Exclude<Route, { by: 'pending' }>
 
 const MIB = 1024 * 1024
 const NOTHING = strictObject({})
-/** Issues quote the request: an answer must not grow with it. */
-const MOST_ISSUES = 20
-const LONGEST_TEXT = 200
 
 const unauthorized = () =>
   new AppError(
@@ -63,27 +63,6 @@ const unauthorized = () =>
     // RFC 6750 section 3: no error code when the request had no credentials.
     { headers: { 'WWW-Authenticate': 'Bearer' } },
   )
-
-const invalid = (where: string, issues: readonly Issue[]) => {
-  const [first] = issues
-  const at = first?.path ? `${where}, ${first.path}` : where
-  return new AppError('validation_failed', `The request is not valid (${at}): ${first?.message}`, {
-    details: { issues },
-  })
-}
-
-function parse(where: string, schema: Schema, value: unknown): unknown {
-  const result = safeParse(schema, value, { abortPipeEarly: true })
-  if (!result.success)
-    throw invalid(
-      where,
-      result.issues.slice(0, MOST_ISSUES).map((issue) => ({
-        path: (getDotPath(issue) ?? '').slice(0, LONGEST_TEXT),
-        message: issue.message.slice(0, LONGEST_TEXT),
-      })),
-    )
-  return result.output
-}
 
 /** All rows of a table as one list, in its order. */
 export const rowsOf = (table: Table): { group: string; name: string; route: Route }[] =>
@@ -138,7 +117,7 @@ export function newDispatch<Caller extends { scope: Scope | 'session' }>(
     const need = gate.need(request.method, request.segments)
     if (need === 'none') return null
     if (request.token === null) throw unauthorized()
-    const caller = gate.authenticate(request.token)
+    const caller = gate.authenticate(request.token, request.digest)
     return caller instanceof Promise
       ? caller.then((known) => permit(known, need, request))
       : permit(caller, need, request)

@@ -62,13 +62,17 @@ export interface Tokens {
   list(): ApiToken[]
   /** Refuse a token from the next request on. Throws AppError not_found; repeating it changes nothing. */
   revoke(id: string): void
-  /** Whom a token stands for. Throws AppError invalid_token, in the same words for every reason. */
-  authenticate(token: string): Caller
+  /**
+   * Whom a token stands for; `digest` is its SHA-256 in hex, where it is at hand. Throws AppError invalid_token, in the same
+   * words for every reason.
+   */
+  authenticate(token: string, digest?: string): Caller
   /** Write down when tokens were last used; called now and then, and before the end. */
   flush(): void
 }
 
-const sha256 = (text: string) => hash('sha256', text, 'hex')
+/** What a token is known by: its SHA-256 in hex. */
+export const tokenDigest = (token: string): string => hash('sha256', token, 'hex')
 const entryName = (id: string) => `token/${id}`
 
 const invalidToken = () =>
@@ -135,7 +139,7 @@ export function openTokens(options: {
       const token = newToken('csd_')
       const expiresAt = expires_in === null ? null : at + expires_in * 1000
       const record = {
-        hash: sha256(token),
+        hash: tokenDigest(token),
         name,
         label,
         scope,
@@ -196,11 +200,10 @@ export function openTokens(options: {
       keychain.set(entryName(id), JSON.stringify(entry.record))
     },
 
-    authenticate(token) {
-      const tokenHash = sha256(token)
+    authenticate(token, tokenHash = tokenDigest(token)) {
       const entry = byHash.get(tokenHash)
       if (entry === undefined) {
-        if (tokenHash === (commandLineHash ??= sha256(options.commandLineToken())))
+        if (tokenHash === (commandLineHash ??= tokenDigest(options.commandLineToken())))
           return { token: null, scope: 'full' }
         throw invalidToken()
       }

@@ -89,10 +89,10 @@ export function guard(req: IncomingMessage, fields: Fields, rules: GuardRules): 
 }
 
 /**
- * What a request gives as its bearer token (RFC 6750 section 2.1), or null. Another scheme is no token (section 3.1);
+ * What an Authorization field gives as the bearer token (RFC 6750 section 2.1), or null. Another scheme is no token (section 3.1);
  * what does not look like one is passed on all the same, to be refused in the words for every wrong token.
  */
-export function bearerToken({ authorization = '' }: Fields): string | null {
+export function bearerToken(authorization: string): string | null {
   // The scheme is case-insensitive (RFC 9110 section 11.1); nearly everybody writes it so.
   if (authorization.startsWith('Bearer ')) return authorization.slice(7).trim()
   return /^bearer +(.*)$/i.exec(authorization)?.[1]?.trimEnd() ?? null

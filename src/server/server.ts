@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Content } from '../api/route.ts'
+import { tokenDigest } from '../auth/tokens.ts'
 import type { Dispatch } from '../dispatch.ts'
 import { AppError, StartError, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -42,7 +43,28 @@ export interface Listening {
 
 /** The answer to the last request of a connection. */
 const LAST = Symbol('last answer')
-type Connection = Socket & { [LAST]?: ServerResponse }
+/** What a connection sent as its credential the last time. */
+const CREDENTIAL = Symbol('credential')
+type Connection = Socket & { [LAST]?: ServerResponse; [CREDENTIAL]?: Credential }
+
+interface Credential {
+  /** The header field as it came. */
+  readonly authorization: string
+  readonly token: string | null
+  readonly digest: string
+}
+
+/**
+ * The token of a request and its digest. A connection mostly sends the same one again, so it keeps both: compared with nothing
+ * but what it sent itself, so that the time it takes tells nobody anything.
+ */
+function credentialOf(connection: Connection, authorization: string): Credential {
+  const known = connection[CREDENTIAL]
+  if (known?.authorization === authorization) return known
+  const token = bearerToken(authorization)
+  const digest = token === null ? '' : tokenDigest(token)
+  return (connection[CREDENTIAL] = { authorization, token, digest })
+}
 
 const NONE: Readonly<Record<string, string>> = {}
 
@@ -191,12 +213,14 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       const nonce = fields['countersign-nonce']
       if (options.prove !== undefined && nonce !== undefined)
         res.setHeader('Countersign-Proof', options.prove(nonce))
+      const { token, digest } = credentialOf(connection, fields.authorization ?? '')
       const { status, value, media, location } = await dispatch({
         method: req.method as string,
         segments,
         query,
         accept: fields.accept ?? '',
-        token: bearerToken(fields),
+        token,
+        digest,
         body: (limit) => readBody(req, limit, proceed),
       })
       if (media) await sendContent(res, requestId, status, value as Content)
