@@ -4,8 +4,6 @@
  */
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import type { Content } from '../api/route.ts'
 import { tokenDigest } from '../auth/tokens.ts'
 import type { Dispatch } from '../dispatch.ts'
@@ -14,13 +12,12 @@ import type { Log } from '../log.ts'
 import { hasBody, readBody } from './body.ts'
 import { fieldsOf } from './fields.ts'
 import { type GuardRules, bearerToken, guard } from './guard.ts'
+import { HEADERS_BYTES, endRaw, refuseRaw } from './raw.ts'
+import { NONE, newRequestId, sendContent, sendJson } from './reply.ts'
 
-const HEADERS_BYTES = 16 * 1024
 const TIMEOUTS = { headers: 10_000, request: 30_000 }
 const IDLE_MS = 65_000
 const MOST_CONNECTIONS = 2048
-
-const CSP = "default-src 'none'; frame-ancestors 'none'"
 
 export interface ServerOptions {
   readonly bind: string
@@ -64,125 +61,6 @@ function credentialOf(connection: Connection, authorization: string): Credential
   const token = bearerToken(authorization)
   const digest = token === null ? '' : tokenDigest(token)
   return (connection[CREDENTIAL] = { authorization, token, digest })
-}
-
-const NONE: Readonly<Record<string, string>> = {}
-
-const RUN = `${process.pid.toString(36)}${Date.now().toString(36)}`
-let counter = 0
-/** Unique in this machine's logs: the run and a count. */
-const newRequestId = () => `${RUN}-${(++counter).toString(36)}`
-
-const commonHeaders = (requestId: string, csp: string): string[] => [
-  'X-Request-Id',
-  requestId,
-  'X-Content-Type-Options',
-  'nosniff',
-  'Cache-Control',
-  'no-store',
-  'Content-Security-Policy',
-  csp,
-]
-
-interface Json {
-  readonly text: string
-  /** In bytes, as the header says it. */
-  readonly length: string
-}
-
-const frozenTexts = new WeakMap<object, Json>()
-
-/** The text of a value. What is frozen says the same each time, so its text is made once. */
-function jsonOf(value: unknown): Json {
-  const isFrozen = typeof value === 'object' && value !== null && Object.isFrozen(value)
-  const known = isFrozen ? frozenTexts.get(value) : undefined
-  if (known !== undefined) return known
-  const text = JSON.stringify(value)
-  const json = { text, length: String(Buffer.byteLength(text)) }
-  if (isFrozen) frozenTexts.set(value, json)
-  return json
-}
-
-function sendJson(
-  res: ServerResponse,
-  requestId: string,
-  status: number,
-  value: unknown,
-  extra: Readonly<Record<string, string>> = NONE,
-): void {
-  const headers = commonHeaders(requestId, CSP)
-  if (extra !== NONE)
-    for (const name of Object.keys(extra)) headers.push(name, extra[name] as string)
-  if (value === undefined) {
-    res.writeHead(status, headers)
-    res.end()
-    return
-  }
-  const { text, length } = jsonOf(value)
-  headers.push('Content-Type', 'application/json', 'Content-Length', length)
-  res.writeHead(status, headers)
-  res.end(text)
-}
-
-async function sendContent(
-  res: ServerResponse,
-  requestId: string,
-  usual: number,
-  { status = usual, type, body, headers: own = {} }: Content,
-): Promise<void> {
-  const { 'Content-Security-Policy': csp = CSP, ...rest } = own
-  const headers = commonHeaders(requestId, csp)
-  headers.push('Content-Type', type, 'Referrer-Policy', 'no-referrer')
-  for (const name of Object.keys(rest)) headers.push(name, rest[name] as string)
-  if (typeof body === 'string' || body instanceof Uint8Array) {
-    headers.push('Content-Length', String(Buffer.byteLength(body)))
-    res.writeHead(status, headers)
-    res.end(body)
-    return
-  }
-  res.writeHead(status, headers)
-  await pipeline(Readable.from(body), res)
-}
-
-/** The answer to bytes that Node's parser refused: there is no response object, and the connection cannot be trusted further. */
-function refuseRaw(error: NodeJS.ErrnoException, socket: Socket, last?: ServerResponse): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
-  }
-  // One answer a request: these bytes belong to one that has its answer already …
-  if (last?.headersSent && !last.req.complete) {
-    socket.destroySoon()
-    return
-  }
-  // … or come after one that is still being answered, whose answer is then the last.
-  if (last?.req.complete && !last.writableFinished) {
-    if (last.headersSent) socket.destroySoon()
-    else last.setHeader('Connection', 'close')
-    return
-  }
-  const refusal =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new AppError('headers_too_large', `The headers are larger than ${HEADERS_BYTES} bytes.`)
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new AppError('request_timeout', 'The request did not arrive in time: send it again.')
-        : new AppError('bad_request', 'This is not well-formed HTTP/1.1.')
-  endRaw(socket, refusal)
-}
-
-function endRaw(socket: Socket, error: AppError): void {
-  // Node has let go of the socket of a CONNECT: without a listener, a client that resets it would end the process.
-  socket.on('error', () => socket.destroy())
-  const body = JSON.stringify(error)
-  const head = [...commonHeaders(newRequestId(), CSP), 'Content-Type', 'application/json']
-  for (const [name, value] of Object.entries(error.headers)) head.push(name, value)
-  const lines = head.flatMap((name, i) => (i % 2 === 0 ? [`${name}: ${head[i + 1]}`] : []))
-  socket.end(
-    `HTTP/1.1 ${statusOf(error.code)} ${error.code}\r\n${lines.join('\r\n')}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
-  // Nor would a client that never closes its end be cut by anything else.
-  socket.destroySoon()
 }
 
 /** Start a listener. Throws StartError when the port is taken or the address cannot be bound. */
@@ -240,9 +118,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       }))
     } catch (cause) {
       const error = toAppError(cause)
-      if (error.code === 'internal')
-        log('error', 'request failed', { request_id: requestId, cause })
-      else log('debug', 'request refused', { request_id: requestId, error: error.code })
+      const { code, cause: why = cause } = error
+      if (statusOf(code) >= 500 && code !== 'not_implemented')
+        log('error', 'request failed', { request_id: requestId, error: code, cause: why })
+      else log('debug', 'request refused', { request_id: requestId, error: code })
       if (res.headersSent) {
         res.destroy()
         return
