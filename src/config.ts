@@ -39,16 +39,37 @@ export interface Config {
 
 interface Platform {
   readonly platform: NodeJS.Platform
-  readonly homedir: string
+  /** Throws where the user has neither a home nor an entry among the users. */
+  readonly homedir: () => string
 }
 
 type Env = NodeJS.ProcessEnv
 
+const KNOWN = [
+  'SVC_HTTP_BIND',
+  'SVC_HTTP_PORT',
+  'SVC_STATE_DIR',
+  'SVC_ENV',
+  'SVC_ACCOUNT_BIND',
+  'SVC_ACCOUNT_PORT',
+  'SVC_PUBLIC_URL',
+  'SVC_DATABASE_URL',
+  'SVC_KEYCHAIN',
+  'SVC_TOKEN_USERS',
+  'SVC_LOG_LEVEL',
+  'SVC_TOKEN',
+  'SVC_TOKEN_FILE',
+]
+/** Designed, and not built yet: ignoring one would send mail, or trust, where nobody wanted it. */
+const UNSUPPORTED =
+  /^SVC_(BACKEND_URL|ENV_\w+_URL|MAIL_DIR|SMTP_URL|ASSISTANT_URL|ASSISTANT_KEY_FILE|CA_FILE)$/
+
 /** Reads and checks every variable; throws a StartError that names the variable, its value and what is allowed. */
 export function readConfig(
   env: Env,
-  os: Platform = { platform: process.platform, homedir: homedir() },
+  os: Platform = { platform: process.platform, homedir },
 ): Config {
+  checkNames(env)
   return Object.freeze({
     bind: loopback(env, 'SVC_HTTP_BIND'),
     port: port(env, 'SVC_HTTP_PORT', 19821),
@@ -70,22 +91,59 @@ export function readConfig(
 /** An empty variable counts as unset: that is how unit files and shells clear one. */
 const read = (env: Env, name: string): string | null => env[name] || null
 
+const fault = (message: string): StartError => new StartError('configuration', message)
+
+/** A setting that nothing reads is a mistake of whoever set it; its value may be a secret and is not shown. */
+function checkNames(env: Env): void {
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith('SVC_') || KNOWN.includes(name) || read(env, name) === null) continue
+    if (UNSUPPORTED.test(name)) throw fault(`${name} is not supported in this version; unset it.`)
+    const meant = nearest(name)
+    const remedy = meant === null ? 'Unset it.' : `Did you mean ${meant}?`
+    throw fault(`${JSON.stringify(name)} is not the name of a setting. ${remedy}`)
+  }
+}
+
+const pairs = (text: string) =>
+  new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)))
+
+/** The known name that shares the most pairs of letters with this one (Dice's coefficient), if it is near at all. */
+function nearest(name: string): string | null {
+  const given = pairs(name)
+  const ranked = KNOWN.map((known) => {
+    const own = pairs(known)
+    const shared = [...own].filter((pair) => given.has(pair)).length
+    return { known, score: (2 * shared) / (own.size + given.size) }
+  })
+  const best = ranked.reduce((a, b) => (b.score > a.score ? b : a))
+  return best.score > 0.6 ? best.known : null
+}
+
 // Quoted as JSON, so that a control character in the environment cannot forge a line of the log.
 const wrong = (name: string, value: string, allowed: string): StartError =>
-  new StartError('configuration', `${name} is ${JSON.stringify(value)}: ${allowed}`)
+  fault(`${name} is ${JSON.stringify(value)}: ${allowed}`)
 
 const isLoopback = (address: string): boolean =>
   address === '::1' || (isIPv4(address) && address.startsWith('127.'))
 
-function loopback(env: Env, name: string): string {
+/** Why each listener stays on this machine, and what may be done about it. */
+const ON_THIS_MACHINE = {
+  SVC_HTTP_BIND:
+    'The interface hands out tokens without a password, so it must not be reachable from other machines, ' +
+    'not through a proxy either;',
+  SVC_ACCOUNT_BIND:
+    'Without TLS it must not be reachable from other machines. To publish the pages of guest codes and stamps, put a ' +
+    'reverse proxy with TLS before it and set SVC_PUBLIC_URL to the https address of that;',
+} as const
+
+function loopback(env: Env, name: keyof typeof ON_THIS_MACHINE): string {
   const value = read(env, name) ?? '127.0.0.1'
   if (isLoopback(value)) return value
   throw wrong(
     name,
     value,
     'it must be a literal loopback address, 127.0.0.1 (or another 127.x.y.z) or ::1. ' +
-      'The interface hands out tokens without a password, so it must not be reachable from other machines; ' +
-      'names are refused because what they resolve to can change. To publish it, put a reverse proxy before it.',
+      `${ON_THIS_MACHINE[name]} names are refused because what they resolve to can change.`,
   )
 }
 
@@ -127,12 +185,24 @@ function stateDir(env: Env, os: Platform): string {
 
 function platformFolder(env: Env, os: Platform): string {
   if (os.platform === 'win32') {
-    return read(env, 'LOCALAPPDATA') ?? win32.join(os.homedir, 'AppData', 'Local')
+    return read(env, 'LOCALAPPDATA') ?? win32.join(home(os), 'AppData', 'Local')
   }
-  if (os.platform === 'darwin') return posix.join(os.homedir, 'Library', 'Application Support')
+  if (os.platform === 'darwin') return posix.join(home(os), 'Library', 'Application Support')
   const xdg = read(env, 'XDG_STATE_HOME')
   // XDG base directories: "all paths must be absolute; a relative path is invalid and must be ignored".
-  return xdg !== null && posix.isAbsolute(xdg) ? xdg : posix.join(os.homedir, '.local', 'state')
+  return xdg !== null && posix.isAbsolute(xdg) ? xdg : posix.join(home(os), '.local', 'state')
+}
+
+function home(os: Platform): string {
+  try {
+    const folder = os.homedir()
+    if (folder !== '') return folder
+  } catch {
+    // No HOME, and no entry among the users: a container's user.
+  }
+  throw fault(
+    'This user has no home folder, where the state would be kept: set SVC_STATE_DIR to an absolute path of your own.',
+  )
 }
 
 // A relative path would mean another state folder for every directory the program is started from.
@@ -165,8 +235,7 @@ function publicUrl(env: Env): string | null {
 function databaseUrl(env: Env): string | null {
   const value = read(env, 'SVC_DATABASE_URL')
   if (value === null || /^postgres(ql)?:\/\/./.test(value)) return value
-  throw new StartError(
-    'configuration',
+  throw fault(
     'SVC_DATABASE_URL must be a postgres:// or postgresql:// URL (its value may hold a password and is not shown). ' +
       'Leave it unset to use SQLite in the state folder.',
   )

@@ -6,9 +6,9 @@ import { EXIT, StartError } from '../src/errors.ts'
 
 type Env = Record<string, string>
 
-const LINUX = { platform: 'linux', homedir: '/home/ada' } as const
-const MAC = { platform: 'darwin', homedir: '/Users/ada' } as const
-const WINDOWS = { platform: 'win32', homedir: 'C:\\Users\\ada' } as const
+const LINUX = { platform: 'linux', homedir: () => '/home/ada' } as const
+const MAC = { platform: 'darwin', homedir: () => '/Users/ada' } as const
+const WINDOWS = { platform: 'win32', homedir: () => 'C:\\Users\\ada' } as const
 
 const refusal = (env: Env): StartError => {
   try {
@@ -100,6 +100,78 @@ for (const [os, env, expected] of folders) {
     assert.equal(readConfig(env, os).stateDir, expected)
   })
 }
+
+for (const [how, homedir] of [
+  [
+    'throws',
+    () => {
+      throw new Error('ENOENT: uv_os_homedir')
+    },
+  ],
+  ['is empty', () => ''],
+] as const) {
+  test(`a home folder that ${how} is asked for only when the state would lie in it`, () => {
+    const os = { platform: 'linux', homedir } as const
+    for (const name of ['SVC_STATE_DIR', 'STATE_DIRECTORY'])
+      assert.equal(readConfig({ [name]: '/s' }, os).stateDir, '/s')
+    assert.equal(readConfig({ XDG_STATE_HOME: '/x' }, os).stateDir, '/x/countersign')
+    for (const platform of ['linux', 'darwin', 'win32'] as const)
+      assert.throws(() => readConfig({}, { platform, homedir }), {
+        exit: EXIT.configuration,
+        message: /no home folder.*set SVC_STATE_DIR/,
+      })
+  })
+}
+
+const notRead: [Env, RegExp][] = [
+  ...[
+    'SVC_BACKEND_URL',
+    'SVC_ENV_STAGING_URL',
+    'SVC_MAIL_DIR',
+    'SVC_SMTP_URL',
+    'SVC_ASSISTANT_URL',
+    'SVC_ASSISTANT_KEY_FILE',
+    'SVC_CA_FILE',
+  ].map((name): [Env, RegExp] => [
+    { [name]: 'canary' },
+    new RegExp(`^${name} is not supported in this version`),
+  ]),
+  ...Object.entries({
+    SVC_HTTP_PROT: 'SVC_HTTP_PORT',
+    SVC_PORT: 'SVC_HTTP_PORT',
+    SVC_STATEDIR: 'SVC_STATE_DIR',
+    SVC_EVN: 'SVC_ENV',
+    SVC_TOKENFILE: 'SVC_TOKEN_FILE',
+    SVC_KEYCHIAN: 'SVC_KEYCHAIN',
+  }).map(([name, meant]): [Env, RegExp] => [
+    { [name]: 'canary' },
+    new RegExp(`^"${name}" is not the name of a setting. Did you mean ${meant}\\?$`),
+  ]),
+  ...['SVC_FOO', 'SVC_\nX', 'SVC_SERVICE_HOST'].map((name): [Env, RegExp] => [
+    { [name]: 'canary' },
+    /^"SVC_.*" is not the name of a setting\. Unset it\.$/,
+  ]),
+]
+
+for (const [env, why] of notRead) {
+  test(`refuses ${JSON.stringify(env)}, which nothing reads`, () => {
+    const error = refusal(env)
+    assert.equal(error.exit, EXIT.configuration)
+    assert.match(error.message, why)
+    assert.doesNotMatch(error.message, /canary/)
+    const [name = ''] = Object.keys(env)
+    assert.doesNotThrow(() => readConfig({ [name]: '' }, LINUX))
+  })
+}
+
+test('only the listener of the pages may be published', () => {
+  const { message: api } = refusal({ SVC_HTTP_BIND: '0.0.0.0' })
+  assert.match(api, /without a password.*not through a proxy either/)
+  assert.doesNotMatch(api, /publish/)
+  const { message: pages } = refusal({ SVC_ACCOUNT_BIND: '0.0.0.0' })
+  assert.match(pages, /reverse proxy with TLS.*SVC_PUBLIC_URL/)
+  assert.doesNotMatch(pages, /token/)
+})
 
 const refused: [Env, RegExp][] = [
   ...[

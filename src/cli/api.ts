@@ -5,10 +5,12 @@
 import { rest } from '../api/rest/index.ts'
 import { clientOf } from '../client.ts'
 import type { Config } from '../config.ts'
-import { openFolder, readPrivate } from '../state/folder.ts'
-import { lockState } from '../state/lock.ts'
 import { StartError } from '../errors.ts'
+import { readPrivate } from '../state/folder.ts'
+import type { Lock } from '../state/lock.ts'
 import type { Api, Io } from './command.ts'
+import type { DaemonConnection } from './connection-to-daemon.ts'
+import { holderOf } from './holder.ts'
 
 /** The token that the person chose for the command line, or null to use its own. */
 function chosenToken({ token, tokenFile }: Config): string | null {
@@ -20,16 +22,21 @@ function chosenToken({ token, tokenFile }: Config): string | null {
   return text.trim()
 }
 
-async function here<T>(config: Config, io: Io, work: (api: Api) => Promise<T>): Promise<T> {
+async function here<T>(
+  config: Config,
+  io: Io,
+  lock: Lock,
+  chosen: string | null,
+  work: (api: Api) => Promise<T>,
+): Promise<T> {
   const [{ openDaemon }, { newLog }, { splitTarget }] = await Promise.all([
     import('../daemon.ts'),
     import('../log.ts'),
     import('../path.ts'),
   ])
   const log = newLog(config.logLevel, (line) => void io.stderr.write(line))
-  const chosen = chosenToken(config)
-  const daemon = await openDaemon(config, log)
-  const token = chosen ?? daemon.token
+  const daemon = await openDaemon(config, log, lock)
+  const token = chosen ?? daemon.token()
   const api = clientOf(rest, async ({ route, path, query, body }) => {
     const { segments } = splitTarget(path)
     const { method } = route
@@ -43,13 +50,11 @@ async function here<T>(config: Config, io: Io, work: (api: Api) => Promise<T>): 
   }
 }
 
-async function overHttp<T>(config: Config, work: (api: Api) => Promise<T>): Promise<T> {
-  const { connect } = await import('./connection-to-daemon.ts')
-  const connection = await connect(config.stateDir, chosenToken(config))
+async function overHttp<T>(daemon: DaemonConnection, work: (api: Api) => Promise<T>): Promise<T> {
   try {
-    return await work(clientOf(rest, (request) => connection.send(request)))
+    return await work(clientOf(rest, (request) => daemon.send(request)))
   } finally {
-    connection.close()
+    daemon.close()
   }
 }
 
@@ -59,9 +64,10 @@ export async function withApi<T>(
   io: Io,
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
-  openFolder(config.stateDir)
-  const lock = lockState(config.stateDir)
-  if (lock === null) return overHttp(config, work)
-  lock.release()
-  return here(config, io, work)
+  const token = chosenToken(config)
+  const holder = await holderOf(config.stateDir, token)
+  if ('unproven' in holder) throw holder.unproven
+  return 'lock' in holder
+    ? here(config, io, holder.lock, token, work)
+    : overHttp(holder.daemon, work)
 }

@@ -1,14 +1,11 @@
 import { AppError } from '../errors.ts'
+import { byId, noSuch } from './by-id.ts'
 import type { Api, Command } from './command.ts'
 import { every } from './every.ts'
 
 async function guestCode(api: Api, id: string) {
   const guest = (await every((query) => api.guestCodes.list(query))).find((item) => item.id === id)
-  if (guest === undefined)
-    throw new AppError(
-      'not_found',
-      'There is no guest code with this id. "countersignd guest list" shows them.',
-    )
+  if (guest === undefined) throw noSuch('guest code')
   if (guest.code === null)
     throw new AppError(
       'invalid_state',
@@ -28,9 +25,10 @@ Whoever places the call speaks first. If you were called, check the caller's wor
 say yours.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
-    const code = await withApi<{ words: string; valid_until: string }>((api) =>
-      id.startsWith('gst_') ? guestCode(api, id) : api.connections.code({ id }),
-    )
+    type Code = { words: string; valid_until: string }
+    const code = id.startsWith('gst_')
+      ? await byId('guest code', id, () => withApi<Code>((api) => guestCode(api, id)))
+      : await byId('connection', id, () => withApi<Code>((api) => api.connections.code({ id })))
     print(code, code.words)
     say(`Good until ${code.valid_until}. Whoever places the call speaks first.`)
   },

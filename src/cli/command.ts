@@ -24,7 +24,7 @@ export interface Invocation {
   readonly json: boolean
   /** Do something with the API; the connection is closed when it ends. */
   readonly withApi: <T>(work: (api: Api) => Promise<T>) => Promise<T>
-  /** Print an answer: as JSON with `--json`, else the lines. */
+  /** Print an answer: as JSON with `--json`, else the lines, which may be none. */
   readonly print: (answer: unknown, lines: string | readonly string[]) => void
   /** Say something to the person, beside the output. */
   readonly say: (text: string) => void

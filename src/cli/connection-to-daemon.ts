@@ -29,7 +29,9 @@ const silent = (cause?: unknown) =>
 
 /** An agent with one connection and no second: a token must never travel on another than the one that was proven. */
 function oneConnection(url: URL): Agent {
-  const socket = netConnect({ host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port) })
+  // A URL leaves out the port 80.
+  const port = Number(url.port || 80)
+  const socket = netConnect({ host: url.hostname.replace(/^\[|\]$/g, ''), port })
   let used = false
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   agent.createConnection = (_options, made) => {

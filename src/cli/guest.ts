@@ -1,3 +1,4 @@
+import { byId } from './by-id.ts'
 import { type Command, UsageError } from './command.ts'
 import { seconds } from './duration.ts'
 import { every } from './every.ts'
@@ -50,11 +51,12 @@ On a call, whoever places it speaks first; the other says theirs only after the 
 }
 
 export const guestRevoke: Command = {
-  usage: 'ID',
+  usage: 'ID [--json]',
   help: 'Revokes a guest code: from now on its words prove nothing here.',
   args: [1, 1],
-  async run({ args: [id = ''], withApi, say }) {
-    await withApi((api) => api.guestCodes.delete({ id }))
+  async run({ args: [id = ''], withApi, print, say }) {
+    await byId('guest code', id, () => withApi((api) => api.guestCodes.delete({ id })))
+    print({ id, state: 'revoked' }, [])
     say(`Revoked ${id}.`)
   },
 }

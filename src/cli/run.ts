@@ -29,27 +29,39 @@ const EXIT_CODES = `Exit codes:
   10  not verified; the stamp is not good
   11  inconclusive: something could not be checked`
 
-function overview(): string {
-  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length))
-  const lines = Object.entries(COMMANDS).map(
-    ([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`,
-  )
-  return `countersignd ${VERSION}: three spoken words that prove who is on the line
+const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
+
+/** Commands and what they do, in columns. */
+function listed(names: readonly string[]): string[] {
+  const width = Math.max(...names.map((name) => name.length))
+  return names.map((name) => `  ${name.padEnd(width)}  ${COMMANDS[name]?.summary}`)
+}
+
+const overview =
+  (): string => `countersignd ${VERSION}: three spoken words that prove who is on the line
 
 Usage: countersignd <command> [options]
 
 Commands:
-${lines.join('\n')}
-
+${linesOf(listed(Object.keys(COMMANDS)))}
 Every command takes --help, and --json for output that scripts read.
 Configuration is by environment variables that begin with SVC_.
 
 ${EXIT_CODES}
 `
-}
 
-const commandHelp = (name: string, { usage, help }: Command): string =>
-  `Usage: countersignd ${name}${usage === '' ? '' : ` ${usage}`}\n\n${help.trim()}\n`
+/** The commands whose first word this is, and the second of each. */
+const groupOf = (first: string) =>
+  Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `))
+
+const groupHelp = (first: string): string =>
+  `Usage: countersignd ${first} <command> [options]\n\nCommands:\n${linesOf(listed(groupOf(first)))}`
+
+function commandHelp(name: string, { usage, help }: Command): string {
+  const own = `Usage: countersignd ${name}${usage === '' ? '' : ` ${usage}`}\n\n${help.trim()}\n`
+  const more = groupOf(name)
+  return more.length === 0 ? own : `${own}\nCommands:\n${linesOf(listed(more))}`
+}
 
 /** The command that the first one or two words name, and the words after it. */
 function find(argv: readonly string[]): [name: string, rest: readonly string[]] {
@@ -57,7 +69,7 @@ function find(argv: readonly string[]): [name: string, rest: readonly string[]] 
   const two = `${first} ${second}`
   if (Object.hasOwn(COMMANDS, two)) return [two, argv.slice(2)]
   if (Object.hasOwn(COMMANDS, first)) return [first, argv.slice(1)]
-  const group = Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `))
+  const group = groupOf(first)
   throw new UsageError(
     group.length > 0
       ? `"${first}" wants one of: ${group.map((name) => name.slice(first.length + 1)).join(', ')}.`
@@ -97,9 +109,7 @@ async function runCommand(name: string, command: Command, argv: readonly string[
     json,
     withApi: (work) => withApi(config(), io, work),
     print: (answer, lines) =>
-      void io.stdout.write(
-        json ? `${JSON.stringify(answer, null, 2)}\n` : `${[lines].flat().join('\n')}\n`,
-      ),
+      void io.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : linesOf([lines].flat())),
     say: (text) => void (json || io.stderr.write(`${text}\n`)),
   })
   return code ?? EXIT.ok
@@ -122,13 +132,19 @@ function failure(error: unknown): { code: number; text: string } {
  * @returns the exit code
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
-  const [first] = argv
+  const [first, second] = argv
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     io.stdout.write(overview())
     return first === undefined ? EXIT.usage : EXIT.ok
   }
   if (first === '--version') {
     io.stdout.write(`${VERSION}\n`)
+    return EXIT.ok
+  }
+  // A group of commands is none itself.
+  const isGroup = !Object.hasOwn(COMMANDS, first) && groupOf(first).length > 0
+  if (isGroup && (second === '--help' || second === '-h')) {
+    io.stdout.write(groupHelp(first))
     return EXIT.ok
   }
   try {

@@ -1,6 +1,7 @@
 import { newLog } from '../log.ts'
 import { VERSION } from '../version.ts'
 import type { Command } from './command.ts'
+import { holderOf } from './holder.ts'
 
 const example = (address: string) => `Try it (these three lines work as they are):
 
@@ -31,7 +32,10 @@ State lies in SVC_STATE_DIR. The log goes to standard error as JSON lines.
     const log = newLog(settings.logLevel, (line) => void io.stderr.write(line))
     const stopped = askedToStop()
     const { serve } = await import('../daemon.ts')
-    const daemon = await serve(settings, log)
+    const holder = await holderOf(settings.stateDir, null)
+    // Without the lock, what follows says who has it.
+    if ('daemon' in holder) holder.daemon.close()
+    const daemon = await serve(settings, log, 'lock' in holder ? holder.lock : undefined)
     const { address, accountAddress } = daemon
     io.stdout.write(
       json

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { PublicJwk } from '../crypto/jwk.ts'
+import { type PublicJwk, jwkBytes } from '../crypto/jwk.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { type StampFile, verifyStamp } from '../crypto/stamp.ts'
 import { timeAt } from '../api/fields.ts'
@@ -28,20 +28,38 @@ async function stampFile(path: string): Promise<StampFile> {
   const isLog = Array.isArray(keyLog) && keyLog.every((entry) => typeof entry === 'string')
   if (typeof stamp !== 'string' || !isLog)
     throw new UsageError(`${path} is not a stamp file: it has no "stamp" and "key_log".`)
+  // The answer of the interface says null where the account server gave none.
+  const given = receipt ?? undefined
+  if (given !== undefined && typeof given !== 'string')
+    throw new UsageError(`${path} is not a stamp file: its "receipt" is not a text.`)
   return {
     stamp,
     key_log: keyLog as string[],
-    ...(typeof receipt === 'string' ? { receipt } : {}),
+    ...(given === undefined ? {} : { receipt: given }),
+  }
+}
+
+async function publicKey(path: string): Promise<PublicJwk> {
+  const jwk = (await readJson(path)) as unknown as PublicJwk
+  try {
+    jwkBytes(jwk, 'Ed25519')
+    return jwk
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new UsageError(
+      `${path} is not an Ed25519 public key as a JWK of kty, crv and x: ${error.message}.`,
+    )
   }
 }
 
 export const stampVerify: Command = {
-  usage: 'FILE STAMP [--receipt-key JWK] [--json]',
+  usage: 'FILE STAMP [--receipt-key JWK_FILE] [--json]',
   help: `
 Checks offline that the key log in STAMP holds and that its signature is over exactly the content of FILE. Who the account is,
 the stamp alone cannot say: compare the account id or the key with what its owner told you.
 
-  --receipt-key FILE   the public key of the account server (a JWK), to check the receipt and so the time of receipt
+  --receipt-key JWK_FILE   the public key of the account server, to check the receipt and so the time of receipt; it is
+                           the "receipt_key" of /s/{id}/file on the account server
 
 Exit code 0: good. 10: not good.`,
   options: { 'receipt-key': { type: 'string' } },
@@ -50,10 +68,7 @@ Exit code 0: good. 10: not good.`,
     const content = new Uint8Array(await read(file))
     const given = await stampFile(stamp)
     const keyFile = options['receipt-key']
-    const serverKey =
-      keyFile === undefined
-        ? undefined
-        : ((await readJson(String(keyFile))) as unknown as PublicJwk)
+    const serverKey = keyFile === undefined ? undefined : await publicKey(String(keyFile))
     try {
       const facts = verifyStamp(given, {
         content,
@@ -79,7 +94,7 @@ Exit code 0: good. 10: not good.`,
           `account      ${payload.iss}`,
           `device       ${device}`,
           `signed at    ${signedAt} (as the signer says)`,
-          `received at  ${receivedAt ?? 'not checked: give --receipt-key'}`,
+          `received at  ${receivedAt ?? (serverKey === undefined ? 'not checked: give --receipt-key' : 'the stamp holds no receipt')}`,
           `assurance    ${payload.assurance}`,
           ...(payload.ctx === null ? [] : [`context      ${shown(payload.ctx)}`]),
         ],

@@ -1,3 +1,4 @@
+import { byId } from './by-id.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 import { seconds } from './duration.ts'
@@ -65,11 +66,12 @@ Creates an API token and prints it, this once. It works whether or not the daemo
 }
 
 export const tokenRevoke: Command = {
-  usage: 'ID',
+  usage: 'ID [--json]',
   help: 'Revokes an API token. The next request that carries it is refused.',
   args: [1, 1],
-  async run({ args: [id = ''], withApi, say }) {
-    await withApi((api) => api.apiTokens.delete({ id }))
+  async run({ args: [id = ''], withApi, print, say }) {
+    await byId('token', id, () => withApi((api) => api.apiTokens.delete({ id })))
+    print({ id, state: 'revoked' }, [])
     say(`Revoked ${id}.`)
   },
 }

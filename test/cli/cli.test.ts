@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { ed25519 } from '@noble/curves/ed25519.js'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { EXIT } from '../../src/errors.ts'
 import { VERSION } from '../../src/version.ts'
@@ -76,9 +77,8 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const list = await cli(['token', 'list'])
       assert.match(list.out, new RegExp(`^${tokenId} +ci +read +revoked`, 'm'))
       assert(!list.out.includes('csd_'))
-      const none = await cli(['token', 'revoke', 'tok_none'])
-      assert.deepEqual([none.code, none.out], [EXIT.failed, ''])
-      assert.match(none.err, /^countersignd: There is no token with this id/)
+      const { id: third } = await json('token', 'create', '--name', 'third', '--scope', 'read')
+      assert.deepEqual(await json('token', 'revoke', third), { id: third, state: 'revoked' })
     })
 
     it('verify knows nobody yet: inconclusive', async () => {
@@ -151,16 +151,12 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert(!list.out.includes('#'), 'no link')
       assert.equal((await cli(['guest', 'revoke', guest.id])).code, EXIT.ok)
       assert.equal((await json('guest', 'list')).items[0].state, 'revoked')
+      assert.deepEqual(await json('guest', 'revoke', guest.id), { id: guest.id, state: 'revoked' })
       const gone = await cli(['code', guest.id])
       assert.deepEqual(
         [gone.code, gone.err],
         [EXIT.failed, 'countersignd: This guest code is revoked.\n'],
       )
-      const unknown = await cli([
-        'code',
-        guest.id.replace(/.$/, '0').replace(/^gst_.{9}/, 'gst_000000000'),
-      ])
-      assert.match(unknown.err, /There is no guest code with this id/)
     })
 
     it('connection create, list; code', async () => {
@@ -176,9 +172,45 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const own = await cli(['code', connection])
       assert.match(own.out, WORDS)
       assert.equal((await cli(['verify', own.out])).code, EXIT.notVerified)
-      const unknown = await cli(['code', 'con_none'])
-      assert.deepEqual([unknown.code, unknown.out], [EXIT.failed, ''])
       assert.match((await cli(['status'])).out, /with 1 connection on this device/)
+    })
+
+    const nobody = '0'.repeat(26)
+    const unknown: [args: string[], kind: string, list: string][] = [
+      ...['a b', 'con_none', `con_${nobody}`, '..'].map((name): [string[], string, string] => [
+        ['code', name],
+        'connection',
+        'connection list',
+      ]),
+      ...['gst_none', 'gst_a/b', `gst_${nobody}`].map((name): [string[], string, string] => [
+        ['code', name],
+        'guest code',
+        'guest list',
+      ]),
+      ...['x', '', `gst_${nobody}`].map((name): [string[], string, string] => [
+        ['guest', 'revoke', name],
+        'guest code',
+        'guest list',
+      ]),
+      ...['tok_none', `tok_${nobody}`].map((name): [string[], string, string] => [
+        ['token', 'revoke', name],
+        'token',
+        'token list',
+      ]),
+    ]
+    for (const [args, kind, list] of unknown)
+      it(`${args.join(' ')}: there is no such ${kind}`, async () => {
+        assert.deepEqual(await cli(args), {
+          code: EXIT.failed,
+          out: '',
+          err: `countersignd: There is no ${kind} with this id. "countersignd ${list}" shows them.\n`,
+        })
+      })
+
+    it('several commands at once', async () => {
+      const commands = ['token list', 'guest list', 'status', 'token list', 'connection list']
+      const ended = await Promise.all(commands.map((words) => cli(words.split(' '))))
+      for (const { code, err } of ended) assert.equal(code, EXIT.ok, err)
     })
 
     it('stamp, stamp verify', async () => {
@@ -220,6 +252,14 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.equal(good.code, EXIT.ok, good.err)
       assert.match(good.out, /^Good: .*\naccount +acc_\w{26}\n[^]*^context +a letter$/m)
       assert.equal((await json('stamp', 'verify', file, other)).valid, true)
+      if (daemon !== undefined) {
+        const { pathname } = new URL(printed.verification_url)
+        const served = await ask(daemon.accountAddress, null, `GET ${pathname}/file`)
+        const key = join(dir.path, 'receipt-key.json')
+        writeFileSync(key, JSON.stringify(served.body.receipt_key))
+        const { received_at } = await json('stamp', 'verify', file, other, '--receipt-key', key)
+        assert.match(received_at, /^\d{4}-/)
+      }
       writeFileSync(file, 'Dear Bob')
       const bad = await cli(['stamp', 'verify', file, `${file}.stamp`])
       assert.deepEqual([bad.code, bad.err], [EXIT.notVerified, ''])
@@ -318,6 +358,24 @@ describe('help and usage', () => {
       for (const exit of Object.values(EXIT)) assert.match(out, new RegExp(`^ +${exit}  \\S`, 'm'))
     })
 
+  for (const group of ['token', 'guest', 'connection'])
+    it(`${group} --help lists its commands`, async () => {
+      for (const flag of ['--help', '-h']) {
+        const { code, out, err } = await cli([group, flag])
+        assert.deepEqual([code, err], [EXIT.ok, ''])
+        const lines = out.split('\n').filter((line) => line.startsWith('  '))
+        const names = Object.keys(COMMANDS).filter((name) => name.startsWith(`${group} `))
+        assert.match(out, new RegExp(`^Usage: countersignd ${group} <command>`))
+        assert.equal(lines.length, names.length)
+        for (const name of names) assert.match(out, new RegExp(`^  ${name}  +\\S`, 'm'))
+      }
+    })
+
+  it('stamp --help names the other command of its group', async () => {
+    const { out } = await cli(['stamp', '--help'])
+    assert.match(out, /^Usage: countersignd stamp FILE [^]*^ {2}stamp verify {2}Check/m)
+  })
+
   for (const name of Object.keys(COMMANDS))
     it(`${name} --help`, async () => {
       for (const flag of ['--help', '-h']) {
@@ -332,6 +390,28 @@ describe('help and usage', () => {
   })
 
   const missing = join(dir.path, 'missing')
+  const written = (name: string, value: unknown): string => {
+    const path = join(dir.path, name)
+    writeFileSync(path, JSON.stringify(value))
+    return path
+  }
+  const x = Buffer.from(ed25519.Point.BASE.toBytes()).toString('base64url')
+  const stampFile = { stamp: 'x', key_log: ['x'] }
+  const wrongStamps = {
+    'an array': ['x'],
+    null: null,
+    'a number for the stamp': { ...stampFile, stamp: 1 },
+    'a text for the key log': { ...stampFile, key_log: 'x' },
+    'a number in the key log': { ...stampFile, key_log: [1] },
+    'a number for the receipt': { ...stampFile, receipt: 1 },
+  }
+  const wrongKeys = {
+    'a stamp file': stampFile,
+    'a key for another curve': { kty: 'OKP', crv: 'X25519', x },
+    'a private key': { kty: 'OKP', crv: 'Ed25519', x, d: x },
+    'a key cut short': { kty: 'OKP', crv: 'Ed25519', x: x.slice(4) },
+    'a number for the key': { kty: 'OKP', crv: 'Ed25519', x: 1 },
+  }
   const mistakes: [args: string[], says: RegExp][] = [
     [['frobnicate'], /There is no command "frobnicate"/],
     [['toString'], /There is no command "toString"/],
@@ -364,9 +444,27 @@ describe('help and usage', () => {
     [['stamp', 'verify', missing, missing], /missing cannot be read/],
     [['stamp', 'verify', import.meta.filename, import.meta.filename], /is not JSON/],
     [['stamp', 'verify', import.meta.filename, join(ROOT, 'package.json')], /is not a stamp file/],
+    ...Object.entries(wrongStamps).map(([what, value]): [string[], RegExp] => [
+      ['stamp', 'verify', import.meta.filename, written(`${what} as stamp`, value)],
+      value === null ? /is not JSON/ : /is not a stamp file/,
+    ]),
+    ...Object.entries(wrongKeys).map(([what, value]): [string[], RegExp] => [
+      [
+        'stamp',
+        'verify',
+        import.meta.filename,
+        written('good enough as stamp', stampFile),
+        `--receipt-key=${written(`${what} as key`, value)}`,
+      ],
+      /is not an Ed25519 public key as a JWK of kty, crv and x: /,
+    ]),
+    [
+      ['stamp', 'verify', missing],
+      /Usage: countersignd stamp verify FILE STAMP \[--receipt-key JWK_FILE\]/,
+    ],
   ]
   for (const [args, says] of mistakes)
-    it(`${args.join(' ').replaceAll(dir.path, '…').slice(0, 80)} is a mistake: 2`, async () => {
+    it(`${args.join(' ').replaceAll(dir.path, '…').replace(ROOT, '').slice(0, 120)} is a mistake: 2`, async () => {
       const { code, out, err } = await cli(args)
       assert.deepEqual([code, out], [EXIT.usage, ''], err)
       assert.match(err, /^countersignd: .*\n$/)

@@ -32,9 +32,13 @@ export const terminal =
   }
 
 /** A daemon in this process; `log` is all that it wrote. */
-export async function daemonHere(stateDir: string, level: Level = 'debug') {
+export async function daemonHere(
+  stateDir: string,
+  level: Level = 'debug',
+  env: NodeJS.ProcessEnv = {},
+) {
   const lines: string[] = []
   const log = newLog(level, (line) => lines.push(line))
-  const daemon = await serve(readConfig(environment(stateDir)), log)
+  const daemon = await serve(readConfig(environment(stateDir, env)), log)
   return { ...daemon, log: () => lines.join('') }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -13,7 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { Agent, get } from 'node:http'
+import { Agent, get, type IncomingMessage } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
@@ -181,6 +182,18 @@ const refusals: Case[] = [
     fault: (stage) => rmSync(join(stage.dir, 'keychain.key')),
   },
   {
+    name: 'SVC_SMTP_URL, which does nothing yet',
+    exit: 'configuration',
+    says: ['SVC_SMTP_URL is not supported in this version'],
+    env: () => ({ SVC_SMTP_URL: 'smtp://mail.example' }),
+  },
+  {
+    name: 'SVC_HTTP_PROT, which is no setting',
+    exit: 'configuration',
+    says: ['"SVC_HTTP_PROT" is not the name of a setting', 'Did you mean SVC_HTTP_PORT?'],
+    env: () => ({ SVC_HTTP_PROT: '19900' }),
+  },
+  {
     name: 'SVC_TOKEN_USERS names nobody',
     exit: 'configuration',
     says: ['SVC_TOKEN_USERS names nobody-of-this-name'],
@@ -243,6 +256,64 @@ describe('beside a daemon that runs', () => {
     assert.equal(code, EXIT.portTaken, stderr)
     assert.equal((await ask(daemon.address, null, 'GET /health')).status, 200)
   })
+})
+
+describe('a user whom no passwd entry names', () => {
+  const setpriv = '/usr/bin/setpriv'
+  const skip = process.getuid?.() === 0 && existsSync(setpriv) ? false : 'needs root and setpriv'
+  const [program, uid] = [join(ROOT, 'src/main.ts'), 61_234]
+  /** Run a command as that user, over a folder of theirs. */
+  const status = (state: string, { SVC_STATE_DIR, ...more }: NodeJS.ProcessEnv) => {
+    chownSync(state, uid, uid)
+    const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', process.execPath]
+    // Coverage of theirs could not be written.
+    const { HOME: _, NODE_V8_COVERAGE: __, ...rest } = environment(state)
+    const env = { ...rest, SVC_STATE_DIR, ...more }
+    return exec(setpriv, [...user, program, 'status'], { env })
+  }
+
+  it('has a first start like anybody', { skip }, async (t) => {
+    const state = freshFolder(t)
+    const { code, stderr } = await status(state, { SVC_STATE_DIR: state, USER: '' })
+    assert.equal(code, EXIT.ok, stderr)
+  })
+
+  it('is told to set SVC_STATE_DIR where there is no home either', { skip }, async (t) => {
+    const { code, stderr } = await status(freshFolder(t), {})
+    assert.equal(code, EXIT.configuration, stderr)
+    assert.match(stderr, /^countersignd: .*no home folder.*set SVC_STATE_DIR/)
+  })
+})
+
+describe('behind a reverse proxy', () => {
+  /** The status of a request as a proxy passes it on, with the Host that the browser sent. */
+  const pass = async (address: string, path: string, headers: Record<string, string>) => {
+    const request = get(address + path, { headers })
+    const [answer] = (await once(request, 'response')) as [IncomingMessage]
+    answer.resume()
+    return answer.statusCode
+  }
+
+  for (const [url, host] of [
+    ['https://sign.example', 'sign.example'],
+    ['https://sign.example:8443', 'sign.example:8443'],
+  ] as const)
+    it(`the pages answer to the host of ${url}, and the interface does not`, async (t) => {
+      const daemon = await startDaemon(freshFolder(t), { SVC_PUBLIC_URL: url })
+      t.after(() => daemon.end('SIGTERM'))
+      const proxied = { Host: host, 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '192.0.2.1' }
+      const own = { ...proxied, Origin: url, 'Sec-Fetch-Site': 'same-origin' }
+      for (const headers of [proxied, own])
+        assert.equal(await pass(daemon.accountAddress, '/assets/style.css', headers), 200)
+      const elsewhere = { ...proxied, Host: 'evil.example' }
+      assert.equal(await pass(daemon.accountAddress, '/assets/style.css', elsewhere), 403)
+      assert.equal(await pass(daemon.address, '/health', proxied), 403)
+      const { token: made } = await newToken(daemon.address)
+      const ann = await caller(daemon.address, made)('POST /api/v1/guest-codes', { label: 'Ann' })
+      assert(ann.url.startsWith(`${url}/g/gst_`), ann.url)
+      const page = new URL(ann.url).pathname
+      assert.equal(await pass(daemon.accountAddress, page, proxied), 200)
+    })
 })
 
 describe('the end', () => {

@@ -1,0 +1,28 @@
+/** Things that people name by id: what is not there is said in words of the command line, which has no paths. */
+import { isId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
+
+const KINDS = {
+  connection: { prefix: 'con_', list: 'connection list' },
+  'guest code': { prefix: 'gst_', list: 'guest list' },
+  token: { prefix: 'tok_', list: 'token list' },
+} as const
+
+export type Kind = keyof typeof KINDS
+
+/** The error for an id that names nothing of this kind. */
+export const noSuch = (kind: Kind) =>
+  new AppError(
+    'not_found',
+    `There is no ${kind} with this id. "countersignd ${KINDS[kind].list}" shows them.`,
+  )
+
+/** Do something with what an id names; what cannot be an id is not sent. */
+export async function byId<T>(kind: Kind, id: string, work: () => Promise<T>): Promise<T> {
+  if (!isId(KINDS[kind].prefix, id)) throw noSuch(kind)
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof AppError && error.code === 'not_found' ? noSuch(kind) : error
+  }
+}

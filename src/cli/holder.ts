@@ -1,0 +1,55 @@
+/**
+ * Who may write to a state folder: this process, when its lock is free, or the daemon that holds it and has proven itself. A
+ * lock held by neither belongs to another command, which is soon done, or to a daemon that is starting; both are waited for.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { StartError } from '../errors.ts'
+import { openFolder } from '../state/folder.ts'
+import { type Lock, lockState } from '../state/lock.ts'
+import { readRuntime } from '../state/runtime.ts'
+import type { DaemonConnection } from './connection-to-daemon.ts'
+
+const PATIENCE_MS = 3_000
+const PAUSE_MS = 30
+
+export type Holder =
+  | { readonly lock: Lock }
+  | { readonly daemon: DaemonConnection }
+  /** Somebody holds the folder and has not proven to be its daemon: why not. */
+  | { readonly unproven: StartError }
+
+const noDaemon = () =>
+  new StartError(
+    'daemonSilent',
+    'Another countersignd holds this state folder and does not listen. Look at its log, or stop it and try again.',
+  )
+
+/**
+ * Take the lock of a state folder, or connect to the daemon that has it.
+ * @param token what to send to a daemon, or null for the command line's own token
+ */
+export async function holderOf(stateDir: string, token: string | null): Promise<Holder> {
+  openFolder(stateDir)
+  const until = performance.now() + PATIENCE_MS
+  let asked = ''
+  let unproven = noDaemon()
+  for (let late = false; ; late = performance.now() >= until) {
+    const lock = lockState(stateDir)
+    if (lock !== null) return { lock }
+    if (late) return { unproven }
+    const run = readRuntime(stateDir)
+    // Whoever failed to prove to be this run of the daemon is not asked a second time.
+    if (run !== null && run.nonce !== asked) {
+      asked = run.nonce
+      const { connect } = await import('./connection-to-daemon.ts')
+      try {
+        return { daemon: await connect(stateDir, token) }
+      } catch (error) {
+        if (!(error instanceof StartError)) throw error
+        unproven = error
+      }
+    }
+    // Whoever has the lock then has it shorter when all that is needed is loaded before.
+    await Promise.all([wait(PAUSE_MS), import('../daemon.ts')])
+  }
+}

@@ -1,0 +1,99 @@
+/** Who holds a state folder: what is waited for, and what is not. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { holderOf } from '../../src/cli/holder.ts'
+import { EXIT } from '../../src/errors.ts'
+import { type Lock, lockState } from '../../src/state/lock.ts'
+import { stateSecret, writeRuntime } from '../../src/state/runtime.ts'
+import { countersignd, startDaemon } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { daemonHere, terminal } from './terminal.ts'
+
+/** A state folder that a command of this process holds. */
+function held(t: TestContext): { dir: string; lock: Lock } {
+  const dir = freshFolder(t)
+  const lock = lockState(dir)
+  assert(lock !== null)
+  t.after(() => lock.release())
+  return { dir, lock }
+}
+
+/** What a dead daemon left behind: its address, on which somebody now hangs up. */
+async function leftBehind(t: TestContext, dir: string) {
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  stateSecret(dir)
+  const address = `http://127.0.0.1:${port}`
+  writeRuntime(dir, { pid: process.pid, address, nonce: 'dead', version: '0' })
+  return server
+}
+
+describe('a folder that another command holds', () => {
+  it('is had as soon as that command is done', async (t) => {
+    const { dir, lock } = held(t)
+    const status = terminal(dir)(['status'])
+    lock.release()
+    const { code, err } = await status
+    assert.equal(code, EXIT.ok, err)
+  })
+
+  it('keeps the daemon from starting only until that command is done', async (t) => {
+    const { dir, lock } = held(t)
+    const asked = once(await leftBehind(t, dir), 'connection')
+    const starting = startDaemon(dir)
+    // It saw the lock taken when it asks for the daemon; one that refused to start fails here.
+    await Promise.race([asked, starting])
+    lock.release()
+    const daemon = await starting
+    assert.equal(await daemon.end('SIGTERM'), 0, daemon.log())
+  })
+
+  it('and never gives back: no daemon starts', async (t) => {
+    const { dir } = held(t)
+    const { code, stdout, stderr } = await countersignd(['serve'], dir)
+    assert.deepEqual([code, stdout], [EXIT.stateInUse, ''])
+    assert.match(stderr, /in use by another countersignd\. Stop it/)
+  })
+
+  it('may get a daemon meanwhile, which is then asked', async (t) => {
+    const { dir, lock } = held(t)
+    const asked = once(await leftBehind(t, dir), 'connection')
+    const status = terminal(dir)(['status'])
+    await asked
+    lock.release()
+    // Synchronous up to the lock: the command cannot come first.
+    const daemon = await daemonHere(dir)
+    t.after(() => daemon.close())
+    const { code, err } = await status
+    assert.equal(code, EXIT.ok, err)
+    assert.match(daemon.log(), /"path":"api\/v1\/status"/)
+  })
+})
+
+it('the lock that was taken is not given back in between', async (t) => {
+  const dir = freshFolder(t)
+  const holder = await holderOf(dir, null)
+  assert('lock' in holder)
+  assert.equal(lockState(dir), null)
+  holder.lock.release()
+})
+
+it('a daemon on port 80 is reached, and answers to its name without the port', async (t) => {
+  const dir = freshFolder(t)
+  const env = { SVC_HTTP_BIND: '127.80.80.80', SVC_HTTP_PORT: '80' }
+  let daemon
+  try {
+    daemon = await daemonHere(dir, 'debug', env)
+  } catch (error) {
+    const { exit, message } = error as { exit?: number; message: string }
+    if (exit !== undefined) return t.skip(message)
+    throw error
+  }
+  t.after(() => daemon.close())
+  const { code, err } = await terminal(dir)(['status'])
+  assert.equal(code, EXIT.ok, err)
+})
