@@ -1,5 +1,6 @@
+import { pageOf, readCursor } from '../api/cursor.ts'
 import type { LogEntry } from '../api/rest/verify.ts'
-import { afterId, pageOf } from './page.ts'
+import { isId } from '../crypto/id.ts'
 import type { Handlers } from './context.ts'
 
 export const verify: Handlers['verify'] = {
@@ -11,12 +12,12 @@ export const verificationLog: Handlers['verificationLog'] = {
   /** The account's entries, and those of this device that it has not been told yet. */
   list: async (page, { account, local }) => {
     const theirs = await account.verificationLog.list(page)
-    const before = page.cursor === undefined ? null : afterId(page.cursor, 'ver_')
+    const before = readCursor(page.cursor, (id) => isId('ver_', id))
     const ours = local.state.verifications.page(page.limit + 1, before)
     const entries = new Map<string, LogEntry>()
     for (const entry of [...theirs.items, ...ours]) entries.set(entry.id, entry)
     const sorted = [...entries.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1))
-    const merged = pageOf(sorted, { limit: page.limit }, 'ver_')
+    const merged = pageOf(sorted, page)
     // The account may have more than it sent while everything here fits on this page.
     return {
       items: merged.items,

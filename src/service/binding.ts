@@ -2,9 +2,8 @@
  * Answers as calls: a context is bound to them, and every input is parsed by its row as the wire would, so that defaults are
  * filled in and faults are told alike whether an account server is in this process or far away.
  */
-import { getDotPath, safeParse } from 'valibot'
-import type { Route, Schema, Table } from '../api/route.ts'
-import { invalid } from './faults.ts'
+import { parse } from '../api/input.ts'
+import type { Route, Table } from '../api/route.ts'
 
 type Input = Readonly<Record<string, unknown>>
 type Answer = (input: Input, context: unknown) => Promise<unknown>
@@ -35,13 +34,4 @@ function parsed(route: Route, { body, ...rest }: Input): Input {
     ...(route.query === undefined ? {} : (parse('query', route.query, part(false)) as object)),
     ...(route.body === undefined ? {} : { body: parse('body', route.body, body) }),
   }
-}
-
-function parse(where: 'query' | 'body', schema: Schema, value: unknown): unknown {
-  const result = safeParse(schema, value, { abortPipeEarly: true })
-  if (result.success) return result.output
-  const issues = result.issues.map((issue) => {
-    return { path: getDotPath(issue) ?? '', message: issue.message }
-  })
-  throw invalid(where, issues)
 }

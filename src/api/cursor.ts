@@ -2,9 +2,9 @@
  * Pages of a list, newest first. Ids begin with their time, so the order is that of the ids and a cursor is the last id
  * shown: a row that is added or removed meanwhile neither repeats nor hides another.
  */
-import type { Page } from '../api/fields.ts'
 import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
 import { AppError } from '../errors.ts'
+import type { Page } from './fields.ts'
 
 const text = { encoder: new TextEncoder(), decoder: new TextDecoder() }
 
@@ -34,7 +34,7 @@ function decoded(cursor: string): string | null {
 /** One row more than the page shows tells whether there is another. */
 export const rowsFor = ({ limit }: Page): number => limit + 1
 
-/** The page made of up to `rowsFor(page)` items in order. */
+/** The page made of the first of `items`, in order; they are as many as there are, or `rowsFor(page)` at least. */
 export function pageOf<Item extends { id: string }>(items: readonly Item[], { limit }: Page) {
   const shown = items.slice(0, limit)
   const last = shown.at(-1)

@@ -1,0 +1,31 @@
+/** Input judged by the schema of its row, and how its faults are told: alike wherever a request comes in. */
+import { getDotPath, safeParse } from 'valibot'
+import { AppError, type Issue } from '../errors.ts'
+import type { Schema } from './route.ts'
+
+/** Issues quote the request: an answer must not grow with it. */
+const MOST_ISSUES = 20
+const LONGEST_TEXT = 200
+
+type Where = 'query' | 'body'
+
+/** What is wrong with the query or the body, in the words of the row's schema or of a rule behind it. */
+export function invalid(where: Where, issues: readonly Issue[], cause?: unknown): AppError {
+  const [first] = issues
+  const at = first?.path ? `${where}, ${first.path}` : where
+  return new AppError('validation_failed', `The request is not valid (${at}): ${first?.message}`, {
+    details: { issues },
+    cause,
+  })
+}
+
+/** The value as its schema reads it, defaults filled in. Throws AppError `validation_failed`. */
+export function parse(where: Where, schema: Schema, value: unknown): unknown {
+  const result = safeParse(schema, value, { abortPipeEarly: true })
+  if (result.success) return result.output
+  const issues = result.issues.slice(0, MOST_ISSUES).map((issue) => ({
+    path: (getDotPath(issue) ?? '').slice(0, LONGEST_TEXT),
+    message: issue.message.slice(0, LONGEST_TEXT),
+  }))
+  throw invalid(where, issues)
+}
