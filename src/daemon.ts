@@ -2,7 +2,6 @@
  * Composition: the only place that knows every room. `openDaemon` puts the daemon together without listening (the command
  * line uses it so when no daemon runs); `serve` lets it listen.
  */
-import { randomBytes } from 'node:crypto'
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { entrance, signedIn } from './api/device/index.ts'
@@ -26,7 +25,7 @@ import type { GuardRules } from './server/guard.ts'
 import { type Listening, listen } from './server/server.ts'
 import { type AccountServer, openService } from './service/service.ts'
 import { openFolder } from './state/folder.ts'
-import { lockState } from './state/lock.ts'
+import { type Lock, lockState } from './state/lock.ts'
 import { readRuntime, removeRuntime, stateSecret, writeRuntime } from './state/runtime.ts'
 import { openState } from './state/state.ts'
 import { VERSION } from './version.ts'
@@ -40,7 +39,7 @@ export interface Daemon {
   /** Answer a request to the REST table, as the API listener does. */
   readonly dispatch: Dispatch
   /** A token of full scope for this run, which only holders of the state folder's secret can derive. */
-  readonly token: string
+  token(): string
   readonly log: Log
   close(): Promise<void>
 }
@@ -63,13 +62,23 @@ const PLATFORM: Readonly<Record<string, Names['platform']>> = {
   win32: 'windows',
 }
 
+/** Containers run as users whom no passwd entry names; the system then has no name to give. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return process.env['USER'] || process.env['LOGNAME'] || 'user'
+  }
+}
+
 const names = (): Names => ({
-  display_name: userInfo().username,
+  display_name: userName(),
   device_name: hostname(),
   platform: PLATFORM[process.platform] ?? 'other',
 })
 
-function takeLock(dir: string) {
+function takeLock(dir: string): Lock {
+  openFolder(dir)
   const lock = lockState(dir)
   if (lock !== null) return lock
   const address = readRuntime(dir)?.address
@@ -79,14 +88,25 @@ function takeLock(dir: string) {
   )
 }
 
-/** Put the daemon together over its state folder. Throws StartError for every reason not to. */
-export async function openDaemon(config: Config, log: Log): Promise<Opened> {
+/**
+ * Put the daemon together over its state folder. Throws StartError for every reason not to.
+ * @param lock the folder's lock when the caller has taken it; from here on it is the daemon's, also when this throws
+ */
+export async function openDaemon(
+  config: Config,
+  log: Log,
+  lock: Lock = takeLock(config.stateDir),
+): Promise<Opened> {
   const { stateDir } = config
-  openFolder(stateDir)
-  const lock = takeLock(stateDir)
   const closers: (() => void | Promise<void>)[] = [() => lock.release()]
   const close = async () => {
-    for (const closer of closers.toReversed()) await closer()
+    for (const closer of closers.toReversed())
+      try {
+        await closer()
+      } catch (cause) {
+        // The rest is closed all the same: the lock above all.
+        log('error', 'not closed cleanly', { cause })
+      }
   }
   try {
     const state = openState(stateDir)
@@ -117,8 +137,9 @@ export async function openDaemon(config: Config, log: Log): Promise<Opened> {
       device: identity.device,
       session: identity.session,
     })
-    const nonce = randomBytes(16).toString('base64url')
-    const token = commandLineToken(secret, nonce)
+    // Unique is enough: without the secret nothing follows from it.
+    const nonce = `${process.pid}-${process.hrtime.bigint()}`
+    const token = () => commandLineToken(secret, nonce)
     const tokens = openTokens({ keychain, rows: state.tokens, now, commandLineToken: token })
     closers.push(() => tokens.flush())
     const device = openDevice({
@@ -127,6 +148,7 @@ export async function openDaemon(config: Config, log: Log): Promise<Opened> {
       identity,
       account: () => account,
       now,
+      log,
       // An account in this process has this clock, and everything it knows is here.
       freshness: { offsetMs: () => 0, lastSyncAt: now },
       run: {
@@ -139,7 +161,7 @@ export async function openDaemon(config: Config, log: Log): Promise<Opened> {
     const local = { ...device, tokens }
     const dispatch = newDispatch<Caller>(rest, restAnswers, {
       need: scopeTable(REST),
-      authenticate: (given) => tokens.authenticate(given),
+      authenticate: (given, digest) => tokens.authenticate(given, digest),
       context: (caller, accept): Context => ({ account, local, caller, accept }),
     })
     return {
@@ -168,9 +190,12 @@ const rules = (
   given: Pick<GuardRules, 'navigable' | 'tokenPath' | 'peerAllowed'>,
   publicUrl: string | null = null,
 ): GuardRules => {
-  const hosts = new Map(
-    [hostOf(bind), 'localhost'].map((host) => [`${host}:${port}`, `http://${host}:${port}`]),
-  )
+  const hosts = new Map<string, string>()
+  for (const name of [hostOf(bind), 'localhost']) {
+    // On port 80 clients leave the port out of Host and Origin (RFC 9110 section 4.2.3).
+    const { host, origin } = new URL(`http://${name}:${port}`)
+    hosts.set(`${name}:${port}`, origin).set(host, origin)
+  }
   if (publicUrl !== null) hosts.set(new URL(publicUrl).host, new URL(publicUrl).origin)
   return { hosts, ...given }
 }
@@ -228,24 +253,25 @@ const listenForApi = (config: Config, { dispatch, log, secret }: Opened): Promis
 export async function serve(
   config: Config,
   log: Log,
+  lock?: Lock,
 ): Promise<{ address: string; accountAddress: string; close(): Promise<void> }> {
-  const daemon = await openDaemon(config, log)
+  const daemon = await openDaemon(config, log, lock)
   const listeners: Listening[] = []
   const timers: NodeJS.Timeout[] = []
   const close = async () => {
     for (const timer of timers) clearInterval(timer)
     removeRuntime(config.stateDir)
-    await daemon.sync.idle()
     await Promise.all(listeners.map((listener) => listener.close(GRACE_MS)))
+    await daemon.sync.idle()
     await daemon.close()
   }
   try {
-    const forAccount = await listenForAccount(config, daemon)
-    listeners.push(forAccount)
+    const opening = [listenForAccount(config, daemon), listenForApi(config, daemon)] as const
+    for (const outcome of await Promise.allSettled(opening))
+      if (outcome.status === 'fulfilled') listeners.push(outcome.value)
+    const [forAccount, forApi] = await Promise.all(opening)
     const accountAddress = urlOf(config.accountBind, forAccount.port)
     daemon.setPublicUrl(accountAddress)
-    const forApi = await listenForApi(config, daemon)
-    listeners.push(forApi)
     const address = urlOf(config.bind, forApi.port)
     writeRuntime(config.stateDir, {
       pid: process.pid,
@@ -257,7 +283,14 @@ export async function serve(
     timers.push(
       // Whoever waits for the first answer need not wait for the sync.
       setTimeout(() => void daemon.sync.run('start'), START_SYNC_MS),
-      setInterval(daemon.flush, FLUSH_MS),
+      setInterval(() => {
+        try {
+          daemon.flush()
+        } catch (cause) {
+          // A full disk, mostly: the times are kept in memory and written at the next turn.
+          log('error', 'last uses of tokens not written', { cause })
+        }
+      }, FLUSH_MS),
       setInterval(() => void daemon.sync.run('timer'), SYNC_MS),
     )
     return { address, accountAddress, close }

@@ -33,6 +33,7 @@ const STATUS = {
   headers_too_large: 431,
   internal: 500,
   not_implemented: 501,
+  backend_unavailable: 503,
   keychain_locked: 503,
   storage_full: 507,
 } as const

@@ -1,6 +1,7 @@
 /** This device, as handlers see it: who it is, what it holds, and what it can do without asking anybody. */
 import type { Account } from '../api/port.ts'
 import type { Keychain } from '../keychain/keychain.ts'
+import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import { type Codes, openCodes } from './codes.ts'
 import type { Identity } from './identity.ts'
@@ -35,12 +36,13 @@ export function openDevice(options: {
   account: () => Account
   now: () => number
   freshness: Freshness
+  log: Log
   run: Run
 }): Device {
-  const { state, keychain, identity, account, now, freshness } = options
+  const { state, keychain, identity, account, now, freshness, log } = options
   const vault = openVault(keychain, state.secrets)
   const codes = openCodes(state, vault, identity.account)
-  const sync = newSync({ state, vault, codes, identity, account, now })
+  const sync = newSync({ state, vault, codes, identity, account, now, log })
   const verifier = newVerifier({ state, codes, now, freshness })
   return { ...options.run, now, state, identity, vault, codes, verifier, sync }
 }

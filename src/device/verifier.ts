@@ -52,7 +52,7 @@ const whose = ({ kind, display_name, connection_name }: Match) =>
   kind === 'guest' ? `guest "${display_name}"` : `${display_name} ("${connection_name}")`
 
 function summarise(
-  { verified, replayed, echo, conclusive }: Omit<Verification, 'summary' | 'checked_at'>,
+  { verified, replayed, conclusive, matches }: Omit<Verification, 'summary' | 'checked_at'>,
   others: readonly Match[],
   reasons: readonly Reason[],
 ): string {
@@ -63,7 +63,8 @@ function summarise(
   }
   if (replayed) return `The words of ${names}, but they were used before: no proof.`
   if (others.length > 0) return `The words of ${names}, but the clock cannot be trusted: no proof.`
-  if (echo) return 'Your own words for this connection, repeated back: no proof.'
+  const own = matches.find(({ speaker }) => speaker === 'self')
+  if (own !== undefined) return `Your own words for this ${own.kind}, repeated back: no proof.`
   return conclusive
     ? 'Not verified: nobody you know says these words now.'
     : `Inconclusive: not everything could be checked (${reasons.join(', ')}).`

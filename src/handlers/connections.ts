@@ -7,11 +7,15 @@ const decorated = (connection: Connection, { vault }: Local): Connection => ({
   secret_here: vault.has(connection.id),
 })
 
-/** Keep the name that people see in answers to what they asked to be checked. */
-function remember({ id, name, updated_at }: Connection, { state, codes }: Local): void {
+/**
+ * Keep the name that people see in answers to what they asked to be checked. The row's time stays: what else changed at the
+ * account meanwhile is for the next sync to fetch.
+ */
+function remember({ id, name }: Connection, { state, codes, sync }: Local): void {
+  sync.changed(id)
   const row = state.connections.get(id)
   if (row === null) return
-  const renamed = { ...row, name, updated_at: Date.parse(updated_at) }
+  const renamed = { ...row, name }
   state.connections.put(renamed)
   codes.putConnection(renamed)
 }
@@ -38,6 +42,7 @@ export const connections: Handlers['connections'] = {
 
   delete: async ({ id }, { account, local }) => {
     await account.connections.delete({ id })
+    local.sync.changed(id)
     local.codes.remove(id)
     local.state.transaction(() => {
       local.vault.delete(id)

@@ -61,6 +61,7 @@ export const guestCodes: Handlers['guestCodes'] = {
 
   delete: async ({ id }, { account, local }) => {
     await account.guestCodes.delete({ id })
+    local.sync.changed(id)
     local.codes.remove(id)
     local.state.transaction(() => {
       local.vault.delete(id)

@@ -32,12 +32,20 @@ function digestOf(body: {
   return { sha256: createHash('sha256').update(bytes).digest(), len: bytes.length }
 }
 
-/** Register a stamp for its receipt; null when its words are another stamp's already. */
-async function register(account: Account, stamp: string): Promise<{ receipt: string } | null> {
+/**
+ * Register a stamp for its receipt, which is null while the server is out of reach: the next sync asks again.
+ * Null altogether when its words are another stamp's already.
+ */
+async function register(
+  account: Account,
+  stamp: string,
+): Promise<{ receipt: string | null } | null> {
   try {
     return await account.stamps.create({ body: { stamp } })
   } catch (error) {
-    if (error instanceof AppError && error.code === 'conflict') return null
+    if (!(error instanceof AppError)) throw error
+    if (error.code === 'conflict') return null
+    if (error.code === 'backend_unavailable') return { receipt: null }
     throw error
   }
 }

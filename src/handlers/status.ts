@@ -4,7 +4,6 @@ import type { Handlers } from './context.ts'
 export const status: Handlers['status'] = {
   read: async (_input, { local }) => {
     const { connections } = local.codes.count(local.now())
-    const last = local.sync.last()
     const backend = local.backend()
     const plural = connections === 1 ? 'connection' : 'connections'
     return {
@@ -15,7 +14,7 @@ export const status: Handlers['status'] = {
       backend,
       version: VERSION,
       cached_connections: connections,
-      last_sync_at: last?.ok ? last.finished_at : null,
+      last_sync_at: local.sync.lastGoodAt(),
       summary: `Signed in to ${backend} with ${connections} ${plural} on this device.`,
       keychain: local.keychain,
     }

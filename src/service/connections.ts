@@ -3,13 +3,13 @@
  * `secret_here` is for the device to say. Another account's connection is simply not there.
  */
 import type { Kysely } from 'kysely'
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { Connection, Member } from '../api/rest/connections.ts'
 import { isId } from '../crypto/id.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { pageOf, readCursor, rowsFor } from './paging.ts'
 import type { Schema } from './schema.ts'
 
 const PREFIX = 'con_'

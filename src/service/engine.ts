@@ -23,6 +23,8 @@ export interface Engine {
   readonly lock: readonly string[]
   /** Do something on one connection. */
   session<T>(work: (query: Query) => Promise<T>): Promise<T>
+  /** Whether a query failed because the database is out of reach, and not for what it asked. */
+  readonly isAway: (error: unknown) => boolean
   /** For the query builder, which is loaded when there is something to query. */
   dialect(): Promise<Dialect>
   close(): Promise<void>
@@ -46,6 +48,8 @@ export function sqlite(file: string): Engine {
     idType: 'text',
     lock: ['begin immediate'],
     session: (work) => work(query),
+    // It is in this process.
+    isAway: () => false,
     dialect: async () => {
       const { SqliteDialect } = await import('kysely')
       return new SqliteDialect({ database: shim(database) })
@@ -103,12 +107,26 @@ export async function postgresql(url: string): Promise<Engine> {
         client.release()
       }
     },
+    isAway: isOutage,
     dialect: async () => {
       const { PostgresDialect } = await import('kysely')
       return new PostgresDialect({ pool })
     },
     close: () => pool.end(),
   }
+}
+
+/** What the network says, and PostgreSQL when it stops, starts or has no room for one more (its manual, appendix A). */
+const OUTAGE =
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|53300)$/
+/** The driver's own errors have no code. */
+const OUTAGE_SAID =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
+
+function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? OUTAGE.test(code) : OUTAGE_SAID.test(error.message)
 }
 
 /** Host, port and database of a URL: its harmless parts, for messages. */

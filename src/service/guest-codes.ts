@@ -2,14 +2,15 @@
  * Guest codes. The device made the secret and keeps it; the server knows only that the code exists, until when, and whether
  * its page was opened. A revoked code stays listed, so that its owner sees what became of it.
  */
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
+import { invalid } from '../api/input.ts'
 import type { Service } from '../api/port.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
-import { demandId, invalid, notFound } from './faults.ts'
+import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { pageOf, readCursor, rowsFor } from './paging.ts'
 import type { Schema } from './schema.ts'
 
 const PREFIX = 'gst_'

@@ -1,4 +1,5 @@
 /** What accounts see of each other: the public keys of a person's active devices, read from the key log that proves them. */
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { PublicKey } from '../api/rest/profiles.ts'
@@ -6,7 +7,6 @@ import { thumbprint } from '../crypto/jwk.ts'
 import { verifyKeyLog } from '../crypto/key-log.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
-import { pageOf, readCursor, rowsFor } from './paging.ts'
 
 export const profiles = ({ db }: Ground): Service['profiles'] => ({
   keys: async ({ id: account, ...page }) => {

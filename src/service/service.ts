@@ -11,6 +11,7 @@ import { bind } from './binding.ts'
 import { openEngine, queriesOver } from './database.ts'
 import { newEnrolmentCode } from './enrolment-codes.ts'
 import type { Ground } from './ground.ts'
+import { newReach } from './reach.ts'
 import { lazyReceiptKey } from './receipt-key.ts'
 import { authenticate } from './sessions.ts'
 
@@ -25,7 +26,7 @@ export interface AccountServer {
    * A one-time enrolment code, for whoever the operator gives it to.
    * @param account the only account that may use it; without one, the first that does
    */
-  newEnrolmentCode(account?: string): Promise<string>
+  readonly newEnrolmentCode: (account?: string) => Promise<string>
   /** The account of a session, in this process. */
   as(session: Session): Account
   /** What a device may ask before it has a session, in this process. */
@@ -58,7 +59,7 @@ export async function openService(of: {
     const db = await queriesOver(engine)
     return { db, receiptKey: lazyReceiptKey(db), publicUrl, version, started, now }
   }
-  const answers = lazily<Service>(inside, ['account', 'both'], {
+  const loaded = lazily<Service>(inside, ['account', 'both'], {
     connections: async () => (await import('./connections.ts')).connections(await ground()),
     context: async () => (await import('./context.ts')).context(await ground()),
     deviceGuestCodes: async () =>
@@ -73,7 +74,7 @@ export async function openService(of: {
       (await import('./verifications.ts')).verificationLog(await ground()),
     verifications: async () => (await import('./verifications.ts')).verifications(await ground()),
   })
-  const open = lazily<Open>({ ...entrance, ...site }, ['account'], {
+  const loadedOpen = lazily<Open>({ ...entrance, ...site }, ['account'], {
     assets: async () => (await import('./site.ts')).assets(),
     clock: async () => (await import('./clock.ts')).clock(await ground()),
     enrolment: async () => (await import('./enrolment.ts')).enrolment(await ground()),
@@ -82,11 +83,15 @@ export async function openService(of: {
     siteHealth: async () => (await import('./site.ts')).siteHealth(await ground()),
     stampPages: async () => (await import('./site.ts')).stampPages(await ground()),
   })
+  const { reaching, reachingAll } = newReach(engine.isAway)
+  const answers = reachingAll(loaded)
+  const open = reachingAll(loadedOpen)
   return {
     answers,
     open,
-    authenticate: async (accessToken) => authenticate(await ground(), accessToken),
-    newEnrolmentCode: async (account) => newEnrolmentCode(await ground(), account ?? null),
+    authenticate: (accessToken) => reaching(async () => authenticate(await ground(), accessToken)),
+    newEnrolmentCode: (account) =>
+      reaching(async () => newEnrolmentCode(await ground(), account ?? null)),
     // The mapped types have counted the answers; what is bound to them has the same rows.
     as: (who) => bind(inside, answers, who) as Account,
     door: bind(entrance, open, null) as Door,

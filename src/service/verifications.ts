@@ -1,9 +1,9 @@
 /** The verification log of an account: written by its devices, kept as they wrote it. The words are not in it. */
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
 import type { Service } from '../api/port.ts'
 import type { LogEntry } from '../api/rest/verify.ts'
 import { isId } from '../crypto/id.ts'
 import type { Ground } from './ground.ts'
-import { pageOf, readCursor, rowsFor } from './paging.ts'
 
 export const verifications = ({ db }: Ground): Service['verifications'] => ({
   /** `accepted` counts what is new; a device may push an entry again when it did not hear the answer. */

@@ -22,7 +22,6 @@ import { verificationRows } from './verifications.ts'
 import type { VerificationRows } from './verifications.ts'
 
 export interface State {
-  readonly dir: string
   readonly db: DatabaseSync
   readonly meta: MetaRows
   readonly tokens: TokenRows
@@ -42,7 +41,6 @@ export interface State {
 export function openState(dir: string): State {
   const db = openDatabase(dir)
   return {
-    dir,
     db,
     meta: metaRows(db),
     tokens: tokenRows(db),

@@ -17,7 +17,6 @@ export type TokenRows = ReturnType<typeof tokenRows>
 export function tokenRows(db: DatabaseSync) {
   const insert = statement(db, 'insert into tokens (hash, id, created_at) values (?, ?, ?)')
   const all = statement<TokenRow>(db, 'select * from tokens order by id desc')
-  const byId = statement<TokenRow>(db, 'select * from tokens where id = ?')
   const revoke = statement(
     db,
     'update tokens set revoked_at = ? where id = ? and revoked_at is null',
@@ -32,7 +31,6 @@ export function tokenRows(db: DatabaseSync) {
     },
     /** Every token, revoked ones too, newest first. */
     all: (): TokenRow[] => all.all(),
-    byId: (id: string): TokenRow | null => byId.get(id),
     /** Revokes; a second time changes nothing, the first moment stays. */
     revoke(id: string, at: number): void {
       revoke.run(at, id)

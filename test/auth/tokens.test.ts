@@ -53,6 +53,7 @@ afterEach(() => {
 const INVALID = { name: 'AppError', code: 'invalid_token' }
 const refused = (token: string) => assert.throws(() => tokens.authenticate(token), INVALID)
 const tokenCount = () => state.tokens.all().length
+const rowOf = (id: string) => state.tokens.all().find((row) => row.id === id)
 
 test('a token is shown once, and is good for its scope', () => {
   for (const scope of ['read', 'write', 'full'] as const) {
@@ -162,7 +163,7 @@ test('revocation works at once, again, and after a restart', () => {
     [gone.id, 'revoked'],
     [kept.id, 'active'],
   ])
-  assert.equal(state.tokens.byId(gone.id)?.revoked_at, T0)
+  assert.equal(rowOf(gone.id)?.revoked_at, T0)
   restart()
   refused(gone.token)
   assert.equal(tokens.authenticate(kept.token).token, kept.id)
@@ -189,7 +190,7 @@ test('the keychain’s record rules: an edit of the database widens, prolongs or
   const narrow = tokens.mint({ name: 'n', scope: 'read', expires_in: 60 })
   const wide = tokens.mint({ name: 'n', scope: 'full' })
   // The hash of the narrow token on the row of the wide one.
-  const { hash } = state.tokens.byId(narrow.id) ?? assert.fail()
+  const { hash } = rowOf(narrow.id) ?? assert.fail()
   state.db.exec(`delete from tokens where id = '${narrow.id}'`)
   state.db.exec(`update tokens set hash = '${hash}' where id = '${wide.id}'`)
   restart()
@@ -200,7 +201,7 @@ test('the keychain’s record rules: an edit of the database widens, prolongs or
 test('a row that somebody adds is worth nothing', () => {
   const made = tokens.mint({ name: 'n', scope: 'read', expires_in: 1 })
   clock += 5000
-  const { hash } = state.tokens.byId(made.id) ?? assert.fail()
+  const { hash } = rowOf(made.id) ?? assert.fail()
   state.db.exec(
     `update tokens set id = 'tok_invented', created_at = ${clock} where hash = '${hash}'`,
   )
@@ -308,7 +309,7 @@ test('a revocation that cannot be written is not reported as done', () => {
 
 test('the last use is seen at once and written by flush', () => {
   const { id, token } = tokens.mint({ name: 'n', scope: 'read' })
-  const stored = () => state.tokens.byId(id)?.last_used_at
+  const stored = () => rowOf(id)?.last_used_at
   clock = T0 + 1000
   tokens.authenticate(token)
   clock = T0 + 2000
@@ -345,7 +346,7 @@ test('a refused token is not used', () => {
   clock += 5000
   refused(token)
   tokens.flush()
-  assert.equal(state.tokens.byId(id)?.last_used_at, null)
+  assert.equal(rowOf(id)?.last_used_at, null)
 })
 
 test('a revocation outlives a database that is put back', () => {

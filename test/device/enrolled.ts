@@ -49,6 +49,8 @@ export async function newGround(t: TestContext): Promise<Ground> {
 export interface Enrolled extends Device {
   readonly store: Keychain
   readonly clock: Ground['clock']
+  /** What the device logged since it was opened: the event, and what caused it. */
+  readonly logged: readonly { readonly event: string; readonly cause: unknown }[]
   /** The account itself, as nobody has replaced it. */
   readonly account: Account
   readonly connect: (name?: string) => Promise<string>
@@ -65,6 +67,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
     const identity = openIdentity(state, keychain)
     if (identity === null) throw new Error('not enrolled')
     const { account: id, device: deviceId, session } = identity
+    const logged: { event: string; cause: unknown }[] = []
     const account = { ...server.as({ account: id, device: deviceId, session }), ...parts }
     const device = openDevice({
       state,
@@ -73,12 +76,17 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
       account: () => account,
       now: () => clock.ms,
       freshness: { offsetMs: () => 0, lastSyncAt: () => clock.ms },
+      log: (_, event, fields = {}) => {
+        const { cause } = typeof fields === 'function' ? fields() : fields
+        logged.push({ event, cause })
+      },
       run: { startedAt: T0, environment: 'embedded', backend: () => BACKEND, keychain: 'file' },
     })
     return {
       ...device,
       store: keychain,
       clock,
+      logged,
       account,
       connect: async (name = 'Bank') => (await openConnection(device, account, name, clock.ms)).id,
       invite: async (label = 'Bob') => {

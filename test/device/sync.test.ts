@@ -1,12 +1,20 @@
 /** Sync: what the account knows comes here, what was made here goes there, and a failure is told and not thrown. */
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
+import { newId } from '../../src/crypto/id.ts'
+import { connections } from '../../src/handlers/connections.ts'
+import { guestCodes } from '../../src/handlers/guest-codes.ts'
+import { stamp } from '../../src/handlers/stamp.ts'
+import { status as statusHandler } from '../../src/handlers/status.ts'
 import { commitment } from '../../src/crypto/roster.ts'
 import { AppError } from '../../src/errors.ts'
-import { MINUTE } from './bench.ts'
-import { enrolled, gate } from './enrolled.ts'
+import type { Context } from '../../src/handlers/context.ts'
+import { contextOf } from '../handlers/context.ts'
+import { DAY, MINUTE } from './bench.ts'
+import { type Enrolled, enrolled, gate } from './enrolled.ts'
 
-const unavailable = () => Promise.reject(new AppError('internal', 'The account is away.'))
+const unavailable = () =>
+  Promise.reject(new AppError('backend_unavailable', 'The account is away.'))
 
 describe('sync', () => {
   it('one run at a time: a request that comes while one runs joins it', async (t) => {
@@ -192,5 +200,304 @@ describe('sync', () => {
     assert.equal((await device.sync.run('timer')).pushed.verifications, 0)
     const { items } = await device.account.verificationLog.list({})
     assert.deepEqual(items, device.state.verifications.page(9, null))
+  })
+})
+
+describe('what the person does while a sync waits stands', () => {
+  /** The device, another start of it, and what its handlers get. `meanwhile` runs once, inside the call that the sync awaits. */
+  async function waiting(
+    t: TestContext,
+    inside: 'connections' | 'guestCodes' | 'rosters' | 'envelopes',
+    when: 'before' | 'after',
+    meanwhile: (id: string, context: Context) => Promise<unknown>,
+    make: (device: Enrolled) => Promise<string>,
+  ) {
+    const device = await enrolled(t)
+    const id = await make(device)
+    let done = false
+    const act = async () => {
+      if (done) return
+      done = true
+      await meanwhile(id, contextOf(late))
+    }
+    const around =
+      <I, O>(call: (input: I) => Promise<O>) =>
+      async (input: I) => {
+        if (when === 'before') await act()
+        const answer = await call(input)
+        if (when === 'after') await act()
+        return answer
+      }
+    const { account } = device
+    const late: Enrolled = device.reopen({
+      [inside]:
+        inside === 'rosters' || inside === 'envelopes'
+          ? { ...account[inside], read: around(account[inside].read as never) }
+          : { ...account[inside], list: around(account[inside].list as never) },
+    })
+    const report = await late.sync.run('timer')
+    assert(done)
+    return { late, id, report }
+  }
+
+  const withoutSecret = async (device: Enrolled) => {
+    const id = await device.connect('old')
+    device.vault.delete(id)
+    return id
+  }
+  const outOfDate = async (device: Enrolled) => {
+    const id = await device.connect('old')
+    const row = device.state.connections.get(id)
+    assert(row)
+    device.state.connections.put({ ...row, updated_at: 0 })
+    return id
+  }
+  const remove = (id: string, context: Context) => connections.delete({ id }, context)
+
+  for (const [inside, when, make] of [
+    ['connections', 'after', withoutSecret],
+    ['rosters', 'before', withoutSecret],
+    ['rosters', 'after', outOfDate],
+    ['envelopes', 'before', withoutSecret],
+    ['envelopes', 'after', withoutSecret],
+  ] as const)
+    it(`a connection deleted ${when} ${inside} answered does not come back`, async (t) => {
+      const { late, id, report } = await waiting(t, inside, when, remove, make)
+      assert.deepEqual([report.ok, report.error], [true, null])
+      for (const { codes, vault, state } of [late, late.reopen()])
+        assert.deepEqual(
+          [codes.has(id), vault.has(id), state.connections.get(id), state.logs.head('roster', id)],
+          [false, false, null, null],
+        )
+    })
+
+  it('a guest revoked while the list was awaited stays revoked', async (t) => {
+    const revoke = (id: string, context: Context) => guestCodes.delete({ id }, context)
+    const { late, id, report } = await waiting(t, 'guestCodes', 'after', revoke, (device) =>
+      device.invite(),
+    )
+    assert.deepEqual([report.ok, report.pulled.guest_codes], [true, 0])
+    assert.deepEqual(
+      [late.state.guests.get(id)?.state, late.codes.has(id), late.vault.has(id)],
+      ['revoked', false, false],
+    )
+  })
+
+  it('and one that was made elsewhere is not taken for active', async (t) => {
+    const revoke = (id: string, context: Context) => guestCodes.delete({ id }, context)
+    const { late, id } = await waiting(t, 'guestCodes', 'after', revoke, async (device) => {
+      const made = await device.invite()
+      device.vault.delete(made)
+      device.state.guests.delete(made)
+      return made
+    })
+    assert.deepEqual([late.state.guests.get(id), late.codes.has(id)], [null, false])
+    assert((await late.sync.run('timer')).ok)
+    assert.deepEqual([late.state.guests.get(id)?.state, late.codes.has(id)], ['revoked', false])
+  })
+
+  it('a connection that another device deleted is forgotten, and the sync goes on', async (t) => {
+    const { late, id, report } = await waiting(
+      t,
+      'rosters',
+      'before',
+      (gone, { account }) => account.connections.delete({ id: gone }),
+      outOfDate,
+    )
+    assert.deepEqual([report.ok, report.error], [true, null])
+    assert.deepEqual(
+      [late.codes.has(id), late.vault.has(id), late.state.connections.get(id)],
+      [false, false, null],
+    )
+  })
+
+  it('the secret of a connection that was set aside for the next sync is not taken for unused', async (t) => {
+    const rename = (id: string, context: Context) =>
+      connections.update({ id, body: { name: 'new' } }, context)
+    const { late, id, report } = await waiting(t, 'rosters', 'after', rename, async (device) => {
+      const made = await device.connect('old')
+      device.state.connections.delete(made)
+      device.clock.ms += 2 * DAY
+      return made
+    })
+    assert.deepEqual([report.ok, late.vault.has(id)], [true, true])
+    assert((await late.sync.run('timer')).ok)
+    assert.equal(late.state.connections.get(id)?.name, 'new')
+  })
+
+  it('a new name is not written over, and the next sync fetches the rest', async (t) => {
+    const rename = (id: string, context: Context) =>
+      connections.update({ id, body: { name: 'new' } }, context)
+    const { late, id } = await waiting(t, 'rosters', 'after', rename, outOfDate)
+    assert.equal(late.state.connections.get(id)?.name, 'new')
+    const { ok, pulled } = await late.sync.run('timer')
+    assert.deepEqual([ok, pulled.connections], [true, 1])
+    assert.equal(late.state.connections.get(id)?.name, 'new')
+  })
+})
+
+describe('what a server may not do', () => {
+  it('a guest code that ended does not begin again', async (t) => {
+    const device = await enrolled(t)
+    const id = await device.invite()
+    const { items } = await device.account.guestCodes.list({})
+    await device.account.guestCodes.delete({ id })
+    await device.sync.run('timer')
+    const stale = device.reopen({
+      guestCodes: {
+        ...device.account.guestCodes,
+        list: async () => ({ items, next_cursor: null }),
+      },
+    })
+    assert((await stale.sync.run('timer')).ok)
+    assert.deepEqual([stale.state.guests.get(id)?.state, stale.codes.has(id)], ['revoked', false])
+  })
+
+  it('a connection that is refused stays as it was, and keeps none of the others away', async (t) => {
+    const device = await enrolled(t)
+    const ids = [await device.connect('a'), await device.connect('b'), await device.connect('c')]
+    const bad = ids[1] as string
+    for (const id of ids) {
+      const row = device.state.connections.get(id)
+      assert(row)
+      device.state.connections.put({ ...row, updated_at: 0 })
+    }
+    const before = device.state.connections.get(bad)
+    const orphan = newId('con_', device.clock.ms)
+    device.vault.put(orphan, new Uint8Array(32))
+    device.clock.ms += 2 * DAY
+    const lying = device.reopen({
+      rosters: {
+        ...device.account.rosters,
+        read: async ({ connection }) =>
+          device.account.rosters.read({ connection: connection === bad ? ids[0]! : connection }),
+      },
+    })
+    const { ok, error, pulled } = await lying.sync.run('timer')
+    assert.deepEqual([ok, pulled.connections], [false, 2])
+    assert.match(error ?? '', new RegExp(`^What .* ${bad} was refused \\(\\w+\\): it stays`))
+    assert.deepEqual(lying.state.connections.get(bad), before)
+    assert(lying.codes.has(bad) && lying.vault.has(bad))
+    assert.deepEqual(
+      lying.logged.map(({ event }) => event),
+      ['connection refused'],
+    )
+    assert.equal(lying.sync.lastGoodAt(), null)
+    assert(lying.vault.has(orphan), 'what seems unused may belong to what was refused')
+  })
+
+  it('a known member keeps the name they were accepted under; a new one brings their own', async (t) => {
+    const device = await enrolled(t)
+    const id = await device.connect()
+    const row = device.state.connections.get(id)
+    assert(row)
+    const me = device.identity.account
+    const other = me.replace(/.$/, (c) => (c === '0' ? '1' : '0'))
+    device.state.connections.put({ ...row, updated_at: 0 })
+    const renaming = device.reopen({
+      connections: {
+        ...device.account.connections,
+        list: async (query) => {
+          const { items, next_cursor } = await device.account.connections.list(query)
+          const named = (user_id: string, display_name: string) =>
+            ({ user_id, display_name, role: 'owner', state: 'active' }) as const
+          const members = [named(me, 'Mallory'), named(other, 'Bob')]
+          return { items: items.map((item) => ({ ...item, members })), next_cursor }
+        },
+      },
+    })
+    assert((await renaming.sync.run('timer')).ok)
+    assert.deepEqual(renaming.state.connections.get(id)?.members, [
+      { user_id: me, display_name: 'Ann' },
+      { user_id: other, display_name: 'Bob' },
+    ])
+  })
+})
+
+describe('a sync that fails', () => {
+  it('tells what is safe to tell, and logs the cause', async (t) => {
+    const cause = new Error('connect ECONNREFUSED 10.0.0.7:5432 for ada:hunter2')
+    const device = await enrolled(t)
+    const away = device.reopen({
+      connections: { ...device.account.connections, list: () => Promise.reject(cause) },
+    })
+    const { ok, error } = await away.sync.run('timer')
+    assert.deepEqual([ok, error], [false, 'Something went wrong here. The log has the details.'])
+    assert.deepEqual(away.logged, [{ event: 'sync failed', cause }])
+  })
+
+  it('and cannot even keep its report: logged, not thrown', async (t) => {
+    const device = await enrolled(t)
+    const full = new Error('disk full')
+    t.mock.method(device.state.meta, 'set', () => {
+      throw full
+    })
+    assert.equal((await device.sync.run('timer')).ok, true)
+    assert.deepEqual(device.logged, [{ event: 'sync report not kept', cause: full }])
+  })
+
+  it('does not hide when the last good one was', async (t) => {
+    const device = await enrolled(t)
+    assert.equal(device.sync.lastGoodAt(), null)
+    const { finished_at } = await device.sync.run('timer')
+    device.clock.ms += MINUTE
+    const away = device.reopen({
+      connections: { ...device.account.connections, list: unavailable },
+    })
+    assert.equal((await away.sync.run('timer')).ok, false)
+    const status = await statusHandler.read({}, contextOf(away))
+    assert.equal(status.last_sync_at, finished_at)
+  })
+})
+
+describe('secrets that nothing uses', () => {
+  it('go after a day and a good sync; younger and used ones stay', async (t) => {
+    const device = await enrolled(t)
+    const [used, guest] = [await device.connect(), await device.invite()]
+    const secret = new Uint8Array(32)
+    const fresh = () => [newId('con_', device.clock.ms), newId('gst_', device.clock.ms)]
+    const old = fresh()
+    device.clock.ms += DAY
+    const young = fresh()
+    device.clock.ms += 60 * MINUTE
+    for (const id of [...old, ...young]) device.vault.put(id, secret)
+    const here = () => [...old, ...young, used, guest].map((id) => device.vault.has(id))
+    const away = device.reopen({ guestCodes: { ...device.account.guestCodes, list: unavailable } })
+    await away.sync.run('timer')
+    assert.equal(new Set(here()).size, 1, 'a failed sync drops nothing')
+    // The guest code has expired meanwhile, and its secret goes with it.
+    assert((await device.sync.run('timer')).ok)
+    assert.deepEqual(here(), [false, false, true, true, true, false])
+  })
+})
+
+describe('stamps made while the server was away', () => {
+  it('get their receipt, and one whose words are taken does without', async (t) => {
+    const device = await enrolled(t)
+    const away = device.reopen({ stamps: { create: unavailable } })
+    const context = contextOf(away)
+    const made = await Promise.all(
+      ['one', 'two', 'three'].map((content) => stamp.create({ body: { content } }, context)),
+    )
+    assert.deepEqual(
+      made.map(({ receipt }) => receipt),
+      [null, null, null],
+    )
+    const [one, taken, three] = made.map(({ id }) => id) as [string, string, string]
+    assert.equal((await away.sync.run('timer')).ok, false)
+    const back = device.reopen({
+      stamps: {
+        create: async (input) => {
+          if (input.body.stamp === made[1]?.stamp) throw new AppError('conflict', 'taken')
+          return device.account.stamps.create(input)
+        },
+      },
+    })
+    assert((await back.sync.run('timer')).ok)
+    const receipt = (id: string) => back.state.stamps.get(id)?.receipt
+    assert.match(receipt(one) ?? '', /^[\w-]+\.[\w-]+\.[\w-]+$/)
+    assert.match(receipt(three) ?? '', /^[\w-]+\.[\w-]+\.[\w-]+$/)
+    assert.equal(receipt(taken), null)
+    for (const { id, stamp: jws } of made) assert.equal(back.state.stamps.get(id)?.jws, jws)
   })
 })

@@ -63,6 +63,7 @@ describe('directional', () => {
     assert.equal(heard.summary, 'Verified: the words of guest "Ann".')
     const echo = verifier.verify(say(GUEST, ME), 'tok')
     assert.deepEqual([echo.verified, echo.echo], [false, true])
+    assert.equal(echo.summary, 'Your own words for this guest, repeated back: no proof.')
     assert.equal(verifier.verify(say(GUEST, ME), 'tok').replayed, false, 'an echo uses nothing up')
   })
 

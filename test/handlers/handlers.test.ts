@@ -5,19 +5,18 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import type { Content } from '../../src/api/route.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
-import { openTokens } from '../../src/auth/tokens.ts'
 import { verifyStamp } from '../../src/crypto/stamp.ts'
 import { AppError, type Code } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
-import type { Context } from '../../src/handlers/context.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
-import { pageOf } from '../../src/handlers/page.ts'
+import { pageIn } from '../../src/handlers/page.ts'
 import { profiles } from '../../src/handlers/profiles.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { status } from '../../src/handlers/status.ts'
 import { verificationLog } from '../../src/handlers/verify.ts'
 import { MINUTE } from '../device/bench.ts'
-import { BACKEND, enrolled, type Enrolled } from '../device/enrolled.ts'
+import { BACKEND, enrolled } from '../device/enrolled.ts'
+import { contextOf } from './context.ts'
 
 const WRONG = 'matador carload recede'
 const MIB = 1024 * 1024
@@ -29,21 +28,6 @@ const fails = (code: Code, promise: Promise<unknown>, details?: object) =>
     if (details !== undefined) assert.deepEqual(error.details, details)
     return true
   })
-
-function contextOf(device: Enrolled, parts: Partial<Account> = {}, accept = ''): Context {
-  const tokens = openTokens({
-    keychain: device.store,
-    rows: device.state.tokens,
-    now: device.now,
-    commandLineToken: null,
-  })
-  return {
-    account: { ...device.account, ...parts },
-    local: { ...device, tokens },
-    caller: { token: 'tok_1', scope: 'full' },
-    accept,
-  }
-}
 
 async function desk(t: TestContext) {
   const device = await enrolled(t)
@@ -205,10 +189,10 @@ describe('pages of what is kept here', () => {
   for (const limit of [1, 2, 4, 5, 6])
     it(`of ${limit}`, () => {
       const seen: unknown[] = []
-      let page = pageOf(items, { limit }, 'tok_')
+      let page = pageIn(items, { limit }, 'tok_')
       seen.push(...page.items)
       while (page.next_cursor !== null) {
-        page = pageOf(items, { limit, cursor: page.next_cursor }, 'tok_')
+        page = pageIn(items, { limit, cursor: page.next_cursor }, 'tok_')
         assert(page.items.length > 0, 'no empty last page')
         seen.push(...page.items)
       }
@@ -217,7 +201,7 @@ describe('pages of what is kept here', () => {
 
   for (const cursor of ['*', 'a', '_w', 'YQ', 'YQ==', ''])
     it(`a cursor "${cursor}": bad_request`, () => {
-      assert.throws(() => pageOf(items, { limit: 2, cursor }, 'tok_'), { code: 'bad_request' })
+      assert.throws(() => pageIn(items, { limit: 2, cursor }, 'tok_'), { code: 'bad_request' })
     })
 })
 

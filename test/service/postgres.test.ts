@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import { newId } from '../../src/crypto/id.ts'
+import { AppError } from '../../src/errors.ts'
 import { openServiceDatabase } from './database.ts'
 import { accountSuite } from '../account.suite.ts'
 import { enrol, enrolmentOf, newMaker } from './person.ts'
@@ -70,6 +72,15 @@ async function recovers(call: () => Promise<unknown>) {
     if (done) return
   }
   await call()
+}
+
+/** What a caller is told of a database that is out of reach: nothing of where it is or how it is entered. */
+function away(error: unknown) {
+  assert(error instanceof AppError, String(error))
+  assert.equal(error.code, 'backend_unavailable')
+  assert.doesNotMatch(error.message, /127\.0\.0\.1|\d{4}|postgres|secret|hunter2/i)
+  assert(error.cause instanceof Error, 'the log has the cause')
+  return true
 }
 
 describe('PostgreSQL', () => {
@@ -141,7 +152,7 @@ describe('PostgreSQL', () => {
     await holder.connect()
     await holder.query('begin')
     await holder.query('lock table accounts in access exclusive mode')
-    const failed = assert.rejects(ada.account.context.read({}), /Connection terminated/)
+    const failed = assert.rejects(ada.account.context.read({}), away)
     const waiting = `select pid from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`
     while ((await holder.query(waiting)).rowCount === 0);
@@ -151,6 +162,23 @@ describe('PostgreSQL', () => {
     await recovers(() => ada.account.context.read({}))
     await close()
     await wire.close()
+  })
+
+  test('a server that went away is told as that by every kind of call', async () => {
+    const url = await postgres.newDatabase()
+    const wire = await cuttable(url)
+    const { service, server, close } = await openSubject({ url: wire.url, file })
+    const ada = await enrol(server)
+    await Promise.all([wire.cut(), wire.close()])
+    const id = newId('gst_', Date.now())
+    for (let i = 0; i < 2; i++) {
+      await assert.rejects(ada.account.context.read({}), away)
+      await assert.rejects(ada.account.connections.list({}), away)
+      await assert.rejects(service.authenticate('x'), away)
+      await assert.rejects(service.newEnrolmentCode(), away)
+      await assert.rejects(service.open.guestPages.opened({ id }, null), away)
+    }
+    await close()
   })
 
   test('a wrong password is told without it', async () => {

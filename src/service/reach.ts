@@ -1,0 +1,39 @@
+/** A database that is out of reach, told as that: callers may try again, and a device keeps what it made until then. */
+import { AppError } from '../errors.ts'
+
+type Answer = (...given: readonly unknown[]) => Promise<unknown>
+type Answers = Readonly<Record<string, Readonly<Record<string, Answer>>>>
+
+/**
+ * @param isAway whether an error means that the database is out of reach
+ * @returns `reaching` for one call, `reachingAll` for answers by group and name; both throw AppError `backend_unavailable`
+ */
+export function newReach(isAway: (error: unknown) => boolean) {
+  async function reaching<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call()
+    } catch (cause) {
+      if (!isAway(cause)) throw cause
+      throw new AppError(
+        'backend_unavailable',
+        'The account server cannot reach its database at the moment: try again in a while.',
+        { cause },
+      )
+    }
+  }
+
+  const reachingAll = <A extends object>(answers: A): A =>
+    Object.fromEntries(
+      Object.entries(answers as Answers).map(([group, rows]) => [
+        group,
+        Object.fromEntries(
+          Object.entries(rows).map(([name, answer]): [string, Answer] => [
+            name,
+            (...given) => reaching(() => answer(...given)),
+          ]),
+        ),
+      ]),
+    ) as unknown as A
+
+  return { reaching, reachingAll }
+}
