@@ -3,10 +3,13 @@
  * The key comes from the service manager's credentials or lies beside the files in a 0600 key file: sealing under the
  * latter keeps secrets out of copies of single files, not from somebody who can read the whole state folder.
  */
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { join } from 'node:path'
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { AppError, StartError } from '../errors.ts'
 import type { Keychain } from './keychain.ts'
 import { fault, readChecked, readPrivateBytes, removeFile, writeAtomic } from './private-file.ts'
@@ -56,7 +59,9 @@ export function makeKey(stateDir: string): Uint8Array {
 
 /** A value by which a later start tells that it holds the same key; it gives nothing of the key away. */
 export const keyCheck = (key: Uint8Array): string =>
-  createHmac('sha256', key).update('countersign/v1/keychain-check').digest('hex').slice(0, 32)
+  Buffer.from(hmac(sha256, key, utf8ToBytes('countersign/v1/keychain-check')))
+    .toString('hex')
+    .slice(0, 32)
 
 const keyFile = (stateDir: string): string => join(stateDir, 'keychain.key')
 
