@@ -9,10 +9,10 @@ const CSP = "default-src 'none'; frame-ancestors 'none'"
 /** No further header fields. */
 export const NONE: Readonly<Record<string, string>> = {}
 
-const RUN = `${process.pid.toString(36)}${Date.now().toString(36)}`
+const RUN = `${process.pid.toString(36)}${Date.now().toString(36)}-`
 let counter = 0
 /** Unique in this machine's logs: the run and a count. */
-export const newRequestId = () => `${RUN}-${(++counter).toString(36)}`
+export const newRequestId = () => RUN + ++counter
 
 /** What every answer carries, as Node takes it: names and values in turn. */
 export const commonHeaders = (requestId: string, csp: string = CSP): string[] => [
@@ -57,14 +57,12 @@ export function sendJson(
   if (extra !== NONE)
     for (const name of Object.keys(extra)) headers.push(name, extra[name] as string)
   if (value === undefined) {
-    res.writeHead(status, headers)
-    res.end()
+    res.writeHead(status, headers).end()
     return
   }
   const { text, length } = jsonOf(value)
   headers.push('Content-Type', 'application/json', 'Content-Length', length)
-  res.writeHead(status, headers)
-  res.end(text)
+  res.writeHead(status, headers).end(text)
 }
 
 /** Answer with what a `media` row gives; its own CSP and headers win. */
