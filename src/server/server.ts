@@ -74,6 +74,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     connectionsCheckingInterval: Math.min(1000, timeouts.headers),
     // The guard refuses a missing Host itself, in the one error shape.
     requireHostHeader: false,
+    // Most requests have no body: Node then spares the stream of one.
+    optimizeEmptyRequests: true,
   })
   server.maxConnections = MOST_CONNECTIONS
 
