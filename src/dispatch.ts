@@ -7,7 +7,7 @@ import { invalid, parse } from './api/input.ts'
 import type { Route, Table } from './api/route.ts'
 import { type Need, type Scope, requireScope } from './auth/scopes.ts'
 import { AppError } from './errors.ts'
-import { queryDecoder } from './query.ts'
+import { decodeQuery } from './query.ts'
 import { newRouter } from './router.ts'
 
 export interface Request {
@@ -46,7 +46,6 @@ type Answerers = Readonly<Record<string, Readonly<Record<string, Answerer>>>>
 interface Row {
   readonly route: Route
   readonly answer: Answerer | null
-  readonly decodeQuery: (query: string) => Record<string, unknown>
   readonly media: boolean
   readonly location: boolean
 }
@@ -90,9 +89,6 @@ export function newDispatch<Caller extends { scope: Scope | 'session' }>(
     const row: Row = {
       route,
       answer,
-      decodeQuery: queryDecoder(
-        route.by !== 'pending' && route.query !== undefined ? route.query : NOTHING,
-      ),
       media: route.by !== 'pending' && route.reply !== undefined && 'media' in route.reply,
       location: readable.has(`${route.path}/{id}`),
     }
@@ -149,7 +145,8 @@ export function newDispatch<Caller extends { scope: Scope | 'session' }>(
       )
     // Pages are opened from mails, whose clients append parameters of their own; everywhere else an unknown one is a mistake.
     if (route.query === undefined && (query === '' || row.media)) return params
-    const parsed = parse('query', route.query ?? NOTHING, row.decodeQuery(query)) as object
+    const schema = route.query ?? NOTHING
+    const parsed = parse('query', schema, decodeQuery(schema, query)) as object
     return { ...params, ...parsed }
   }
 

@@ -1,7 +1,6 @@
 /** The program. An old Node cannot run it, and is told which one can before anything else is loaded. */
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { exit } from 'node:process'
 
 const OLDEST = 24
 
@@ -11,7 +10,7 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST) {
   process.stderr.write(
     `countersignd needs Node ${OLDEST} or newer; this is ${process.versions.node}. In a clone, "npx countersignd" uses the right one.\n`,
   )
-  exit(1)
+  process.exit(1)
 }
 
 if (typeof BUNDLED_VERSION === 'string') enableCompileCache(join(import.meta.dirname, 'cache'))

@@ -27,20 +27,18 @@ function convert(kind: Kind, text: string): unknown {
   return text
 }
 
-/** A decoder of query strings for one schema (an object of scalars and arrays of strings). A name given twice is an array. */
-export function queryDecoder(schema: Schema): (query: string) => Record<string, unknown> {
-  const entries = (schema as unknown as Shape).entries ?? {}
-  const kinds = new Map(Object.entries(entries).map(([name, shape]) => [name, kindOf(shape)]))
-  return (query) => {
-    const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>
-    if (query === '') return input
-    const params = new URLSearchParams(query)
-    for (const name of new Set(params.keys())) {
-      const values = params.getAll(name)
-      const kind = kinds.get(name) ?? 'string'
-      const [first = ''] = values
-      input[name] = kind === 'array' || values.length > 1 ? values : convert(kind, first)
-    }
-    return input
+/** The input of a schema (an object of scalars and arrays of strings) from a query string. A name given twice is an array. */
+export function decodeQuery(schema: Schema, query: string): Record<string, unknown> {
+  const { entries = {} } = schema as unknown as Shape
+  const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>
+  if (query === '') return input
+  const params = new URLSearchParams(query)
+  for (const name of new Set(params.keys())) {
+    const values = params.getAll(name)
+    const shape = Object.hasOwn(entries, name) ? entries[name] : undefined
+    const kind = shape === undefined ? 'string' : kindOf(shape)
+    const [first = ''] = values
+    input[name] = kind === 'array' || values.length > 1 ? values : convert(kind, first)
   }
+  return input
 }

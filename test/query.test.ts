@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { Page } from '../src/api/fields.ts'
-import { queryDecoder } from '../src/query.ts'
+import { decodeQuery } from '../src/query.ts'
 
 const Everything = v.strictObject({
   text: v.optional(v.string()),
@@ -13,7 +13,7 @@ const Everything = v.strictObject({
   ids: v.optional(v.pipe(v.array(v.string()), v.maxLength(3))),
   kind: v.optional(v.picklist(['a', 'b'])),
 })
-const decode = queryDecoder(Everything)
+const decode = (query: string) => decodeQuery(Everything, query)
 
 const decoded: [query: string, input: Record<string, unknown>][] = [
   ['', {}],
@@ -90,7 +90,7 @@ const pages: [query: string, page: unknown][] = [
 ]
 for (const [query, page] of pages)
   test(`the page of "${query}" is ${JSON.stringify(page)}`, () => {
-    const { success, output } = v.safeParse(Page, queryDecoder(Page)(query))
+    const { success, output } = v.safeParse(Page, decodeQuery(Page, query))
     assert.deepEqual(success ? output : null, page)
   })
 

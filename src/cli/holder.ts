@@ -2,7 +2,6 @@
  * Who may write to a state folder: this process, when its lock is free, or the daemon that holds it and has proven itself. A
  * lock held by neither belongs to another command, which is soon done, or to a daemon that is starting; both are waited for.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import { StartError } from '../errors.ts'
 import { openFolder } from '../state/folder.ts'
 import { type Lock, lockState } from '../state/lock.ts'
@@ -18,6 +17,9 @@ export type Holder =
   /** Somebody holds the folder and has not proven to be its daemon: why not. */
   | { readonly unproven: StartError }
 
+// Not node:timers/promises: nearly nobody waits, and loading it would delay everybody.
+const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+
 const noDaemon = () =>
   new StartError(
     'daemonSilent',
@@ -30,13 +32,13 @@ const noDaemon = () =>
  */
 export async function holderOf(stateDir: string, token: string | null): Promise<Holder> {
   openFolder(stateDir)
-  const until = performance.now() + PATIENCE_MS
+  let waited = 0
   let asked = ''
   let unproven = noDaemon()
-  for (let late = false; ; late = performance.now() >= until) {
+  for (;;) {
     const lock = lockState(stateDir)
     if (lock !== null) return { lock }
-    if (late) return { unproven }
+    if (waited >= PATIENCE_MS) return { unproven }
     const run = readRuntime(stateDir)
     // Whoever failed to prove to be this run of the daemon is not asked a second time.
     if (run !== null && run.nonce !== asked) {
@@ -50,6 +52,7 @@ export async function holderOf(stateDir: string, token: string | null): Promise<
       }
     }
     // Whoever has the lock then has it shorter when all that is needed is loaded before.
-    await Promise.all([wait(PAUSE_MS), import('../daemon.ts')])
+    await Promise.all([pause(), import('../daemon.ts')])
+    waited += PAUSE_MS
   }
 }
