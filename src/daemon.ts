@@ -2,7 +2,6 @@
  * Composition: the only place that knows every room. `openDaemon` puts the daemon together without listening (the command
  * line uses it so when no daemon runs); `serve` lets it listen.
  */
-import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { entrance, signedIn } from './api/device/index.ts'
 import { rest } from './api/rest/index.ts'
@@ -13,7 +12,6 @@ import { ACCOUNT, REST, type Scope, scopeTable } from './auth/scopes.ts'
 import { type Caller, openTokens } from './auth/tokens.ts'
 import type { Config } from './config.ts'
 import { openDevice } from './device/device.ts'
-import type { Names } from './device/enrolment.ts'
 import { openIdentity } from './device/identity.ts'
 import { type Dispatch, newDispatch } from './dispatch.ts'
 import { AppError, StartError } from './errors.ts'
@@ -55,27 +53,6 @@ interface Opened extends Daemon {
 
 const hostOf = (bind: string) => (bind.includes(':') ? `[${bind}]` : bind)
 const urlOf = (bind: string, port: number) => `http://${hostOf(bind)}:${port}`
-
-const PLATFORM: Readonly<Record<string, Names['platform']>> = {
-  linux: 'linux',
-  darwin: 'macos',
-  win32: 'windows',
-}
-
-/** Containers run as users whom no passwd entry names; the system then has no name to give. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return process.env['USER'] || process.env['LOGNAME'] || 'user'
-  }
-}
-
-const names = (): Names => ({
-  display_name: userName(),
-  device_name: hostname(),
-  platform: PLATFORM[process.platform] ?? 'other',
-})
 
 function takeLock(dir: string): Lock {
   openFolder(dir)
@@ -128,8 +105,8 @@ export async function openDaemon(
     })
     closers.push(() => server.close())
     const enrolHere = async () => {
-      const { enrol } = await import('./device/enrolment.ts')
-      return enrol(state, keychain, server.door, server.newEnrolmentCode, names(), now())
+      const { enrol, ownNames } = await import('./device/enrolment.ts')
+      return enrol(state, keychain, server.door, server.newEnrolmentCode, ownNames(), now())
     }
     const identity = openIdentity(state, keychain) ?? (await enrolHere())
     const account = server.as({

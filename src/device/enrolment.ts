@@ -1,4 +1,5 @@
 /** Enrolment: this device makes its keys and becomes the first of a new account at an account server. */
+import { hostname, userInfo } from 'node:os'
 import type { Door } from '../api/port.ts'
 import { newDeviceKeys } from '../crypto/device-keys.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
@@ -15,6 +16,28 @@ export interface Names {
   readonly device_name: string
   readonly platform: 'linux' | 'macos' | 'windows' | 'other'
 }
+
+const PLATFORM: Readonly<Record<string, Names['platform']>> = {
+  linux: 'linux',
+  darwin: 'macos',
+  win32: 'windows',
+}
+
+/** Containers run as users whom no passwd entry names; the system then has no name to give. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return process.env['USER'] || process.env['LOGNAME'] || 'user'
+  }
+}
+
+/** What this machine and its user are called. */
+export const ownNames = (): Names => ({
+  display_name: userName(),
+  device_name: hostname(),
+  platform: PLATFORM[process.platform] ?? 'other',
+})
 
 interface Draft {
   readonly account: string
