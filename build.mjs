@@ -2,7 +2,7 @@
  * Bundle the program and the scripts of the public pages into dist/. Libraries that a daemon at rest does not use are files of
  * their own, loaded when something needs them.
  */
-import { chmod, copyFile, mkdir, readFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readFile, readdir, rm } from 'node:fs/promises'
 import * as crypto from 'node:crypto'
 import { build } from 'esbuild'
 
@@ -28,7 +28,7 @@ const apart = (name, filter, find) => ({
     }),
 })
 
-// Node keeps the compiled form of this file, once a file before it has asked for that.
+// `src/program.ts` loads the program; its sources are no part of the first file.
 const program = apart('program', /^\.\/cli\/run\.ts$/, () => './program.cjs')
 const libraries = apart('libraries', /^[^.]/, (path) =>
   path in LIBRARIES ? `./lib/${LIBRARIES[path]}.cjs` : undefined,
@@ -68,15 +68,6 @@ await mkdir('dist/pages', { recursive: true })
 await Promise.all([
   build({
     ...node,
-    entryPoints: ['src/main.ts'],
-    outfile: 'dist/countersignd.cjs',
-    // Low enough that an old Node can parse the file and say which Node is needed.
-    target: 'node20',
-    banner: { js: '#!/usr/bin/env node' },
-    plugins: [program],
-  }),
-  build({
-    ...node,
     entryPoints: ['src/cli/run.ts'],
     outfile: 'dist/program.cjs',
     // For whoever reads a stack trace: node --enable-source-maps.
@@ -99,4 +90,27 @@ await Promise.all([
   }),
   copyFile('src/pages/style.css', 'dist/pages/style.css'),
 ])
+
+const programBuild = crypto
+  .createHash('sha256')
+  .update(await readFile('dist/program.cjs'))
+  .digest('hex')
+  .slice(0, 16)
+await build({
+  ...node,
+  entryPoints: ['src/main.ts'],
+  outfile: 'dist/countersignd.cjs',
+  // Low enough that an old Node can parse the file and say which Node is needed.
+  target: 'node20',
+  banner: { js: '#!/usr/bin/env node' },
+  plugins: [program],
+  define: {
+    ...node.define,
+    PROGRAM_BUILD: JSON.stringify(programBuild),
+  },
+})
 await chmod('dist/countersignd.cjs', 0o755)
+
+// What was compiled from earlier builds is of no use to this one.
+for (const name of await readdir('dist'))
+  if (name.endsWith('.cache') && !name.includes(programBuild)) await rm(`dist/${name}`)

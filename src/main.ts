@@ -1,10 +1,10 @@
 /** The program. An old Node cannot run it, and is told which one can before anything else is loaded. */
-import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 
 const OLDEST = 24
 
-declare const BUNDLED_VERSION: string | undefined
+/** Of the bundle: what changes whenever `program.cjs` does. */
+declare const PROGRAM_BUILD: string | undefined
 
 if (Number(process.versions.node.split('.')[0]) < OLDEST) {
   process.stderr.write(
@@ -13,8 +13,14 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST) {
   process.exit(1)
 }
 
-if (typeof BUNDLED_VERSION === 'string') enableCompileCache(join(import.meta.dirname, 'cache'))
+type Program = typeof import('./cli/run.ts')
 
-void import('./cli/run.ts').then(async ({ run }) => {
+async function program(): Promise<Program> {
+  if (typeof PROGRAM_BUILD !== 'string') return import('./cli/run.ts')
+  const { loadProgram } = await import('./program.ts')
+  return loadProgram(join(import.meta.dirname, 'program.cjs'), PROGRAM_BUILD) as Program
+}
+
+void program().then(async ({ run }) => {
   process.exitCode = await run(process.argv.slice(2), process)
 })

@@ -1,0 +1,75 @@
+/** The compiled form of a program is kept beside it, and is never more than a shortcut. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+
+let dir: string
+let file: string
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'countersign-test-'))
+  file = join(dir, 'program.cjs')
+  writeFileSync(file, source('one'))
+})
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true })
+})
+
+const source = (word: string) =>
+  `exports.say = () => [${JSON.stringify(word)}, __filename, require('./beside.cjs')].join(' ')\n`
+
+/** Load the program in a process of its own, and give back what it says. */
+function said(build: string): string {
+  writeFileSync(join(dir, 'beside.cjs'), "module.exports = 'beside'\n")
+  const loader = join(import.meta.dirname, '../src/program.ts')
+  const script = `
+    import { loadProgram } from ${JSON.stringify(loader)}
+    console.log(loadProgram(${JSON.stringify(file)}, ${JSON.stringify(build)}).say())`
+  return execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  }).trim()
+}
+
+const caches = () => readdirSync(dir).filter((name) => name.endsWith('.cache'))
+const whole = (word: string) => `${word} ${file} beside`
+
+test('it runs as a CommonJS file, and its compiled form is kept under the build', () => {
+  assert.equal(said('a'), whole('one'))
+  assert.deepEqual(caches(), ['program.cjs.a.cache'])
+  const kept = readFileSync(join(dir, 'program.cjs.a.cache'))
+  assert.equal(said('a'), whole('one'))
+  assert.deepEqual(readFileSync(join(dir, 'program.cjs.a.cache')), kept, 'taken as it is')
+})
+
+test('another build of the same length is never taken for the one before', () => {
+  said('a')
+  writeFileSync(file, source('two'))
+  assert.equal(said('b'), whole('two'))
+  assert.deepEqual(caches().toSorted(), ['program.cjs.a.cache', 'program.cjs.b.cache'])
+})
+
+test('what is no compiled form is written anew', () => {
+  const path = join(dir, 'program.cjs.a.cache')
+  for (const content of ['', 'nonsense', Buffer.alloc(4096)]) {
+    writeFileSync(path, content)
+    assert.equal(said('a'), whole('one'))
+    assert(readFileSync(path).length > 0 && !readFileSync(path).equals(Buffer.from(content)))
+  }
+})
+
+test('where nothing can be written, it runs all the same', () => {
+  // A folder under the name of the cache: neither read nor replaced.
+  const path = join(dir, 'program.cjs.a.cache')
+  rmSync(path, { force: true, recursive: true })
+  execFileSync('mkdir', ['-p', join(path, 'full')])
+  assert.equal(said('a'), whole('one'))
+  assert.deepEqual(
+    readdirSync(dir).filter((name) => /\.cache\.\d+$/.test(name)),
+    [],
+    'no half of one is left',
+  )
+})
