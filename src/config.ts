@@ -13,6 +13,7 @@ const KEYCHAINS = ['auto', 'os', 'file'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 export type KeychainChoice = (typeof KEYCHAINS)[number]
 /** Who besides the daemon's own user and root may use the token route: names or uids, not looked up yet. */
+/** The users who may use the token route; `any` restores the bare loopback rule. */
 export type TokenUsers = { readonly any: true } | { readonly names: readonly string[] }
 
 export interface Config {

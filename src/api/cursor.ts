@@ -46,3 +46,23 @@ export function pageOf<Item extends { id: string }>(items: readonly Item[], { li
         : null,
   }
 }
+
+/** The most that a list route gives at once. */
+const MOST = 200
+
+/** All items of a list, followed to its end. */
+export async function every<T>(
+  list: (query: { limit: number; cursor?: string }) => Promise<{
+    readonly items: readonly T[]
+    readonly next_cursor: string | null
+  }>,
+): Promise<T[]> {
+  const items: T[] = []
+  let query: { limit: number; cursor?: string } | null = { limit: MOST }
+  while (query !== null) {
+    const page = await list(query)
+    items.push(...page.items)
+    query = page.next_cursor === null ? null : { limit: MOST, cursor: page.next_cursor }
+  }
+  return items
+}

@@ -4,10 +4,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import type { TokenUsers } from '../config.ts'
 import { StartError } from '../errors.ts'
-
-/** The users who may use the token route; `any` restores the bare loopback rule. */
-export type TokenUsers = { readonly any: true } | { readonly names: readonly string[] }
 
 const ESTABLISHED = '01'
 

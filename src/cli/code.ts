@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts'
 import { byId, noSuch } from './by-id.ts'
 import type { Api, Command } from './command.ts'
-import { every } from './every.ts'
+import { every } from '../api/cursor.ts'
 
 async function guestCode(api: Api, id: string) {
   const guest = (await every((query) => api.guestCodes.list(query))).find((item) => item.id === id)

@@ -1,5 +1,5 @@
 import { type Command, UsageError } from './command.ts'
-import { every } from './every.ts'
+import { every } from '../api/cursor.ts'
 import { shown, table } from './table.ts'
 
 export const connectionList: Command = {

@@ -1,7 +1,7 @@
 import { byId } from './by-id.ts'
 import { type Command, UsageError } from './command.ts'
 import { seconds } from './duration.ts'
-import { every } from './every.ts'
+import { every } from '../api/cursor.ts'
 import { table } from './table.ts'
 
 export const guestList: Command = {

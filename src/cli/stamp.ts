@@ -2,15 +2,14 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
+import { CONTENT_BYTES } from '../api/rest/stamp.ts'
 import { AppError } from '../errors.ts'
 import { type Command, UsageError } from './command.ts'
 
-/** Content up to this size is sent along, so that the stamp names its length; of larger files only the digest is. */
-const SENT_BYTES = 8 * 1024 * 1024
-
+/** Content is sent along as far as that goes, so that the stamp names its length. */
 async function contentOf(file: string) {
   const { size } = await stat(file)
-  if (size <= SENT_BYTES) return { content_base64: (await readFile(file)).toString('base64') }
+  if (size <= CONTENT_BYTES) return { content_base64: (await readFile(file)).toString('base64') }
   const sha256 = createHash('sha256')
   await pipeline(createReadStream(file), sha256)
   return { sha256: sha256.digest('hex') }

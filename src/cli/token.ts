@@ -2,7 +2,7 @@ import { byId } from './by-id.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 import { seconds } from './duration.ts'
-import { every } from './every.ts'
+import { every } from '../api/cursor.ts'
 import { table } from './table.ts'
 
 const SCOPES = ['read', 'write', 'full'] as const

@@ -5,6 +5,7 @@ import type { Account } from '../api/port.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
+import type { GuestRow } from '../state/guests.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
 import type { Vault } from './vault.ts'
@@ -12,6 +13,15 @@ import type { Vault } from './vault.ts'
 /** The link of a guest code: the page's address, and the secret in the fragment (protocol section 5). */
 export const guestUrl = (publicUrl: string, id: string, secret: Uint8Array): string =>
   `${publicUrl}/g/${id}#${encodeBase64url(secret)}`
+
+/** What this device keeps of a guest code. */
+export const guestRow = (guest: GuestCode): GuestRow => ({
+  id: guest.id,
+  label: guest.label,
+  state: guest.state,
+  expires_at: Date.parse(guest.expires_at),
+  created_at: Date.parse(guest.created_at),
+})
 
 /**
  * Make a guest code. The secret is kept before the server hears of the code, as with connections.
@@ -30,13 +40,7 @@ export async function createGuestCode(
   const made = await account.deviceGuestCodes.create({
     body: { id, label, expires_at: timeAt(now + expiresIn * 1000) },
   })
-  const row = {
-    id,
-    label: made.label,
-    state: made.state,
-    expires_at: Date.parse(made.expires_at),
-    created_at: Date.parse(made.created_at),
-  }
+  const row = guestRow(made)
   state.guests.put(row)
   codes.putGuest(row)
   return { made, secret }

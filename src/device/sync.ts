@@ -3,10 +3,10 @@
  * run at a time: a request that comes while one runs joins it. The report says what was done. What the person does meanwhile
  * stands: a run writes nothing over it, and the next run sees both.
  */
+import { every } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
-import type { GuestCode } from '../api/rest/guest-codes.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { PREFIX, isId, parseId } from '../crypto/id.ts'
 import { Refusal } from '../crypto/refusal.ts'
@@ -15,13 +15,13 @@ import type { Log } from '../log.ts'
 import type { ConnectionRow, Member } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
+import { guestRow } from './guests.ts'
 import type { Identity } from './identity.ts'
 import type { Vault } from './vault.ts'
 
 const REPORT = 'last_sync'
 const GOOD = 'last_good_sync'
 const BATCH = 500
-const PAGE = 200
 /** A secret is kept before the account hears of what it is for: one that is younger may be about to be used. */
 const ORPHAN_MS = 24 * 3600 * 1000
 
@@ -38,22 +38,6 @@ export interface Sync {
   changed(id: string): void
   /** Ends when no run is under way. */
   idle(): Promise<void>
-}
-
-interface Page<T> {
-  items: T[]
-  next_cursor: string | null
-}
-
-async function all<T>(list: (query: { limit: number; cursor?: string }) => Promise<Page<T>>) {
-  const items: T[] = []
-  let cursor: string | null = null
-  do {
-    const page: Page<T> = await list({ limit: PAGE, ...(cursor === null ? {} : { cursor }) })
-    items.push(...page.items)
-    cursor = page.next_cursor
-  } while (cursor !== null)
-  return items
 }
 
 const isCode = (error: unknown, code: Code) => error instanceof AppError && error.code === code
@@ -141,7 +125,7 @@ export function newSync(options: {
   }
 
   async function pullConnections(before: ReadonlySet<string>, report: SyncReport) {
-    const listed = await all<Connection>((query) => account().connections.list(query))
+    const listed = await every((query) => account().connections.list(query))
     for (const connection of listed) {
       const { id, updated_at } = connection
       const same = state.connections.get(id)?.updated_at === Date.parse(updated_at)
@@ -152,16 +136,10 @@ export function newSync(options: {
   }
 
   async function pullGuestCodes(before: ReadonlySet<string>, report: SyncReport) {
-    const listed = await all<GuestCode>((query) => account().guestCodes.list(query))
+    const listed = await every((query) => account().guestCodes.list(query))
     for (const guest of listed) {
       if (touched.has(guest.id)) continue
-      const row = {
-        id: guest.id,
-        label: guest.label,
-        state: guest.state,
-        expires_at: Date.parse(guest.expires_at),
-        created_at: Date.parse(guest.created_at),
-      }
+      const row = guestRow(guest)
       const known = state.guests.get(row.id)
       if (known?.state === row.state && known.label === row.label) continue
       // What has ended does not begin again, whatever the server says: its secret is gone.

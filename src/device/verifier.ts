@@ -31,7 +31,7 @@ export interface Verifier {
 }
 
 /** Parse three words as a person may have written them. Throws AppError word_count or unknown_word. */
-export function threeWords(words: string | readonly string[]): number[] {
+function threeWords(words: string | readonly string[]): number[] {
   try {
     return parseWords(typeof words === 'string' ? words : words.join(' '), 3).indices
   } catch (error) {
@@ -83,16 +83,13 @@ export function newVerifier(options: {
   /** Acceptance reaches one window ahead, so only a clock further back than that has gone backwards. */
   const clockWentBack = (at: number) => windowOf(at) + 1 < state.replays.highest()
 
-  function reasonsNot(at: number, checked: number, unchecked: number): Reason[] {
+  function reasonsNot(at: number, wentBack: boolean, checked: number, unchecked: number): Reason[] {
     const offset = freshness.offsetMs()
     const synced = freshness.lastSyncAt()
     const found: [Reason, boolean][] = [
       ['nothing_cached', checked + unchecked === 0],
       ['secret_missing', unchecked > 0],
-      [
-        'clock_uncertain',
-        offset === null || Math.abs(offset) > MOST_OFFSET_MS || clockWentBack(at),
-      ],
+      ['clock_uncertain', offset === null || Math.abs(offset) > MOST_OFFSET_MS || wentBack],
       ['sync_stale', synced === null || at - synced > STALE_MS],
     ]
     return found.filter(([, holds]) => holds).map(([reason]) => reason)
@@ -109,12 +106,12 @@ export function newVerifier(options: {
     const at = now()
     guesses.check(at)
     const { hits, checked, unchecked } = codes.find(threeWords(words), at)
-    const reasons = reasonsNot(at, checked, unchecked)
+    const wentBack = clockWentBack(at)
+    const reasons = reasonsNot(at, wentBack, checked, unchecked)
     const others = hits.filter(({ match }) => match.speaker === 'other')
     const echo = others.length < hits.length
     const matches = hits.map(({ match }) => match)
     const otherMatches = others.map(({ match }) => match)
-    const wentBack = clockWentBack(at)
 
     return state.transaction(() => {
       const firstUsedAt = use(others, at)

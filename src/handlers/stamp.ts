@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Account } from '../api/port.ts'
 import { timeAt } from '../api/fields.ts'
+import { CONTENT_BYTES } from '../api/rest/stamp.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
 import { signStamp, stampFragment, stampWords } from '../crypto/stamp.ts'
@@ -9,7 +10,6 @@ import type { Handlers, Local } from './context.ts'
 
 /** Words of two stamps are equal once in 2^36: a second try is rare, a fifth never happens. */
 const TRIES = 5
-const MOST_BYTES = 8 * 1024 * 1024
 
 interface Digest {
   readonly sha256: Uint8Array
@@ -27,7 +27,7 @@ function digestOf(body: {
     body.content === undefined
       ? Buffer.from(body.content_base64 ?? '', 'base64')
       : Buffer.from(body.content, 'utf8')
-  if (bytes.length > MOST_BYTES)
+  if (bytes.length > CONTENT_BYTES)
     throw new AppError('payload_too_large', 'Content of more than 8 MiB is stamped by its sha256.')
   return { sha256: createHash('sha256').update(bytes).digest(), len: bytes.length }
 }

@@ -143,12 +143,9 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     (req: IncomingMessage, res: ServerResponse) => void answer(req, res, () => res.writeContinue()),
   )
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
-    const refuse = () => {
+    try {
       guard(req, fieldsOf(req), rules)
       throw new AppError('expectation_failed', 'The only expectation met here is 100-continue.')
-    }
-    try {
-      refuse()
     } catch (error) {
       const told = toAppError(error)
       sendJson(res, newRequestId(), statusOf(told.code), told, { Connection: 'close' })

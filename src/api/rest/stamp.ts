@@ -4,7 +4,8 @@ import type { Routes } from '../route.ts'
 
 /** 8 MiB of content, encoded in base64 or JSON. */
 const LIMIT = 12 * 1024 * 1024
-const CONTENT = 8 * 1024 * 1024
+/** The most content, in bytes, that is sent to be stamped; of more, the digest is. */
+export const CONTENT_BYTES = 8 * 1024 * 1024
 
 export const NewStamp = named(
   'NewStamp',
@@ -17,7 +18,7 @@ export const NewStamp = named(
         v.pipe(
           v.string(),
           v.maxLength(
-            Math.ceil(CONTENT / 3) * 4,
+            Math.ceil(CONTENT_BYTES / 3) * 4,
             'Give at most 8 MiB; stamp larger files by sha256.',
           ),
           // One flat pattern: valibot's own recurses, and content of some megabytes overflows its stack.
