@@ -23,6 +23,16 @@ export function publicJwk(crv: Curve, bytes: Uint8Array): PublicJwk {
  * the prime-order subgroup), `respelt_base64`, `bad_value` (another length).
  */
 export function jwkBytes(jwk: PublicJwk, crv: Curve): Uint8Array {
+  const bytes = jwkForm(jwk, crv)
+  demand(crv === 'X25519' || isPrimeOrder(bytes), 'bad_key', 'not a point of the prime-order group')
+  return bytes
+}
+
+/**
+ * The 32 bytes of a JWK judged by its form alone, without the group (0.7 ms): for a key that is
+ * then compared with one that `jwkBytes` took. Throws as `jwkBytes` does.
+ */
+export function jwkForm(jwk: PublicJwk, crv: Curve): Uint8Array {
   for (const name of ['kty', 'crv', 'x']) {
     demand(Object.hasOwn(jwk, name), 'missing_member', `a JWK has the member ${name}`)
   }
@@ -31,7 +41,6 @@ export function jwkBytes(jwk: PublicJwk, crv: Curve): Uint8Array {
   demand(typeof jwk.x === 'string', 'bad_value', 'x is base64url')
   const bytes = decodeBase64url(jwk.x)
   demand(bytes.length === 32, 'bad_value', 'x is 32 bytes')
-  demand(crv === 'X25519' || isPrimeOrder(bytes), 'bad_key', 'not a point of the prime-order group')
   return bytes
 }
 

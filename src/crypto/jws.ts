@@ -14,14 +14,19 @@ import { demand } from './refusal.ts'
 /** `typ` separates the domains: one signature never serves as two kinds of structure. */
 export type Typ = 'roster+jws' | 'keylog+jws' | 'envelope+jws' | 'stamp+jws' | 'receipt+jws'
 
-export type ParsedJws = {
-  /** RFC 7638 thumbprint of the signing key, as the header claims it. */
-  kid: string
+/** A JWS compact taken apart; nothing in it is judged yet. */
+export type Compact = {
+  header: JsonObject
   payload: JsonObject
   /** The ASCII bytes that the signature covers (RFC 7515 section 5.1). */
   signingInput: Uint8Array
-  /** As received; its length is judged by `verifyJws`. */
+  /** As received; its length is judged where it is verified. */
   signature: Uint8Array
+}
+
+export type ParsedJws = Omit<Compact, 'header'> & {
+  /** RFC 7638 thumbprint of the signing key, as the header claims it. */
+  kid: string
 }
 
 /**
@@ -29,25 +34,40 @@ export type ParsedJws = {
  * key. Out: the JWS. Throws `bad_length` for another seed.
  */
 export function signJws(typ: Typ, kid: string, payload: object, seed: Uint8Array): string {
+  return signCompact({ alg: 'Ed25519', typ, kid }, payload, seed)
+}
+
+/**
+ * Takes a JWS of the `typ` named apart; nothing is verified yet. Throws what `parseCompact`
+ * throws, `missing_header`, `extra_header`, `wrong_alg`, `wrong_typ`.
+ */
+export function parseJws(text: string, typ: Typ): ParsedJws {
+  const { header, ...rest } = parseCompact(text)
+  return { kid: readHeader(header, typ), ...rest }
+}
+
+/**
+ * Signs any header and payload as JSON with an Ed25519 seed of 32 bytes. Out: the JWS compact.
+ * Throws `bad_length` for another seed.
+ */
+export function signCompact(header: object, payload: object, seed: Uint8Array): string {
   demand(seed.length === 32, 'bad_length', 'an Ed25519 seed is 32 bytes')
   const part = (value: object) => encodeBase64url(utf8ToBytes(JSON.stringify(value)))
-  const input = `${part({ alg: 'Ed25519', typ, kid })}.${part(payload)}`
+  const input = `${part(header)}.${part(payload)}`
   return `${input}.${encodeBase64url(ed25519.sign(utf8ToBytes(input), seed))}`
 }
 
 /**
- * Takes a JWS of the `typ` named apart; nothing is verified yet. Throws `malformed` (not three
- * parts, detached payload), `respelt_base64`, `bad_utf8`, `bad_json`, `duplicate_member`,
- * `bad_value` (numbers), `missing_header`, `extra_header`, `wrong_alg`, `wrong_typ`.
+ * Takes any JWS compact apart. Throws `malformed` (not three parts, detached payload),
+ * `respelt_base64`, `bad_utf8`, `bad_json`, `duplicate_member`, `bad_value` (numbers).
  */
-export function parseJws(text: string, typ: Typ): ParsedJws {
+export function parseCompact(text: string): Compact {
   const parts = text.split('.')
   const [header = '', payload = '', signature = ''] = parts
   const whole = parts.length === 3 && header !== '' && payload !== ''
   demand(whole, 'malformed', 'not a JWS compact')
-  const kid = readHeader(readObject(header), typ)
   return {
-    kid,
+    header: readObject(header),
     payload: readObject(payload),
     signingInput: utf8ToBytes(`${header}.${payload}`),
     signature: decodeBase64url(signature),

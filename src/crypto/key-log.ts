@@ -2,12 +2,12 @@
  * The key log of an account (section 3): which devices it has and had. Any verifier recomputes it
  * from the entries alone; a log that breaks a rule is refused whole. `at` decides nothing.
  */
-import { decodeBase64url } from './base64url.ts'
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { follow, NO_PREV, type Known } from './chain.ts'
 import { publicKeys, type DeviceJwks, type DeviceKeys } from './device-keys.ts'
 import { PREFIX } from './id.ts'
 import { thumbprint } from './jwk.ts'
-import { parseJws, signJws, verifyJws, type ParsedJws } from './jws.ts'
+import { hashOf, parseJws, signJws, verifyJws, type ParsedJws } from './jws.ts'
 import { base64url, exactly, id, jwk, natural, oneOf, payload, record } from './payload.ts'
 import { demand, type Reason } from './refusal.ts'
 
@@ -56,6 +56,10 @@ const readEntry = payload(
 )
 type Payload = ReturnType<typeof readEntry>
 type Entry = Payload & { jws: ParsedJws }
+/** Who signs: an active device, the thumbprint and the seed (32 bytes) of its signing key. */
+type Signed = { by: string; kid: string; seed: Uint8Array; at: number }
+/** A device that signs for itself. `at` is Unix seconds here as there. */
+type SelfSigned = { device: string; keys: DeviceKeys; at: number }
 type State = { devices: ReadonlyMap<string, Device>; generation: number }
 
 /**
@@ -114,26 +118,53 @@ export function verifySignedBy(device: Device, jws: ParsedJws): void {
  * The first entry of a new account: its first device, signed by itself. `at` is Unix seconds. Out:
  * the JWS, which `verifyKeyLog` accepts as a log of one; throws as that does.
  */
-export function addFirst(of: {
-  account: string
-  device: string
-  keys: DeviceKeys
-  at: number
-}): string {
-  const { account, device, keys, at } = of
-  const entry: Payload = {
-    v: 1,
-    account,
-    seq: 0,
-    prev: NO_PREV,
+export function addFirst({ account, ...of }: { account: string } & SelfSigned): string {
+  return nextEntry(account, [], { op: 'add', ...bySelf(of) })
+}
+
+/**
+ * The next entry of `log`, by which an active device adds another. Out: the JWS, which
+ * `verifyKeyLog` accepts after those of `log`; throws as that does, `bad_length` for the seed.
+ */
+export function addDevice(
+  of: { log: KeyLog; device: { id: string; keys: DeviceJwks } } & Signed,
+): string {
+  const { log, device, ...signed } = of
+  return nextEntry(log.account, log.entries, {
     op: 'add',
-    device,
-    keys: publicKeys(keys),
-    by: device,
-    at,
-  }
-  const jws = signJws('keylog+jws', thumbprint(keys.sign.jwk), entry, keys.sign.secret)
-  verifyKeyLog(account, [jws])
+    device: device.id,
+    keys: device.keys,
+    ...signed,
+  })
+}
+
+/** The next entry of `log`, by which an active device revokes one, or itself. As `addDevice`. */
+export function revokeDevice({ log, ...of }: { log: KeyLog; device: string } & Signed): string {
+  return nextEntry(log.account, log.entries, { op: 'revoke', ...of })
+}
+
+/** The next entry of `log` when all devices are lost: a new one, by itself. As `addDevice`. */
+export function resetLog({ log, ...of }: { log: KeyLog } & SelfSigned): string {
+  return nextEntry(log.account, log.entries, { op: 'reset', ...bySelf(of) })
+}
+
+function bySelf({ device, keys, at }: SelfSigned) {
+  const signer = { by: device, kid: thumbprint(keys.sign.jwk), seed: keys.sign.secret }
+  return { device, keys: publicKeys(keys), at, ...signer }
+}
+
+function nextEntry(
+  account: string,
+  before: readonly string[],
+  { kid, seed, ...of }: Pick<Payload, 'op' | 'device' | 'keys'> & Signed,
+): string {
+  const last = before.at(-1)
+  const prev = last === undefined ? NO_PREV : encodeBase64url(hashOf(last))
+  const { op, device, keys, by, at } = of
+  const head = { v: 1, account, seq: before.length, prev, op, device }
+  const entry = { ...head, ...(keys === undefined ? {} : { keys }), by, at }
+  const jws = signJws('keylog+jws', kid, entry, seed)
+  verifyKeyLog(account, [...before, jws])
   return jws
 }
 

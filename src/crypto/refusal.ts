@@ -70,6 +70,20 @@ export const REASONS = [
   'len_mismatch',
   'receipt_mismatch',
   'revoked_key',
+  // Proofs and assertions
+  'private_key',
+  'bad_jti',
+  'wrong_htm',
+  'wrong_htu',
+  'wrong_iat',
+  'missing_ath',
+  'superfluous_ath',
+  'ath_mismatch',
+  'sub_mismatch',
+  'wrong_audience',
+  'expired',
+  'expires_too_late',
+  'not_yet_valid',
 ] as const
 
 export type Reason = (typeof REASONS)[number]

@@ -1,0 +1,158 @@
+/** What a device adds to the key log of its account, over any history of devices. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import {
+  addDevice,
+  addFirst,
+  resetLog,
+  revokeDevice,
+  verifyKeyLog,
+  type KeyLog,
+} from '../../src/crypto/key-log.ts'
+import type { Reason } from '../../src/crypto/refusal.ts'
+import { logEntry, newAccount, newDevice, type TestDevice } from './builders.ts'
+
+const at = 1767225600
+const account = newAccount()
+const [first, second, third] = [newDevice(), newDevice(), newDevice()]
+const named = ({ id, keys }: TestDevice) => ({ id, keys: publicKeys(keys) })
+const self = ({ id, keys }: TestDevice) => ({ device: id, keys, at })
+const as = ({ id, kid, keys }: TestDevice) => ({ by: id, kid, seed: keys.sign.secret, at })
+
+const one = verifyKeyLog(account, [addFirst({ account, ...self(first) })])
+const followed = (log: KeyLog, entry: string) =>
+  verifyKeyLog(log.account, [...log.entries, entry], log)
+const two = followed(one, addDevice({ log: one, device: named(second), ...as(first) }))
+
+describe('an entry of a device', () => {
+  test('is the one that the document describes', () => {
+    const { entries } = two
+    assert.equal(entries[1], logEntry(account, [entries[0]!], 'add', second, first))
+    const revoked = revokeDevice({ log: two, device: first.id, ...as(second) })
+    assert.equal(revoked, logEntry(account, entries, 'revoke', first, second))
+    const reset = resetLog({ log: two, ...self(third) })
+    assert.equal(reset, logEntry(account, entries, 'reset', third, third))
+  })
+
+  const gone = followed(two, revokeDevice({ log: two, device: first.id, ...as(second) }))
+  const none = followed(gone, revokeDevice({ log: gone, device: second.id, ...as(second) }))
+  test('may leave no device, and then begin anew', () => {
+    assert.deepEqual(none.active, [])
+    const anew = followed(none, resetLog({ log: none, ...self(third) }))
+    assert.deepEqual(
+      [anew.generation, anew.status, anew.active.map(({ id }) => id)],
+      [2, 'changed_unverified', [third.id]],
+    )
+  })
+
+  const add = (log: KeyLog, change: object) => () =>
+    addDevice({ log, device: named(third), ...as(first), ...change })
+  const revoke = (log: KeyLog, device: string, by: TestDevice) => () =>
+    revokeDevice({ log, device, ...as(by) })
+  const keys = publicKeys(third.keys)
+  const table: [string, () => string, Reason][] = [
+    ['added by nobody', add(one, as(second)), 'unknown_signer'],
+    ['added by a revoked device', add(gone, {}), 'revoked_signer'],
+    ['added when none is left', add(none, as(second)), 'revoked_signer'],
+    ['under another kid', add(two, { kid: second.kid }), 'kid_mismatch'],
+    ['under another key', add(two, { seed: second.keys.sign.secret }), 'bad_signature'],
+    ['under a short seed', add(two, { seed: new Uint8Array(31) }), 'bad_length'],
+    ['at no time', add(two, { at: -1 }), 'bad_value'],
+    ['an id again', add(two, { device: { id: second.id, keys } }), 'duplicate_device'],
+    [
+      'the id of a revoked device',
+      add(gone, { device: { id: first.id, keys }, ...as(second) }),
+      'duplicate_device',
+    ],
+    [
+      'a key again',
+      add(two, { device: { id: third.id, keys: { ...keys, auth: publicKeys(first.keys).sign } } }),
+      'duplicate_key',
+    ],
+    [
+      'a private key',
+      add(two, { device: { id: third.id, keys: { ...keys, sign: { ...keys.sign, d: 'AA' } } } }),
+      'unknown_member',
+    ],
+    ['revoked, a device of nobody', revoke(two, third.id, first), 'unknown_device'],
+    ['revoked again', revoke(gone, first.id, second), 'already_revoked'],
+    ['revoked by a revoked device', revoke(gone, second.id, first), 'revoked_signer'],
+    ['reset to a known device', () => resetLog({ log: two, ...self(first) }), 'duplicate_device'],
+  ]
+  for (const [name, attempt, reason] of table) {
+    test(`${name}: ${reason}`, () => assert.throws(attempt, { reason }))
+  }
+})
+
+test('any history of a log is one that its reader accepts, and says what was done', () => {
+  const step = fc.record({
+    op: fc.constantFrom('add', 'add', 'revoke', 'reset'),
+    by: fc.nat(99),
+    device: fc.nat(99),
+  })
+  const history = fc.array(step, { minLength: 4, maxLength: 7 })
+  fc.assert(
+    fc.property(history, (steps) => {
+      const home = newAccount()
+      const founder = newDevice()
+      let log = verifyKeyLog(home, [addFirst({ account: home, ...self(founder) })])
+      // The model: who is active, how often it began anew, and what each entry should say.
+      let active = [founder]
+      let generation = 1
+      const said = [['add', founder.id, founder.id]]
+
+      for (const { op, by, device } of [{ op: 'add', by: 0, device: 0 }, ...steps]) {
+        const signer = active[by % active.length]
+        const target = active[device % active.length]
+        const newcomer = newDevice()
+        let entry: string
+        if (op === 'reset' || signer === undefined || target === undefined) {
+          entry = resetLog({ log, ...self(newcomer) })
+          said.push(['reset', newcomer.id, newcomer.id])
+          active = [newcomer]
+          generation += 1
+        } else if (op === 'add') {
+          entry = addDevice({ log, device: named(newcomer), ...as(signer) })
+          said.push(['add', newcomer.id, signer.id])
+          active = [...active, newcomer]
+        } else {
+          entry = revokeDevice({ log, device: target.id, ...as(signer) })
+          said.push(['revoke', target.id, signer.id])
+          active = active.filter((one) => one !== target)
+        }
+        log = followed(log, entry)
+        assert.deepEqual(
+          log.active.map(({ id }) => id),
+          active.map(({ id }) => id),
+        )
+      }
+      assert.equal(log.generation, generation)
+      assert.equal(log.status, generation === 1 ? 'ok' : 'changed_unverified')
+      followsTheRules(home, log.entries, said)
+    }),
+    { numRuns: 12 },
+  )
+})
+
+/** The rules of section 3 on the entries themselves, read without the code under test. */
+function followsTheRules(home: string, entries: readonly string[], said: string[][]): void {
+  let prev = Buffer.alloc(32).toString('base64url')
+  for (const [seq, entry] of entries.entries()) {
+    const [head, body] = entry
+      .split('.')
+      .slice(0, 2)
+      .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Entry)
+    assert.deepEqual(Object.keys(head!).toSorted(), ['alg', 'kid', 'typ'])
+    const { op, device, by, keys, ...rest } = body!
+    assert.deepEqual([op, device, by], said[seq])
+    assert.deepEqual(rest, { v: 1, account: home, seq, prev, at })
+    assert.equal(keys === undefined, op === 'revoke')
+    prev = createHash('sha256').update(entry, 'ascii').digest('base64url')
+  }
+  assert.equal(entries.length, said.length)
+}
+
+type Entry = { op: string; device: string; by: string; keys?: object }
