@@ -14,6 +14,7 @@ const LIBRARIES = {
   '@valibot/to-json-schema': 'json-schema',
   hpke: 'hpke',
   kysely: 'kysely',
+  nodemailer: 'nodemailer',
   pg: 'pg',
   qr: 'qr',
 }

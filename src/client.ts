@@ -23,7 +23,8 @@ function outgoing(route: Route, input: Input): Outgoing {
     inPath.add(name)
     const value = String(rest[name])
     // Readers of URLs resolve these segments (RFC 3986 section 5.2.4): the request would be for another path.
-    if (value === '' || value === '.' || value === '..')
+    // A lone surrogate has no UTF-8.
+    if (value === '' || value === '.' || value === '..' || !value.isWellFormed())
       throw new AppError('not_found', `There is nothing with the ${name} "${value}".`)
     return encodeURIComponent(value)
   })
@@ -37,16 +38,18 @@ function outgoing(route: Route, input: Input): Outgoing {
 /**
  * The calls of a table's rows.
  * @param send carries a request and gives back the parsed answer, or throws
+ * @param by whose rows alone, where not everybody's
  */
-export function clientOf<T extends Table>(
+export function clientOf<T extends Table, By extends Route['by'] = 'daemon' | 'account' | 'both'>(
   table: T,
   send: (request: Outgoing) => Promise<unknown>,
-): Calls<T, 'daemon' | 'account' | 'both'> {
-  const groups = Object.entries(table).map(([group, routes]) => {
-    const calls = Object.entries(routes).map(
-      ([name, route]) => [name, async (input: Input) => send(outgoing(route, input))] as const,
-    )
-    return [group, Object.fromEntries(calls)] as const
+  by?: readonly By[],
+): Calls<T, By> {
+  const groups = Object.entries(table).flatMap(([group, routes]) => {
+    const calls = Object.entries(routes)
+      .filter(([, route]) => by === undefined || (by as readonly string[]).includes(route.by))
+      .map(([name, route]) => [name, async (input: Input) => send(outgoing(route, input))] as const)
+    return calls.length === 0 ? [] : [[group, Object.fromEntries(calls)] as const]
   })
-  return Object.fromEntries(groups) as unknown as Calls<T, 'daemon' | 'account' | 'both'>
+  return Object.fromEntries(groups) as unknown as Calls<T, By>
 }

@@ -2,13 +2,17 @@
  * From a request to an answer: authorize → find the row → validate → answer. It knows tables and scopes, and nothing of HTTP
  * but the words method and path; servers and tools alike call it.
  */
+import { hash } from 'node:crypto'
 import { strictObject } from 'valibot'
 import { invalid, parse } from './api/input.ts'
 import type { Route, Table } from './api/route.ts'
-import { type Need, type Scope, requireScope } from './auth/scopes.ts'
+import { type Need, type Standing, requireScope } from './auth/scopes.ts'
 import { AppError } from './errors.ts'
 import { decodeQuery } from './query.ts'
 import { newRouter } from './router.ts'
+import type { Act, Once } from './state/idempotency.ts'
+
+export type { Act, Once }
 
 export interface Request {
   readonly method: string
@@ -16,13 +20,22 @@ export interface Request {
   readonly query: string
   /** The media types the caller would take (RFC 9110 section 12.5.1); empty when it did not say. */
   readonly accept: string
-  /** The bearer token, or null when none was given. */
+  /** The token, or null when none was given. */
   readonly token: string | null
   /** SHA-256 of the token in hex, where somebody has it at hand. */
   readonly digest?: string
-  /** Read the parsed JSON body of at most `limit` bytes; undefined when there is none. */
-  body(limit: number): Promise<unknown>
+  /** How the token was presented: alone (RFC 6750), which is the usual, or as one that is bound to a key (RFC 9449). */
+  readonly scheme?: 'Bearer' | 'DPoP'
+  /** A proof of possession of a key (RFC 9449), where the request carries one. With the scheme DPoP it does. */
+  readonly proof?: string | undefined
+  /** The `Idempotency-Key`, where the request carries one. */
+  readonly idempotencyKey?: string | undefined
+  /** Read the body of at most `limit` bytes: JSON, parsed, undefined when there is none; or a form, as an object of strings. */
+  body(limit: number, form?: boolean): Promise<unknown>
 }
+
+/** A request that carries a token. */
+export type Presented = Request & { readonly token: string }
 
 export interface Answer {
   readonly status: number
@@ -33,11 +46,23 @@ export interface Answer {
   readonly location?: string
 }
 
-/** Who may come in: the scope table, and what a token stands for. `context` makes what the answers get. */
-export interface Gate<Caller extends { scope: Scope | 'session' }> {
+/** Who may come in: the scope table, and what a token stands for. */
+export interface Gate<Caller extends { readonly scope: Standing }> {
   need(method: string, segments: readonly string[]): Need
-  authenticate(token: string, digest?: string): Caller | Promise<Caller>
-  context(caller: Caller | null, accept: string): unknown
+  /** Throws AppError 401 for a token that is no good, or was not presented as it must be. */
+  authenticate(request: Presented): Caller | Promise<Caller>
+  /** What the caller of a route that needs a token is told when there is none; the daemon's words by default. */
+  unauthorized?(): AppError
+  /**
+   * What the answers get beside their input: a promise, where it takes one.
+   * @param caller null on a public route
+   * @param act what the answer is a part of, where the request may be repeated
+   */
+  context(caller: Caller | null, request: Request, act: Act | null): unknown
+  /** Does what comes under an Idempotency-Key once. Without it, or `callerId`, the field is not heeded. */
+  readonly once?: Once
+  /** Whose the keys of a caller are: unique among all callers, and the same at every request of this one. */
+  callerId?(caller: Caller): string
 }
 
 type Answerer = (input: unknown, context: unknown) => Promise<unknown>
@@ -48,6 +73,8 @@ interface Row {
   readonly answer: Answerer | null
   readonly media: boolean
   readonly location: boolean
+  /** Whether an Idempotency-Key is heeded. A page is not kept. */
+  readonly once: boolean
 }
 
 type Answered = Exclude<Route, { by: 'pending' }>
@@ -63,6 +90,10 @@ const unauthorized = () =>
     { headers: { 'WWW-Authenticate': 'Bearer' } },
   )
 
+/** What tells a request from any other under the same Idempotency-Key: SHA-256 of all that it asks. */
+const fingerprintOf = ({ method, segments, query }: Request, body: unknown): string =>
+  hash('sha256', JSON.stringify([method, segments, query, body ?? null]), 'hex')
+
 /** All rows of a table as one list, in its order. */
 export const rowsOf = (table: Table): { group: string; name: string; route: Route }[] =>
   Object.entries(table).flatMap(([group, routes]) =>
@@ -73,7 +104,7 @@ export const rowsOf = (table: Table): { group: string; name: string; route: Rout
  * Make the dispatcher of a table. `answerers` holds the answers of every row that is not pending, by group and name;
  * callers pass values of the mapped types, so the compiler has counted them.
  */
-export function newDispatch<Caller extends { scope: Scope | 'session' }>(
+export function newDispatch<Caller extends { readonly scope: Standing }>(
   table: Table,
   answerers: object,
   gate: Gate<Caller>,
@@ -86,22 +117,21 @@ export function newDispatch<Caller extends { scope: Scope | 'session' }>(
   for (const { group, name, route } of rows) {
     const answer = (answerers as Answerers)[group]?.[name] ?? null
     if (answer === null && route.by !== 'pending') throw new Error(`${group}.${name} has no answer`)
+    const media = route.by !== 'pending' && route.reply !== undefined && 'media' in route.reply
     const row: Row = {
       route,
       answer,
-      media: route.by !== 'pending' && route.reply !== undefined && 'media' in route.reply,
+      media,
       location: readable.has(`${route.path}/{id}`),
+      once: route.by !== 'pending' && route.method === 'POST' && !route.repeats && !media,
     }
     router.add(route.method, route.path, row)
     if (route.also !== undefined) router.add(route.method, route.also, row)
   }
 
   /** Refuse a caller that may not do what the request asks. Throws AppError 403. */
-  function permit(caller: Caller, need: Need, { method, segments }: Request): Caller {
-    if (caller.scope === 'session') return caller
-    if (need === 'session')
-      throw new AppError('forbidden', 'Only the session of a device may ask this.')
-    requireScope(caller.scope, need as Scope, method, segments)
+  function permit(caller: Caller, need: Standing, { method, segments }: Request): Caller {
+    requireScope(caller.scope, need, method, segments)
     return caller
   }
 
@@ -112,8 +142,8 @@ export function newDispatch<Caller extends { scope: Scope | 'session' }>(
   function authorize(request: Request): Caller | null | Promise<Caller> {
     const need = gate.need(request.method, request.segments)
     if (need === 'none') return null
-    if (request.token === null) throw unauthorized()
-    const caller = gate.authenticate(request.token, request.digest)
+    if (request.token === null) throw gate.unauthorized?.() ?? unauthorized()
+    const caller = gate.authenticate(request as Presented)
     return caller instanceof Promise
       ? caller.then((known) => permit(known, need, request))
       : permit(caller, need, request)
@@ -150,14 +180,35 @@ export function newDispatch<Caller extends { scope: Scope | 'session' }>(
     return { ...params, ...parsed }
   }
 
-  /** What the row says of the body. */
-  async function bodyOf(route: Answered, request: Request): Promise<{ body?: unknown }> {
-    const body = await request.body(route.limit ?? MIB)
+  /** What the row says of the body, once it was read. */
+  function parsedBody(route: Answered, body: unknown): { body?: unknown } {
     // To valibot an array without required members is an object; no body here is one.
     if (Array.isArray(body)) throw invalid('body', [{ path: '', message: 'Expected an object.' }])
     if (route.body !== undefined) return { body: parse('body', route.body, body) }
     if (body !== undefined) parse('body', NOTHING, body)
     return {}
+  }
+
+  /** What a row says to good input; no promise more than it takes, as in `authorize`. */
+  function valueOf(
+    row: Row,
+    input: object,
+    caller: Caller | null,
+    request: Request,
+    act: Act | null,
+  ): Promise<unknown> {
+    const answer = row.answer as Answerer
+    const context = gate.context(caller, request, act)
+    return context instanceof Promise
+      ? context.then((made: unknown) => answer(input, made))
+      : answer(input, context)
+  }
+
+  function answerOf({ route, location, media }: Row, value: unknown): Answer {
+    const { status = 200, path } = route as Answered
+    if (status === 201 && location)
+      return { status, value, media: false, location: `${path}/${(value as { id: string }).id}` }
+    return { status, value, media }
   }
 
   /** Answer a request. Throws AppError for everything the caller should be told. */
@@ -167,17 +218,18 @@ export function newDispatch<Caller extends { scope: Scope | 'session' }>(
     const { value: row, params } = find(request)
     const input = inputOf(row, params, request)
     const route = row.route as Answered
-    if (route.method !== 'GET') Object.assign(input, await bodyOf(route, request))
-    const value = await (row.answer as Answerer)(input, gate.context(caller, request.accept))
-    const status = route.status ?? 200
-    if (status === 201 && row.location)
-      return {
-        status,
-        value,
-        media: false,
-        location: `${route.path}/${(value as { id: string }).id}`,
-      }
-    return { status, value, media: row.media }
+    if (route.method === 'GET')
+      return answerOf(row, await valueOf(row, input, caller, request, null))
+    const body = await request.body(route.limit ?? MIB, route.form)
+    Object.assign(input, parsedBody(route, body))
+    const key = row.once ? request.idempotencyKey : undefined
+    const owner = key === undefined || caller === null ? undefined : gate.callerId?.(caller)
+    if (key === undefined || owner === undefined || gate.once === undefined)
+      return answerOf(row, await valueOf(row, input, caller, request, null))
+    const keyed = { caller: owner, key, fingerprint: fingerprintOf(request, body) }
+    return gate.once(keyed, async (act) =>
+      answerOf(row, await valueOf(row, input, caller, request, act)),
+    )
   }
 
   return dispatch

@@ -7,7 +7,11 @@
 const STATUS = {
   bad_request: 400,
   invalid_json: 400,
+  invalid_request: 400,
+  invalid_scope: 400,
+  unsupported_grant_type: 400,
   unauthorized: 401,
+  invalid_client: 401,
   invalid_token: 401,
   forbidden: 403,
   host_not_allowed: 403,
@@ -19,6 +23,7 @@ const STATUS = {
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  in_progress: 409,
   invalid_state: 409,
   no_device: 409,
   not_signed_in: 409,
@@ -26,6 +31,7 @@ const STATUS = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,
+  idempotency_mismatch: 422,
   unknown_word: 422,
   validation_failed: 422,
   word_count: 422,
@@ -33,8 +39,10 @@ const STATUS = {
   headers_too_large: 431,
   internal: 500,
   not_implemented: 501,
+  backend_error: 502,
   backend_unavailable: 503,
   keychain_locked: 503,
+  backend_timeout: 504,
   storage_full: 507,
 } as const
 
@@ -60,6 +68,8 @@ export interface Details {
   readonly found?: number
   readonly word?: string
   readonly suggestions?: readonly string[]
+  /** What OAuth clients read in place of `message` (RFC 6749 section 5.2). */
+  readonly error_description?: string
 }
 
 /** An error a caller may see. `message` is safe to show; `options.cause` goes to the log alone. */

@@ -1,6 +1,6 @@
 /**
  * The log: JSON lines on standard error. One redactor stands before every line, so that no caller of it can leak a secret:
- * tokens, bearer headers, signed structures, link fragments and long keys are cut out of whatever is written.
+ * tokens, Authorization fields, signed structures, link fragments and long keys are cut out of whatever is written.
  */
 
 export type Level = 'error' | 'warn' | 'info' | 'debug'
@@ -12,8 +12,9 @@ const RANK = { error: 0, warn: 1, info: 2, debug: 3 } as const
 
 const SECRETS: readonly RegExp[] = [
   /cs[dm]_[0-9A-Za-z]+/g, // API tokens
-  /(?<=Bearer +)[^\s"\\]+/gi, // RFC 6750; up to the quote that ends a text in a line of JSON
+  /(?<=(?:Bearer|DPoP) +)[^\s"\\]+/gi, // RFC 6750, RFC 9449; up to the quote that ends a text in a line of JSON
   /[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, // compact JWS
+  /\b[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}\b/g, // enrolment codes
   /(?<=#)[\w-]{20,}/g, // link fragments carry keys
   /[\w-]{43,}/g, // 32 bytes and more in base64url or hex
 ]

@@ -26,10 +26,16 @@ test('without variables the defaults hold', () => {
     port: 19821,
     stateDir: '/home/ada/.local/state/countersign',
     environment: 'embedded',
+    backendUrl: null,
+    caFile: null,
     accountBind: '127.0.0.1',
     accountPort: 19822,
     publicUrl: null,
     databaseUrl: null,
+    mail: {
+      from: 'countersign@localhost',
+      place: { dir: '/home/ada/.local/state/countersign/mail' },
+    },
     keychain: 'auto',
     credentialsDir: null,
     tokenUsers: { names: [] },
@@ -44,6 +50,7 @@ test('the object is frozen to the bottom', () => {
   assert(Object.isFrozen(config))
   assert('names' in config.tokenUsers)
   assert(Object.isFrozen(config.tokenUsers) && Object.isFrozen(config.tokenUsers.names))
+  assert(Object.isFrozen(config.mail) && Object.isFrozen(config.mail.place))
 })
 
 const accepted: [Env, Partial<Config>][] = [
@@ -57,7 +64,58 @@ const accepted: [Env, Partial<Config>][] = [
     { SVC_ACCOUNT_BIND: '::1', SVC_ACCOUNT_PORT: '1' },
     { accountBind: '::1', accountPort: 1 },
   ],
-  [{ SVC_ENV: 'embedded' }, { environment: 'embedded' }],
+  [{ SVC_ENV: 'embedded' }, { environment: 'embedded', backendUrl: null }],
+  [
+    { SVC_ENV: 'staging', SVC_ENV_STAGING_URL: 'https://s.example/', SVC_ENV_LIVE_URL: '' },
+    { environment: 'staging', backendUrl: 'https://s.example' },
+  ],
+  [
+    { SVC_ENV: 'on_2', SVC_ENV_ON_2_URL: 'http://[::1]:1' },
+    { environment: 'on_2', backendUrl: 'http://[::1]:1' },
+  ],
+  [
+    {
+      SVC_ENV: 'staging',
+      SVC_ENV_STAGING_URL: 'https://s.example',
+      SVC_BACKEND_URL: 'http://127.0.0.1:1',
+    },
+    { environment: 'staging', backendUrl: 'http://127.0.0.1:1' },
+  ],
+  [
+    { SVC_ENV: 'live', SVC_BACKEND_URL: 'https://b.example' },
+    { environment: 'live', backendUrl: 'https://b.example' },
+  ],
+  [
+    { SVC_BACKEND_URL: 'https://B.example:8443/' },
+    { environment: 'embedded', backendUrl: 'https://b.example:8443' },
+  ],
+  [{ SVC_CA_FILE: '/etc/ca.pem' }, { caFile: '/etc/ca.pem' }],
+  ...['0.0.0.0', '::', '192.168.1.2', 'fe80::1', '127.0.0.1'].map(
+    (value): [Env, Partial<Config>] => [
+      { SVC_ACCOUNT_BIND: value, SVC_PUBLIC_URL: 'https://sign.example' },
+      { accountBind: value },
+    ],
+  ),
+  [
+    { SVC_MAIL_DIR: '/var/mail/c/', SVC_PUBLIC_URL: 'https://sign.example:8443' },
+    { mail: { from: 'countersign@sign.example', place: { dir: '/var/mail/c' } } },
+  ],
+  [
+    { SVC_STATE_DIR: '/s', SVC_PUBLIC_URL: 'https://192.0.2.1' },
+    { mail: { from: 'countersign@localhost', place: { dir: '/s/mail' } } },
+  ],
+  [
+    { SVC_PUBLIC_URL: 'https://[2001:db8::1]', SVC_MAIL_DIR: '/m' },
+    { mail: { from: 'countersign@localhost', place: { dir: '/m' } } },
+  ],
+  [
+    { SVC_SMTP_URL: 'smtps://u:p@relay.example', SVC_MAIL_FROM: 'Accounts+x@example.org' },
+    { mail: { from: 'Accounts+x@example.org', place: { smtp: 'smtps://u:p@relay.example' } } },
+  ],
+  [
+    { SVC_SMTP_URL: 'smtp://localhost:25', SVC_MAIL_DIR: '' },
+    { mail: { from: 'countersign@localhost', place: { smtp: 'smtp://localhost:25' } } },
+  ],
   [{ SVC_PUBLIC_URL: 'https://sign.example' }, { publicUrl: 'https://sign.example' }],
   [{ SVC_PUBLIC_URL: 'https://Sign.example:8443/' }, { publicUrl: 'https://sign.example:8443' }],
   [{ SVC_PUBLIC_URL: 'http://localhost:19822' }, { publicUrl: 'http://localhost:19822' }],
@@ -124,15 +182,7 @@ for (const [how, homedir] of [
 }
 
 const notRead: [Env, RegExp][] = [
-  ...[
-    'SVC_BACKEND_URL',
-    'SVC_ENV_STAGING_URL',
-    'SVC_MAIL_DIR',
-    'SVC_SMTP_URL',
-    'SVC_ASSISTANT_URL',
-    'SVC_ASSISTANT_KEY_FILE',
-    'SVC_CA_FILE',
-  ].map((name): [Env, RegExp] => [
+  ...['SVC_ASSISTANT_URL', 'SVC_ASSISTANT_KEY_FILE'].map((name): [Env, RegExp] => [
     { [name]: 'canary' },
     new RegExp(`^${name} is not supported in this version`),
   ]),
@@ -143,14 +193,18 @@ const notRead: [Env, RegExp][] = [
     SVC_EVN: 'SVC_ENV',
     SVC_TOKENFILE: 'SVC_TOKEN_FILE',
     SVC_KEYCHIAN: 'SVC_KEYCHAIN',
+    SVC_BACKEND: 'SVC_BACKEND_URL',
+    SVC_MAILDIR: 'SVC_MAIL_DIR',
   }).map(([name, meant]): [Env, RegExp] => [
     { [name]: 'canary' },
     new RegExp(`^"${name}" is not the name of a setting. Did you mean ${meant}\\?$`),
   ]),
-  ...['SVC_FOO', 'SVC_\nX', 'SVC_SERVICE_HOST'].map((name): [Env, RegExp] => [
-    { [name]: 'canary' },
-    /^"SVC_.*" is not the name of a setting\. Unset it\.$/,
-  ]),
+  ...['SVC_FOO', 'SVC_ENV_staging_URL_X', 'SVC_SYNC_MINUTES', 'SVC_\nX', 'SVC_SERVICE_HOST'].map(
+    (name): [Env, RegExp] => [
+      { [name]: 'canary' },
+      /^"SVC_.*" is not the name of a setting\. Unset it\.$/,
+    ],
+  ),
 ]
 
 for (const [env, why] of notRead) {
@@ -169,7 +223,7 @@ test('only the listener of the pages may be published', () => {
   assert.match(api, /without a password.*not through a proxy either/)
   assert.doesNotMatch(api, /publish/)
   const { message: pages } = refusal({ SVC_ACCOUNT_BIND: '0.0.0.0' })
-  assert.match(pages, /reverse proxy with TLS.*SVC_PUBLIC_URL/)
+  assert.match(pages, /loopback.*reverse proxy with TLS.*SVC_PUBLIC_URL to the https address/)
   assert.doesNotMatch(pages, /token/)
 })
 
@@ -192,7 +246,24 @@ const refused: [Env, RegExp][] = [
   [{ SVC_ACCOUNT_PORT: '70000' }, /0 to 65535/],
   [{ SVC_STATE_DIR: 'state' }, /absolute/],
   [{ STATE_DIRECTORY: 'state' }, /absolute/],
-  [{ SVC_ENV: 'production' }, /only embedded is supported/],
+  [{ SVC_ENV: 'production' }, /set SVC_ENV_PRODUCTION_URL.*leave it unset/],
+  [{ SVC_ENV: 'a-b' }, /letters, digits and _/],
+  [{ SVC_BACKEND_URL: 'http://b.example' }, /https; http only for a loopback host/],
+  [{ SVC_BACKEND_URL: 'https://b.example/api' }, /origin alone/],
+  [{ SVC_BACKEND_URL: 'b.example' }, /must be a URL/],
+  // Checked although nobody chose it.
+  [{ SVC_ENV_STAGING_URL: 'http://s.example' }, /https/],
+  [{ SVC_CA_FILE: 'ca.pem' }, /absolute/],
+  [{ SVC_MAIL_DIR: 'mail' }, /absolute/],
+  ...['ada', 'Ada <ada@example.org>', 'a@b, c@d', 'a b@c', '@c', 'a@'].map(
+    (value): [Env, RegExp] => [{ SVC_MAIL_FROM: value }, /one address/],
+  ),
+  // An http address of loopback is not published.
+  ...['sign.example', 'localhost', '[::]', '10.0.0.1:80', '10.1'].map((value): [Env, RegExp] => [
+    { SVC_ACCOUNT_BIND: value, SVC_PUBLIC_URL: 'https://sign.example' },
+    /literal IP address; names are refused/,
+  ]),
+  [{ SVC_ACCOUNT_BIND: '10.0.0.1', SVC_PUBLIC_URL: 'http://localhost:19822' }, /proxy with TLS/],
   [{ SVC_PUBLIC_URL: 'sign.example' }, /must be a URL/],
   [{ SVC_PUBLIC_URL: 'http://sign.example' }, /https/],
   [{ SVC_PUBLIC_URL: 'http://localhost.evil.example' }, /https/],
@@ -216,7 +287,24 @@ for (const [env, why] of refused) {
   })
 }
 
+test('embedded is the name of no address', () => {
+  const { message, exit } = refusal({ SVC_ENV_EMBEDDED_URL: 'https://b.example' })
+  assert.equal(exit, EXIT.configuration)
+  assert.match(message, /^SVC_ENV_EMBEDDED_URL has no meaning/)
+})
+
+test('mail goes one way', () => {
+  const { message } = refusal({ SVC_MAIL_DIR: '/m', SVC_SMTP_URL: 'smtp://canary@h' })
+  assert.match(message, /^SVC_MAIL_DIR and SVC_SMTP_URL are both set/)
+  assert.doesNotMatch(message, /canary/)
+})
+
 const secret: Env[] = [
+  { SVC_SMTP_URL: 'https://u:canary@relay.example' },
+  { SVC_SMTP_URL: 'smtp://u:canary@' },
+  { SVC_SMTP_URL: 'canary' },
+  { SVC_BACKEND_URL: 'https://u:canary@b.example' },
+  { SVC_ENV_LIVE_URL: 'https://u:canary@b.example' },
   { SVC_DATABASE_URL: 'mysql://u:canary@db/x' },
   { SVC_DATABASE_URL: 'canary' },
   { SVC_PUBLIC_URL: 'https://u:canary@sign.example' },

@@ -1,12 +1,15 @@
 /** A daemon for tests: in this process, over a state folder of its own, on free ports. */
+import { EventEmitter, once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type IncomingHttpHeaders, request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { commandLineToken } from '../src/auth/proof.ts'
 import type { Scope } from '../src/auth/scopes.ts'
 import { readConfig } from '../src/config.ts'
 import { serve } from '../src/daemon.ts'
 import { newLog } from '../src/log.ts'
+import { type Runtime, readRuntime, stateSecret } from '../src/state/runtime.ts'
 
 export interface Answer {
   readonly status: number
@@ -63,21 +66,27 @@ export function ask(
 
 export interface TestDaemon {
   readonly address: string
+  /** Where its account server listens; empty where that is another's. */
   readonly accountAddress: string
   readonly stateDir: string
   /** Every line of the log so far, from level debug. */
   readonly log: readonly string[]
+  /** Waits until an event of this name is in the log. */
+  logged(event: string): Promise<void>
   /** Ask the API. */
   request(method: string, path: string, question?: Question): Promise<Answer>
   /** A new token of this scope. */
   token(scope: Scope): Promise<string>
+  /** The token of the command line. */
+  owner(): string
   close(): Promise<void>
 }
 
 /** Start a daemon; `env` adds to or overrides the settings of the test. */
 export async function startDaemon(env: Record<string, string> = {}): Promise<TestDaemon> {
-  const stateDir = mkdtempSync(join(tmpdir(), 'countersign-test-'))
+  const stateDir = env['SVC_STATE_DIR'] ?? mkdtempSync(join(tmpdir(), 'countersign-test-'))
   const log: string[] = []
+  const heard = new EventEmitter()
   const config = readConfig({
     SVC_STATE_DIR: stateDir,
     SVC_KEYCHAIN: 'file',
@@ -87,21 +96,30 @@ export async function startDaemon(env: Record<string, string> = {}): Promise<Tes
   })
   const daemon = await serve(
     config,
-    newLog('debug', (line) => log.push(line)),
+    newLog('debug', (line) => {
+      log.push(line)
+      heard.emit('line')
+    }),
   )
   const { address, accountAddress } = daemon
   const request: TestDaemon['request'] = (method, path, question) =>
     ask(address, method, path, question)
   return {
     address,
-    accountAddress,
+    accountAddress: accountAddress ?? '',
     stateDir,
     log,
+    async logged(event) {
+      const isHere = () =>
+        log.some((line) => (JSON.parse(line) as { event: string }).event === event)
+      while (!isHere()) await once(heard, 'line', { signal: AbortSignal.timeout(10_000) })
+    },
     request,
     async token(scope) {
       const { json } = await request('POST', '/api/v1/token', { body: { name: 'test', scope } })
       return (json as { token: string }).token
     },
+    owner: () => commandLineToken(stateSecret(stateDir), (readRuntime(stateDir) as Runtime).nonce),
     async close() {
       await daemon.close()
       if (env['SVC_STATE_DIR'] === undefined) rmSync(stateDir, { recursive: true, force: true })

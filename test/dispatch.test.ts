@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import * as v from 'valibot'
 import { Page } from '../src/api/fields.ts'
 import { type Table, media } from '../src/api/route.ts'
-import type { Need, Scope } from '../src/auth/scopes.ts'
-import { type Request, newDispatch, rowsOf } from '../src/dispatch.ts'
+import type { Need, Standing } from '../src/auth/scopes.ts'
+import { type Gate, type Request, newDispatch, rowsOf } from '../src/dispatch.ts'
 import { AppError } from '../src/errors.ts'
 
 const table = {
@@ -85,18 +85,25 @@ const answers = {
   pages: { read: seen },
 }
 
-type Caller = { scope: Scope | 'session' }
-const SCOPES: Record<string, Scope | 'session'> = { r: 'read', w: 'write', f: 'full', s: 'session' }
-const dispatchWith = (need: Need) =>
-  newDispatch<Caller>(table, answers, {
-    need: () => need,
-    authenticate: (token) => {
-      const scope = SCOPES[token]
-      if (scope === undefined) throw new AppError('invalid_token', 'no')
-      return { scope }
-    },
-    context: (caller, accept) => ({ scope: caller?.scope ?? null, accept }),
-  })
+type Caller = { scope: Standing }
+const SCOPES: Record<string, Standing> = {
+  r: 'read',
+  w: 'write',
+  f: 'full',
+  d: 'device',
+  s: 'session',
+  o: 'owner',
+}
+const gateOf = (need: Need): Gate<Caller> => ({
+  need: () => need,
+  authenticate: ({ token }) => {
+    const scope = SCOPES[token]
+    if (scope === undefined) throw new AppError('invalid_token', 'no')
+    return { scope }
+  },
+  context: (caller, { accept }) => ({ scope: caller?.scope ?? null, accept }),
+})
+const dispatchWith = (need: Need) => newDispatch<Caller>(table, answers, gateOf(need))
 
 const request = (
   method: string,
@@ -268,6 +275,18 @@ const doors: [need: Need, token: string | null, code: string | null][] = [
   // An API token is no session, however wide it is.
   ['session', 'r', 'forbidden'],
   ['session', 'f', 'forbidden'],
+  ['full', 's', null],
+  // A device that waits for approval reads, and does what it waits for.
+  ['read', 'd', null],
+  ['device', 'd', null],
+  ['write', 'd', 'forbidden'],
+  ['session', 'd', 'forbidden'],
+  ['device', 'f', 'forbidden'],
+  // What only the command line may ask.
+  ['owner', 'f', 'forbidden'],
+  ['owner', 's', 'forbidden'],
+  ['owner', 'o', null],
+  ['full', 'o', null],
 ]
 for (const [need, token, code] of doors)
   test(`need ${need}, token ${token} → ${code ?? 'in'}`, async () => {
@@ -318,6 +337,138 @@ test('two rows of the same method and path are noticed at the start', () => {
     () => newDispatch(twice, { ...answers, more: { read: seen } }, gate),
     /registered already/,
   )
+})
+
+test('the gate gets the whole request, and says what is missing in its own words', async () => {
+  const seenBy: Request[] = []
+  const dispatch = newDispatch<Caller>(table, answers, {
+    ...gateOf('read'),
+    authenticate: (given) => {
+      seenBy.push(given)
+      return { scope: 'read' }
+    },
+    unauthorized: () => new AppError('unauthorized', 'its own words'),
+  })
+  const given = request('GET', '/things', { token: 't', scheme: 'DPoP', proof: 'p' })
+  await dispatch(given)
+  assert.deepEqual(seenBy, [given])
+  await assert.rejects(dispatch(request('GET', '/things')), { message: 'its own words' })
+})
+
+test('a context that takes a while is waited for', async () => {
+  const dispatch = newDispatch<Caller>(table, answers, {
+    ...gateOf('none'),
+    context: async () => 'later',
+  })
+  const { value } = await dispatch(request('GET', '/things'))
+  assert.equal((value as { context: unknown }).context, 'later')
+})
+
+test('a form is asked for where the row says so', async () => {
+  const asked: unknown[] = []
+  const body = async (_: number, form?: boolean) => {
+    asked.push(form)
+    return { name: 'n' }
+  }
+  const forms = {
+    forms: { send: { ...table.things.create, path: '/forms', form: true } },
+  } as const satisfies Table
+  const dispatch = newDispatch<Caller>(forms, { forms: { send: seen } }, gateOf('none'))
+  await dispatch(request('POST', '/forms', { body }))
+  await open(request('POST', '/things', { body }))
+  assert.deepEqual(asked, [true, undefined])
+})
+
+type Claimed = Parameters<NonNullable<Gate<Caller>['once']>>[0]
+const ACT = { id: new Uint8Array(16).fill(1), at: 7 }
+
+/** A dispatcher that notes what it was asked to do once, and hands the act on to the answers. */
+function repeatable(need: Need = 'write') {
+  const claimed: Claimed[] = []
+  const rows = {
+    ...table,
+    more: {
+      again: { ...table.things.send, path: '/again', repeats: true },
+      page: { method: 'POST', path: '/page', summary: '', by: 'daemon', reply: media('text/html') },
+    },
+  } as const satisfies Table
+  const dispatch = newDispatch<Caller>(
+    rows,
+    { ...answers, more: { again: seen, page: seen } },
+    {
+      ...gateOf(need),
+      context: (_, __, act) => act,
+      callerId: ({ scope }) => `the ${scope}`,
+      once: (of, work) => {
+        claimed.push(of)
+        return work(ACT)
+      },
+    },
+  )
+  return { claimed, dispatch }
+}
+const keyed = (method: string, target: string, given?: unknown) =>
+  request(method, target, { given, token: 'w', idempotencyKey: 'k1' })
+
+const heeded: [name: string, request: Request, need: Need, heeded: boolean][] = [
+  ['a POST', keyed('POST', '/things', { name: 'n' }), 'write', true],
+  ['its second path', keyed('POST', '/flat-things', { name: 'n' }), 'write', true],
+  ['a POST without a body', keyed('POST', '/send'), 'write', true],
+  [
+    'a POST without a key',
+    { ...keyed('POST', '/send'), idempotencyKey: undefined },
+    'write',
+    false,
+  ],
+  ['a GET', keyed('GET', '/things'), 'write', false],
+  ['a DELETE', keyed('DELETE', '/things/x'), 'write', false],
+  ['what is worth repeating', keyed('POST', '/again'), 'write', false],
+  ['a page', keyed('POST', '/page'), 'write', false],
+  ['what nobody in particular asks', keyed('POST', '/send'), 'none', false],
+]
+for (const [name, given, need, expected] of heeded)
+  test(`an Idempotency-Key with ${name} is ${expected ? 'heeded' : 'not heeded'}`, async () => {
+    const { claimed, dispatch } = repeatable(need)
+    const { value } = await dispatch(given)
+    assert.equal((value as { context: unknown }).context, expected ? ACT : null)
+    assert.deepEqual(
+      claimed.map(({ caller, key }) => [caller, key]),
+      expected ? [['the write', 'k1']] : [],
+    )
+  })
+
+test('a request that is not valid does not take up its key', async () => {
+  const { claimed, dispatch } = repeatable()
+  for (const bad of [keyed('POST', '/things', {}), keyed('POST', '/nope'), keyed('PUT', '/things')])
+    await assert.rejects(dispatch(bad))
+  await assert.rejects(dispatch({ ...keyed('POST', '/send'), token: 'r' }))
+  assert.deepEqual(claimed, [])
+})
+
+test('a fingerprint is that of method, path, query and body, as they were sent', async () => {
+  const { claimed, dispatch } = repeatable()
+  const favorite = (id: string, given?: unknown) =>
+    dispatch(keyed('POST', `/things/${id}/favorite`, given))
+  await favorite('x')
+  await favorite('x')
+  await favorite('y')
+  await favorite('x', {})
+  await favorite('x', { favorite: true })
+  await favorite('x', { favorite: false })
+  await dispatch(keyed('POST', '/send'))
+  const prints = claimed.map(({ fingerprint }) => fingerprint)
+  assert.equal(prints[0], prints[1])
+  assert.equal(new Set(prints).size, 6)
+})
+
+test('what was answered before is answered again: status, value and place', async () => {
+  const first = { status: 201, value: { id: 'old' }, media: false, location: '/things/old' }
+  const dispatch = newDispatch<Caller>(table, answers, {
+    ...gateOf('write'),
+    callerId: () => 'me',
+    once: async <A>() => first as A,
+  })
+  assert.deepEqual(await dispatch(keyed('POST', '/things', { name: 'n' })), first)
 })
 
 test('rows come in the order of the table', () => {

@@ -10,11 +10,11 @@ const FLOORS = [
   ['errors', 'crypto'],
   ['api', 'config', 'keychain', 'log', 'asset', 'version', 'program'],
   ['state', 'router', 'path', 'query', 'openapi', 'client'],
-  ['device', 'auth', 'service'],
+  ['device', 'auth', 'service', 'remote'],
   ['handlers'],
   ['dispatch'],
   ['server', 'mcp'],
-  ['daemon'],
+  ['daemon', 'account-server'],
   ['cli'],
   ['main'],
 ]

@@ -53,6 +53,7 @@ const canaries: [name: string, canary: string][] = [
   ['a key that ends with a dash', `${bytes(32).toString('base64url').slice(0, -1)}-`],
   ['a key in hex', bytes(32).toString('hex')],
   ['a key in upper-case hex', bytes(32).toString('hex').toUpperCase()],
+  ['an enrolment code', '0A1B-2C3D-4E5F-6G7H'],
   ['a key of 64 bytes', bytes(64).toString('base64url')],
 ]
 const places: [name: string, put: (canary: string) => Record<string, unknown>][] = [
@@ -61,6 +62,7 @@ const places: [name: string, put: (canary: string) => Record<string, unknown>][]
   ['a field’s name', (it) => ({ [it]: 1 })],
   ['a text', (it) => ({ text: `before ${it} after` })],
   ['a header', (it) => ({ header: `Authorization: Bearer ${it}` })],
+  ['a header of a bound token', (it) => ({ header: `Authorization: DPoP ${it}` })],
   ['a URL', (it) => ({ url: `http://127.0.0.1/x?access_token=${it}&b=1` })],
   ['a link', (it) => ({ url: `http://127.0.0.1/g/gst_x#${it}` })],
   ['an error', (it) => ({ cause: new Error(`no ${it}`) })],

@@ -17,6 +17,7 @@ import { rowsOf } from '../src/dispatch.ts'
 import { CODES, statusOf } from '../src/errors.ts'
 import { openapiDocument } from '../src/openapi.ts'
 import { type Question, type TestDaemon, startDaemon } from './daemon.ts'
+import { signIn } from './handlers/people.ts'
 
 type Json = Record<string, unknown>
 interface Operation {
@@ -199,14 +200,18 @@ test('the docs page lists every route', async () => {
   assert(!/<script/i.test(text))
 })
 
-test('a live daemon answers as the document says', async () => {
+test('a live daemon answers as the document says', async (t) => {
   const token = await daemon.token('full')
   const answered = new Set<string>()
 
   /** Ask, and hold the answer against the row. */
-  async function call(route: Route, path: string, question: Question = {}): Promise<Json> {
+  async function call(
+    route: Route,
+    path: string,
+    { of = daemon, ...question }: Question & { of?: TestDaemon } = {},
+  ): Promise<Json> {
     assert(route.by !== 'pending')
-    const answer = await daemon.request(route.method, path, { token, ...question })
+    const answer = await of.request(route.method, path, { token, ...question })
     assert.equal(answer.status, route.status ?? 200, `${route.method} ${path}: ${answer.text}`)
     const content = operationOf(route, route.path).responses[String(answer.status)]?.content ?? {}
     const type = answer.headers['content-type']
@@ -239,7 +244,19 @@ test('a live daemon answers as the document says', async () => {
   await call(rest.apiTokens.delete, at(rest.apiTokens.delete.path, minted['id']))
   await call(rest.apiTokens.list, '/api/v1/api-tokens')
   const { user } = await call(rest.context.read, '/api/v1/context')
+  await call(rest.profiles.read, at(rest.profiles.read.path, (user as Json)['id']))
   await call(rest.profiles.keys, at(rest.profiles.keys.path, (user as Json)['id']))
+
+  // Ada's laptop, and her phone, which waits to be approved there.
+  const settings = { SVC_BACKEND_URL: daemon.accountAddress }
+  const [laptop, phone] = await Promise.all([startDaemon(settings), startDaemon(settings)])
+  t.after(() => Promise.all([laptop.close(), phone.close()]))
+  for (const one of [laptop, phone]) await signIn(one, daemon, 'ada@example.org')
+  const onLaptop = { of: laptop, token: await laptop.token('write') }
+  const { items } = await call(rest.devices.list, '/api/v1/devices', onLaptop)
+  const [newest] = items as Json[]
+  assert.equal(newest?.['state'], 'pending')
+  await call(rest.devices.delete, at(rest.devices.delete.path, newest['id']), onLaptop)
 
   const { id } = await call(rest.connections.create, '/api/v1/connections', {
     body: { name: 'Ärger' },

@@ -42,6 +42,16 @@ export const name = (max: number) =>
     ),
   )
 
+/** A mailbox (RFC 5321 section 4.1.2), in ASCII and without quoting, as mail forms take it. */
+export const email = v.pipe(
+  v.string(),
+  v.maxLength(254),
+  v.regex(
+    /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i,
+    'Expected an e-mail address.',
+  ),
+)
+
 /** Three words: one string, or an array of them. */
 export const Words = v.pipe(
   v.union([

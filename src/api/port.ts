@@ -15,12 +15,21 @@ export type Door = Calls<Entrance, 'account'>
 /** Who a request to an account server comes from. All are ids. */
 export interface Session {
   readonly account: string
-  readonly device: string
-  readonly session: string
+  /** null for a bearer of a machine account's token, who has no device. */
+  readonly device: string | null
+  readonly session: string | null
+  /** The machine account's token, where one was presented. */
+  readonly token: string | null
+}
+
+/** Who asks an account server before there is a session. */
+export interface Visitor {
+  /** RFC 7638 thumbprint of the key whose possession the request proved (RFC 9449); null when it proved none. */
+  readonly key: string | null
 }
 
 export type Service = Answers<Rest, 'account' | 'both', Session> &
   Answers<SignedIn, 'account', Session>
 
 /** The rows of an account server that anybody may call. */
-export type Open = Answers<Entrance & Site, 'account', null>
+export type Open = Answers<Entrance & Site, 'account', Visitor>

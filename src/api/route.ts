@@ -46,6 +46,10 @@ interface Answered extends Address {
   readonly status?: 200 | 201 | 202 | 204
   /** The largest body in bytes, where it is not the usual 1 MiB. */
   readonly limit?: number
+  /** The body comes as a form (RFC 6749 appendix B), not as JSON. */
+  readonly form?: true
+  /** An `Idempotency-Key` is not heeded: the answer shows a secret that must not be kept, or the act is worth repeating. */
+  readonly repeats?: true
 }
 
 export type Route = Pending | Answered

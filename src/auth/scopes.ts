@@ -6,13 +6,20 @@ import { AppError } from '../errors.ts'
 
 export type Scope = 'read' | 'write' | 'full'
 
-/** `none`: public. `session`: the session of a device. */
-export type Need = 'none' | 'session' | Scope
+/** What a path asks for. `none`: nothing. `device`: the session of a device, also one that waits for approval. `session`: that of
+ * an approved device. `owner`: the command line of the daemon's own user. */
+export type Need = 'none' | 'device' | 'session' | 'owner' | Scope
+
+/** What a caller has: the scope of a token, or what its session or its place makes of it. */
+export type Standing = Exclude<Need, 'none'>
 
 /** `**` stands for the rest of the path, empty included. */
 type Rules = readonly (readonly [pattern: string, need: Need])[]
 
-/** The daemon's API: the five public paths and the assets of the docs page, then what only `full` may touch. */
+/**
+ * The daemon's API: the five public paths and the assets of the docs page, then what only `full` may touch; and what only the
+ * command line asks.
+ */
 export const REST: Rules = [
   ['/health', 'none'],
   ['/api/v1/health', 'none'],
@@ -21,18 +28,31 @@ export const REST: Rules = [
   ['/api/v1/token', 'none'],
   ['/api/v1/org/**', 'full'],
   ['/api/v1/api-tokens/**', 'full'],
+  ['/local/**', 'owner'],
 ]
 
-/** The account server: what a device asks before it has a session, and the public pages. */
+/**
+ * The account server: what a device asks before it has a session, and the public pages; then what a device may ask that waits
+ * for approval, and what the tokens of machine accounts are for. Its REST rows are the daemon's.
+ */
 export const ACCOUNT: Rules = [
-  ['/health', 'none'],
+  ['/health/**', 'none'],
   ['/g/**', 'none'],
   ['/s/**', 'none'],
   ['/assets/**', 'none'],
-  ['/device/v1/enrolments', 'none'],
+  ['/oauth/token', 'none'],
+  ['/.well-known/**', 'none'],
+  ['/device/v1/sign-ins/**', 'none'],
+  ['/device/v1/enrolments/**', 'none'],
   ['/device/v1/session', 'none'],
   ['/device/v1/clock', 'none'],
+  ['/device/v1/session/current', 'device'],
+  ['/device/v1/approval', 'device'],
+  ['/device/v1/key-logs/**', 'device'],
+  ['/device/v1/token', 'read'],
+  ['/device/v1/machine-tokens/**', 'full'],
   ['/device/v1/**', 'session'],
+  ['/api/v1/org/**', 'full'],
 ]
 
 /** RFC 9110 section 9.2.1: methods that ask and change nothing. */
@@ -57,20 +77,42 @@ export function scopeTable(rules: Rules) {
   }
 }
 
-const RANK = { read: 0, write: 1, full: 2 } as const
+/** What each standing is good for. */
+const GRANTS: Readonly<Record<Standing, readonly Need[]>> = {
+  read: ['read'],
+  write: ['read', 'write'],
+  full: ['read', 'write', 'full'],
+  device: ['read', 'device'],
+  session: ['read', 'write', 'full', 'device', 'session'],
+  owner: ['read', 'write', 'full', 'owner'],
+}
 const PHRASE = { read: 'read, write or full', write: 'write or full', full: 'full' } as const
+/** Why a need that is no scope is not met. */
+const RESERVED = {
+  device: 'Only the session of a device may ask this.',
+  session: 'Only the session of an approved device may ask this.',
+  owner: 'Only the command line of the daemon’s own user may ask this: run countersignd.',
+} as const
 
 /**
- * Refuse a token whose scope is too narrow for what a request needs.
- * @throws AppError insufficient_scope naming the token's scope, the method and path, and the scope required
+ * Refuse a caller whose standing is too narrow for what a request needs.
+ * @throws AppError insufficient_scope naming the token's scope, the method and path, and the scope required; forbidden where no
+ *   scope would do
  */
 export function requireScope(
-  has: Scope,
-  need: Scope,
+  has: Standing,
+  need: Exclude<Need, 'none'>,
   method: string,
   path: readonly string[],
 ): void {
-  if (RANK[has] >= RANK[need]) return
+  if (GRANTS[has].includes(need)) return
+  if (need === 'device' || need === 'session' || need === 'owner')
+    throw new AppError('forbidden', RESERVED[need])
+  if (has === 'device')
+    throw new AppError(
+      'forbidden',
+      'This device waits for approval and may only read: type its six words on a device that is signed in.',
+    )
   const required = PHRASE[need]
   throw new AppError(
     'insufficient_scope',

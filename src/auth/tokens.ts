@@ -6,17 +6,28 @@
 import { hash } from 'node:crypto'
 import type { ApiToken } from '../api/rest/api-tokens.ts'
 import { timeAt } from '../api/fields.ts'
+import type { Account } from '../api/port.ts'
 import { newId } from '../crypto/id.ts'
 import { newToken } from '../crypto/token.ts'
 import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
+import type { Act } from '../state/idempotency.ts'
 import type { TokenRows } from '../state/tokens.ts'
-import type { Scope } from './scopes.ts'
+import type { Scope, Standing } from './scopes.ts'
 
-/** Whoever presents a valid token. `token` is its id; null is the command line's own, which is in no list. */
+/** Whoever presents a valid token. */
 export interface Caller {
+  /** The token's id; null is the command line's own, which is in no list. */
   readonly token: string | null
-  readonly scope: Scope
+  readonly scope: Standing
+  /** The account of a machine account's token, which the account server gave out; null for the tokens of this daemon. */
+  readonly machine: MachineAccount | null
+}
+
+/** An account that a token of it asks. */
+export type MachineAccount = Account & {
+  /** The same, where every request is a part of this act, however often it is sent. */
+  readonly acting?: (act: Act) => Account
 }
 
 /** What the keychain holds of a token. Times are Unix milliseconds. */
@@ -75,7 +86,8 @@ export interface Tokens {
 export const tokenDigest = (token: string): string => hash('sha256', token, 'hex')
 const entryName = (id: string) => `token/${id}`
 
-const invalidToken = () =>
+/** In the same words for every reason, and for tokens of either kind. */
+export const invalidToken = () =>
   new AppError(
     'invalid_token',
     'This token is wrong, expired or revoked. Create another with "countersignd token create".',
@@ -204,7 +216,7 @@ export function openTokens(options: {
       const entry = byHash.get(tokenHash)
       if (entry === undefined) {
         if (tokenHash === (commandLineHash ??= tokenDigest(options.commandLineToken())))
-          return { token: null, scope: 'full' }
+          return { token: null, scope: 'owner', machine: null }
         throw invalidToken()
       }
       if (entry.revokedAt !== null) throw invalidToken()
@@ -213,7 +225,7 @@ export function openTokens(options: {
         throw invalidToken()
       entry.lastUsedAt = now()
       entry.used = true
-      return { token: entry.id, scope: record.scope }
+      return { token: entry.id, scope: record.scope, machine: null }
     },
 
     flush() {

@@ -2,15 +2,36 @@
  * How the command line reaches the account. The holder of the state lock is the only writer: when a daemon holds it, the
  * command line asks that daemon over HTTP; when nobody does, it opens the state itself and answers in this process.
  */
+import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
-import { clientOf } from '../client.ts'
+import { type Outgoing, clientOf } from '../client.ts'
 import type { Config } from '../config.ts'
-import { StartError } from '../errors.ts'
+import { AppError, StartError } from '../errors.ts'
 import { readPrivate } from '../state/folder.ts'
 import type { Lock } from '../state/lock.ts'
 import type { Api, Io } from './command.ts'
 import type { DaemonConnection } from './connection-to-daemon.ts'
 import { holderOf } from './holder.ts'
+
+const TABLE = { ...rest, ...local }
+
+/** The calls of both tables over what carries a request. */
+function apiOver(send: (request: Outgoing) => Promise<unknown>, chosen: string | null): Api {
+  return clientOf(TABLE, async (request) => {
+    try {
+      return await send(request)
+    } catch (error) {
+      const isOwn = request.route.path.startsWith('/local/')
+      if (chosen === null || !isOwn || !(error instanceof AppError) || error.code !== 'forbidden')
+        throw error
+      throw new AppError(
+        'forbidden',
+        'No API token may do this, only the command line itself: unset SVC_TOKEN and SVC_TOKEN_FILE.',
+        { cause: error },
+      )
+    }
+  })
+}
 
 /** The token that the person chose for the command line, or null to use its own. */
 function chosenToken({ token, tokenFile }: Config): string | null {
@@ -34,15 +55,17 @@ async function here<T>(
     import('../log.ts'),
     import('../path.ts'),
   ])
-  const log = newLog(config.logLevel, (line) => void io.stderr.write(line))
+  // What goes well, the command itself says to the person.
+  const level = config.logLevel === 'info' ? 'warn' : config.logLevel
+  const log = newLog(level, (line) => void io.stderr.write(line))
   const daemon = await openDaemon(config, log, lock)
   const token = chosen ?? daemon.token()
-  const api = clientOf(rest, async ({ route, path, query, body }) => {
+  const api = apiOver(async ({ route, path, query, body }) => {
     const { segments } = splitTarget(path)
     const { method } = route
     const request = { method, segments, query, accept: '', token, body: async () => body }
     return (await daemon.dispatch(request)).value
-  })
+  }, chosen)
   try {
     return await work(api)
   } finally {
@@ -50,9 +73,13 @@ async function here<T>(
   }
 }
 
-async function overHttp<T>(daemon: DaemonConnection, work: (api: Api) => Promise<T>): Promise<T> {
+async function overHttp<T>(
+  daemon: DaemonConnection,
+  chosen: string | null,
+  work: (api: Api) => Promise<T>,
+): Promise<T> {
   try {
-    return await work(clientOf(rest, (request) => daemon.send(request)))
+    return await work(apiOver((request) => daemon.send(request), chosen))
   } finally {
     daemon.close()
   }
@@ -69,5 +96,5 @@ export async function withApi<T>(
   if ('unproven' in holder) throw holder.unproven
   return 'lock' in holder
     ? here(config, io, holder.lock, token, work)
-    : overHttp(holder.daemon, work)
+    : overHttp(holder.daemon, token, work)
 }

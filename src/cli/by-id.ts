@@ -3,6 +3,7 @@ import { isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 
 const KINDS = {
+  device: { prefix: 'dev_', list: 'device list' },
   connection: { prefix: 'con_', list: 'connection list' },
   'guest code': { prefix: 'gst_', list: 'guest list' },
   token: { prefix: 'tok_', list: 'token list' },

@@ -1,17 +1,18 @@
 /** What a command of the command line is, and what it gets to work with. */
 import type { ParseArgsOptionsConfig } from 'node:util'
+import type { Local } from '../api/local/index.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Calls } from '../api/route.ts'
 import type { Config } from '../config.ts'
 
-/** The calls of the REST table, answered by the running daemon or by this process. */
-export type Api = Calls<Rest, 'daemon' | 'account' | 'both'>
+/** The calls of the REST table and of the command line's own, answered by the running daemon or by this process. */
+export type Api = Calls<Rest & Local, 'daemon' | 'account' | 'both'>
 
 /** The streams and the environment; `process` is one. */
 export interface Io {
   readonly stdout: { write(text: string): unknown }
   readonly stderr: { write(text: string): unknown }
-  readonly stdin: AsyncIterable<Uint8Array | string>
+  readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
   readonly env: NodeJS.ProcessEnv
 }
 

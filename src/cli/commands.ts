@@ -12,9 +12,41 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Run the daemon',
     load: async () => (await import('./serve.ts')).serveCommand,
   },
+  server: {
+    summary: 'Run an account server, for many daemons',
+    load: async () => (await import('./server.ts')).serverCommand,
+  },
   status: {
     summary: 'Show the state of the daemon',
     load: async () => (await import('./status.ts')).statusCommand,
+  },
+  login: {
+    summary: 'Sign this device in',
+    load: async () => (await import('./login.ts')).loginCommand,
+  },
+  logout: {
+    summary: 'Revoke this device and forget what it holds',
+    load: async () => (await import('./logout.ts')).logoutCommand,
+  },
+  whoami: {
+    summary: 'Show who is signed in',
+    load: async () => (await import('./whoami.ts')).whoamiCommand,
+  },
+  reset: {
+    summary: 'Bring an account back after all its devices were lost',
+    load: async () => (await import('./reset.ts')).resetCommand,
+  },
+  'device list': {
+    summary: 'List the devices of the account',
+    load: async () => (await import('./device.ts')).deviceList,
+  },
+  'device approve': {
+    summary: 'Approve a new device by the words of both screens',
+    load: async () => (await import('./device.ts')).deviceApprove,
+  },
+  'device revoke': {
+    summary: 'Revoke a device',
+    load: async () => (await import('./device.ts')).deviceRevoke,
   },
   verify: {
     summary: 'Check three words that somebody said',
@@ -51,6 +83,18 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   'stamp verify': {
     summary: 'Check a stamp offline',
     load: async () => (await import('./stamp-verify.ts')).stampVerify,
+  },
+  'org create': {
+    summary: 'Create an organisation',
+    load: async () => (await import('./org.ts')).orgCreate,
+  },
+  'machine create': {
+    summary: 'Create a machine account and its key file',
+    load: async () => (await import('./machine.ts')).machineCreate,
+  },
+  'machine token': {
+    summary: 'Get an API token for a machine account by its key',
+    load: async () => (await import('./machine-token.ts')).machineToken,
   },
   'token list': {
     summary: 'List API tokens',

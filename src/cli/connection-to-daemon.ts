@@ -12,7 +12,8 @@ import { readRuntime, stateSecret } from '../state/runtime.ts'
 
 /** A daemon answers the greeting at once; whatever takes longer is something else on its port. */
 const GREETING_MS = 5_000
-const ANSWER_MS = 30_000
+/** The daemon may wait half a minute itself for each thing that it asks its account server. */
+const ANSWER_MS = 120_000
 
 export interface DaemonConnection {
   /** Send a request; gives back the parsed answer. Throws AppError as the daemon said it. */

@@ -3,31 +3,25 @@ import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import { randomBytes } from 'node:crypto'
 import { sealEnvelope } from '../crypto/envelope.ts'
-import { PREFIX, newId } from '../crypto/id.ts'
+import { PREFIX } from '../crypto/id.ts'
 import { openEntry, verifyRoster } from '../crypto/roster.ts'
-import type { State } from '../state/state.ts'
-import type { Codes } from './codes.ts'
-import type { Identity } from './identity.ts'
-import type { Vault } from './vault.ts'
+import type { Act } from '../state/idempotency.ts'
+import { idOf } from './acts.ts'
+import type { Device } from './device.ts'
 
 /**
  * Open a new connection whose only member is the own account. The secret is kept before the server hears of the connection:
- * a crash in between leaves a secret without a connection, never a connection without its secret.
- * @param now Unix milliseconds
+ * a crash in between leaves a secret without a connection, never a connection without its secret. The same act opens the same
+ * connection, with the same secret.
  */
 export async function openConnection(
-  {
-    state,
-    vault,
-    codes,
-    identity,
-  }: { state: State; vault: Vault; codes: Codes; identity: Identity },
+  { state, vault, codes, identity, demandSeat }: Device,
   account: Account,
   name: string,
-  now: number,
+  act: Act,
 ): Promise<Connection> {
-  const id = newId(PREFIX.connection, now)
-  const k = new Uint8Array(randomBytes(32))
+  const id = idOf(PREFIX.connection, act)
+  const k = vault.get(id) ?? new Uint8Array(randomBytes(32))
   const log = await identity.keyLog()
   const keys = await identity.keys()
   const entry = openEntry({
@@ -36,7 +30,7 @@ export async function openConnection(
     device: identity.device,
     actorLog: { seq: log.seq, head: log.head },
     k,
-    at: Math.floor(now / 1000),
+    at: Math.floor(act.at / 1000),
     kid: identity.kid,
     seed: keys.sign.secret,
   })
@@ -56,8 +50,9 @@ export async function openConnection(
       }),
     ),
   )
-  vault.put(id, k)
+  if (!vault.has(id)) vault.put(id, k)
   const made = await account.rosters.open({ body: { connection: id, name, entry, envelopes } })
+  demandSeat()
   const row = {
     id,
     name: made.name,

@@ -1,8 +1,10 @@
 /** This device, as handlers see it: who it is, what it holds, and what it can do without asking anybody. */
 import type { Account } from '../api/port.ts'
+import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
+import type { ServerClock } from './clock.ts'
 import { type Codes, openCodes } from './codes.ts'
 import type { Identity } from './identity.ts'
 import { type Sync, newSync } from './sync.ts'
@@ -26,23 +28,63 @@ export interface Device extends Run {
   readonly codes: Codes
   readonly verifier: Verifier
   readonly sync: Sync
+  readonly freshness: Freshness
+  /** Throws AppError not_signed_in once this device has signed out: what an account answers later is not kept. */
+  readonly demandSeat: () => void
+  /** Sign out: wait for the sync under way, and open no secret any more. */
+  leave(): Promise<void>
 }
 
-/** Put the device together. */
+/** How much this device may trust its picture: an account in this process has its clock, and everything that account knows. */
+const freshnessOf = (clock: ServerClock, sync: Sync, now: () => number): Freshness =>
+  clock === 'own'
+    ? { offsetMs: () => 0, lastSyncAt: now }
+    : {
+        offsetMs: () => sync.offsetMs(),
+        lastSyncAt: () => {
+          const at = sync.lastGoodAt()
+          return at === null ? null : Date.parse(at)
+        },
+      }
+
+/**
+ * Put the device together.
+ * @param options `clock` is the account server's
+ */
 export function openDevice(options: {
   state: State
   keychain: Keychain
   identity: Identity
-  account: () => Account
+  account: Account
+  clock: ServerClock
   now: () => number
-  freshness: Freshness
   log: Log
   run: Run
 }): Device {
-  const { state, keychain, identity, account, now, freshness, log } = options
+  const { state, keychain, identity, account, clock, now, log } = options
+  let left = false
   const vault = openVault(keychain, state.secrets)
   const codes = openCodes(state, vault, identity.account)
-  const sync = newSync({ state, vault, codes, identity, account, now, log })
+  const sync = newSync({ state, vault, codes, identity, account, clock, now, log })
+  const freshness = freshnessOf(clock, sync, now)
   const verifier = newVerifier({ state, codes, now, freshness })
-  return { ...options.run, now, state, identity, vault, codes, verifier, sync }
+  return {
+    ...options.run,
+    now,
+    state,
+    identity,
+    vault,
+    codes,
+    verifier,
+    sync,
+    freshness,
+    demandSeat() {
+      if (left) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
+    },
+    async leave() {
+      left = true
+      vault.close()
+      await sync.idle()
+    },
+  }
 }

@@ -1,43 +1,17 @@
-/** Enrolment: this device makes its keys and becomes the first of a new account at an account server. */
-import { hostname, userInfo } from 'node:os'
+/**
+ * Enrolment without anybody: this device makes its keys and becomes the first of a new account at the account server of its own
+ * process. How people and machine accounts sign in to another is in sign-in.ts.
+ */
 import type { Door } from '../api/port.ts'
 import { newDeviceKeys } from '../crypto/device-keys.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
 import { addFirst, verifyKeyLog } from '../crypto/key-log.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
-import { type Identity, openIdentity, storeFacts, storeKeys } from './identity.ts'
+import { type Identity, openIdentity, storeFacts, storeKeys, storeSession } from './identity.ts'
+import type { Names } from './names.ts'
 
-const SESSION = 'session'
 const DRAFT = 'enrolment'
-
-export interface Names {
-  readonly display_name: string
-  readonly device_name: string
-  readonly platform: 'linux' | 'macos' | 'windows' | 'other'
-}
-
-const PLATFORM: Readonly<Record<string, Names['platform']>> = {
-  linux: 'linux',
-  darwin: 'macos',
-  win32: 'windows',
-}
-
-/** Containers run as users whom no passwd entry names; the system then has no name to give. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return process.env['USER'] || process.env['LOGNAME'] || 'user'
-  }
-}
-
-/** What this machine and its user are called. */
-export const ownNames = (): Names => ({
-  display_name: userName(),
-  device_name: hostname(),
-  platform: PLATFORM[process.platform] ?? 'other',
-})
 
 interface Draft {
   readonly account: string
@@ -78,7 +52,7 @@ export async function enrol(
   const [device] = verifyKeyLog(account, [entry]).active
   if (device === undefined || made.account_id !== account || made.device_id !== device.id)
     throw new Error('the account server enrolled another account or device than was asked')
-  keychain.set(SESSION, made.session.refresh_token)
+  storeSession(keychain, made.session.refresh_token)
   state.transaction(() => {
     state.logs.append({ kind: 'keylog', subject: account, seq: 0, entry })
     storeFacts(state, {
@@ -87,6 +61,10 @@ export async function enrol(
       session: made.session.session_id,
       kid: device.kid,
       receiptKey: made.receipt_key,
+      approved: true,
+      machine: false,
+      embedded: true,
+      email: null,
     })
     state.meta.delete(DRAFT)
   })

@@ -6,9 +6,7 @@ import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
 import type { GuestRow } from '../state/guests.ts'
-import type { State } from '../state/state.ts'
-import type { Codes } from './codes.ts'
-import type { Vault } from './vault.ts'
+import type { Device } from './device.ts'
 
 /** The link of a guest code: the page's address, and the secret in the fragment (protocol section 5). */
 export const guestUrl = (publicUrl: string, id: string, secret: Uint8Array): string =>
@@ -29,7 +27,7 @@ export const guestRow = (guest: GuestCode): GuestRow => ({
  * @param now Unix milliseconds
  */
 export async function createGuestCode(
-  { state, vault, codes }: { state: State; vault: Vault; codes: Codes },
+  { state, vault, codes, demandSeat }: Device,
   account: Account,
   { label, expiresIn }: { label: string; expiresIn: number },
   now: number,
@@ -40,6 +38,7 @@ export async function createGuestCode(
   const made = await account.deviceGuestCodes.create({
     body: { id, label, expires_at: timeAt(now + expiresIn * 1000) },
   })
+  demandSeat()
   const row = guestRow(made)
   state.guests.put(row)
   codes.putGuest(row)

@@ -10,6 +10,7 @@ import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
 
 const KEYS = 'device'
+const SESSION = 'session'
 const META = 'identity'
 
 /** What is known of the device without the keychain. */
@@ -21,13 +22,24 @@ export interface Facts {
   readonly kid: string
   /** The key of the account server's receipts, pinned at enrolment. */
   readonly receiptKey: PublicJwk
+  /** false while a further device awaits the word checks of both sides; until then it may only read. */
+  readonly approved: boolean
+  /** Whether it is a machine account's, whose own key signs in again without anybody. */
+  readonly machine: boolean
+  /** Whether the account server is the one in this process. */
+  readonly embedded: boolean
+  /** The mailbox that was proven, where one was. */
+  readonly email: string | null
 }
+
+/** What is true of a device that enrolled before these facts were written down. */
+const EARLIER = { approved: true, machine: false, embedded: true, email: null } as const
 
 export interface Identity extends Facts {
   /** The private halves. Throws AppError keychain_locked. */
-  keys(): Promise<DeviceKeys>
+  readonly keys: () => Promise<DeviceKeys>
   /** The verified key log of the own account, as this device knows it. */
-  keyLog(): Promise<KeyLog>
+  readonly keyLog: () => Promise<KeyLog>
 }
 
 /** Put the private halves into the keychain. */
@@ -36,17 +48,23 @@ export function storeKeys(keychain: Keychain, keys: DeviceKeys): void {
   keychain.set(KEYS, JSON.stringify({ sign: hex('sign'), seal: hex('seal'), auth: hex('auth') }))
 }
 
-async function loadKeys(keychain: Keychain): Promise<DeviceKeys> {
+/** The private halves that the keychain holds; null when it holds none. */
+export async function readKeys(keychain: Keychain): Promise<DeviceKeys | null> {
   const stored = keychain.get(KEYS)
-  if (stored === null)
-    throw new AppError(
-      'keychain_locked',
-      'The keychain has no keys of this device: unlock or restore it.',
-    )
+  if (stored === null) return null
   const { sign, seal, auth } = JSON.parse(stored) as Record<KeyUse, string>
   const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'hex'))
   const { deviceKeysFrom } = await import('../crypto/device-keys.ts')
   return deviceKeysFrom({ sign: bytes(sign), seal: bytes(seal), auth: bytes(auth) })
+}
+
+async function loadKeys(keychain: Keychain): Promise<DeviceKeys> {
+  const keys = await readKeys(keychain)
+  if (keys !== null) return keys
+  throw new AppError(
+    'keychain_locked',
+    'The keychain has no keys of this device: unlock or restore it.',
+  )
 }
 
 async function loadKeyLog({ logs }: State, account: string): Promise<KeyLog> {
@@ -55,17 +73,51 @@ async function loadKeyLog({ logs }: State, account: string): Promise<KeyLog> {
 }
 
 /** Keep what enrolment found out. */
-export const storeFacts = ({ meta }: State, facts: Facts): void => meta.set(META, facts)
+export const storeFacts = ({ meta }: Pick<State, 'meta'>, facts: Facts): void =>
+  meta.set(META, facts)
+
+/** Change what is known of the device that is enrolled; nothing to do when none is any more. */
+export function changeFacts({ meta }: Pick<State, 'meta'>, change: Partial<Facts>): void {
+  const stored = meta.get(META) as Facts | null
+  if (stored !== null) meta.set(META, { ...stored, ...change })
+}
+
+/** Keep the secret by which the session is renewed. */
+export const storeSession = (keychain: Keychain, refreshToken: string): void =>
+  keychain.set(SESSION, refreshToken)
+
+/** The secret by which the session is renewed. Throws AppError keychain_locked. */
+export function readSession(keychain: Keychain): string {
+  const token = keychain.get(SESSION)
+  if (token !== null) return token
+  throw new AppError(
+    'keychain_locked',
+    'The keychain has no session of this device: unlock or restore it, or sign in anew.',
+  )
+}
+
+/** Forget who this device is: the facts first, since without them nothing looks for the keys. */
+export function forgetIdentity({ meta }: Pick<State, 'meta'>, keychain: Keychain): void {
+  meta.delete(META)
+  keychain.delete(SESSION)
+  keychain.delete(KEYS)
+}
 
 /** The identity of an enrolled device, or null before enrolment. */
 export function openIdentity(state: State, keychain: Keychain): Identity | null {
-  const facts = state.meta.get(META) as Facts | null
-  if (facts === null) return null
+  const stored = state.meta.get(META) as Facts | null
+  if (stored === null) return null
+  const facts = { ...EARLIER, ...stored }
   let keys: DeviceKeys | null = null
   let log: KeyLog | null = null
   return {
     ...facts,
     keys: async () => (keys ??= await loadKeys(keychain)),
-    keyLog: async () => (log ??= await loadKeyLog(state, facts.account)),
+    async keyLog() {
+      // It grows: a device is added or revoked here, or a sync brings what others did.
+      const head = state.logs.head('keylog', facts.account)
+      if (log === null || log.seq !== head?.seq) log = await loadKeyLog(state, facts.account)
+      return log
+    },
   }
 }

@@ -18,14 +18,21 @@ export interface Vault {
   get(id: string): Uint8Array | null
   has(id: string): boolean
   delete(id: string): void
+  /** Put no secret in and give none out any more: from now on both throw AppError not_signed_in. */
+  close(): void
 }
+
+/** Make every secret that is sealed here unreadable for good. */
+export const deleteCacheKey = (keychain: Keychain): void => keychain.delete(KEY_ENTRY)
 
 /** Open the vault. The keychain is first asked when a secret is first needed. */
 export function openVault(keychain: Keychain, rows: SecretRows): Vault {
   let cacheKey: Buffer | null = null
   const here = new Set(rows.ids())
+  let closed = false
 
   function key(): Buffer {
+    if (closed) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
     if (cacheKey !== null) return cacheKey
     const stored = keychain.get(KEY_ENTRY)
     if (stored !== null) return (cacheKey = Buffer.from(stored, 'hex'))
@@ -78,6 +85,13 @@ export function openVault(keychain: Keychain, rows: SecretRows): Vault {
     delete(id) {
       rows.delete(id)
       here.delete(id)
+    },
+
+    close() {
+      closed = true
+      cacheKey?.fill(0)
+      cacheKey = null
+      here.clear()
     },
   }
 }

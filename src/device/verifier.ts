@@ -70,6 +70,26 @@ function summarise(
     : `Inconclusive: not everything could be checked (${reasons.join(', ')}).`
 }
 
+/**
+ * The answer where this device has nothing to check words against: never conclusive, and nothing that counts as a check.
+ * @param at Unix milliseconds
+ * @throws AppError word_count, unknown_word
+ */
+export function verifyNothing(words: string | readonly string[], at: number): Verification {
+  threeWords(words)
+  const result = {
+    verified: false,
+    conclusive: false,
+    replayed: false,
+    echo: false,
+    matches: [],
+    checked: 0,
+    unchecked: 0,
+    reasons: ['nothing_cached' as const],
+  }
+  return { ...result, summary: summarise(result, [], result.reasons), checked_at: timeAt(at) }
+}
+
 /** The verifier over the index of codes. */
 export function newVerifier(options: {
   state: State

@@ -1,13 +1,20 @@
-import type { Handlers } from './context.ts'
+import { type Handlers, noDevice } from './context.ts'
 import { pageIn } from './page.ts'
 
 export const token: Handlers['token'] = {
-  create: async ({ body }, { local }) => local.tokens.mint(body),
+  create: async ({ body }, { home, byMachine }) => {
+    if (byMachine) throw noDevice()
+    return home.tokens.mint(body)
+  },
 }
 
+/** A machine account's caller manages the tokens of its account, at the account server, and never sees the daemon's. */
 export const apiTokens: Handlers['apiTokens'] = {
-  list: async (page, { local }) => pageIn(local.tokens.list(), page, 'tok_'),
+  list: async (page, { home, account, byMachine }) =>
+    byMachine ? account.machineTokens.list(page) : pageIn(home.tokens.list(), page, 'tok_'),
   // Only `full` comes here, so no token can be wider than its minter.
-  create: async ({ body }, { local }) => local.tokens.mint(body),
-  delete: async ({ id }, { local }) => local.tokens.revoke(id),
+  create: async (input, { home, account, byMachine }) =>
+    byMachine ? account.machineTokens.create(input) : home.tokens.mint(input.body),
+  delete: async (input, { home, account, byMachine }) =>
+    byMachine ? account.machineTokens.delete(input) : home.tokens.revoke(input.id),
 }

@@ -1,17 +1,19 @@
 import type { Connection } from '../api/rest/connections.ts'
+import type { Device } from '../device/device.ts'
 import { AppError } from '../errors.ts'
-import type { Handlers, Local } from './context.ts'
+import { type Handlers, keeperOf } from './context.ts'
 
-const decorated = (connection: Connection, { vault }: Local): Connection => ({
+const decorated = (connection: Connection, device: Device | null): Connection => ({
   ...connection,
-  secret_here: vault.has(connection.id),
+  secret_here: device?.vault.has(connection.id) ?? false,
 })
 
 /**
  * Keep the name that people see in answers to what they asked to be checked. The row's time stays: what else changed at the
  * account meanwhile is for the next sync to fetch.
  */
-function remember({ id, name }: Connection, { state, codes, sync }: Local): void {
+function remember({ id, name }: Connection, { state, codes, sync, demandSeat }: Device): void {
+  demandSeat()
   sync.changed(id)
   const row = state.connections.get(id)
   if (row === null) return
@@ -20,35 +22,42 @@ function remember({ id, name }: Connection, { state, codes, sync }: Local): void
   codes.putConnection(renamed)
 }
 
+function forget(id: string, { state, codes, sync, vault }: Device): void {
+  sync.changed(id)
+  codes.remove(id)
+  state.transaction(() => {
+    vault.delete(id)
+    state.connections.delete(id)
+    state.logs.delete('roster', id)
+  })
+}
+
 export const connections: Handlers['connections'] = {
-  list: async (page, { account, local }) => {
+  list: async (page, { account, device }) => {
     const { items, next_cursor } = await account.connections.list(page)
-    return { items: items.map((item) => decorated(item, local)), next_cursor }
+    return { items: items.map((item) => decorated(item, device)), next_cursor }
   },
 
-  create: async ({ body }, { account, local }) => {
+  create: async ({ body }, { home, local, act }) => {
     const { openConnection } = await import('../device/connections.ts')
-    return decorated(await openConnection(local, account, body.name, local.now()), local)
+    // Not as a part of the act: envelopes differ each time, and the server knows the roster's entry again.
+    return decorated(await openConnection(local, home.seat.account(), body.name, act), local)
   },
 
-  read: async ({ id }, { account, local }) =>
-    decorated(await account.connections.read({ id }), local),
+  read: async ({ id }, { account, device }) =>
+    decorated(await account.connections.read({ id }), device),
 
-  update: async (input, { account, local }) => {
-    const updated = await account.connections.update(input)
-    remember(updated, local)
-    return decorated(updated, local)
+  update: async (input, context) => {
+    const keeper = keeperOf(context)
+    const updated = await context.account.connections.update(input)
+    if (keeper !== null) remember(updated, keeper)
+    return decorated(updated, keeper)
   },
 
-  delete: async ({ id }, { account, local }) => {
-    await account.connections.delete({ id })
-    local.sync.changed(id)
-    local.codes.remove(id)
-    local.state.transaction(() => {
-      local.vault.delete(id)
-      local.state.connections.delete(id)
-      local.state.logs.delete('roster', id)
-    })
+  delete: async ({ id }, context) => {
+    const keeper = keeperOf(context)
+    await context.account.connections.delete({ id })
+    if (keeper !== null) forget(id, keeper)
   },
 
   code: async ({ id }, { account, local }) => {
@@ -62,9 +71,10 @@ export const connections: Handlers['connections'] = {
     )
   },
 
-  favorite: async (input, { account, local }) => {
-    const updated = await account.connections.favorite(input)
-    remember(updated, local)
-    return decorated(updated, local)
+  favorite: async (input, context) => {
+    const keeper = keeperOf(context)
+    const updated = await context.account.connections.favorite(input)
+    if (keeper !== null) remember(updated, keeper)
+    return decorated(updated, keeper)
   },
 }

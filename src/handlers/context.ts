@@ -1,22 +1,97 @@
 /** What a handler gets beside its input: the account of the caller and, where there is one, this device. */
+import { randomBytes } from 'node:crypto'
 import type { Account } from '../api/port.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Answers } from '../api/route.ts'
+import { isMachineToken } from '../auth/machines.ts'
 import type { Caller, Tokens } from '../auth/tokens.ts'
-import type { Device } from '../device/device.ts'
+import type { Device, Run } from '../device/device.ts'
+import { type Seat, notSignedIn } from '../device/seat.ts'
+import { AppError } from '../errors.ts'
+import type { Act } from '../state/idempotency.ts'
 
-/** The device, and the tokens it gave out. */
-export interface Local extends Device {
+/** The daemon, which is there whoever asks and whether or not somebody is signed in. */
+export interface Home extends Run {
+  readonly now: () => number
   readonly tokens: Tokens
+  readonly seat: Seat
 }
 
 export interface Context {
+  readonly home: Home
+  /** The account of the caller: the one that is signed in here, or the machine account whose token was presented. */
   readonly account: Account
-  readonly local: Local
+  /** This device; null for a machine account's caller, while nobody is signed in, and while it waits for approval. */
+  readonly device: Device | null
+  /** The same where the answer needs it. Throws AppError no_device or not_signed_in, saying why there is none. */
+  readonly local: Device
   /** null on a public route. */
   readonly caller: Caller | null
+  /** Whether a machine account's token was presented: it gets what is its account's, and nothing of this daemon's owner. */
+  readonly byMachine: boolean
   /** The media types the caller would take. */
   readonly accept: string
+  /** What is being done: the same for a request and its repetition under one `Idempotency-Key`. */
+  readonly act: Act
 }
 
 export type Handlers = Answers<Rest, 'daemon' | 'both', Context>
+
+/** What whoever presents a machine account's token is told where a device, or its owner, is needed. */
+export const noDevice = () =>
+  new AppError(
+    'no_device',
+    'A machine account’s token has no device here, and this needs one: ask with a token of this daemon.',
+  )
+
+const awaiting = () =>
+  new AppError(
+    'no_device',
+    'This device waits for approval and may only read until then: "countersignd whoami" shows its six words, to be typed on a ' +
+      'device that is signed in ("countersignd device approve").',
+  )
+
+const freshAct = (now: number): Act => ({ id: randomBytes(16), at: now })
+
+/**
+ * The context of a request.
+ * @param of `given` is the token as presented, which a public route does not look up; `act` is null where the request cannot be
+ *   repeated: then it is an act of its own
+ */
+export function contextOf(
+  home: Home,
+  of: {
+    caller: Caller | null
+    given: string | null
+    accept: string
+    act: Act | null
+  },
+): Context {
+  const { caller, given, accept, act } = of
+  const { seat } = home
+  const machine = caller?.machine ?? null
+  const byMachine = given !== null && isMachineToken(given)
+  const device = byMachine ? null : seat.device()
+  const account = machine ?? seat.account()
+  return {
+    home,
+    account: (act === null ? null : account.acting?.(act)) ?? account,
+    device,
+    get local() {
+      if (device !== null) return device
+      if (byMachine) throw noDevice()
+      throw seat.identity() === null ? notSignedIn() : awaiting()
+    },
+    caller,
+    byMachine,
+    accept,
+    act: act ?? freshAct(home.now()),
+  }
+}
+
+/**
+ * The device that keeps what a write changes; null for a machine account's caller, whose writes no device keeps.
+ * @throws AppError not_signed_in, or no_device while this device waits for approval
+ */
+export const keeperOf = (context: Context): Device | null =>
+  context.byMachine ? null : context.local

@@ -1,10 +1,13 @@
 import type { GuestCode } from '../api/rest/guest-codes.ts'
+import type { Device } from '../device/device.ts'
 import { createGuestCode, guestUrl } from '../device/guests.ts'
 import { AppError } from '../errors.ts'
-import type { Handlers, Local } from './context.ts'
+import { type Handlers, keeperOf } from './context.ts'
 
 /** Add what only this device knows: whether the secret is here, and the words that its owner says to the guest now. */
-function decorated(guest: GuestCode, { codes, vault, now }: Local): GuestCode {
+function decorated(guest: GuestCode, device: Device | null): GuestCode {
+  if (device === null) return { ...guest, secret_here: false, code: null }
+  const { codes, vault, now } = device
   const speaks = guest.state === 'active' && codes.has(guest.id)
   return {
     ...guest,
@@ -14,7 +17,7 @@ function decorated(guest: GuestCode, { codes, vault, now }: Local): GuestCode {
 }
 
 /** The secret of a live guest code. Throws AppError that says why there is none. */
-function secretOf(id: string, { state, vault, now }: Local): Uint8Array {
+function secretOf(id: string, { state, vault, now }: Device): Uint8Array {
   const guest = state.guests.get(id)
   if (guest === null)
     throw new AppError(
@@ -39,14 +42,23 @@ function secretOf(id: string, { state, vault, now }: Local): Uint8Array {
   return secret
 }
 
+function revoked(id: string, { state, vault, codes, sync }: Device): void {
+  sync.changed(id)
+  codes.remove(id)
+  state.transaction(() => {
+    vault.delete(id)
+    state.guests.setState(id, 'revoked')
+  })
+}
+
 const wantsGif = (format: 'svg' | 'gif' | undefined, accept: string) =>
   format === 'gif' ||
   (format === undefined && /\bimage\/gif\b/i.test(accept) && !/svg/i.test(accept))
 
 export const guestCodes: Handlers['guestCodes'] = {
-  list: async (page, { account, local }) => {
+  list: async (page, { account, device }) => {
     const { items, next_cursor } = await account.guestCodes.list(page)
-    return { items: items.map((item) => decorated(item, local)), next_cursor }
+    return { items: items.map((item) => decorated(item, device)), next_cursor }
   },
 
   create: async ({ body: { label, expires_in } }, { account, local }) => {
@@ -59,14 +71,10 @@ export const guestCodes: Handlers['guestCodes'] = {
     return { ...decorated(made, local), url: guestUrl(local.backend(), made.id, secret) }
   },
 
-  delete: async ({ id }, { account, local }) => {
-    await account.guestCodes.delete({ id })
-    local.sync.changed(id)
-    local.codes.remove(id)
-    local.state.transaction(() => {
-      local.vault.delete(id)
-      local.state.guests.setState(id, 'revoked')
-    })
+  delete: async ({ id }, context) => {
+    const keeper = keeperOf(context)
+    await context.account.guestCodes.delete({ id })
+    if (keeper !== null) revoked(id, keeper)
   },
 
   qr: async ({ id, format }, { local, accept }) => {

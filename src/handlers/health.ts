@@ -2,9 +2,9 @@ import { VERSION } from '../version.ts'
 import type { Handlers } from './context.ts'
 
 export const health: Handlers['health'] = {
-  read: async (_input, { local }) => ({
+  read: async (_input, { home }) => ({
     status: 'ok',
     version: VERSION,
-    uptime_s: Math.floor((local.now() - local.startedAt) / 1000),
+    uptime_s: Math.floor((home.now() - home.startedAt) / 1000),
   }),
 }

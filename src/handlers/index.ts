@@ -2,7 +2,7 @@
 import { lazily } from '../api/lazy.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Table } from '../api/route.ts'
-import type { Context, Handlers } from './context.ts'
+import { type Context, type Handlers, keeperOf } from './context.ts'
 
 const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   health: async () => (await import('./health.ts')).health,
@@ -17,6 +17,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   connections: async () => (await import('./connections.ts')).connections,
   guestCodes: async () => (await import('./guest-codes.ts')).guestCodes,
   profiles: async () => (await import('./profiles.ts')).profiles,
+  devices: async () => (await import('./devices.ts')).devices,
   apiTokens: async () => (await import('./api-tokens.ts')).apiTokens,
 })
 
@@ -27,17 +28,19 @@ type Passed = Readonly<
   Record<string, Readonly<Record<string, (input: unknown) => Promise<unknown>>>>
 >
 
-/** A row of the account alone is passed on to the account of the caller as it came. */
+/** A row of the account alone is passed on to the account of the caller as it came. A device that waits for approval may only read. */
 const passedOn =
-  (group: string, name: string): Answer =>
-  async (input, { account }) =>
-    (account as unknown as Passed)[group]?.[name]?.(input)
+  (group: string, name: string, writes: boolean): Answer =>
+  async (input, context) => {
+    if (writes) keeperOf(context)
+    return (context.account as unknown as Passed)[group]?.[name]?.(input)
+  }
 
 const answersOf = (group: string, routes: Table[string]): Group =>
   Object.fromEntries(
     Object.entries(routes)
       .filter(([, route]) => route.by === 'account')
-      .map(([name]) => [name, passedOn(group, name)]),
+      .map(([name, { method }]) => [name, passedOn(group, name, method !== 'GET')]),
   )
 
 /** The answers of every REST row that has one, by group and name. */

@@ -3,13 +3,18 @@ import type { Account } from '../api/port.ts'
 import { timeAt } from '../api/fields.ts'
 import { CONTENT_BYTES } from '../api/rest/stamp.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
-import { PREFIX, newId } from '../crypto/id.ts'
+import { PREFIX } from '../crypto/id.ts'
 import { signStamp, stampFragment, stampWords } from '../crypto/stamp.ts'
-import { AppError } from '../errors.ts'
-import type { Handlers, Local } from './context.ts'
+import { idOf } from '../device/acts.ts'
+import type { Device } from '../device/device.ts'
+import { AppError, type Code } from '../errors.ts'
+import type { StampRow } from '../state/stamps.ts'
+import type { Handlers } from './context.ts'
 
 /** Words of two stamps are equal once in 2^36: a second try is rare, a fifth never happens. */
 const TRIES = 5
+/** The server is away: the stamp holds, and its receipt follows. */
+const AWAY: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
 
 interface Digest {
   readonly sha256: Uint8Array
@@ -34,31 +39,32 @@ function digestOf(body: {
 
 /**
  * Register a stamp for its receipt, which is null while the server is out of reach: the next sync asks again.
- * Null altogether when its words are another stamp's already.
+ * Undefined when its words are another stamp's already.
  */
-async function register(
-  account: Account,
-  stamp: string,
-): Promise<{ receipt: string | null } | null> {
+async function register(account: Account, stamp: string): Promise<string | null | undefined> {
   try {
-    return await account.stamps.create({ body: { stamp } })
+    return (await account.stamps.create({ body: { stamp } })).receipt
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    if (error.code === 'conflict') return null
-    if (error.code === 'backend_unavailable') return { receipt: null }
+    if (error.code === 'conflict') return undefined
+    if (AWAY.includes(error.code)) return null
     throw error
   }
 }
 
+/** What is signed of the clock: the server's offset as measured, or that there was no other clock to compare with. */
+const clockOf = (offset: number | null) =>
+  offset === null ? { source: 'local', offset_ms: 0 } : { source: 'server', offset_ms: offset }
+
 async function sign(
-  { identity }: Local,
+  { identity, freshness }: Device,
+  jti: string,
   digest: Digest,
   said: { media_type: string | null; context: string | null },
   at: number,
-) {
+): Promise<string> {
   const log = await identity.keyLog()
-  const jti = newId(PREFIX.stamp, at)
-  const stamp = signStamp(
+  return signStamp(
     {
       jti,
       iss: identity.account,
@@ -67,7 +73,7 @@ async function sign(
       len: digest.len,
       media_type: said.media_type,
       iat: Math.floor(at / 1000),
-      clock: { source: 'server', offset_ms: 0 },
+      clock: clockOf(freshness.offsetMs()),
       key_log: { seq: log.seq, head: encodeBase64url(log.head) },
       ctx: said.context,
       assurance: 'device',
@@ -75,37 +81,68 @@ async function sign(
     identity.kid,
     (await identity.keys()).sign.secret,
   )
-  return { jti, stamp }
+}
+
+/** The stamp under this id: the one that the same act signed before it was cut off, or a new one, kept before anybody sees it. */
+async function keptOrSigned(
+  { state, demandSeat }: Device,
+  jti: string,
+  at: number,
+  signed: () => Promise<string>,
+): Promise<StampRow> {
+  const kept = state.stamps.get(jti)
+  if (kept !== null) return kept
+  const row = { id: jti, jws: await signed(), receipt: null, created_at: at }
+  demandSeat()
+  state.stamps.insert(row)
+  return row
+}
+
+/** Its receipt, known or asked for now; undefined, and the stamp forgotten, when it cannot be. */
+async function receiptOf(
+  { state, demandSeat }: Device,
+  account: Account,
+  { id, jws, receipt: known }: StampRow,
+): Promise<string | null | undefined> {
+  if (known !== null) return known
+  try {
+    const receipt = await register(account, jws)
+    demandSeat()
+    if (receipt === undefined) state.stamps.delete(id)
+    else if (receipt !== null) state.stamps.setReceipt(id, receipt)
+    return receipt
+  } catch (error) {
+    // Nobody is told of it, so nobody has it.
+    state.stamps.delete(id)
+    throw error
+  }
 }
 
 export const stamp: Handlers['stamp'] = {
-  create: async ({ body }, { account, local }) => {
+  create: async ({ body }, { account, local, act }) => {
     const digest = digestOf(body)
     const said = { media_type: body.media_type ?? null, context: body.context ?? null }
-    for (let tries = 1; ; tries++) {
-      const at = local.now()
-      const { jti, stamp: jws } = await sign(local, digest, said, at)
-      const registered = await register(account, jws)
-      if (registered === null) {
-        if (tries < TRIES) continue
-        throw new AppError(
-          'conflict',
-          'The account server knows the words of every stamp made here: try again later.',
-        )
-      }
-      const { receipt } = registered
-      local.state.stamps.insert({ id: jti, jws, receipt, created_at: at })
+    const { at } = act
+    for (let tries = 1; tries <= TRIES; tries++) {
+      const jti = idOf(PREFIX.stamp, act, String(tries))
+      const made = await keptOrSigned(local, jti, at, () => sign(local, jti, digest, said, at))
+      const receipt = await receiptOf(local, account, made)
+      if (receipt === undefined) continue
       return {
         id: jti,
-        words: stampWords(jws).join(' '),
+        words: stampWords(made.jws).join(' '),
         signed_at: timeAt(Math.floor(at / 1000) * 1000),
         assurance_level: 'device',
-        verification_url: `${local.backend()}/s/${jti}#${stampFragment(jws)}`,
+        verification_url: `${local.backend()}/s/${jti}#${stampFragment(made.jws)}`,
         sha256: Buffer.from(digest.sha256).toString('hex'),
-        stamp: jws,
+        stamp: made.jws,
         key_log: [...(await local.identity.keyLog()).entries],
         receipt,
       }
     }
+    throw new AppError(
+      'conflict',
+      'The account server knows the words of every stamp made here: try again later.',
+    )
   },
 }

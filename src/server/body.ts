@@ -1,6 +1,6 @@
 /**
- * The body of a request: JSON in UTF-8, bounded in bytes and depth. It is read only when a row wants it, after everything
- * else about the request was found good.
+ * The body of a request: JSON in UTF-8, or a form where the row says so, bounded in bytes and depth. It is read only when a row
+ * wants it, after everything else about the request was found good.
  */
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.ts'
@@ -14,10 +14,17 @@ const tooLarge = (limit: number) =>
 export const hasBody = (req: IncomingMessage) =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 
-function checkType(req: IncomingMessage): void {
+const JSON_TYPE = 'application/json'
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+const CHARSET = /^ *(?:; *charset="?utf-8"? *)?$/i
+
+function checkType(req: IncomingMessage, wanted: string): void {
   const type = req.headers['content-type'] ?? ''
-  if (!/^application\/json *(?:; *charset="?utf-8"? *)?$/i.test(type))
-    throw new AppError('unsupported_media_type', 'Send the body as Content-Type: application/json.')
+  if (
+    type.slice(0, wanted.length).toLowerCase() !== wanted ||
+    !CHARSET.test(type.slice(wanted.length))
+  )
+    throw new AppError('unsupported_media_type', `Send the body as Content-Type: ${wanted}.`)
   if (req.headers['content-encoding'] !== undefined)
     throw new AppError('unsupported_media_type', 'Send the body without a Content-Encoding.')
 }
@@ -97,20 +104,54 @@ export function parseJson(bytes: Uint8Array): unknown {
   return value
 }
 
+/** What OAuth clients are told of a form that cannot be read (RFC 6749 section 5.2). */
+const badForm = (message: string) =>
+  new AppError('invalid_request', message, { details: { error_description: message } })
+
+function decodeFormText(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw badForm('The form has a %-escape that is not UTF-8.')
+  }
+}
+
 /**
- * Read and parse the body of a request; undefined when it has none.
- * @param limit the largest body taken, in bytes
- * @param proceed called before reading, so that `100 Continue` is sent only for a body that is wanted
+ * Parse the bytes of a form (RFC 6749 appendix B). Section 3.2: a parameter without a value counts as left out, and one that is
+ * given twice is refused, since another reader may take the other. Throws AppError invalid_request that quotes nothing.
+ */
+export function parseForm(bytes: Uint8Array): Record<string, string> {
+  const values = new Map<string, string>()
+  const seen = new Set<string>()
+  const text = new TextDecoder('latin1').decode(bytes)
+  if (/[^\x20-\x7e]/.test(text)) throw badForm('The form is not application/x-www-form-urlencoded.')
+  for (const pair of text.split('&')) {
+    const [name = '', ...rest] = pair.split('=')
+    if (pair === '') continue
+    const key = decodeFormText(name)
+    if (seen.has(key)) throw badForm('The form has two parameters of the same name.')
+    seen.add(key)
+    const value = decodeFormText(rest.join('='))
+    if (value !== '') values.set(key, value)
+  }
+  return Object.fromEntries(values)
+}
+
+/**
+ * Read and parse the body of a request. Without one, JSON is undefined and a form has no parameters.
+ * @param of `limit`: the largest body taken, in bytes; `form`: whether it comes as a form; `proceed`: called before reading, so
+ *   that `100 Continue` is sent only for a body that is wanted
  * @throws AppError 400, 413 or 415
  */
 export async function readBody(
   req: IncomingMessage,
-  limit: number,
-  proceed: () => void,
+  of: { limit: number; form?: boolean | undefined; proceed: () => void },
 ): Promise<unknown> {
-  if (!hasBody(req)) return undefined
-  checkType(req)
+  const { limit, form = false, proceed } = of
+  if (!hasBody(req)) return form ? {} : undefined
+  checkType(req, form ? FORM_TYPE : JSON_TYPE)
   if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
   proceed()
-  return parseJson(await read(req, limit))
+  const bytes = await read(req, limit)
+  return form ? parseForm(bytes) : parseJson(bytes)
 }

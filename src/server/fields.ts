@@ -16,15 +16,21 @@ export interface Fields {
   'service-worker': string | undefined
   'transfer-encoding': string | undefined
   'countersign-nonce': string | undefined
-  /** How many Host and Authorization fields there were. */
+  dpop: string | undefined
+  'idempotency-key': string | undefined
+  /** How many fields there were of those that stand once. */
   hosts: number
   authorizations: number
+  proofs: number
+  keys: number
 }
 
 /** Of the names read here: most fields of a request are told apart from them by that alone. */
 const LENGTHS = Uint8Array.from({ length: 32 }, (_, length) =>
-  [4, 6, 7, 13, 14, 17].includes(length) ? 1 : 0,
+  [4, 6, 7, 13, 14, 15, 17].includes(length) ? 1 : 0,
 )
+
+const LETTER_I = 0x69
 
 const joined = (before: string | undefined, value: string) =>
   before === undefined ? value : `${before}, ${value}`
@@ -42,12 +48,18 @@ export function fieldsOf({ rawHeaders }: IncomingMessage): Fields {
     'service-worker': undefined,
     'transfer-encoding': undefined,
     'countersign-nonce': undefined,
+    dpop: undefined,
+    'idempotency-key': undefined,
     hosts: 0,
     authorizations: 0,
+    proofs: 0,
+    keys: 0,
   }
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i] as string
     if (LENGTHS[raw.length] !== 1) continue
+    // Nearly everybody sends Accept-Encoding, which is as long as Idempotency-Key.
+    if (raw.length === 15 && (raw.charCodeAt(0) | 0x20) !== LETTER_I) continue
     const name = raw.toLowerCase()
     const value = rawHeaders[i + 1] as string
     switch (name) {
@@ -58,6 +70,14 @@ export function fieldsOf({ rawHeaders }: IncomingMessage): Fields {
       case 'authorization':
         fields.authorizations++
         fields.authorization = value
+        break
+      case 'dpop':
+        fields.proofs++
+        fields.dpop = value
+        break
+      case 'idempotency-key':
+        fields.keys++
+        fields['idempotency-key'] = value
         break
       case 'accept':
       case 'origin':

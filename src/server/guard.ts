@@ -26,6 +26,9 @@ function checkFraming(req: IncomingMessage, fields: Fields): void {
   // RFC 9112 section 3.2: exactly one Host field, and this server is no proxy, so only origin-form targets.
   if (fields.hosts !== 1) throw badRequest('Send exactly one Host header.')
   if (fields.authorizations > 1) throw badRequest('Send at most one Authorization header.')
+  // RFC 9449 section 4.3, check 1.
+  if (fields.proofs > 1) throw badRequest('Send at most one DPoP header.')
+  if (fields.keys !== 0) checkKey(fields.keys, fields['idempotency-key'] as string)
   if (!req.url?.startsWith('/'))
     throw badRequest('Send the path alone as the request target, as in GET /health.')
   if (req.httpVersionMajor !== 1) throw badRequest('This server speaks HTTP/1.1.')
@@ -35,6 +38,13 @@ function checkFraming(req: IncomingMessage, fields: Fields): void {
   // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so the framing is in doubt.
   if (coding !== undefined && req.httpVersion === '1.0')
     throw badRequest('HTTP/1.0 has no Transfer-Encoding.')
+}
+
+function checkKey(count: number, key: string): void {
+  if (count > 1 || !/^[\x21-\x7e]{1,200}$/.test(key))
+    throw badRequest(
+      'Send at most one Idempotency-Key header, of 1 to 200 visible ASCII characters: a random one for each new request.',
+    )
 }
 
 function checkHost(host: string, rules: GuardRules): string {
@@ -86,14 +96,4 @@ export function guard(req: IncomingMessage, fields: Fields, rules: GuardRules): 
       "Only the daemon's own user may create tokens here. SVC_TOKEN_USERS names further users.",
     )
   return target
-}
-
-/**
- * What an Authorization field gives as the bearer token (RFC 6750 section 2.1), or null. Another scheme is no token (section 3.1);
- * what does not look like one is passed on all the same, to be refused in the words for every wrong token.
- */
-export function bearerToken(authorization: string): string | null {
-  // The scheme is case-insensitive (RFC 9110 section 11.1); nearly everybody writes it so.
-  if (authorization.startsWith('Bearer ')) return authorization.slice(7).trim()
-  return /^bearer +(.*)$/i.exec(authorization)?.[1]?.trimEnd() ?? null
 }

@@ -5,13 +5,13 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Content } from '../api/route.ts'
-import { tokenDigest } from '../auth/tokens.ts'
 import type { Dispatch } from '../dispatch.ts'
 import { AppError, StartError, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { hasBody, readBody } from './body.ts'
+import { credentialOf } from './credential.ts'
 import { fieldsOf } from './fields.ts'
-import { type GuardRules, bearerToken, guard } from './guard.ts'
+import { type GuardRules, guard } from './guard.ts'
 import { HEADERS_BYTES, endRaw, refuseRaw } from './raw.ts'
 import { NONE, newRequestId, sendContent, sendJson } from './reply.ts'
 
@@ -28,6 +28,11 @@ export interface ServerOptions {
   readonly rules: (port: number) => GuardRules
   /** Header fields that prove the daemon to the command line, for the nonce it sent. */
   readonly prove?: (nonce: string) => string
+  /**
+   * Take tokens that are bound to a key (RFC 9449), and give this nonce with every answer to a request that carries a proof.
+   * Without it, a DPoP header is not read.
+   */
+  readonly proofNonce?: () => Promise<string>
   /** How long a client may take for the headers and for the whole request, in milliseconds. */
   readonly timeouts?: { readonly headers: number; readonly request: number }
 }
@@ -40,32 +45,11 @@ export interface Listening {
 
 /** The answer to the last request of a connection. */
 const LAST = Symbol('last answer')
-/** What a connection sent as its credential the last time. */
-const CREDENTIAL = Symbol('credential')
-type Connection = Socket & { [LAST]?: ServerResponse; [CREDENTIAL]?: Credential }
-
-interface Credential {
-  /** The header field as it came. */
-  readonly authorization: string
-  readonly token: string | null
-  readonly digest: string
-}
-
-/**
- * The token of a request and its digest. A connection mostly sends the same one again, so it keeps both: compared with nothing
- * but what it sent itself, so that the time it takes tells nobody anything.
- */
-function credentialOf(connection: Connection, authorization: string): Credential {
-  const known = connection[CREDENTIAL]
-  if (known?.authorization === authorization) return known
-  const token = bearerToken(authorization)
-  const digest = token === null ? '' : tokenDigest(token)
-  return (connection[CREDENTIAL] = { authorization, token, digest })
-}
+type Connection = Socket & { [LAST]?: ServerResponse }
 
 /** Start a listener. Throws StartError when the port is taken or the address cannot be bound. */
 export async function listen(options: ServerOptions): Promise<Listening> {
-  const { dispatch, log, timeouts = TIMEOUTS } = options
+  const { dispatch, log, proofNonce, timeouts = TIMEOUTS } = options
   const server = createServer({
     maxHeaderSize: HEADERS_BYTES,
     headersTimeout: timeouts.headers,
@@ -93,7 +77,11 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       const nonce = fields['countersign-nonce']
       if (options.prove !== undefined && nonce !== undefined)
         res.setHeader('Countersign-Proof', options.prove(nonce))
-      const { token, digest } = credentialOf(connection, fields.authorization ?? '')
+      const proof = proofNonce === undefined ? undefined : fields.dpop
+      // RFC 9449 section 8.2: with refusals too, so that the next request has it.
+      if (proofNonce !== undefined && proof !== undefined)
+        res.setHeader('DPoP-Nonce', await proofNonce())
+      const { scheme, token, digest } = credentialOf(connection, fields, proofNonce !== undefined)
       const { status, value, media, location } = await dispatch({
         method: req.method as string,
         segments,
@@ -101,7 +89,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         accept: fields.accept ?? '',
         token,
         digest,
-        body: (limit) => readBody(req, limit, proceed),
+        scheme,
+        proof,
+        idempotencyKey: fields['idempotency-key'],
+        body: (limit, form) => readBody(req, { limit, form, proceed }),
       })
       if (media) await sendContent(res, requestId, status, value as Content)
       else

@@ -4,11 +4,16 @@
  */
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import type { Dialect, SqliteDatabase } from 'kysely'
+import type { Dialect, Kysely, SqliteDatabase } from 'kysely'
 import { StartError } from '../errors.ts'
+import type { Schema } from './schema.ts'
+import { type Transactions, newTransactions } from './transactions.ts'
 
 /** How long to wait for another program's lock, or for a connection. */
 const PATIENCE_MS = 5000
+
+/** How long a transaction that has claimed something may wait for its own program. */
+const IDLE_MS = 30_000
 
 /** The object id of PostgreSQL's 64-bit integer. */
 const INT8 = 20
@@ -27,6 +32,17 @@ export interface Engine {
   readonly isAway: (error: unknown) => boolean
   /** For the query builder, which is loaded when there is something to query. */
   dialect(): Promise<Dialect>
+  /**
+   * Do something whole or not at all: every query that `work` makes through `db`, and every transaction that it begins, is part
+   * of one transaction, and when it throws, nothing of it stays.
+   * @param db the query builder over `dialect`
+   */
+  readonly atomically: Transactions['atomically']
+  /**
+   * Keep others from what has this name until the transaction around this is over; false when somebody has it already.
+   * @param name a whole number of 64 bits
+   */
+  claim(db: Kysely<Schema>, name: bigint): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -44,6 +60,7 @@ export function sqlite(file: string): Engine {
   // An answer that was given outlives a power cut (sqlite.org/pragma.html#pragma_synchronous).
   database.exec('pragma journal_mode = wal; pragma synchronous = full')
   const query: Query = async (text) => database.prepare(text).all()
+  const { joining, atomically } = newTransactions(true)
   return {
     idType: 'text',
     lock: ['begin immediate'],
@@ -52,8 +69,11 @@ export function sqlite(file: string): Engine {
     isAway: () => false,
     dialect: async () => {
       const { SqliteDialect } = await import('kysely')
-      return new SqliteDialect({ database: shim(database) })
+      return joining(new SqliteDialect({ database: shim(database) }))
     },
+    atomically,
+    // There is one transaction at a time.
+    claim: async () => true,
     close: async () => database.close(),
   }
 }
@@ -93,6 +113,7 @@ export async function postgresql(url: string): Promise<Engine> {
   // pool's while idle and its own while in use; without a listener either would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
+  const { joining, atomically } = newTransactions(false)
   return {
     idType: 'text collate "C"',
     // Any number will do, as long as every replica takes the same.
@@ -110,7 +131,16 @@ export async function postgresql(url: string): Promise<Engine> {
     isAway: isOutage,
     dialect: async () => {
       const { PostgresDialect } = await import('kysely')
-      return new PostgresDialect({ pool })
+      return joining(new PostgresDialect({ pool }))
+    },
+    atomically,
+    claim: async (db, name) => {
+      const { sql } = await import('kysely')
+      // A replica whose machine lost its power does not say so: its transaction, and what it claimed, ends by itself.
+      const { rows } = await sql<{ claimed: boolean }>`
+        select pg_try_advisory_xact_lock(${name.toString()}::bigint) as claimed,
+          set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`.execute(db)
+      return rows[0]?.claimed === true
     },
     close: () => pool.end(),
   }
@@ -118,7 +148,7 @@ export async function postgresql(url: string): Promise<Engine> {
 
 /** What the network says, and PostgreSQL when it stops, starts or has no room for one more (its manual, appendix A). */
 const OUTAGE =
-  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|53300)$/
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|25P03|53300)$/
 /** The driver's own errors have no code. */
 const OUTAGE_SAID =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/

@@ -1,16 +1,18 @@
 /**
  * Enrolment codes: proof that a person may have an account here. Sixteen characters; four name the code, so that wrong guesses
- * are counted against it, and twelve (60 bits) prove it, too many to be found from the hash while the code lives. Five
- * presentations in all, right or wrong. A code serves one account: the one it was made for, else the first that used it.
+ * are counted against it, and twelve (60 bits) prove it, too many to be found from the hash while the code lives. Five wrong
+ * guesses end it. A code serves one device of one account: the account it was made for or whose address it was sent to, else
+ * the one that the first device makes.
  */
 import { hash, randomBytes } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../errors.ts'
 import type { Ground } from './ground.ts'
 import type { Schema } from './schema.ts'
 
-const LIFETIME_MS = 15 * 60_000
+export const LIFETIME_MS = 15 * 60_000
 const TRIES = 5
+const LIVE_OF_ADDRESS = 5
 const LOCATOR = 4
 const LENGTH = 16
 
@@ -25,81 +27,170 @@ const randomText = () =>
 const normal = (code: string) =>
   code.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1')
 
-const refused = () =>
+/** The one answer to a code that does not open what was asked. */
+export const refusedCode = (): AppError =>
   new AppError('invalid_token', 'This enrolment code is wrong, used or expired: ask for a new one.')
+
+type Needs = Pick<Ground, 'db' | 'now'>
+
+interface NewCode {
+  readonly locator: string
+  /** As people type it. */
+  readonly code: string
+  /** Unix milliseconds. */
+  readonly expiresAt: number
+}
+
+async function makeCode(
+  { db, now }: Needs,
+  of: { account: string | null; email: string | null },
+): Promise<NewCode> {
+  const at = now()
+  await db.deleteFrom('enrolment_codes').where('expires_at', '<=', at).execute()
+  for (;;) {
+    const text = randomText()
+    const locator = text.slice(0, LOCATOR)
+    const expiresAt = at + LIFETIME_MS
+    const { numInsertedOrUpdatedRows: made } = await db
+      .insertInto('enrolment_codes')
+      .values({
+        locator,
+        secret_hash: hashed(text.slice(LOCATOR)),
+        account_id: of.account,
+        email: of.email,
+        device_id: null,
+        tries: 0,
+        expires_at: expiresAt,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst()
+    // Another live code may have the same name.
+    if (made === 1n) return { locator, code: text.replace(/(.{4})(?!$)/g, '$1-'), expiresAt }
+  }
+}
+
+const dropCode = (db: Kysely<Schema>, locator: string) =>
+  db.deleteFrom('enrolment_codes').where('locator', '=', locator).execute()
 
 /**
  * Make a code. A power of the operator; whoever holds the code may enrol.
  * @param account the only account it serves; without one, the first that uses it
  */
-export async function newEnrolmentCode(
-  { db, now }: Pick<Ground, 'db' | 'now'>,
-  account: string | null,
-): Promise<string> {
-  const at = now()
-  await db.deleteFrom('enrolment_codes').where('expires_at', '<=', at).execute()
-  for (;;) {
-    const text = randomText()
-    const { numInsertedOrUpdatedRows: made } = await db
-      .insertInto('enrolment_codes')
-      .values({
-        locator: text.slice(0, LOCATOR),
-        secret_hash: hashed(text.slice(LOCATOR)),
-        account_id: account,
-        tries: 0,
-        expires_at: at + LIFETIME_MS,
-      })
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst()
-    // Another live code may have the same name.
-    if (made === 1n) return text.replace(/(.{4})(?!$)/g, '$1-')
+export const newEnrolmentCode = async (needs: Needs, account: string | null): Promise<string> =>
+  (await makeCode(needs, { account, email: null })).code
+
+/**
+ * Make a code for a mailbox and have it sent there. A code that was not sent does not count.
+ * @param address in lower case
+ * @param send sends the code
+ * @returns when it expires, Unix milliseconds
+ * @throws AppError `rate_limited` while five live ones were sent there; what `send` throws
+ */
+export async function sendEnrolmentCode(
+  needs: Needs,
+  address: string,
+  send: (code: string) => Promise<void>,
+): Promise<number> {
+  const { db, now } = needs
+  const { locator, code, expiresAt } = await makeCode(needs, { account: null, email: address })
+  try {
+    // After it is there: of several at the same moment, none misses the others.
+    const live = await db
+      .selectFrom('enrolment_codes')
+      .select('expires_at')
+      .where('email', '=', address)
+      .where('expires_at', '>', now())
+      .orderBy('expires_at')
+      .execute()
+    if (live.length > LIVE_OF_ADDRESS) throw tooMany(live[0]!.expires_at - now())
+    await send(code)
+  } catch (error) {
+    await dropCode(db, locator)
+    throw error
   }
+  return expiresAt
+}
+
+function tooMany(waitMs: number): AppError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000))
+  return new AppError(
+    'rate_limited',
+    `Too many codes were sent to this address: use the newest, or try again in ${Math.ceil(seconds / 60)} minutes.`,
+    { headers: { 'Retry-After': String(seconds) } },
+  )
+}
+
+export interface PresentedCode {
+  readonly locator: string
+  /** The mailbox it was sent to. */
+  readonly email: string | null
+  /** The only account that it opens; null while it may make one. */
+  readonly account: string | null
 }
 
 /**
- * Count one presentation of a code and check it. Answers its locator. Throws AppError `invalid_token`.
+ * Check a code that somebody presents; a wrong one is counted against the code that it names. Throws AppError `invalid_token`.
  * Not inside the caller's transaction: a roll-back there must not give the try back.
  */
-export async function presentCode(
-  { db, now }: Pick<Ground, 'db' | 'now'>,
-  code: string,
-): Promise<string> {
+export async function presentCode({ db, now }: Needs, code: string): Promise<PresentedCode> {
   const text = normal(code)
-  if (!FORM.test(text)) throw refused()
-  const locator = text.slice(0, LOCATOR)
+  if (!FORM.test(text)) throw refusedCode()
+  const secretHash = hashed(text.slice(LOCATOR))
+  // Counted and compared in one statement: many at the same moment get no further guess.
   const row = await db
     .updateTable('enrolment_codes')
-    .set((fields) => ({ tries: fields('tries', '+', 1) }))
-    .where('locator', '=', locator)
+    .set((of) => ({
+      tries: of
+        .case()
+        .when('secret_hash', '=', secretHash)
+        .then(of.ref('tries'))
+        .else(of('tries', '+', 1))
+        .end(),
+    }))
+    .where('locator', '=', text.slice(0, LOCATOR))
     .where('tries', '<', TRIES)
     .where('expires_at', '>', now())
-    .returning('secret_hash')
+    .returning(['locator', 'secret_hash', 'account_id', 'email'])
     .executeTakeFirst()
-  if (row?.secret_hash !== hashed(text.slice(LOCATOR))) throw refused()
-  return locator
+  if (row?.secret_hash !== secretHash) throw refusedCode()
+  const { locator, email } = row
+  return { locator, email, account: row.account_id ?? (await accountOf(db, email)) }
+}
+
+async function accountOf(db: Kysely<Schema>, email: string | null): Promise<string | null> {
+  if (email === null) return null
+  const row = await db
+    .selectFrom('emails')
+    .select('account_id')
+    .where('address', '=', email)
+    .executeTakeFirst()
+  return row?.account_id ?? null
 }
 
 /**
- * Bind a presented code to the account that uses it. Answers whether it was that account's before: only then may it open an
- * account that exists. Throws AppError `invalid_token` when it serves another.
+ * Bind a presented code to the device that uses it. Answers whether it was that device's before. Throws AppError
+ * `invalid_token` when it serves another device or account.
  */
-export async function bindCode(
-  db: Kysely<Schema>,
-  locator: string,
-  account: string,
+export async function claimCode(
+  trx: Transaction<Schema>,
+  { locator }: PresentedCode,
+  { account, device }: { account: string; device: string },
 ): Promise<boolean> {
-  const { numUpdatedRows: bound } = await db
+  const { numUpdatedRows: claimed } = await trx
     .updateTable('enrolment_codes')
-    .set({ account_id: account })
+    .set({ account_id: account, device_id: device })
     .where('locator', '=', locator)
-    .where('account_id', 'is', null)
+    .where('device_id', 'is', null)
+    .where((where) => where('account_id', 'is', null).or('account_id', '=', account))
     .executeTakeFirst()
-  if (bound === 1n) return false
-  const row = await db
+  if (claimed === 1n) return false
+  const row = await trx
     .selectFrom('enrolment_codes')
-    .select('account_id')
+    .select('locator')
     .where('locator', '=', locator)
+    .where('account_id', '=', account)
+    .where('device_id', '=', device)
     .executeTakeFirst()
-  if (row?.account_id !== account) throw refused()
+  if (row === undefined) throw refusedCode()
   return true
 }

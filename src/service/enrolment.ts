@@ -1,81 +1,247 @@
 /**
- * Enrolment of the first device of an account. The device made the keys and the account's id; its key log entry says so, and
- * the code says that the person may come in. A device that crashed before it kept the answer presents the same entry again
- * and gets a new session. Key logs are public, so the entry proves nothing then: it takes a code that is that account's.
+ * Enrolment of devices. The device made its keys; a code or an assertion says that it may come in, and its key log entry, which
+ * account it begins or takes over. A device that crashed before it kept the answer presents the same again and gets a new
+ * session. Key logs are public, so the entry proves nothing then: it takes a credential that is that account's.
  */
 import type { Transaction } from 'kysely'
 import type { Open } from '../api/port.ts'
+import { jwkBytes, thumbprint } from '../crypto/jwk.ts'
 import { parseJws } from '../crypto/jws.ts'
 import { verifyKeyLog } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
-import { bindCode, presentCode } from './enrolment-codes.ts'
+import { primaryAddress } from './context.ts'
+import { addDevice, endOtherDevices, sameKeys } from './device-rows.ts'
+import { claimCode, refusedCode } from './enrolment-codes.ts'
 import { judged } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { readKeyLog } from './key-logs.ts'
+import { entriesOf, storeEntry } from './key-logs.ts'
+import { resetMessage } from './mail/messages.ts'
 import type { Schema } from './schema.ts'
 import { openSession } from './sessions.ts'
+import { type Credential, present } from './sign-ins.ts'
 
 type Body = Parameters<Open['enrolment']['create']>[0]['body']
+type FurtherBody = Parameters<Open['enrolment']['further']>[0]['body']
+type Newcomer = Pick<Body, 'device_name' | 'platform'>
 
-export const enrolment = (ground: Ground): Open['enrolment'] => ({
-  create: async ({ body }) => {
-    // Before the code: a device with a faulty entry does not use up the person's tries.
-    const { account, device } = judged('entry', () => firstDevice(body.entry))
-    const locator = await presentCode(ground, body.code)
-    const at = ground.now()
-    const session = await ground.db.transaction().execute(async (trx) => {
-      const again = await bindCode(trx, locator, account)
-      const made = await enrol(trx, account, device, body, at)
-      if (!made && !(again && (await beganWith(trx, account, body.entry)))) throw taken()
-      return openSession(trx, { account, device }, at)
-    })
-    return {
-      account_id: account,
-      device_id: device,
-      receipt_key: (await ground.receiptKey()).jwk,
-      session,
-    }
-  },
-})
-
-/** The account and device that an entry 0 names, verified. Throws Refusal. */
-function firstDevice(entry: string): { account: string; device: string } {
-  const account = parseJws(entry, 'keylog+jws').payload.get('account')
-  demand(typeof account === 'string', 'bad_value', 'account is an id')
-  const { active } = verifyKeyLog(account, [entry])
-  return { account, device: active[0]!.id }
+interface Place {
+  readonly account: string
+  readonly device: string
 }
 
-/** Make the account with its first device; false when it exists. Throws AppError `conflict` for a device of another. */
-async function enrol(
+export const enrolment = (ground: Ground): Open['enrolment'] => {
+  const { db, now } = ground
+
+  /** What `admit` lets in gets a session, in the same transaction. */
+  async function enrol(
+    credential: Credential,
+    place: Place,
+    admit: (trx: Transaction<Schema>, opens: boolean) => Promise<void>,
+  ) {
+    const made = await db.transaction().execute(async (trx) => {
+      await admit(trx, await claim(trx, credential, place))
+      const session = await openSession(trx, place, now())
+      const { approved_at } = await trx
+        .selectFrom('devices')
+        .select('approved_at')
+        .where('id', '=', place.device)
+        .executeTakeFirstOrThrow()
+      return { session, approved: approved_at !== null }
+    })
+    const receipt_key = (await ground.receiptKey()).jwk
+    return { account_id: place.account, device_id: place.device, receipt_key, ...made }
+  }
+
+  return {
+    create: async ({ body }) => {
+      const credential = await present(ground, body)
+      const place = judged('entry', () => placeOf(body.entry))
+      let lost: string | null = null
+      const enrolled = await enrol(credential, place, async (trx, opens) => {
+        const { entries } = await entriesOf(trx, place.account)
+        const owner = entries.length === 0 ? null : place.account
+        if (owner !== null && !opens) throw taken()
+        if (entries.includes(body.entry)) return demandLive(trx, place.device)
+        const first = parseJws(body.entry, 'keylog+jws').payload.get('op') === 'add'
+        if (first && owner !== null) throw begunAlready()
+        await begin(trx, { place, body, credential, entries, at: now() })
+        if (first) return
+        await endOtherDevices(trx, place, now())
+        lost = await primaryAddress(trx, place.account)
+      })
+      if (lost !== null) {
+        const message = { to: lost, deviceName: body.device_name, publicUrl: ground.publicUrl() }
+        // It is done already: a relay that is away must not say otherwise.
+        ground.background.run(() => ground.mail.send(resetMessage(message)))
+      }
+      return enrolled
+    },
+
+    further: async ({ body }) => {
+      const credential = await present(ground, body)
+      judged('keys', () => demandKeys(body.keys))
+      const { account } = credential
+      if (account === null) throw nobodyApproves()
+      const place = { account, device: body.device }
+      return enrol(credential, place, (trx) => wait(trx, account, body, now()))
+    },
+  }
+}
+
+/** Whom an entry names; not verified. Throws Refusal. */
+function placeOf(entry: string): Place {
+  const { payload } = parseJws(entry, 'keylog+jws')
+  const [account, device] = [payload.get('account'), payload.get('device')]
+  demand(typeof account === 'string', 'bad_value', 'account is an id')
+  demand(typeof device === 'string', 'bad_value', 'device is an id')
+  return { account, device }
+}
+
+/**
+ * Use a credential for one device of one account. Answers whether it opens that account, should it exist; throws AppError
+ * `invalid_token` when it serves another.
+ */
+async function claim(
+  trx: Transaction<Schema>,
+  { account, code }: Credential,
+  place: Place,
+): Promise<boolean> {
+  if (account !== null && account !== place.account)
+    throw code === null ? otherMachine() : refusedCode()
+  const again = code !== null && (await claimCode(trx, code, place))
+  return again || account !== null
+}
+
+interface Beginning {
+  readonly place: Place
+  readonly body: Body
+  readonly credential: Credential
+  readonly entries: readonly string[]
+  readonly at: number
+}
+
+/** Keep the entry that begins an account or takes it over, with its device. Makes the account where there is none. */
+async function begin(
+  trx: Transaction<Schema>,
+  { place, body, credential, entries, at }: Beginning,
+): Promise<void> {
+  const { account, device } = place
+  const { numInsertedOrUpdatedRows: made } = await trx
+    .insertInto('accounts')
+    .values({ id: account, kind: 'person', display_name: body.display_name })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  // A machine account is there before its first device.
+  if (made !== 1n && credential.account === null) throw taken()
+  const log = await storeEntry(trx, { account, entries, entry: body.entry, at }, () => undefined)
+  const kid = thumbprint(log.devices.get(device)!.keys.auth)
+  await make(trx, place, { ...body, auth_kid: kid, keys: null, approved_at: at }, at)
+  const email = credential.code?.email ?? null
+  if (made === 1n && email !== null) await provenAddress(trx, email, account, at)
+}
+
+/** Let a further device wait for its approval. */
+async function wait(
   trx: Transaction<Schema>,
   account: string,
-  device: string,
-  { display_name, device_name, platform, entry }: Body,
+  body: FurtherBody,
   at: number,
-): Promise<boolean> {
-  const made = await trx
-    .insertInto('accounts')
-    .values({ id: account, kind: 'person', display_name })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  if (made.numInsertedOrUpdatedRows !== 1n) return false
+): Promise<void> {
+  const { device, keys } = body
+  const { entries } = await entriesOf(trx, account)
+  const log = entries.length === 0 ? null : verifyKeyLog(account, entries)
+  if (log === null || log.active.length === 0) throw nobodyApproves()
   const known = await trx
-    .insertInto('devices')
-    .values({ id: device, account_id: account, name: device_name, platform })
-    .onConflict((conflict) => conflict.doNothing())
+    .selectFrom('devices')
+    .select(['account_id', 'keys', 'revoked_at'])
+    .where('id', '=', device)
     .executeTakeFirst()
-  if (known.numInsertedOrUpdatedRows !== 1n) throw taken()
-  await trx
-    .insertInto('key_log_entries')
-    .values({ account_id: account, seq: 0, entry, stored_at: at })
-    .execute()
-  return true
+  if (known !== undefined) {
+    const its =
+      known.keys === null
+        ? log.devices.get(device)?.keys
+        : (JSON.parse(known.keys) as typeof body.keys)
+    const same = its !== undefined && sameKeys(its, keys)
+    if (known.account_id !== account || known.revoked_at !== null || !same) throw taken()
+    return
+  }
+  const used = new Set(
+    [...log.devices.values()].flatMap((one) => Object.values(one.keys)).map((key) => key.x),
+  )
+  judged('keys', () =>
+    demand(
+      Object.values(keys).every(({ x }) => !used.has(x)),
+      'duplicate_key',
+      'a key of another device of this account',
+    ),
+  )
+  const auth_kid = thumbprint(keys.auth)
+  const row = { ...body, auth_kid, keys: JSON.stringify(keys), approved_at: null }
+  await make(trx, { account, device }, row, at)
 }
 
-const beganWith = async (trx: Transaction<Schema>, account: string, entry: string) =>
-  (await readKeyLog(trx, account)).entries[0] === entry
+/** Keep the device. Throws AppError `conflict` when its id is taken. */
+async function make(
+  trx: Transaction<Schema>,
+  { account, device }: Place,
+  of: Newcomer & Pick<Schema['devices'], 'auth_kid' | 'keys' | 'approved_at'>,
+  at: number,
+): Promise<void> {
+  const { device_name: name, platform, auth_kid, keys, approved_at } = of
+  const row = { id: device, account_id: account, name, platform, auth_kid, keys, approved_at }
+  if (!(await addDevice(trx, row, at))) throw taken()
+}
+
+/** The code proved the mailbox. Throws AppError `invalid_token` when it became another account's meanwhile. */
+async function provenAddress(
+  trx: Transaction<Schema>,
+  address: string,
+  account: string,
+  at: number,
+): Promise<void> {
+  const { numInsertedOrUpdatedRows: made } = await trx
+    .insertInto('emails')
+    .values({ address, account_id: account, is_primary: 1, verified_at: at })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  if (made !== 1n) throw refusedCode()
+}
+
+/** Its entry is in the log, and says nothing of what came later. */
+async function demandLive(trx: Transaction<Schema>, device: string): Promise<void> {
+  const row = await trx
+    .selectFrom('devices')
+    .select('id')
+    .where('id', '=', device)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  if (row === undefined) throw taken()
+}
+
+/** Three good keys, no two the same: what a key log will demand of them. Throws Refusal. */
+function demandKeys({ sign, seal, auth }: FurtherBody['keys']): void {
+  jwkBytes(sign, 'Ed25519')
+  jwkBytes(seal, 'X25519')
+  jwkBytes(auth, 'Ed25519')
+  demand(new Set([sign.x, seal.x, auth.x]).size === 3, 'duplicate_key', 'three different keys')
+}
 
 const taken = () =>
   new AppError('conflict', 'This account or device is enrolled already: make new keys and ids.')
+
+/** Only who may open the account is told. */
+const begunAlready = () =>
+  new AppError(
+    'conflict',
+    'This account has a first device already: enrol as a further one, or reset it.',
+  )
+
+const nobodyApproves = () =>
+  new AppError(
+    'conflict',
+    'This account has no device that could approve another: enrol as its first device, or reset it.',
+  )
+
+const otherMachine = () =>
+  new AppError('invalid_token', 'The assertion is of another account than the entry.')

@@ -1,5 +1,6 @@
 /** The errors that several groups answer with, so that one fault reads the same everywhere. */
 import { invalid } from '../api/input.ts'
+import type { Session } from '../api/port.ts'
 import { isId } from '../crypto/id.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
@@ -20,4 +21,14 @@ export function judged<T>(path: string, judge: () => T): T {
     if (!(error instanceof Refusal)) throw error
     throw invalid('body', [{ path, message: `${error.reason}: ${error.message}` }], error)
   }
+}
+
+/** The device that asks. Throws AppError `no_device` for a bearer of a machine account's token, who has none. */
+export function deviceOf({ device }: Pick<Session, 'device'>): string {
+  if (device === null)
+    throw new AppError(
+      'no_device',
+      'This takes the keys of a device, and a machine account’s token has none.',
+    )
+  return device
 }

@@ -1,14 +1,29 @@
-/** What accounts see of each other: the public keys of a person's active devices, read from the key log that proves them. */
+/**
+ * What accounts see of each other: a name, which proves nothing, and the public keys of the active devices, read from the key
+ * log that proves them.
+ */
 import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { PublicKey } from '../api/rest/profiles.ts'
 import { thumbprint } from '../crypto/jwk.ts'
 import { verifyKeyLog } from '../crypto/key-log.ts'
+import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
 
 export const profiles = ({ db }: Ground): Service['profiles'] => ({
+  read: async ({ id }) => {
+    demandId('acc_', id, 'account')
+    const row = await db
+      .selectFrom('accounts')
+      .select(['id', 'display_name', 'kind'])
+      .where('id', '=', id)
+      .executeTakeFirst()
+    if (row === undefined) throw notFound('account')
+    return { ...row, handle: null }
+  },
+
   keys: async ({ id: account, ...page }) => {
     const { entries, storedAt } = await readKeyLog(db, account)
     const names = await db

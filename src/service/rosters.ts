@@ -4,7 +4,7 @@
  * and members check all of it again.
  */
 import type { Kysely, Transaction } from 'kysely'
-import type { Service, Session } from '../api/port.ts'
+import type { Service } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import { thumbprint } from '../crypto/jwk.ts'
 import { parseJws } from '../crypto/jws.ts'
@@ -13,11 +13,17 @@ import { demand } from '../crypto/refusal.ts'
 import { verifyRoster, type Roster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { readConnection } from './connections.ts'
+import { demandApproved } from './device-rows.ts'
 import { demandId, judged, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
 import type { Schema } from './schema.ts'
 
+/** The device that asks, and whose it is. */
+interface Opener {
+  readonly account: string
+  readonly device: string
+}
 type Body = Parameters<Service['rosters']['open']>[0]['body']
 interface Addressed {
   readonly recipient: string
@@ -26,10 +32,12 @@ interface Addressed {
 
 export const rosters = ({ db, now }: Ground): Service['rosters'] => ({
   open: async ({ body }, session) => {
-    const { entries } = await readKeyLog(db, session.account)
-    const keyLog = verifyKeyLog(session.account, entries)
-    const roster = judged('entry', () => opened(body, session, keyLog))
-    const envelopes = judged('envelopes', () => addressed(body.envelopes, session, roster, keyLog))
+    const { account } = session
+    const opener = { account, device: await demandApproved(db, session) }
+    const { entries } = await readKeyLog(db, account)
+    const keyLog = verifyKeyLog(account, entries)
+    const roster = judged('entry', () => opened(body, opener, keyLog))
+    const envelopes = judged('envelopes', () => addressed(body.envelopes, opener, roster, keyLog))
     await db.transaction().execute(async (trx) => {
       const at = now()
       const made = await trx
@@ -37,10 +45,10 @@ export const rosters = ({ db, now }: Ground): Service['rosters'] => ({
         .values({ id: body.connection, epoch: roster.epoch, created_at: at })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst()
-      if (made.numInsertedOrUpdatedRows === 1n) await store(trx, session, body, envelopes, at)
+      if (made.numInsertedOrUpdatedRows === 1n) await store(trx, opener, body, envelopes, at)
       else await demandSame(trx, body)
     })
-    return readConnection(db, session.account, body.connection)
+    return readConnection(db, account, body.connection)
   },
 
   read: async ({ connection }, { account }) => {
@@ -68,7 +76,7 @@ export async function demandMember(db: Kysely<Schema>, account: string, connecti
 }
 
 /** The roster of one entry, made by the device of this session. Throws Refusal. */
-function opened({ connection, entry }: Body, { device }: Session, keyLog: KeyLog): Roster {
+function opened({ connection, entry }: Body, { device }: Opener, keyLog: KeyLog): Roster {
   const roster = verifyRoster(connection, [entry], new Map([[keyLog.account, keyLog]]))
   const signer = signerAt(keyLog, device, keyLog.seq)
   demand(
@@ -82,7 +90,7 @@ function opened({ connection, entry }: Body, { device }: Session, keyLog: KeyLog
 /** Whom each envelope is for: a device of the account at most once. Throws Refusal. */
 function addressed(
   envelopes: readonly string[],
-  { device }: Session,
+  { device }: Opener,
   roster: Roster,
   keyLog: KeyLog,
 ): Addressed[] {
@@ -108,7 +116,7 @@ function addressed(
 
 async function store(
   trx: Transaction<Schema>,
-  { account }: Session,
+  { account }: Opener,
   { connection, name, entry }: Body,
   envelopes: readonly Addressed[],
   at: number,

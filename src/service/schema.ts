@@ -6,14 +6,29 @@
 export interface Schema {
   accounts: {
     id: string
-    kind: 'person'
+    kind: 'person' | 'machine'
     display_name: string
+  }
+  /** Proven mailboxes, in lower case: each opens one account. */
+  emails: {
+    address: string
+    account_id: string
+    is_primary: 0 | 1
+    verified_at: number
   }
   devices: {
     id: string
     account_id: string
     name: string
     platform: 'linux' | 'macos' | 'windows' | 'other'
+    /** Its public keys as JSON, while they stand in no key log; null since. */
+    keys: string | null
+    /** RFC 7638 thumbprint of its authentication key, to which its sessions are bound. */
+    auth_kid: string
+    created_at: number
+    /** When both word checks were done; null for a further device that waits. */
+    approved_at: number | null
+    revoked_at: number | null
   }
   key_log_entries: {
     account_id: string
@@ -29,6 +44,10 @@ export interface Schema {
     secret_hash: string
     /** The account that it may enrol: the first that used it, unless it was made for one. */
     account_id: string | null
+    /** The mailbox it was sent to; null for one that the operator made. */
+    email: string | null
+    /** The device that used it, which alone may use it again. */
+    device_id: string | null
     tries: number
     expires_at: number
   }
@@ -36,10 +55,70 @@ export interface Schema {
     id: string
     account_id: string
     device_id: string
-    access_hash: string
-    access_expires_at: number
     refresh_hash: string
+    created_at: number
     last_seen_at: number
+  }
+  /** Access tokens of sessions: several live beside each other, so that two renewals at once end nobody's. */
+  access_tokens: {
+    hash: string
+    session_id: string
+    expires_at: number
+  }
+  /** What must come in once only, across replicas, until it would be too old anyway: proofs and assertions. */
+  seen_once: {
+    id: string
+    expires_at: number
+  }
+  /** Secrets that all replicas share. */
+  server_secrets: {
+    name: 'nonce'
+    secret: string
+  }
+  organisations: {
+    id: string
+    name: string
+    created_at: number
+  }
+  organisation_members: {
+    organisation_id: string
+    account_id: string
+    role: 'owner' | 'admin' | 'member'
+    state: 'invited' | 'active' | 'suspended'
+    joined_at: number
+  }
+  /** What a machine account has beside an account. */
+  machines: {
+    account_id: string
+    organisation_id: string
+    /** RFC 7638 thumbprint and public key of what signs its assertions. */
+    kid: string
+    key: string
+    created_by: string
+    created_at: number
+  }
+  machine_tokens: {
+    id: string
+    account_id: string
+    hash: string
+    name: string
+    label: string | null
+    scope: 'read' | 'write' | 'full'
+    created_at: number
+    expires_at: number | null
+    revoked_at: number | null
+    last_used_at: number | null
+  }
+  /** What was answered to a POST under its Idempotency-Key. */
+  idempotency: {
+    /** Whose key it is: the session or the token. */
+    caller: string
+    key: string
+    /** SHA-256 of method, path and body. */
+    fingerprint: string
+    /** The answer as JSON. */
+    answer: string
+    at: number
   }
   /** One row. */
   receipt_key: {

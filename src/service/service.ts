@@ -3,25 +3,48 @@
  * in its own process; the same code serves many daemons from PostgreSQL, in as many replicas as one likes.
  */
 import { entrance, signedIn } from '../api/device/index.ts'
-import type { Account, Door, Open, Service, Session } from '../api/port.ts'
+import type { Account, Door, Open, Service, Session, Visitor } from '../api/port.ts'
 import { lazily } from '../api/lazy.ts'
 import { rest } from '../api/rest/index.ts'
 import { site } from '../api/site/index.ts'
+import type { Log } from '../log.ts'
+import type { Once } from '../state/idempotency.ts'
+import { newBackground } from './background.ts'
 import { bind } from './binding.ts'
 import { openEngine, queriesOver } from './database.ts'
-import { newEnrolmentCode } from './enrolment-codes.ts'
 import type { Ground } from './ground.ts'
+import { type MailPlace, openMail } from './mail/mail.ts'
+import type { Proof } from './proofs.ts'
 import { newReach } from './reach.ts'
 import { lazyReceiptKey } from './receipt-key.ts'
-import { authenticate } from './sessions.ts'
+import { newSeenOnce } from './seen-once.ts'
+
+/** What a request was let in with. */
+export interface Standing {
+  /** `session`: an approved device. `device`: one that waits for approval. Else the scope of a machine account's token. */
+  readonly scope: 'session' | 'device' | 'read' | 'write' | 'full'
+}
 
 export interface AccountServer {
   /** For the dispatcher of the signed-in rows. */
   readonly answers: Service
   /** For the dispatcher of the rows that anybody may call. */
   readonly open: Open
-  /** Who an access token stands for; null for anything that is not a live one. */
-  authenticate(accessToken: string): Promise<Session | null>
+  /**
+   * Who sends a request with an access token and its proof (RFC 9449), or with a machine account's token.
+   * @throws AppError `invalid_token` with the challenge that says what to do
+   */
+  readonly authenticate: (of: { token: string; proof: Proof | null }) => Promise<Session & Standing>
+  /**
+   * Who sends a request without a token.
+   * @param proof what the request carries
+   * @throws AppError `invalid_token` for a proof that is not good
+   */
+  readonly visitor: (proof: Proof | null) => Promise<Visitor>
+  /** The nonce that proofs should carry now (RFC 9449 section 8). */
+  readonly nonce: () => Promise<string>
+  /** Acts under an Idempotency-Key: the act and its answer are kept together or not at all. */
+  readonly once: Once
   /**
    * A one-time enrolment code, for whoever the operator gives it to.
    * @param account the only account that may use it; without one, the first that does
@@ -30,16 +53,28 @@ export interface AccountServer {
   /** The account of a session, in this process. */
   as(session: Session): Account
   /** What a device may ask before it has a session, in this process. */
-  readonly door: Door
+  door(visitor: Visitor): Door
+  /** Resolves when the database answers. Throws AppError `backend_unavailable`. */
+  ready(): Promise<void>
   close(): Promise<void>
 }
 
 const inside = { ...rest, ...signedIn }
 
+/** What is made when it is first needed; an attempt that failed is made anew. */
+function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null
+  return () =>
+    (made ??= make().catch((error: unknown) => {
+      made = null
+      throw error
+    }))
+}
+
 /**
  * Open the account server.
  * @param of `url` and `file`: see `openEngine`; `publicUrl` is asked at each use, since the port may be known late;
- *   `now` gives Unix milliseconds
+ *   `now` gives Unix milliseconds; `mail` says where mail goes and `from` who sends it
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
@@ -48,25 +83,44 @@ export async function openService(of: {
   publicUrl: () => string
   version: string
   now: () => number
+  mail: MailPlace
+  from: string
+  log: Log
 }): Promise<AccountServer> {
   const engine = await openEngine(of)
-  const { publicUrl, version, now } = of
+  const { publicUrl, version, now, log } = of
   const started = now()
-  let made: Promise<Ground> | null = null
+  const background = newBackground(log)
+  const mail = openMail({ place: of.mail, from: of.from, now })
   /** Made when the first group of answers is: the query builder takes as long to load as everything before it. */
-  const ground = () => (made ??= makeGround())
+  const ground = onceMade(makeGround)
   async function makeGround(): Promise<Ground> {
     const db = await queriesOver(engine)
-    return { db, receiptKey: lazyReceiptKey(db), publicUrl, version, started, now }
+    const receiptKey = lazyReceiptKey(db)
+    const seenOnce = newSeenOnce({ db, background, now })
+    return { db, receiptKey, mail, background, seenOnce, publicUrl, version, started, now }
   }
+  const proofs = onceMade(async () => (await import('./proofs.ts')).newProofs(await ground()))
+  const once = onceMade(async () => {
+    const { onceOver } = await import('./idempotency.ts')
+    return onceOver({ engine, ...(await ground()) })
+  })
   const loaded = lazily<Service>(inside, ['account', 'both'], {
+    approval: async () => (await import('./approval.ts')).approval(await ground()),
+    bearer: async () => (await import('./bearer.ts')).bearer(await ground()),
     connections: async () => (await import('./connections.ts')).connections(await ground()),
     context: async () => (await import('./context.ts')).context(await ground()),
+    currentSession: async () => (await import('./sessions.ts')).currentSession(await ground()),
     deviceGuestCodes: async () =>
       (await import('./guest-codes.ts')).deviceGuestCodes(await ground()),
+    devices: async () => (await import('./devices.ts')).devices(await ground()),
     envelopes: async () => (await import('./envelopes.ts')).envelopes(await ground()),
     guestCodes: async () => (await import('./guest-codes.ts')).guestCodes(await ground()),
     keyLogs: async () => (await import('./key-logs.ts')).keyLogs(await ground()),
+    machines: async () => (await import('./machines.ts')).machines(await ground()),
+    machineTokens: async () => (await import('./machine-tokens.ts')).machineTokens(await ground()),
+    organisations: async () => (await import('./organisations.ts')).organisations(await ground()),
+    pendingDevices: async () => (await import('./approval.ts')).pendingDevices(await ground()),
     profiles: async () => (await import('./profiles.ts')).profiles(await ground()),
     rosters: async () => (await import('./rosters.ts')).rosters(await ground()),
     stamps: async () => (await import('./stamps.ts')).stamps(await ground()),
@@ -79,22 +133,49 @@ export async function openService(of: {
     clock: async () => (await import('./clock.ts')).clock(await ground()),
     enrolment: async () => (await import('./enrolment.ts')).enrolment(await ground()),
     guestPages: async () => (await import('./site.ts')).guestPages(await ground()),
+    oauth: async () => (await import('./oauth.ts')).oauth(await ground()),
     session: async () => (await import('./sessions.ts')).session(await ground()),
+    signIns: async () => (await import('./sign-ins.ts')).signIns(await ground()),
     siteHealth: async () => (await import('./site.ts')).siteHealth(await ground()),
     stampPages: async () => (await import('./site.ts')).stampPages(await ground()),
   })
+  async function authenticated({ token, proof }: { token: string; proof: Proof | null }) {
+    if (token.startsWith('csm_'))
+      return (await import('./machine-tokens.ts')).authenticateMachine(await ground(), token)
+    const { authenticate } = await import('./sessions.ts')
+    return authenticate(await ground(), await proofs(), { token, proof })
+  }
   const { reaching, reachingAll } = newReach(engine.isAway)
   const answers = reachingAll(loaded)
   const open = reachingAll(loadedOpen)
   return {
     answers,
     open,
-    authenticate: (accessToken) => reaching(async () => authenticate(await ground(), accessToken)),
+    authenticate: (given) => reaching(() => authenticated(given)),
+    visitor: (proof) =>
+      reaching(async () => {
+        if (proof === null) return { key: null }
+        const { judge, use } = await proofs()
+        const shown = await judge(proof, null)
+        await use(shown)
+        return { key: shown.thumbprint }
+      }),
+    nonce: () => reaching(async () => (await proofs()).nonce()),
+    once: (keyed, work) => reaching(async () => (await once())(keyed, work)),
     newEnrolmentCode: (account) =>
-      reaching(async () => newEnrolmentCode(await ground(), account ?? null)),
+      reaching(async () =>
+        (await import('./enrolment-codes.ts')).newEnrolmentCode(await ground(), account ?? null),
+      ),
     // The mapped types have counted the answers; what is bound to them has the same rows.
     as: (who) => bind(inside, answers, who) as Account,
-    door: bind(entrance, open, null) as Door,
-    close: () => engine.close(),
+    door: (visitor) => bind(entrance, open, visitor) as Door,
+    ready: () =>
+      reaching(async () => {
+        await (await ground()).db.selectFrom('server_secrets').select('name').execute()
+      }),
+    close: async () => {
+      await background.idle()
+      await engine.close()
+    },
   }
 }

@@ -1,15 +1,18 @@
 /**
  * Sessions of devices. Both tokens are 32 random bytes, of which only SHA-256 is kept: a copy of the database opens nothing.
- * An access token lives an hour; the refresh token stays, and a renewal ends the access token before it.
+ * An access token lives an hour, beside others of its session; the refresh token stays. Neither is any good without a proof of
+ * the device's authentication key (RFC 9449), so a stolen one opens nothing either.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Session as Tokens } from '../api/device/enrolment.ts'
 import { timeAt } from '../api/fields.ts'
-import type { Open, Session } from '../api/port.ts'
+import type { Open, Service, Session } from '../api/port.ts'
 import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
+import { deviceOf } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { challenge, type Proof, type Proofs } from './proofs.ts'
 import type { Schema } from './schema.ts'
 
 const ACCESS_MS = 3_600_000
@@ -19,70 +22,139 @@ const SEEN_MS = 60_000
 const newSecret = () => randomBytes(32).toString('base64url')
 const hashed = (secret: string) => hash('sha256', secret, 'hex')
 
+/** A new access token of a session, beside those it has. */
+async function openAccess(db: Kysely<Schema>, session: string, now: number) {
+  const access = newSecret()
+  const expires = now + ACCESS_MS
+  await db
+    .insertInto('access_tokens')
+    .values({ hash: hashed(access), session_id: session, expires_at: expires })
+    .execute()
+  return { access_token: access, access_expires_at: timeAt(expires) }
+}
+
 /** A new session of a device. The tokens are in the answer and nowhere else. */
 export async function openSession(
   db: Kysely<Schema>,
   of: { account: string; device: string },
   now: number,
 ): Promise<Tokens> {
-  const [id, access, refresh] = [newId('ses_', now), newSecret(), newSecret()]
-  const expires = now + ACCESS_MS
+  const [id, refresh] = [newId('ses_', now), newSecret()]
   await db
     .insertInto('sessions')
     .values({
       id,
       account_id: of.account,
       device_id: of.device,
-      access_hash: hashed(access),
-      access_expires_at: expires,
       refresh_hash: hashed(refresh),
+      created_at: now,
       last_seen_at: now,
     })
     .execute()
+  return { session_id: id, refresh_token: refresh, ...(await openAccess(db, id, now)) }
+}
+
+const ended = () =>
+  new AppError('invalid_token', 'This session has ended, or is another key’s: renew it.', {
+    headers: challenge('invalid_token'),
+  })
+
+/**
+ * Whose session an access token with its proof is.
+ * @throws AppError `invalid_token`
+ */
+export async function authenticate(
+  { db, now }: Pick<Ground, 'db' | 'now'>,
+  proofs: Proofs,
+  { token, proof }: { token: string; proof: Proof | null },
+): Promise<Session & { scope: 'session' | 'device' }> {
+  // RFC 9449 section 7.2: a token that is bound to a key is no bearer token.
+  if (proof === null)
+    throw new AppError('invalid_token', 'This token is good only with a proof of its key (DPoP).', {
+      headers: challenge('invalid_token'),
+    })
+  // What costs no query comes first.
+  const shown = await proofs.judge(proof, token)
+  const at = now()
+  const row = await db
+    .selectFrom('access_tokens')
+    .innerJoin('sessions', 'sessions.id', 'session_id')
+    .innerJoin('devices', 'devices.id', 'device_id')
+    .select(['sessions.id', 'sessions.account_id', 'device_id', 'last_seen_at', 'approved_at'])
+    .where('access_tokens.hash', '=', hashed(token))
+    .where('access_tokens.expires_at', '>', at)
+    .where('auth_kid', '=', shown.thumbprint)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  // Also for a token that is another key's: whoever stole one learns nothing of it.
+  if (row === undefined) throw ended()
+  await proofs.use(shown)
+  if (row.last_seen_at <= at - SEEN_MS)
+    await db.updateTable('sessions').set({ last_seen_at: at }).where('id', '=', row.id).execute()
   return {
-    session_id: id,
-    refresh_token: refresh,
-    access_token: access,
-    access_expires_at: timeAt(expires),
+    account: row.account_id,
+    device: row.device_id,
+    session: row.id,
+    token: null,
+    scope: row.approved_at === null ? 'device' : 'session',
   }
 }
 
-/** Who an access token stands for; null when it is wrong, expired or replaced. */
-export async function authenticate(
-  { db, now }: Pick<Ground, 'db' | 'now'>,
-  accessToken: string,
-): Promise<Session | null> {
-  const at = now()
-  const row = await db
-    .selectFrom('sessions')
-    .select(['id', 'account_id', 'device_id', 'last_seen_at'])
-    .where('access_hash', '=', hashed(accessToken))
-    .where('access_expires_at', '>', at)
-    .executeTakeFirst()
-  if (row === undefined) return null
-  if (row.last_seen_at <= at - SEEN_MS)
-    await db.updateTable('sessions').set({ last_seen_at: at }).where('id', '=', row.id).execute()
-  return { account: row.account_id, device: row.device_id, session: row.id }
-}
-
 export const session = ({ db, now }: Ground): Open['session'] => ({
-  renew: async ({ body }) => {
-    const access = newSecret()
+  renew: async ({ body }, { key }) => {
+    if (key === null)
+      throw new AppError(
+        'invalid_token',
+        'A session is renewed with a proof of the device’s authentication key.',
+        { headers: challenge('invalid_dpop_proof') },
+      )
     const at = now()
-    const expires = at + ACCESS_MS
-    const row = await db
-      .updateTable('sessions')
-      .set({ access_hash: hashed(access), access_expires_at: expires, last_seen_at: at })
-      .where('refresh_hash', '=', hashed(body.refresh_token))
-      .returning('id')
-      .executeTakeFirst()
-    if (row === undefined)
-      throw new AppError('invalid_token', 'This session is not known here: enrol the device again.')
-    return {
-      session_id: row.id,
-      refresh_token: body.refresh_token,
-      access_token: access,
-      access_expires_at: timeAt(expires),
-    }
+    return db.transaction().execute(async (trx) => {
+      const row = await trx
+        .updateTable('sessions')
+        .set({ last_seen_at: at })
+        .where('refresh_hash', '=', hashed(body.refresh_token))
+        .where((where) =>
+          where.exists(
+            where
+              .selectFrom('devices')
+              .select('id')
+              .whereRef('devices.id', '=', 'sessions.device_id')
+              .where('auth_kid', '=', key)
+              .where('revoked_at', 'is', null),
+          ),
+        )
+        .returning('id')
+        .executeTakeFirst()
+      if (row === undefined)
+        throw new AppError(
+          'invalid_token',
+          'This session is not known here: enrol the device again.',
+          { headers: challenge('invalid_token') },
+        )
+      await trx
+        .deleteFrom('access_tokens')
+        .where('session_id', '=', row.id)
+        .where('expires_at', '<=', at)
+        .execute()
+      const access = await openAccess(trx, row.id, at)
+      return { session_id: row.id, refresh_token: body.refresh_token, ...access }
+    })
+  },
+})
+
+export const currentSession = ({ db }: Ground): Service['currentSession'] => ({
+  delete: async (_, context) => {
+    const device = deviceOf(context)
+    const { session } = context
+    await db.transaction().execute(async (trx) => {
+      // A newcomer that leaves before anybody added it is nobody's device.
+      await trx
+        .deleteFrom('devices')
+        .where('id', '=', device)
+        .where('keys', 'is not', null)
+        .execute()
+      await trx.deleteFrom('sessions').where('id', '=', session).execute()
+    })
   },
 })

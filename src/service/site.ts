@@ -12,13 +12,20 @@ import { readKeyLog } from './key-logs.ts'
 import { guestPage } from './pages/guest-page.ts'
 import { stampPage } from './pages/stamp-page.ts'
 
-export const siteHealth = ({ version, started, now }: Ground): Open['siteHealth'] => ({
-  read: async () => ({
+export const siteHealth = ({ db, version, started, now }: Ground): Open['siteHealth'] => {
+  const read: Open['siteHealth']['read'] = async () => ({
     status: 'ok',
     version,
     uptime_s: Math.max(0, Math.floor((now() - started) / 1000)),
-  }),
-})
+  })
+  return {
+    read,
+    ready: async (input, visitor) => {
+      await db.selectFrom('receipt_key').select('id').executeTakeFirst()
+      return read(input, visitor)
+    },
+  }
+}
 
 export const guestPages = ({ db, now }: Ground): Open['guestPages'] => ({
   read: async ({ id }) => {

@@ -23,6 +23,7 @@ export function stampRows(db: DatabaseSync) {
     db,
     'select * from stamps where receipt is null order by id limit ?',
   )
+  const remove = statement(db, 'delete from stamps where id = ?')
   const get = statement<StampRow>(db, 'select * from stamps where id = ?')
   return {
     insert(row: StampRow): void {
@@ -30,6 +31,8 @@ export function stampRows(db: DatabaseSync) {
     },
     /** Whether there was such a stamp. */
     setReceipt: (id: string, receipt: string): boolean => setReceipt.run(receipt, id) > 0,
+    /** Whether there was one. */
+    delete: (id: string): boolean => remove.run(id) > 0,
     /** Stamps still to be shown to the server, oldest first. */
     withoutReceipt: (limit: number): StampRow[] => waiting.all(limit),
     get: (id: string): StampRow | null => get.get(id),

@@ -5,6 +5,8 @@ import type { ConnectionRows } from './connections.ts'
 import { openDatabase } from './database.ts'
 import { guestRows } from './guests.ts'
 import type { GuestRows } from './guests.ts'
+import { idempotencyRows } from './idempotency.ts'
+import type { IdempotencyRows } from './idempotency.ts'
 import { logRows } from './logs.ts'
 import type { LogRows } from './logs.ts'
 import { metaRows } from './meta.ts'
@@ -32,6 +34,7 @@ export interface State {
   readonly replays: ReplayRows
   readonly verifications: VerificationRows
   readonly stamps: StampRows
+  readonly idempotency: IdempotencyRows
   /** Runs something synchronous whole or not at all; calls nest. */
   transaction<T>(action: () => T): T
   close(): void
@@ -51,6 +54,7 @@ export function openState(dir: string): State {
     replays: replayRows(db),
     verifications: verificationRows(db),
     stamps: stampRows(db),
+    idempotency: idempotencyRows(db),
     transaction: (action) => transaction(db, action),
     close: () => db.close(),
   }

@@ -82,4 +82,16 @@ export const VERSIONS: readonly string[] = [
   ) strict, without rowid;
   create index stamps_without_receipt on stamps (id) where receipt is null;
   `,
+  `
+  create table idempotency (
+    caller text not null,
+    key text not null,
+    fingerprint text not null,
+    act blob not null check (length(act) = 16),
+    at integer not null,
+    answer text,
+    primary key (caller, key)
+  ) strict, without rowid;
+  create index idempotency_by_age on idempotency (at);
+  `,
 ]

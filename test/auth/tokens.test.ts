@@ -60,7 +60,7 @@ test('a token is shown once, and is good for its scope', () => {
     const made = tokens.mint({ name: 'n', scope })
     assert.equal(checkToken(made.token), 'csd')
     assert.match(made.id, /^tok_[0-9a-z]{26}$/)
-    assert.deepEqual(tokens.authenticate(made.token), { token: made.id, scope })
+    assert.deepEqual(tokens.authenticate(made.token), { token: made.id, scope, machine: null })
     assert(!JSON.stringify([tokens.list(), state.tokens.all()]).includes(made.token))
     assert(!(keychain.get(`token/${made.id}`) ?? assert.fail()).includes(made.token))
   }
@@ -112,7 +112,11 @@ for (const wrong of [
   })
 
 test('the command line’s token is good for everything and is in no list', () => {
-  assert.deepEqual(tokens.authenticate(COMMAND_LINE), { token: null, scope: 'full' })
+  assert.deepEqual(tokens.authenticate(COMMAND_LINE), {
+    token: null,
+    scope: 'owner',
+    machine: null,
+  })
   assert.deepEqual(tokens.list(), [])
   tokens = open({ commandLineToken: () => 'of another run' })
   refused(COMMAND_LINE)

@@ -50,6 +50,22 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.deepEqual([authenticated, version, name], [true, VERSION, 'embedded'])
     })
 
+    it('the embedded account: whoami, and nothing to sign in to or out of', async () => {
+      const { sign_in, user, device } = await json('whoami')
+      assert.deepEqual([sign_in.state, sign_in.account_id], ['signed_in', user.id])
+      assert.equal(device.current, true)
+      for (const args of [
+        ['login', '--email', 'ada@example.org'],
+        ['reset', '--email', 'ada@example.org', '--yes'],
+        ['logout', '--last-device'],
+      ]) {
+        const { code, out, err } = await cli(args)
+        assert.deepEqual([code, out], [EXIT.failed, ''])
+        assert.match(err, /embedded account, which needs no sign-in.*SVC_BACKEND_URL/)
+      }
+      assert.equal((await json('whoami')).user.id, user.id)
+    })
+
     it('token create, list, revoke', async () => {
       const args = ['token', 'create', '--name', 'ci', '--scope', 'read']
       const { code, out, err } = await cli([...args, '--label', 'build', '--expires-in', '30d'])
@@ -254,7 +270,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.equal((await json('stamp', 'verify', file, other)).valid, true)
       if (daemon !== undefined) {
         const { pathname } = new URL(printed.verification_url)
-        const served = await ask(daemon.accountAddress, null, `GET ${pathname}/file`)
+        const served = await ask(daemon.accountAddress as string, null, `GET ${pathname}/file`)
         const key = join(dir.path, 'receipt-key.json')
         writeFileSync(key, JSON.stringify(served.body.receipt_key))
         const { received_at } = await json('stamp', 'verify', file, other, '--receipt-key', key)
@@ -358,7 +374,7 @@ describe('help and usage', () => {
       for (const exit of Object.values(EXIT)) assert.match(out, new RegExp(`^ +${exit}  \\S`, 'm'))
     })
 
-  for (const group of ['token', 'guest', 'connection'])
+  for (const group of ['token', 'guest', 'connection', 'device', 'machine', 'org'])
     it(`${group} --help lists its commands`, async () => {
       for (const flag of ['--help', '-h']) {
         const { code, out, err } = await cli([group, flag])
@@ -432,6 +448,25 @@ describe('help and usage', () => {
       /--expires-in takes a duration such as/,
     ]),
     [['token', 'revoke'], /Usage: countersignd token revoke ID/],
+    [['login'], /--email says whose account it is; give one, or --machine/],
+    [['login', '--email', 'a@b.example', '--machine'], /--machine signs in by a key/],
+    [['login', '--email', 'a@b.example', '--key-file', 'x'], /--key-file goes with --machine/],
+    [['login', '--machine'], /--key-file names the machine account's key/],
+    [['login', 'a@b.example'], /Usage: countersignd login --email ADDRESS/],
+    [['login', '--email', 'a@b.example', '--code', 'x'], /--code/],
+    [['reset', '--yes'], /--email says whose account it is/],
+    [['device'], /"device" wants one of: list, approve, revoke/],
+    [['device', 'approve', 'a', 'b'], /Usage: countersignd device approve \[ID\]/],
+    [['device', 'revoke'], /Usage: countersignd device revoke ID/],
+    [['org', 'create'], /Usage: countersignd org create NAME/],
+    [['machine', 'create'], /--org names the organisation/],
+    [['machine', 'create', '--org', 'x'], /--name says what the machine is called/],
+    [
+      ['machine', 'create', '--org', 'x', '--name', 'y'],
+      /--key-file says where its key is written/,
+    ],
+    [['machine', 'token'], /--key-file names the machine account's key/],
+    [['machine', 'token', '--key-file', 'x', '--scope', 'admin'], /--scope takes read, write or/],
     [['guest', 'create'], /--label/],
     [['connection', 'create'], /--name/],
     [['code'], /Usage: countersignd code ID/],

@@ -12,23 +12,48 @@ export interface Said {
   readonly err: string
 }
 
-export type Terminal = (
-  args: readonly string[],
-  more?: { env?: NodeJS.ProcessEnv; input?: string },
-) => Promise<Said>
+/** What a person types at a question, who sees all that was said before; null ends the input (Ctrl-D). */
+export type Person = (seen: string) => string | null | Promise<string | null>
+
+export interface Typed {
+  readonly env?: NodeJS.ProcessEnv
+  /** What comes through a pipe. */
+  readonly input?: string
+  /** Somebody at a terminal, in the place of a pipe. */
+  readonly person?: Person
+}
+
+export type Terminal = (args: readonly string[], more?: Typed) => Promise<Said>
+
+/** The streams of a call, and what was written to them. */
+export function streams({ input = '', person }: Typed = {}) {
+  const said = { out: '', err: '' }
+  async function* typed() {
+    for (;;) {
+      const line = await person?.(said.err)
+      if (line == null) return
+      yield `${line}\n`
+    }
+  }
+  const stdin =
+    person === undefined ? Readable.from([input]) : Object.assign(typed(), { isTTY: true })
+  return {
+    said,
+    io: {
+      stdout: { write: (text: string) => (said.out += text) },
+      stderr: { write: (text: string) => (said.err += text) },
+      stdin,
+    },
+  }
+}
 
 /** A terminal over a state folder. */
 export const terminal =
   (stateDir: string): Terminal =>
-  async (args, { env = {}, input = '' } = {}) => {
-    let [out, err] = ['', '']
-    const code = await run(args, {
-      stdout: { write: (text) => (out += text) },
-      stderr: { write: (text) => (err += text) },
-      stdin: Readable.from([input]),
-      env: environment(stateDir, env),
-    })
-    return { code, out, err }
+  async (args, more = {}) => {
+    const { said, io } = streams(more)
+    const code = await run(args, { ...io, env: environment(stateDir, more.env) })
+    return { code, ...said }
   }
 
 /** A daemon in this process; `log` is all that it wrote. */

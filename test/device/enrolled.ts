@@ -1,14 +1,17 @@
 /** An enrolled device over an account server in this process; the clock of both is in the hands of the test. */
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { Account } from '../../src/api/port.ts'
+import type { Account, Door } from '../../src/api/port.ts'
 import { openConnection } from '../../src/device/connections.ts'
+import type { ServerClock } from '../../src/device/clock.ts'
 import { openDevice, type Device } from '../../src/device/device.ts'
 import { createGuestCode } from '../../src/device/guests.ts'
 import { enrol } from '../../src/device/enrolment.ts'
-import { openIdentity } from '../../src/device/identity.ts'
+import { openSeat, type Seat } from '../../src/device/seat.ts'
 import type { Keychain } from '../../src/keychain/keychain.ts'
 import { openService, type AccountServer } from '../../src/service/service.ts'
+import type { Act } from '../../src/state/idempotency.ts'
 import { openState, type State } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
@@ -21,10 +24,17 @@ export interface Ground {
   readonly state: State
   readonly keychain: Keychain
   readonly server: AccountServer
+  /** What it answers to anybody. */
+  readonly door: Door
   /** An enrolment code for one account. */
   readonly codeFor: (account: string) => Promise<string>
   readonly clock: { ms: number }
+  /** Where the state lies. */
+  readonly dir: string
 }
+
+/** An act of its own. */
+export const actAt = (at: number): Act => ({ id: randomBytes(16), at })
 
 /** A device before enrolment, and a server. */
 export async function newGround(t: TestContext): Promise<Ground> {
@@ -37,58 +47,82 @@ export async function newGround(t: TestContext): Promise<Ground> {
     publicUrl: () => BACKEND,
     version: '0',
     now: () => clock.ms,
+    mail: { dir: join(dir, 'mail') },
+    from: 'accounts@countersign.test',
+    log: () => undefined,
   })
   t.after(async () => {
     await server.close()
     state.close()
   })
   const codeFor = (account: string) => server.newEnrolmentCode(account)
-  return { state, keychain: memoryKeychain(), server, codeFor, clock }
+  const door = server.door({ key: null })
+  return { state, keychain: memoryKeychain(), server, door, codeFor, clock, dir }
 }
 
 export interface Enrolled extends Device {
+  readonly seat: Seat
   readonly store: Keychain
   readonly clock: Ground['clock']
+  readonly server: AccountServer
+  readonly dir: string
   /** What the device logged since it was opened: the event, and what caused it. */
   readonly logged: readonly { readonly event: string; readonly cause: unknown }[]
   /** The account itself, as nobody has replaced it. */
   readonly account: Account
   readonly connect: (name?: string) => Promise<string>
   readonly invite: (label?: string) => Promise<string>
-  /** The same device after another start, its account replaced in parts. */
-  readonly reopen: (parts?: Partial<Account>) => Enrolled
+  /** The same device after another start, its account replaced in parts, with another clock at the server. */
+  readonly reopen: (parts?: Partial<Account>, serverClock?: ServerClock) => Enrolled
 }
 
-export async function enrolled(t: TestContext): Promise<Enrolled> {
-  const { state, keychain, server, codeFor, clock } = await newGround(t)
-  await enrol(state, keychain, server.door, codeFor, NAMES, clock.ms)
+/** So many connections were made by all tests of a file. */
+let made = 0
 
-  function open(parts: Partial<Account> = {}): Enrolled {
-    const identity = openIdentity(state, keychain)
-    if (identity === null) throw new Error('not enrolled')
-    const { account: id, device: deviceId, session } = identity
+export async function enrolled(t: TestContext): Promise<Enrolled> {
+  const { state, keychain, server, door, codeFor, clock, dir } = await newGround(t)
+  await enrol(state, keychain, door, codeFor, NAMES, clock.ms)
+
+  function open(parts: Partial<Account> = {}, serverClock: ServerClock = 'own'): Enrolled {
     const logged: { event: string; cause: unknown }[] = []
-    const account = { ...server.as({ account: id, device: deviceId, session }), ...parts }
-    const device = openDevice({
+    const seat = openSeat({
       state,
       keychain,
-      identity,
-      account: () => account,
-      now: () => clock.ms,
-      freshness: { offsetMs: () => 0, lastSyncAt: () => clock.ms },
-      log: (_, event, fields = {}) => {
-        const { cause } = typeof fields === 'function' ? fields() : fields
-        logged.push({ event, cause })
-      },
-      run: { startedAt: T0, environment: 'embedded', backend: () => BACKEND, keychain: 'file' },
+      accountOf: ({ account, device, session }) => ({
+        ...server.as({ account, device, session, token: null }),
+        ...parts,
+      }),
+      deviceOf: (identity, account) =>
+        openDevice({
+          state,
+          keychain,
+          identity,
+          account,
+          clock: serverClock,
+          now: () => clock.ms,
+          log: (_, event, fields = {}) => {
+            const { cause } = typeof fields === 'function' ? fields() : fields
+            logged.push({ event, cause })
+          },
+          run: { startedAt: T0, environment: 'embedded', backend: () => BACKEND, keychain: 'file' },
+        }),
+      taken: () => undefined,
     })
+    const device = seat.device()
+    if (device === null) throw new Error('not enrolled')
+    const account = seat.account()
+    // The list is in the order of creation, also where the clock of the test stands still.
+    const next = () => actAt(clock.ms + made++)
     return {
       ...device,
+      seat,
       store: keychain,
       clock,
+      server,
+      dir,
       logged,
       account,
-      connect: async (name = 'Bank') => (await openConnection(device, account, name, clock.ms)).id,
+      connect: async (name = 'Bank') => (await openConnection(device, account, name, next())).id,
       invite: async (label = 'Bob') => {
         const guest = { label, expiresIn: 3600 }
         return (await createGuestCode(device, account, guest, clock.ms)).made.id

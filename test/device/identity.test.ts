@@ -56,46 +56,50 @@ describe('enrolment', () => {
   })
 
   it('a crash before the server answered: the same account at the next start', async (t) => {
-    const { state, keychain, server, codeFor, clock } = await newGround(t)
-    const dead = { ...server.door, enrolment: { create: async () => crash() } }
+    const { state, keychain, door, codeFor, clock } = await newGround(t)
+    const dead = { ...door, enrolment: { ...door.enrolment, create: async () => crash() } }
     await assert.rejects(enrol(state, keychain, dead, codeFor, NAMES, clock.ms), /crash/)
     const draft = state.meta.get('enrolment') as { account: string }
     assert.equal(openIdentity(state, keychain), null)
-    const made = await enrol(state, keychain, server.door, codeFor, NAMES, clock.ms)
+    const made = await enrol(state, keychain, door, codeFor, NAMES, clock.ms)
     assert.equal(made.account, draft.account)
     assert.equal(state.meta.get('enrolment'), null)
   })
 
   it('a crash between the server’s enrolment and the own record: the same account', async (t) => {
-    const { state, keychain, server, codeFor, clock } = await newGround(t)
+    const { state, keychain, server, door, codeFor, clock } = await newGround(t)
     const full = {
       ...keychain,
       set: (name: string, secret: string) =>
         name === 'session' ? crash() : keychain.set(name, secret),
     }
-    await assert.rejects(enrol(state, full, server.door, codeFor, NAMES, clock.ms), /crash/)
+    await assert.rejects(enrol(state, full, door, codeFor, NAMES, clock.ms), /crash/)
     const draft = state.meta.get('enrolment') as { account: string }
-    const made = await enrol(state, keychain, server.door, codeFor, NAMES, clock.ms)
+    const made = await enrol(state, keychain, door, codeFor, NAMES, clock.ms)
     assert.equal(made.account, draft.account)
     const { account, device, session } = made
-    assert.equal((await server.as({ account, device, session }).context.read({})).user.id, account)
+    assert.equal(
+      (await server.as({ account, device, session, token: null }).context.read({})).user.id,
+      account,
+    )
   })
 
   it('a server that enrols another account than was asked is refused', async (t) => {
-    const [{ state, keychain, server, codeFor, clock }, other] = [
+    const [{ state, keychain, door, codeFor, clock }, other] = [
       await newGround(t),
       await enrolled(t),
     ]
-    const door = {
-      ...server.door,
+    const lying = {
+      ...door,
       enrolment: {
-        create: async (input: Parameters<typeof server.door.enrolment.create>[0]) => ({
-          ...(await server.door.enrolment.create(input)),
+        ...door.enrolment,
+        create: async (input: Parameters<typeof door.enrolment.create>[0]) => ({
+          ...(await door.enrolment.create(input)),
           account_id: other.identity.account,
         }),
       },
     }
-    await assert.rejects(enrol(state, keychain, door, codeFor, NAMES, clock.ms), /another account/)
+    await assert.rejects(enrol(state, keychain, lying, codeFor, NAMES, clock.ms), /another account/)
     assert.equal(openIdentity(state, keychain), null)
   })
 })
@@ -112,14 +116,18 @@ describe('the daemon after a crash in its first start', () => {
       publicUrl: () => '',
       version: '0',
       now: Date.now,
+      mail: { dir: join(dir, 'mail') },
+      from: 'accounts@countersign.test',
+      log: () => undefined,
     })
+    const door = server.door({ key: null })
     const full = {
       ...keychain,
       set: (name: string, secret: string) =>
         name === 'session' ? crash() : keychain.set(name, secret),
     }
     await assert.rejects(
-      enrol(state, full, server.door, () => server.newEnrolmentCode(), NAMES, Date.now()),
+      enrol(state, full, door, () => server.newEnrolmentCode(), NAMES, Date.now()),
       /crash/,
     )
     const { account } = state.meta.get('enrolment') as { account: string }

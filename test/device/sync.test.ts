@@ -475,9 +475,10 @@ describe('stamps made while the server was away', () => {
   it('get their receipt, and one whose words are taken does without', async (t) => {
     const device = await enrolled(t)
     const away = device.reopen({ stamps: { create: unavailable } })
-    const context = contextOf(away)
     const made = await Promise.all(
-      ['one', 'two', 'three'].map((content) => stamp.create({ body: { content } }, context)),
+      ['one', 'two', 'three'].map((content) =>
+        stamp.create({ body: { content } }, contextOf(away)),
+      ),
     )
     assert.deepEqual(
       made.map(({ receipt }) => receipt),

@@ -182,10 +182,22 @@ const refusals: Case[] = [
     fault: (stage) => rmSync(join(stage.dir, 'keychain.key')),
   },
   {
-    name: 'SVC_SMTP_URL, which does nothing yet',
+    name: 'SVC_ASSISTANT_URL, which does nothing yet',
     exit: 'configuration',
-    says: ['SVC_SMTP_URL is not supported in this version'],
-    env: () => ({ SVC_SMTP_URL: 'smtp://mail.example' }),
+    says: ['SVC_ASSISTANT_URL is not supported in this version'],
+    env: () => ({ SVC_ASSISTANT_URL: 'https://assistant.example' }),
+  },
+  {
+    name: 'the folder holds the embedded account, and an account server is configured',
+    exit: 'configuration',
+    says: ['holds the embedded account acc_', 'https://accounts.example', 'SVC_STATE_DIR'],
+    env: () => ({ SVC_BACKEND_URL: 'https://accounts.example' }),
+  },
+  {
+    name: 'SVC_BACKEND_URL=http://accounts.example',
+    exit: 'configuration',
+    says: ['SVC_BACKEND_URL', 'https'],
+    env: () => ({ SVC_BACKEND_URL: 'http://accounts.example' }),
   },
   {
     name: 'SVC_HTTP_PROT, which is no setting',

@@ -115,7 +115,7 @@ describe('guest codes', () => {
   ] as const)
     it(`the QR image, format ${format ?? 'not given'}, Accept "${accept}": ${type}`, async (t) => {
       const { device } = await desk(t)
-      const context = contextOf(device, {}, accept)
+      const context = contextOf(device, {}, { accept })
       const { id, url } = await guestCodes.create(
         { body: { label: 'Ann', expires_in: 60 } },
         context,
@@ -284,7 +284,10 @@ describe('keys of a profile', () => {
       assert.deepEqual((await profiles.keys(page, lying)).items, [sign], name)
     }
     const wrongLog = contextOf(device, {
-      keyLogs: { read: () => other.account.keyLogs.read({ account: other.identity.account }) },
+      keyLogs: {
+        ...device.account.keyLogs,
+        read: () => other.account.keyLogs.read({ account: other.identity.account }),
+      },
     })
     await fails('conflict', profiles.keys(page, wrongLog))
     await fails('not_found', profiles.keys({ ...page, id: 'acc_none' }, context))

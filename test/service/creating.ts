@@ -1,6 +1,6 @@
 /**
  * A child process that makes guest codes until it is killed, and says each only after the server has answered.
- * Arguments: the database file. Out: the access token, then one id a line.
+ * Arguments: the database file. Out: one id a line.
  */
 import { newId } from '../../src/crypto/id.ts'
 import { enrol } from './person.ts'
@@ -8,10 +8,9 @@ import { openSubject } from './subject.ts'
 
 async function main(file: string) {
   const { server, clock } = await openSubject({ url: null, file })
-  const { account, enrolment } = await enrol(server)
+  const { account } = await enrol(server)
   const say = (line: string) =>
     new Promise<void>((resolve) => process.stdout.write(`${line}\n`, () => resolve()))
-  await say(enrolment.session.access_token)
   const expires_at = new Date(clock.ms + 60_000).toISOString()
   for (;;) {
     const id = newId('gst_', Date.now())

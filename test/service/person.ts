@@ -1,27 +1,43 @@
 /** A person with one enrolled device, and the signed structures that the device makes: what a daemon does, in few lines. */
+import { setImmediate } from 'node:timers/promises'
 import type { Account, Door } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import {
+  newDeviceKeys,
+  publicKeys,
+  type DeviceKeys,
+  type KeyPair,
+} from '../../src/crypto/device-keys.ts'
 import { sealEnvelope } from '../../src/crypto/envelope.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
-import { addFirst, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import {
+  addDevice,
+  addFirst,
+  resetLog,
+  revokeDevice,
+  verifyKeyLog,
+} from '../../src/crypto/key-log.ts'
 import { openEntry } from '../../src/crypto/roster.ts'
 import { signStamp } from '../../src/crypto/stamp.ts'
+import { codeIn, hasCode, type Letter } from './letters.ts'
 
 /** An account server as a suite sees it, wherever it runs. */
 export interface Server {
-  readonly door: Door
-  /** The account behind an access token. It, or its first call, rejects when the token is no good. */
-  account(accessToken: string): Promise<Account>
+  /** What may be asked without a session; with a key, each request proves that one. */
+  door(key?: KeyPair): Door
+  /** The account behind an access token, for who has these keys. A call rejects when the token or its proof is no good. */
+  account(of: { access_token: string; keys: Pick<DeviceKeys, 'auth'> }): Account
   newEnrolmentCode(account?: string): Promise<string>
+  /** The mails to an address, oldest first. */
+  letters(address: string): Promise<readonly Letter[]>
 }
 
 export interface Maker {
   readonly id: string
   readonly device: string
-  readonly keys: ReturnType<typeof newDeviceKeys>
+  readonly keys: DeviceKeys
   readonly kid: string
   readonly entry: string
 }
@@ -51,11 +67,140 @@ export const enrolmentOf = ({ entry }: Maker, code: string, name = 'Ada') => ({
   },
 })
 
-export async function enrol(server: Server, name = 'Ada'): Promise<Person> {
-  const maker = newMaker()
-  const code = await server.newEnrolmentCode()
-  const enrolment = await server.door.enrolment.create(enrolmentOf(maker, code, name))
-  return { ...maker, enrolment, account: await server.account(enrolment.session.access_token) }
+/** Enrol the device of a maker; it is then a person's. */
+export async function enrolled(
+  server: Server,
+  maker: Maker,
+  code: string,
+  name = 'Ada',
+): Promise<Person> {
+  const enrolment = await server.door().enrolment.create(enrolmentOf(maker, code, name))
+  return { ...maker, enrolment, account: accountOf(server, maker, enrolment) }
+}
+
+const accountOf = (
+  server: Server,
+  { keys }: Pick<Maker, 'keys'>,
+  { session }: Person['enrolment'],
+) => server.account({ access_token: session.access_token, keys })
+
+export const enrol = async (server: Server, name = 'Ada'): Promise<Person> =>
+  enrolled(server, newMaker(), await server.newEnrolmentCode(), name)
+
+/** Have a code sent to a mailbox, and read it there. */
+export async function mailedCode(server: Server, email: string): Promise<string> {
+  await server.door().signIns.create({ body: { email } })
+  const letters = await server.letters(email.toLowerCase())
+  return codeIn(letters.filter(hasCode).at(-1)!)
+}
+
+/** The first mail to an address with this text; some are sent while nobody waits. */
+export async function arrived(server: Server, email: string, text: RegExp): Promise<Letter> {
+  for (;;) {
+    const letter = (await server.letters(email)).find((one) => text.test(one.text))
+    if (letter !== undefined) return letter
+    await setImmediate()
+  }
+}
+
+/** A person with a mailbox. */
+export const enrolByMail = async (server: Server, email: string, name = 'Ada'): Promise<Person> =>
+  enrolled(server, newMaker(), await mailedCode(server, email), name)
+
+/** A mailbox that nobody has used. */
+export const newAddress = () => `${newId('', Date.now())}@example.org`
+
+/** A further device of an account, as far as it has come. */
+export interface Newcomer {
+  readonly device: string
+  readonly keys: DeviceKeys
+  readonly kid: string
+  readonly enrolment: Person['enrolment']
+  readonly account: Account
+}
+
+export const newcomerOf = (keys = newDeviceKeys(), device = newId('dev_', Date.now())) => ({
+  device,
+  keys,
+  kid: thumbprint(keys.sign.jwk),
+})
+
+/** What a further device sends to enrol. */
+export const furtherOf = (
+  { device, keys }: Pick<Newcomer, 'device' | 'keys'>,
+  code: string,
+  name = 'laptop 2',
+) => ({
+  body: { code, device, keys: publicKeys(keys), device_name: name, platform: 'linux' as const },
+})
+
+/** Enrol a further device; it waits for approval. */
+export async function join(
+  server: Server,
+  code: string,
+  newcomer = newcomerOf(),
+): Promise<Newcomer> {
+  const enrolment = await server.door().enrolment.further(furtherOf(newcomer, code))
+  return { ...newcomer, enrolment, account: accountOf(server, newcomer, enrolment) }
+}
+
+/** The verified key log of a person, as the server has it now. */
+export async function logOf({ id, account }: Pick<Person, 'id' | 'account'>) {
+  return verifyKeyLog(id, (await account.keyLogs.read({ account: id })).entries)
+}
+
+/** The address of a person who came by mail. */
+export const addressOf = async ({ account }: Pick<Person, 'account'>): Promise<string> =>
+  (await account.context.read({})).user.email!
+
+/** A device that takes an account over, after these entries of its log. */
+export function resetMaker(id: string, entries: readonly string[]): Maker {
+  const keys = newDeviceKeys()
+  const device = newId('dev_', Date.now())
+  const entry = resetLog({ log: verifyKeyLog(id, entries), device, keys, at: AT })
+  return { id, device, keys, kid: thumbprint(keys.sign.jwk), entry }
+}
+
+/** Reset an account with a code that opens it. */
+export async function resetOf(
+  server: Server,
+  id: string,
+  code: string,
+  entries?: readonly string[],
+): Promise<Person> {
+  const known = entries ?? (await server.door().signIns.read({ body: { code } })).key_log
+  return enrolled(server, resetMaker(id, known), code)
+}
+
+type Signer = Pick<Person, 'id' | 'account' | 'device' | 'keys' | 'kid'>
+
+/** The entry by which a person's device adds another, after the log as it is. */
+export async function additionBy(
+  person: Signer,
+  { device, keys }: Pick<Newcomer, 'device' | 'keys'>,
+): Promise<string> {
+  const log = await logOf(person)
+  const added = { id: device, keys: publicKeys(keys) }
+  return addDevice({ log, device: added, ...signedBy(person) })
+}
+
+/** The entry by which a person's device revokes one. */
+export async function revocationBy(person: Signer, device: string): Promise<string> {
+  return revokeDevice({ log: await logOf(person), device, ...signedBy(person) })
+}
+
+const signedBy = ({ device, kid, keys }: Pick<Signer, 'device' | 'kid' | 'keys'>) => ({
+  by: device,
+  kid,
+  seed: keys.sign.secret,
+  at: AT,
+})
+
+/** Both word checks: the old device adds the newcomer, the newcomer confirms the log. */
+export async function approve(person: Signer, newcomer: Newcomer): Promise<void> {
+  await person.account.keyLogs.append({ body: { entry: await additionBy(person, newcomer) } })
+  const { head } = await logOf(person)
+  await newcomer.account.approval.create({ body: { head: encodeBase64url(head) } })
 }
 
 /** The body that opens a connection. `entryOf` and `envelopeOf` say what a hostile device would put there instead. */

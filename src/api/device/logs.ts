@@ -13,6 +13,15 @@ export const keyLogs = {
     by: 'account',
     reply: Entries,
   },
+  append: {
+    method: 'POST',
+    path: '/device/v1/key-logs',
+    summary: 'Add an entry to the own key log; 409 when another came first',
+    by: 'account',
+    body: v.strictObject({ entry: Jws }),
+    reply: Entries,
+    status: 201,
+  },
 } as const satisfies Routes
 
 export const rosters = {

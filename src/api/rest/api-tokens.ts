@@ -62,6 +62,7 @@ export const token = {
     body: NewToken,
     reply: MintedToken,
     status: 201,
+    repeats: true,
   },
 } as const satisfies Routes
 
@@ -82,6 +83,7 @@ export const apiTokens = {
     body: NewToken,
     reply: MintedToken,
     status: 201,
+    repeats: true,
   },
   delete: {
     method: 'DELETE',

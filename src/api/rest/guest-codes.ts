@@ -70,6 +70,7 @@ export const guestCodes = {
     }),
     reply: CreatedGuestCode,
     status: 201,
+    repeats: true,
   },
   delete: {
     method: 'DELETE',

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Jwk, Page, Time, listOf, named } from '../fields.ts'
+import { Jwk, Page, Time, id, listOf, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 export const PublicKey = named(
@@ -13,6 +13,17 @@ export const PublicKey = named(
   }),
 )
 export type PublicKey = v.InferOutput<typeof PublicKey>
+
+export const PublicProfile = named(
+  'PublicProfile',
+  v.object({
+    id: id('acc_'),
+    display_name: v.string(),
+    handle: v.nullable(v.string()),
+    kind: v.picklist(['person', 'machine']),
+  }),
+)
+export type PublicProfile = v.InferOutput<typeof PublicProfile>
 
 export const profile = {
   read: { method: 'GET', path: '/api/v1/profile', summary: 'Read the own profile', by: 'pending' },
@@ -29,7 +40,8 @@ export const profiles = {
     method: 'GET',
     path: '/api/v1/profiles/{id}',
     summary: 'Read the public profile of a person',
-    by: 'pending',
+    by: 'account',
+    reply: PublicProfile,
   },
   keys: {
     method: 'GET',

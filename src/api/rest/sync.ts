@@ -39,5 +39,6 @@ export const sync = {
     summary: 'Sync now and tell what it did',
     by: 'daemon',
     reply: LastSync,
+    repeats: true,
   },
 } as const satisfies Routes

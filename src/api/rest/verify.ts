@@ -73,6 +73,7 @@ export const verify = {
     by: 'daemon',
     body: v.strictObject({ words: Words }),
     reply: Verification,
+    repeats: true,
   },
   public: {
     method: 'POST',

@@ -21,6 +21,13 @@ export const site = {
       by: 'account',
       reply: Health,
     },
+    ready: {
+      method: 'GET',
+      path: '/health/ready',
+      summary: 'Tell whether the account server reaches its database; 503 while it does not',
+      by: 'account',
+      reply: Health,
+    },
   },
   guestPages: {
     read: {

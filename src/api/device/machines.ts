@@ -1,0 +1,99 @@
+/**
+ * Organisations, their machine accounts, and the tokens of those. A machine account proves its key where a person proves a
+ * mailbox; its `csm_` tokens are made and judged by the account server.
+ */
+import * as v from 'valibot'
+import { Jwk, Page, ScopeName, Time, id, listOf, name } from '../fields.ts'
+import { ApiToken, MintedToken, NewToken } from '../rest/api-tokens.ts'
+import type { Routes } from '../route.ts'
+
+export const Organisation = v.object({
+  id: id('org_'),
+  name: v.string(),
+  role: v.picklist(['owner', 'admin', 'member']),
+})
+
+export const organisations = {
+  create: {
+    method: 'POST',
+    path: '/device/v1/organisations',
+    summary: 'Create an organisation; who asks is its owner',
+    by: 'account',
+    body: v.strictObject({ name: name(100) }),
+    reply: Organisation,
+    status: 201,
+  },
+} as const satisfies Routes
+
+export const Machine = v.object({
+  account_id: id('acc_'),
+  organisation_id: id('org_'),
+  name: v.string(),
+  token_endpoint: v.pipe(v.string(), v.description('Where its key gets tokens (RFC 6749).')),
+})
+
+/** Strict, so that a private key sent by mistake is refused and not quietly cut down. */
+export const MachinePublicKey = v.pipe(
+  v.strictObject(Jwk.entries),
+  v.description('The Ed25519 key that checks its assertions.'),
+)
+
+export const machines = {
+  create: {
+    method: 'POST',
+    path: '/device/v1/machines',
+    summary: 'Create a machine account of an organisation; an owner or admin may',
+    by: 'account',
+    body: v.strictObject({
+      organisation_id: id('org_'),
+      name: name(100),
+      key: MachinePublicKey,
+    }),
+    reply: Machine,
+    status: 201,
+  },
+} as const satisfies Routes
+
+/** The tokens of the machine account that asks. */
+export const machineTokens = {
+  list: {
+    method: 'GET',
+    path: '/device/v1/machine-tokens',
+    summary: "List the machine account's tokens",
+    by: 'account',
+    query: Page,
+    reply: listOf(ApiToken),
+  },
+  create: {
+    method: 'POST',
+    path: '/device/v1/machine-tokens',
+    summary: 'Mint a token of the machine account',
+    by: 'account',
+    body: NewToken,
+    reply: MintedToken,
+    status: 201,
+    repeats: true,
+  },
+  delete: {
+    method: 'DELETE',
+    path: '/device/v1/machine-tokens/{id}',
+    summary: 'Revoke a token of the machine account, effective at once',
+    by: 'account',
+    status: 204,
+  },
+} as const satisfies Routes
+
+export const bearer = {
+  read: {
+    method: 'GET',
+    path: '/device/v1/token',
+    summary: 'Tell whose the token is that asks, and what it may do',
+    by: 'account',
+    reply: v.object({
+      account_id: id('acc_'),
+      token_id: id('tok_'),
+      scope: ScopeName,
+      expires_at: v.nullable(Time),
+    }),
+  },
+} as const satisfies Routes

@@ -1,0 +1,134 @@
+/**
+ * *local*: what the command line asks the daemon beside the documented interface: who is signed in here, and what takes this
+ * device's keys. Only the command line's own token may ask it, which no API token stands in for.
+ */
+import * as v from 'valibot'
+import { email, id, name } from '../fields.ts'
+import { Machine, MachinePublicKey, Organisation } from '../device/machines.ts'
+import type { Table } from '../route.ts'
+
+/** Six words as read off another screen. */
+const SixWords = v.pipe(v.string(), v.maxLength(400))
+
+/** A machine account's private key as its key file holds it: a JWK (RFC 8037) that also says whose it is. */
+export const MachineKey = v.object({
+  kty: v.literal('OKP'),
+  crv: v.literal('Ed25519'),
+  x: v.string(),
+  d: v.string(),
+  account: id('acc_'),
+  token_endpoint: v.string(),
+})
+export type MachineKey = v.InferOutput<typeof MachineKey>
+
+export const SignIn = v.object({
+  state: v.pipe(
+    v.picklist(['signed_out', 'code_sent', 'awaiting_approval', 'signed_in']),
+    v.description('awaiting_approval: enrolled as a further device, which may only read.'),
+  ),
+  email: v.nullable(v.string()),
+  account_id: v.nullable(id('acc_')),
+  device_words: v.pipe(
+    v.nullable(v.string()),
+    v.description('While it awaits approval: six words to type on a device that is signed in.'),
+  ),
+})
+export type SignIn = v.InferOutput<typeof SignIn>
+
+const reset = v.optional(
+  v.pipe(v.boolean(), v.description('Revoke every earlier device: all of them are lost.')),
+  false,
+)
+
+export const local = {
+  signIn: {
+    read: {
+      method: 'GET',
+      path: '/local/v1/sign-in',
+      summary: 'Tell who is signed in here',
+      by: 'daemon',
+      reply: SignIn,
+    },
+    begin: {
+      method: 'POST',
+      path: '/local/v1/sign-in',
+      summary: 'Have a code sent to a mailbox',
+      by: 'daemon',
+      body: v.strictObject({ email }),
+      reply: SignIn,
+    },
+    code: {
+      method: 'POST',
+      path: '/local/v1/sign-in/code',
+      summary: 'Sign in with the code that came by mail',
+      by: 'daemon',
+      body: v.strictObject({ code: v.pipe(v.string(), v.maxLength(100)), reset }),
+      reply: SignIn,
+    },
+    machine: {
+      method: 'POST',
+      path: '/local/v1/sign-in/machine',
+      summary: 'Sign in as a machine account',
+      by: 'daemon',
+      body: v.strictObject({ key: MachineKey, reset }),
+      reply: SignIn,
+    },
+    approve: {
+      method: 'POST',
+      path: '/local/v1/sign-in/approval',
+      summary: 'Compare the six words that the approving device shows',
+      by: 'daemon',
+      body: v.strictObject({ words: SixWords }),
+      reply: SignIn,
+    },
+    end: {
+      method: 'POST',
+      path: '/local/v1/sign-out',
+      summary: 'Revoke this device and forget what it holds',
+      by: 'daemon',
+      body: v.strictObject({
+        last_device: v.optional(
+          v.pipe(v.boolean(), v.description('Also when it is the last device of the account.')),
+          false,
+        ),
+      }),
+      status: 204,
+    },
+  },
+  approvals: {
+    create: {
+      method: 'POST',
+      path: '/local/v1/devices/{id}/approval',
+      summary: 'Compare the six words of a waiting device and add it to the key log',
+      by: 'daemon',
+      body: v.strictObject({ words: SixWords }),
+      reply: v.object({
+        device_name: v.string(),
+        words: v.pipe(v.string(), v.description('Six words to type on the new device.')),
+      }),
+    },
+  },
+  organisations: {
+    create: {
+      method: 'POST',
+      path: '/local/v1/organisations',
+      summary: 'Create an organisation',
+      by: 'daemon',
+      body: v.strictObject({ name: name(100) }),
+      reply: Organisation,
+      status: 201,
+    },
+  },
+  machines: {
+    create: {
+      method: 'POST',
+      path: '/local/v1/machines',
+      summary: 'Create a machine account',
+      by: 'daemon',
+      body: v.strictObject({ organisation_id: id('org_'), name: name(100), key: MachinePublicKey }),
+      reply: Machine,
+      status: 201,
+    },
+  },
+} as const satisfies Table
+export type Local = typeof local

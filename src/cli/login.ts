@@ -1,0 +1,56 @@
+import { type Command, type Invocation, UsageError } from './command.ts'
+import { type Prompt, withPrompt } from './prompt.ts'
+import { finish, signInByMail } from './sign-in-steps.ts'
+
+/** Sign in as the options say. */
+export async function signIn(
+  invocation: Invocation,
+  prompt: Prompt,
+  reset: boolean,
+): Promise<number> {
+  const { config, options, withApi } = invocation
+  if (!isMachine(invocation))
+    return signInByMail(invocation, prompt, String(options['email']), reset)
+  const { machineKeyFrom } = await import('./machine-key-file.ts')
+  const key = machineKeyFrom(options['key-file'], config().credentialsDir)
+  const seen = await withApi((api) => api.signIn.machine({ body: { key, reset } }))
+  return finish(invocation, prompt, seen)
+}
+
+/** Whether `--machine` was given, with `--email` or `--key-file` where they belong. */
+export function isMachine({ options }: Invocation): boolean {
+  const { email, machine, 'key-file': keyFile } = options
+  if (machine === true) {
+    if (email !== undefined) throw new UsageError('--machine signs in by a key: leave --email out.')
+    return true
+  }
+  if (keyFile !== undefined) throw new UsageError('--key-file goes with --machine.')
+  if (email === undefined)
+    throw new UsageError('--email says whose account it is; give one, or --machine.')
+  return false
+}
+
+export const SIGN_IN_OPTIONS = {
+  email: { type: 'string' },
+  machine: { type: 'boolean' },
+  'key-file': { type: 'string' },
+} as const
+
+export const loginCommand: Command = {
+  usage: '--email ADDRESS | --machine [--key-file FILE] [--json]',
+  help: `
+Signs this device in to the account server that SVC_BACKEND_URL names. Interrupted, it goes on where it was when it is run
+again.
+
+  --email ADDRESS   have a code sent there, and type it; without a terminal it is read from standard input
+  --machine         sign in as a machine account, by its key
+  --key-file FILE   the key that "countersignd machine create" wrote, mode 0600; without it, the systemd credential
+                    countersign-machine-key
+
+The first device of an account is signed in at once. A further one shows six words, to be typed on a device that is signed in
+("countersignd device approve"), and asks for the six words that one shows; until then it may only read. Both checks are what
+keeps a dishonest account server out: do not skip the reading.`,
+  options: SIGN_IN_OPTIONS,
+  args: [0, 0],
+  run: (invocation) => withPrompt(invocation.io, (prompt) => signIn(invocation, prompt, false)),
+}

@@ -1,0 +1,81 @@
+/** The key file of a machine account: a private JWK (RFC 8037) for nobody but its user, that also says where it is good. */
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import * as v from 'valibot'
+import { MachineKey } from '../api/local/index.ts'
+import { machineKeyIn } from '../daemon/credential.ts'
+import { StartError } from '../errors.ts'
+import { readPrivate, removeFile, writeAtomic } from '../state/folder.ts'
+import { UsageError } from './command.ts'
+
+/** What is written before the account is there. */
+export type HalfKey = Pick<MachineKey, 'kty' | 'crv' | 'x' | 'd'> & { kid: string; alg: 'Ed25519' }
+
+function parse(text: string, path: string): MachineKey {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // What a parser says of it may quote the key.
+    throw new StartError('configuration', `${path} is not JSON: it is no key of a machine account.`)
+  }
+  const parsed = v.safeParse(MachineKey, value)
+  if (parsed.success) return parsed.output
+  throw new StartError(
+    'configuration',
+    `${path} is not the key of a machine account as "countersignd machine create" writes it (at ${v.getDotPath(parsed.issues[0]) ?? 'the top'}).`,
+  )
+}
+
+/** Read a key file. Throws StartError: stateUnsafe for one that others could read, configuration for one that is no key. */
+export function readKeyFile(path: string): MachineKey {
+  const text = readPrivate(path)
+  if (text === null) throw new StartError('configuration', `${path} is not there.`)
+  return parse(text, path)
+}
+
+/**
+ * The key that `--key-file` names, else the service manager's credential.
+ * @throws as `readKeyFile`; UsageError where neither is given
+ */
+export function machineKeyFrom(
+  option: string | boolean | undefined,
+  credentialsDir: string | null,
+): MachineKey {
+  if (option !== undefined) return readKeyFile(String(option))
+  const key = machineKeyIn(credentialsDir)
+  if (key !== null) return key
+  throw new UsageError(
+    "--key-file names the machine account's key; give one, or the systemd credential countersign-machine-key.",
+  )
+}
+
+/** Write the key to a new file of mode 0600, to the disk. Throws StartError for a file that is there, or cannot be made. */
+export function createKeyFile(path: string, key: HalfKey): void {
+  let file: number
+  try {
+    // Never over another key, nor through a link: with O_EXCL neither is followed.
+    file = openSync(path, 'wx', 0o600)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new StartError(
+      'failed',
+      code === 'EEXIST'
+        ? `${path} is there already: name another file.`
+        : `${path} cannot be written (${code}).`,
+      cause,
+    )
+  }
+  try {
+    writeSync(file, `${JSON.stringify(key)}\n`)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Replace the file by the key with its account. */
+export const completeKeyFile = (path: string, key: HalfKey & MachineKey): void =>
+  writeAtomic(path, `${JSON.stringify(key)}\n`)
+
+/** Remove the file of a key that nobody registered. */
+export const dropKeyFile = (path: string): void => void removeFile(path)

@@ -1,0 +1,132 @@
+/**
+ * The steps of a person's sign-in, which `login` and `reset` share. The daemon remembers how far it came: the same command again
+ * goes on from there. No question is asked while the state folder is held.
+ */
+import type { SignIn } from '../api/local/index.ts'
+import { AppError, EXIT } from '../errors.ts'
+import type { Invocation } from './command.ts'
+import type { Prompt } from './prompt.ts'
+import { shown } from './table.ts'
+
+type Asking = Pick<Invocation, 'io' | 'withApi' | 'say'>
+
+const codeOf = (error: unknown) => (error instanceof AppError ? error.code : null)
+const complain = ({ io }: Asking, error: unknown) =>
+  void io.stderr.write(`${(error as Error).message}\n`)
+
+/** Whether the server still knows the device that is signed in here. Throws AppError not_signed_in when it does not. */
+async function demandKnown({ withApi }: Asking): Promise<void> {
+  try {
+    await withApi((api) => api.context.read({}))
+  } catch (error) {
+    if (codeOf(error) !== 'not_signed_in') return
+    throw new AppError(
+      'not_signed_in',
+      'The account server knows this device no more: it was revoked. Run "countersignd logout" here, and sign in anew.',
+      { cause: error },
+    )
+  }
+}
+
+/** Where the person stands with this address, a code sent if there was none. */
+async function begun(asking: Asking, email: string, reset: boolean): Promise<SignIn> {
+  const { withApi, say } = asking
+  const seen = await withApi((api) => api.signIn.read({}))
+  const isSame = seen.email?.toLowerCase() === email.toLowerCase()
+  if (isSame && seen.state === 'signed_in' && !reset) await demandKnown(asking)
+  if (isSame && (seen.state === 'code_sent' || !reset)) return seen
+  const sent = await withApi((api) => api.signIn.begin({ body: { email } }))
+  say(`A code is on its way to ${shown(email)}. It is good for 15 minutes.`)
+  return sent
+}
+
+const codeWanted = (email: string, command: string) =>
+  new AppError(
+    'invalid_state',
+    `A code was mailed to ${shown(email)}. Run "countersignd ${command} --email ${shown(email)}" again and give it the code on standard input.`,
+  )
+
+/** From a code to an enrolled device. Only at a terminal is a wrong code asked for again. */
+async function enrolled(
+  asking: Asking,
+  prompt: Prompt,
+  email: string,
+  reset: boolean,
+): Promise<SignIn> {
+  const { withApi, say } = asking
+  for (;;) {
+    const code = await prompt.ask('Code from the mail (Enter alone has a new one sent): ')
+    if (code === null || (code === '' && !prompt.isTerminal))
+      throw codeWanted(email, reset ? 'reset' : 'login')
+    try {
+      if (code !== '') return await withApi((api) => api.signIn.code({ body: { code, reset } }))
+      await withApi((api) => api.signIn.begin({ body: { email } }))
+      say(`A new code is on its way to ${shown(email)}.`)
+    } catch (error) {
+      if (!prompt.isTerminal || codeOf(error) !== 'not_signed_in') throw error
+      complain(asking, error)
+    }
+  }
+}
+
+const instructions = (words: string) => `
+This device awaits its approval, and may only read until then.
+
+  1. On a device that is signed in, run "countersignd device approve" and type these six words:
+
+       ${words}
+
+  2. Type the six words that it shows then here.
+`
+
+/** What the person can put right at once: a slip of the finger, or the other device not being done. */
+const ASKED_AGAIN: readonly unknown[] = ['word_count', 'unknown_word', 'invalid_state']
+
+/** The words of the approving device, compared; null when there are none to read. */
+async function approved(asking: Asking, prompt: Prompt, waiting: SignIn): Promise<SignIn | null> {
+  const { io, withApi, say } = asking
+  const text = instructions(waiting.device_words ?? '')
+  if (prompt.isTerminal) io.stderr.write(`${text}\n`)
+  else say(text)
+  for (;;) {
+    const words = await prompt.ask('Six words of the other device: ')
+    if (words === null) return null
+    if (words === '') continue
+    try {
+      return await withApi((api) => api.signIn.approve({ body: { words } }))
+    } catch (error) {
+      if (!prompt.isTerminal || !ASKED_AGAIN.includes(codeOf(error))) throw error
+      complain(asking, error)
+    }
+  }
+}
+
+/** The second half alone, for whoever is enrolled: nothing to do for a device that is approved. */
+export async function finish(
+  invocation: Asking & Pick<Invocation, 'print'>,
+  prompt: Prompt,
+  seen: SignIn,
+): Promise<number> {
+  const { print, say } = invocation
+  const done = seen.state === 'signed_in' ? seen : await approved(invocation, prompt, seen)
+  const account = seen.account_id ?? ''
+  if (done !== null) {
+    print(done, `Signed in to ${account}${done.email === null ? '' : ` as ${shown(done.email)}`}.`)
+    return EXIT.ok
+  }
+  print(seen, seen.device_words ?? '')
+  say('Run the same command again, and give it the six words of the other device.')
+  return EXIT.failed
+}
+
+/** Sign a person in. Throws what the daemon throws. */
+export async function signInByMail(
+  invocation: Asking & Pick<Invocation, 'print'>,
+  prompt: Prompt,
+  email: string,
+  reset: boolean,
+): Promise<number> {
+  const seen = await begun(invocation, email, reset)
+  const come = seen.state === 'code_sent' ? await enrolled(invocation, prompt, email, reset) : seen
+  return finish(invocation, prompt, come)
+}

@@ -1,0 +1,70 @@
+import { every } from '../api/cursor.ts'
+import type { SignIn } from '../api/local/index.ts'
+import { AppError, EXIT } from '../errors.ts'
+import type { Api, Command } from './command.ts'
+import { shown } from './table.ts'
+
+const STATES: Readonly<Record<SignIn['state'], string>> = {
+  signed_out: 'signed out',
+  code_sent: 'signed out; a code is on its way',
+  awaiting_approval: 'awaits approval, and may only read until then',
+  signed_in: 'signed in',
+}
+
+/** An API token may read the account, but not what the command line alone may ask. */
+async function signInOf(api: Api): Promise<SignIn | null> {
+  try {
+    return await api.signIn.read({})
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'forbidden') return null
+    throw error
+  }
+}
+
+async function seen(api: Api) {
+  const sign_in = await signInOf(api)
+  const { backend: server } = await api.status.read({})
+  const isOut = sign_in?.state === 'signed_out' || sign_in?.state === 'code_sent'
+  if (isOut) return { sign_in, server, device: null }
+  const context = await api.context.read({})
+  const devices = await every((query) => api.devices.list(query))
+  return { ...context, sign_in, server, device: devices.find(({ current }) => current) ?? null }
+}
+
+function lines(of: Awaited<ReturnType<typeof seen>>): string[] {
+  const { sign_in, server, device } = of
+  const rows: (readonly [name: string, value: string | null | undefined])[] = [
+    ['state', sign_in && STATES[sign_in.state]],
+    ['server', server],
+  ]
+  if ('user' in of) {
+    const { id, display_name, email, kind } = of.user
+    const organisations = of.organisations.map(({ name, role }) => `${name} (${role})`)
+    rows.push(
+      ['account', id],
+      ['name', `${display_name}${kind === 'machine' ? ' (a machine account)' : ''}`],
+      ['email', email],
+      ['device', device && `${device.name}  ${device.id}`],
+      ['in', organisations.join(', ') || null],
+    )
+  }
+  rows.push(['words', sign_in?.device_words])
+  return rows
+    .filter(([, value]) => value)
+    .map(([name, value]) => `${name.padEnd(8)}  ${shown(value as string)}`)
+}
+
+export const whoamiCommand: Command = {
+  usage: '[--json]',
+  help: `
+Shows the account, this device, the account server, and whether the device is signed in. A device that awaits approval shows the
+six words to type on another one. Exits with 1 while nobody is signed in.`,
+  args: [0, 0],
+  async run({ withApi, print, say }) {
+    const answer = await withApi(seen)
+    print(answer, lines(answer))
+    if ('user' in answer) return EXIT.ok
+    say('Sign in with "countersignd login --email ADDRESS".')
+    return EXIT.failed
+  },
+}

@@ -1,0 +1,96 @@
+/** What the environment says of account servers: which one the daemon uses, where the own one listens, how its mail goes out. */
+import { isIP } from 'node:net'
+import {
+  type Env,
+  LOOPBACK,
+  NO_NAMES,
+  type Platform,
+  fault,
+  file,
+  hostIn,
+  isLoopback,
+  origin,
+  pathOn,
+  read,
+  wrong,
+} from './values.ts'
+
+/** The addresses of named account servers. */
+export const ENVIRONMENT_URL = /^SVC_ENV_([A-Z0-9_]+)_URL$/
+
+/** Where outgoing mail goes: to files in a folder, or to a relay. */
+export interface MailConfig {
+  /** The sender's address. */
+  readonly from: string
+  /** An absolute path, or the URL of a relay, which is a secret. */
+  readonly place: { readonly dir: string } | { readonly smtp: string }
+}
+
+/** Off loopback only behind a proxy that speaks TLS, which an https address says there is. */
+export function accountBind(env: Env, publicUrl: string | null): string {
+  const value = read(env, 'SVC_ACCOUNT_BIND') ?? '127.0.0.1'
+  const published = publicUrl?.startsWith('https:') ?? false
+  if (isLoopback(value) || (published && isIP(value) !== 0)) return value
+  if (published)
+    throw wrong('SVC_ACCOUNT_BIND', value, `it must be a literal IP address; ${NO_NAMES}`)
+  throw wrong(
+    'SVC_ACCOUNT_BIND',
+    value,
+    `it must be ${LOOPBACK}. Without TLS it must not be reachable from other machines: to serve them, put a reverse proxy with TLS ` +
+      'before it and set SVC_PUBLIC_URL to the https address of that; then any address of this machine will do.',
+  )
+}
+
+/** The account server that the daemon uses. Every address is checked, also of an environment that is not the chosen one. */
+export function backend(env: Env): { environment: string; backendUrl: string | null } {
+  const urls = new Map<string, string>()
+  for (const name of Object.keys(env)) {
+    const [, which] = ENVIRONMENT_URL.exec(name) ?? []
+    const url = which === undefined ? null : origin(env, name)
+    if (which === 'EMBEDDED' && url !== null)
+      throw fault(`${name} has no meaning: embedded is the account server inside the daemon.`)
+    if (which !== undefined && url !== null) urls.set(which, url)
+  }
+  const environment = read(env, 'SVC_ENV') ?? 'embedded'
+  const override = origin(env, 'SVC_BACKEND_URL')
+  if (environment === 'embedded') return { environment, backendUrl: override }
+  if (!/^\w+$/.test(environment))
+    throw wrong('SVC_ENV', environment, 'it must be embedded, or a name of letters, digits and _.')
+  const backendUrl = override ?? urls.get(environment.toUpperCase())
+  if (backendUrl !== undefined) return { environment, backendUrl }
+  throw wrong(
+    'SVC_ENV',
+    environment,
+    `set SVC_ENV_${environment.toUpperCase()}_URL to the address of that account server, or leave it unset to use the one ` +
+      'inside the daemon.',
+  )
+}
+
+/** One mailbox, without a display name or the quoting that nobody uses (RFC 5322 section 3.4.1). */
+const ADDRESS = /^[^\s@<>()[\]\\,;:"]{1,64}@[^\s@<>()\\,;:"]{1,255}$/
+
+export function mail(
+  env: Env,
+  { os, publicUrl, stateDir: folder }: { os: Platform; publicUrl: string | null; stateDir: string },
+): MailConfig {
+  const smtpUrl = read(env, 'SVC_SMTP_URL')
+  const dir = file(env, 'SVC_MAIL_DIR', os)
+  if (smtpUrl !== null && dir !== null)
+    throw fault('SVC_MAIL_DIR and SVC_SMTP_URL are both set: mail goes to files or to a relay.')
+  if (smtpUrl !== null && !(/^smtps?:\/\/./.test(smtpUrl) && URL.parse(smtpUrl)?.hostname))
+    throw fault(
+      'SVC_SMTP_URL must be smtp://host or smtps://user:password@host (its value may hold a password and is not shown).',
+    )
+  const from = read(env, 'SVC_MAIL_FROM') ?? `countersign@${mailHost(publicUrl)}`
+  if (!ADDRESS.test(from))
+    throw wrong('SVC_MAIL_FROM', from, 'it must be one address, as in accounts@example.org.')
+  const place =
+    smtpUrl === null ? { dir: dir ?? pathOn(os).join(folder, 'mail') } : { smtp: smtpUrl }
+  return Object.freeze({ from, place: Object.freeze(place) })
+}
+
+/** What a sender's address may end in: a name, where the public address has one. */
+function mailHost(publicUrl: string | null): string {
+  const host = publicUrl === null ? 'localhost' : hostIn(publicUrl)
+  return isIP(host) === 0 ? host : 'localhost'
+}

@@ -1,0 +1,62 @@
+/** The account server in this process: its database lies in the state folder, and its account needs no sign-in. */
+import { join } from 'node:path'
+import type { Scope } from '../auth/scopes.ts'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { ownNames } from '../device/names.ts'
+import { listenForAccount } from '../server/account.ts'
+import { urlOf } from '../server/hosts.ts'
+import { actingAccount } from '../service/acts.ts'
+import { openService } from '../service/service.ts'
+import { VERSION } from '../version.ts'
+import type { Backend } from './backend.ts'
+
+/** Open the account server. Throws StartError as `openService` does. */
+export async function embeddedBackend(of: {
+  config: Config
+  now: () => number
+  log: Log
+}): Promise<Backend> {
+  const { config, now, log } = of
+  const { stateDir, databaseUrl, accountBind } = config
+  let url = config.publicUrl ?? urlOf(accountBind, config.accountPort)
+  const server = await openService({
+    url: databaseUrl,
+    file: join(stateDir, 'account.db'),
+    publicUrl: () => url,
+    version: VERSION,
+    now,
+    mail: config.mail.place,
+    from: config.mail.from,
+    log,
+  })
+  const door = server.door({ key: null })
+  return {
+    url: () => url,
+    server: null,
+    door,
+    clock: 'own',
+    accountOf: ({ account, device, session }) =>
+      actingAccount(server, { account, device, session, token: null }),
+    async askMachine(token) {
+      const caller = await server.authenticate({ token, proof: null })
+      return {
+        id: caller.token as string,
+        scope: caller.scope as Scope,
+        account: actingAccount(server, caller),
+      }
+    },
+    async enrol(state, keychain) {
+      const { enrol } = await import('../device/enrolment.ts')
+      return enrol(state, keychain, door, server.newEnrolmentCode, ownNames(), now())
+    },
+    async listen() {
+      const listening = await listenForAccount(config, { server, log })
+      const address = urlOf(accountBind, listening.port)
+      url = config.publicUrl ?? address
+      return { address, close: (graceMs) => listening.close(graceMs) }
+    },
+    stop: () => undefined,
+    close: () => server.close(),
+  }
+}

@@ -1,0 +1,42 @@
+/** An account server far away. */
+import type { Config } from '../config.ts'
+import { type Identity, readSession } from '../device/identity.ts'
+import { renewing } from '../device/renewing.ts'
+import type { Keychain } from '../keychain/keychain.ts'
+import { readAuthority } from '../remote/authority.ts'
+import { type DeviceSession, openRemote } from '../remote/remote.ts'
+import type { Backend } from './backend.ts'
+
+/** What the client needs of the device's session: read when it is used, since a sign-in changes it. */
+const sessionOf = (identity: Identity, keychain: Keychain): DeviceSession => ({
+  key: async () => (await identity.keys()).auth,
+  refreshToken: () => readSession(keychain),
+})
+
+/** Open the client of an account server. Throws StartError for an address or authority that cannot be used. */
+export function remoteBackend(
+  { config, keychain, now }: { config: Config; keychain: Keychain; now: () => number },
+  base: string,
+): Backend {
+  const remote = openRemote({ base, ca: readAuthority(config.caFile), now })
+  const door = remote.door()
+  return {
+    url: () => base,
+    server: base,
+    door,
+    clock: door.clock,
+    accountOf(identity, again) {
+      const account = remote.account(sessionOf(identity, keychain))
+      return identity.machine ? renewing(account, again) : account
+    },
+    async askMachine(token) {
+      const account = remote.bearer(token)
+      const { token_id, scope } = await account.bearer.read({})
+      return { id: token_id, scope, account }
+    },
+    enrol: null,
+    listen: null,
+    stop: () => remote.close(),
+    close: async () => remote.close(),
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The key log of the own account at the account server: fetched, checked against what this device has seen of it, and
+ * continued. The server keeps the order and is believed nothing else: a log that breaks a rule changes nothing here.
+ */
+import type { Account } from '../api/port.ts'
+import type { Known } from '../crypto/chain.ts'
+import type { DeviceJwks } from '../crypto/device-keys.ts'
+import { hashOf } from '../crypto/jws.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { Refusal } from '../crypto/refusal.ts'
+import { AppError } from '../errors.ts'
+import type { State } from '../state/state.ts'
+
+/** Each time another device of the same account was faster. */
+const ATTEMPTS = 5
+
+/** Whether two sets of public keys are the same. */
+export const sameKeys = (one: DeviceJwks, other: DeviceJwks): boolean =>
+  (['sign', 'seal', 'auth'] as const).every((use) => one[use].x === other[use].x)
+
+/** Do something that judges what the server sent. Throws AppError backend_error where that breaks a rule. */
+export function judged<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause
+    throw new AppError(
+      'backend_error',
+      `The account server sent a key log that cannot be right (${cause.reason}), and nothing was changed. The server may be dishonest.`,
+      { cause },
+    )
+  }
+}
+
+function knownOf({ logs }: State, account: string): Known | undefined {
+  const head = logs.head('keylog', account)
+  return head === null ? undefined : { seq: head.seq, head: hashOf(head.entry) }
+}
+
+/**
+ * Check a key log that the server sent.
+ * @param known what it must continue; without it, what this device has seen
+ * @throws AppError backend_error
+ */
+export const judgeKeyLog = (
+  state: State,
+  account: string,
+  entries: readonly string[],
+  known: Known | undefined = knownOf(state, account),
+): KeyLog => judged(() => verifyKeyLog(account, entries, known))
+
+/** Fetch the key log of an account and check it. Throws AppError backend_error, and what the account throws. */
+export async function fetchKeyLog(state: State, account: Account, id: string): Promise<KeyLog> {
+  const { entries } = await account.keyLogs.read({ account: id })
+  return judgeKeyLog(state, id, entries)
+}
+
+/**
+ * Fetch the key log of the own account, check it, and remember what is new.
+ * @throws Refusal for a log that breaks a rule, goes back or forks; nothing is remembered of it
+ */
+export async function pullKeyLog(state: State, account: Account, id: string): Promise<KeyLog> {
+  const { entries } = await account.keyLogs.read({ account: id })
+  const log = verifyKeyLog(id, entries, knownOf(state, id))
+  state.transaction(() => keepKeyLog(state, log))
+  return log
+}
+
+/** Remember a log that was checked. */
+export function keepKeyLog({ logs }: State, { account, entries }: KeyLog): void {
+  const first = (logs.head('keylog', account)?.seq ?? -1) + 1
+  for (const [at, entry] of entries.slice(first).entries())
+    logs.append({ kind: 'keylog', subject: account, seq: first + at, entry })
+}
+
+/**
+ * Add an entry to the key log of the own account, anew on top of what another device added first.
+ * @param next makes the entry that follows a log, or null when there is nothing to add any more
+ * @returns the log with the entry
+ * @throws AppError backend_error, conflict when others were faster every time, and what the account and `next` throw
+ */
+export async function continueKeyLog(
+  state: State,
+  account: Account,
+  id: string,
+  next: (log: KeyLog) => string | null,
+): Promise<KeyLog> {
+  for (let attempt = 1; ; attempt++) {
+    const log = await fetchKeyLog(state, account, id)
+    const entry = next(log)
+    if (entry === null) return log
+    try {
+      const { entries } = await account.keyLogs.append({ body: { entry } })
+      return judgeKeyLog(state, id, entries, { seq: log.seq + 1, head: hashOf(entry) })
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'conflict' || attempt === ATTEMPTS)
+        throw error
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/** Revoking another device of the own account: the key log alone says who belongs to it, and only a device can write there. */
+import type { Account } from '../api/port.ts'
+import { revokeDevice } from '../crypto/key-log.ts'
+import { AppError } from '../errors.ts'
+import type { Device } from './device.ts'
+import { continueKeyLog, keepKeyLog } from './key-log.ts'
+
+const notFound = () =>
+  new AppError('not_found', 'There is no device with this id. GET /api/v1/devices lists them.')
+
+/**
+ * Revoke a device that the key log names; turn away one that waits for approval.
+ * @throws AppError not_found for one that is unknown or revoked already, invalid_state for the device that answers, and what
+ *   `continueKeyLog` and the account throw
+ */
+export async function revoke(
+  { state, identity, now, demandSeat }: Device,
+  account: Account,
+  id: string,
+): Promise<void> {
+  const own = identity.device
+  if (id === own)
+    throw new AppError(
+      'invalid_state',
+      'This is the device that answers: "countersignd logout" revokes it and forgets what it holds.',
+      { details: { state: 'current' } },
+    )
+  const { sign } = await identity.keys()
+  const by = { by: own, kid: identity.kid, seed: sign.secret }
+  let revoked = false
+  const log = await continueKeyLog(state, account, identity.account, (before) => {
+    const known = before.devices.get(id)
+    if (known === undefined) return null
+    if (known.revokedAt !== null) throw notFound()
+    revoked = true
+    return revokeDevice({ log: before, device: id, ...by, at: Math.floor(now() / 1000) })
+  })
+  demandSeat()
+  state.transaction(() => keepKeyLog(state, log))
+  if (!revoked) await account.devices.delete({ id })
+}

@@ -1,0 +1,93 @@
+/**
+ * Who is signed in here. It changes at run time: somebody signs in, is approved, signs out; whoever is asked meanwhile is told
+ * as it is then. Signing out leaves nothing of the account behind, whenever the process dies on the way.
+ */
+import type { Account } from '../api/port.ts'
+import { signedIn } from '../api/device/index.ts'
+import { rest } from '../api/rest/index.ts'
+import { clientOf } from '../client.ts'
+import { AppError } from '../errors.ts'
+import type { Keychain } from '../keychain/keychain.ts'
+import type { Act } from '../state/idempotency.ts'
+import type { State } from '../state/state.ts'
+import { wipe } from '../state/wipe.ts'
+import type { Device } from './device.ts'
+import { type Identity, forgetIdentity, openIdentity } from './identity.ts'
+import { deleteCacheKey } from './vault.ts'
+
+/** Set from the moment of leaving until nothing is left. */
+const LEAVING = 'leaving'
+
+/** An account, with what makes several requests parts of one act where that matters. */
+export type SeatAccount = Account & { readonly acting?: (act: Act) => Account }
+
+export interface Seat {
+  /** Who is signed in, or null. */
+  identity(): Identity | null
+  /** This device as a member of its account; null when nobody is signed in and while it waits for approval. */
+  device(): Device | null
+  /** The account as this device may ask it; every call rejects AppError not_signed_in when nobody is signed in. */
+  account(): SeatAccount
+  /** Somebody signed in, or was approved. */
+  take(identity: Identity): void
+  /** Sign out: wait for the sync under way, then forget all that belongs to the account. Its API tokens stay. */
+  leave(): Promise<void>
+}
+
+export const notSignedIn = () =>
+  new AppError('not_signed_in', 'Nobody is signed in on this device: run "countersignd login".')
+
+const nobody: Account = clientOf({ ...rest, ...signedIn }, () => Promise.reject(notSignedIn()), [
+  'account',
+  'both',
+])
+
+/** The key of the secrets first: what a crash leaves after that is sealed for ever, and deleted at the next start. */
+function forget(state: State, keychain: Keychain): void {
+  deleteCacheKey(keychain)
+  forgetIdentity(state, keychain)
+  wipe(state.db)
+}
+
+/**
+ * Open the seat: whoever was signed in when the daemon ended still is.
+ * @param of `accountOf` gives the account of an identity; `deviceOf` puts the device of an approved one together; `taken` hears
+ *   of everybody who signs in or is approved from now on
+ * @throws AppError keychain_locked when a sign-out that was cut off cannot be finished
+ */
+export function openSeat(of: {
+  state: State
+  keychain: Keychain
+  accountOf: (identity: Identity) => SeatAccount
+  deviceOf: (identity: Identity, account: Account) => Device
+  taken: () => void
+}): Seat {
+  const { state, keychain, accountOf, deviceOf } = of
+  if (state.meta.get(LEAVING) !== null) forget(state, keychain)
+
+  const seated = (identity: Identity) => {
+    const account = accountOf(identity)
+    return { identity, account, device: identity.approved ? deviceOf(identity, account) : null }
+  }
+  const known = openIdentity(state, keychain)
+  let here = known === null ? null : seated(known)
+
+  return {
+    identity: () => here?.identity ?? null,
+    device: () => here?.device ?? null,
+    account: () => here?.account ?? nobody,
+
+    take(identity) {
+      here = seated(identity)
+      of.taken()
+    },
+
+    async leave() {
+      const going = here
+      here = null
+      await going?.device?.leave()
+      state.meta.set(LEAVING, true)
+      forget(state, keychain)
+    },
+  }
+}

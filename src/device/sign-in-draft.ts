@@ -1,0 +1,68 @@
+/**
+ * What a device that is about to sign in has made: its keys, in the keychain before anything speaks of them, its id, and the
+ * entry by which it joins. It is kept until the account server has answered, so that a device that died on the way comes again as
+ * the same one, and no second account or device is made.
+ */
+import { type DeviceKeys, newDeviceKeys } from '../crypto/device-keys.ts'
+import { PREFIX, newId } from '../crypto/id.ts'
+import type { Keychain } from '../keychain/keychain.ts'
+import type { State } from '../state/state.ts'
+import { readKeys, storeKeys } from './identity.ts'
+
+const DRAFT = 'sign_in_draft'
+
+/** How a device joins an account: by an entry that it signs itself, the first or a reset, or, with null, as a further one. */
+export interface Way {
+  readonly account: string
+  readonly entry: string | null
+}
+
+export interface Draft {
+  /** The mailbox or machine account that it was made for; null for a code that the operator made. */
+  readonly holder: string | null
+  readonly device: string
+  readonly keys: DeviceKeys
+  /** How it was last presented, or is about to be; null before it is known. */
+  readonly way: Way | null
+}
+
+type Stored = Omit<Draft, 'keys'>
+
+/** A new draft in the place of any other. */
+export function newDraft(
+  state: State,
+  keychain: Keychain,
+  holder: string | null,
+  now: number,
+): Draft {
+  // First, for an entry must never stand beside the keys of another.
+  state.meta.delete(DRAFT)
+  const keys = newDeviceKeys()
+  storeKeys(keychain, keys)
+  const stored: Stored = { holder, device: newId(PREFIX.device, now), way: null }
+  state.meta.set(DRAFT, stored)
+  return { ...stored, keys }
+}
+
+/** The draft of this holder: the one that was made before, or a new one. */
+export async function draftFor(
+  state: State,
+  keychain: Keychain,
+  holder: string | null,
+  now: number,
+): Promise<Draft> {
+  const stored = state.meta.get(DRAFT) as Stored | null
+  const keys = stored?.holder === holder ? await readKeys(keychain) : null
+  return stored === null || keys === null
+    ? newDraft(state, keychain, holder, now)
+    : { ...stored, keys }
+}
+
+/** Write down how a draft will be presented, before it is. */
+export function keepWay({ meta }: State, { holder, device }: Draft, way: Way): void {
+  const stored: Stored = { holder, device, way }
+  meta.set(DRAFT, stored)
+}
+
+/** Forget the draft, whose keys are those of the enrolled device by then. */
+export const dropDraft = ({ meta }: State): void => meta.delete(DRAFT)

@@ -1,0 +1,128 @@
+/**
+ * What an answer means. The server is not trusted: a reply has the form of its row or is refused, an error has the one shape
+ * and a known code, and no text of it reaches a person's screen as it came.
+ */
+import * as v from 'valibot'
+import type { Content, Route } from '../api/route.ts'
+import { AppError, CODES, type Code, type Details, statusOf } from '../errors.ts'
+import { Passing, backendError, timedOut, unavailable } from './faults.ts'
+import type { Answer } from './transport.ts'
+
+const LONGEST_MESSAGE = 500
+const MOST_ITEMS = 20
+/** The longest a server may ask to be left alone, in seconds. */
+const LONGEST_AFTER_S = 86_400
+
+/** Control characters would move the cursor of a terminal, direction-changing ones the reader's eye. */
+const UNSHOWABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu
+const shown = (text: string) =>
+  text.slice(0, LONGEST_MESSAGE).toWellFormed().replaceAll(UNSHOWABLE, ' ')
+
+const Text = v.pipe(v.string(), v.transform(shown))
+const few = <const T extends v.GenericSchema>(item: T) =>
+  v.pipe(
+    v.array(item),
+    v.transform((items) => items.slice(0, MOST_ITEMS)),
+  )
+/** A detail that is not what it should be is left out. */
+const detail = <const T extends v.GenericSchema>(schema: T) =>
+  v.fallback(v.optional(schema), undefined)
+
+const Refused = v.object({
+  error: v.picklist(CODES),
+  message: Text,
+  required_scope: detail(Text),
+  issues: detail(few(v.object({ path: Text, message: Text }))),
+  state: detail(Text),
+  found: detail(v.number()),
+  word: detail(Text),
+  suggestions: detail(few(Text)),
+  error_description: detail(Text),
+})
+
+/** The value of a body that is JSON in UTF-8; undefined when it is not. */
+function jsonOf({ headers, body }: Answer): unknown {
+  const isJson = /^application\/json *(?:; *charset="?utf-8"? *)?$/i.test(
+    headers['content-type'] ?? '',
+  )
+  if (!isJson || headers['content-encoding'] !== undefined) return undefined
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
+  } catch {
+    return undefined
+  }
+}
+
+/** RFC 9110 section 10.2.3, in seconds; null for none and for what is no reasonable number of them. */
+function retryAfter({ headers }: Answer): number | null {
+  const text = headers['retry-after'] ?? ''
+  return /^\d{1,5}$/.test(text) && Number(text) <= LONGEST_AFTER_S ? Number(text) : null
+}
+
+const waiting = (afterS: number | null): Record<string, string> =>
+  afterS === null ? {} : { 'Retry-After': String(afterS) }
+
+/** The error of an answer that has the one shape, a known code, and the status of that code; else null. */
+export function refusalOf(answer: Answer): AppError | null {
+  const parsed = v.safeParse(Refused, jsonOf(answer))
+  if (!parsed.success) return null
+  const { error, message, ...given } = parsed.output
+  if (statusOf(error as Code) !== answer.status) return null
+  const known = Object.entries(given).filter(([, value]) => value !== undefined)
+  const headers = answer.status === 429 ? waiting(retryAfter(answer)) : {}
+  return new AppError(error as Code, message, {
+    details: Object.fromEntries(known) as Details,
+    headers,
+  })
+}
+
+/** What an answer of 400 and up says, to be thrown. */
+function failure(answer: Answer, origin: string): AppError | Passing {
+  const { status } = answer
+  const refusal = refusalOf(answer)
+  if (status < 500 && refusal !== null) return refusal
+  // A proxy answers 502 for a server that is away; the server itself says it of what is behind it, in the one shape.
+  if (status === 503 || (status === 502 && refusal === null)) {
+    const afterS = retryAfter(answer)
+    const error = unavailable(origin, `is not ready (${status}).`, refusal, waiting(afterS))
+    return new Passing(error, true, (afterS ?? 0) * 1000)
+  }
+  if (status === 504) return timedOut(origin, 'did not answer in time (504).')
+  const code = refusal === null ? '' : ` ${refusal.code}`
+  return backendError(origin, `failed with ${status}${code}.`, refusal)
+}
+
+function contentOf(answer: Answer, media: readonly string[]): Content | null {
+  const type = answer.headers['content-type'] ?? ''
+  return media.includes(type) ? { type, body: answer.body } : null
+}
+
+/**
+ * The value of an answer to a row, as its schema reads it; undefined for a row without a reply.
+ * @throws AppError as the server said it, or backend_* for everything that is no answer to this row; Passing for what may pass
+ */
+export function valueOf(answer: Answer, route: Route, origin: string): unknown {
+  if (route.by === 'pending') throw new Error(`${route.path} has no answer`)
+  const { status } = answer
+  if (status >= 400) throw failure(answer, origin)
+  const wrong = (what: string) =>
+    backendError(
+      origin,
+      `answers ${route.method} ${route.path} ${what}. Is it an account server, and as new as this program?`,
+    )
+  if (status >= 300) throw wrong(`with a redirect (${status}), which is not followed`)
+  if (status !== (route.status ?? 200)) throw wrong(`with the status ${status}`)
+  const { reply } = route
+  if (reply === undefined) return undefined
+  if ('media' in reply) {
+    const content = contentOf(answer, reply.media)
+    if (content === null) throw wrong('with another media type')
+    return content
+  }
+  const value = jsonOf(answer)
+  if (value === undefined) throw wrong('with what is not JSON')
+  const parsed = v.safeParse(reply, value, { abortEarly: true })
+  if (parsed.success) return parsed.output
+  const at = v.getDotPath(parsed.issues[0])
+  throw wrong(`in another form than agreed${at === null ? '' : ` (at ${shown(at)})`}`)
+}

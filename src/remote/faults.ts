@@ -1,0 +1,95 @@
+/**
+ * Why an account server did not answer: what the network, TLS and HTTP say, as errors a caller understands. The texts name the
+ * server and the remedy and nothing that came over the wire.
+ */
+import { TLSSocket } from 'node:tls'
+import { AppError } from '../errors.ts'
+
+/** A failure after which the same request may succeed. */
+export class Passing extends Error {
+  /** What the caller is told in the end. */
+  readonly error: AppError
+  /** Whether the server may have got the request, and so may have done what it asks. */
+  readonly reached: boolean
+  /** How long the server asked to be left alone, in milliseconds. */
+  readonly afterMs: number
+
+  constructor(error: AppError, reached: boolean, afterMs = 0) {
+    super(error.message, { cause: error })
+    this.name = 'Passing'
+    this.error = error
+    this.reached = reached
+    this.afterMs = afterMs
+  }
+}
+
+export const backendError = (origin: string, what: string, cause?: unknown) =>
+  new AppError('backend_error', `The account server ${origin} ${what}`, { cause })
+
+export const timedOut = (origin: string, what: string) =>
+  new AppError('backend_timeout', `The account server ${origin} ${what}`)
+
+export const unavailable = (
+  origin: string,
+  what: string,
+  cause?: unknown,
+  headers?: Record<string, string>,
+) =>
+  new AppError('backend_unavailable', `The account server ${origin} ${what} Try again later.`, {
+    cause,
+    ...(headers === undefined ? {} : { headers }),
+  })
+
+/** What is wrong with a certificate, where it is not its issuer. */
+const CERTIFICATE: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'has expired (or the clock here is wrong)',
+  CERT_NOT_YET_VALID: 'is not valid yet (or the clock here is wrong)',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'is for another name',
+}
+const FROM_TLS = /^(EPROTO$|ERR_SSL_|ERR_TLS_)/
+
+function certificateError(origin: string, code: string, cause: Error): AppError {
+  const what = CERTIFICATE[code] ?? 'is not signed by an authority that is trusted here'
+  return backendError(
+    origin,
+    `is not trusted: its certificate ${what} (${code}). ` +
+      'Where it has an authority of its own, set SVC_CA_FILE to the PEM file of that.',
+    cause,
+  )
+}
+
+/**
+ * What a failed exchange means.
+ * @param reached whether the request had a connection to travel on
+ * @returns a Passing or an AppError, to be thrown
+ */
+export function networkFault(
+  origin: string,
+  cause: NodeJS.ErrnoException,
+  socket: unknown,
+  reached: boolean,
+): Passing | AppError {
+  const code = cause.code ?? ''
+  // Set exactly when the certificate was refused, to the reason.
+  if (socket instanceof TLSSocket && socket.authorizationError) {
+    const reason: unknown = socket.authorizationError
+    return certificateError(origin, typeof reason === 'string' ? reason : code, cause)
+  }
+  if (FROM_TLS.test(code))
+    return backendError(
+      origin,
+      `does not speak TLS as expected (${code}). Check its address, and SVC_CA_FILE where it has an authority of its own.`,
+      cause,
+    )
+  if (code.startsWith('HPE_')) return backendError(origin, 'does not answer in HTTP/1.1.', cause)
+  // The system's own patience, shorter than the one here.
+  if (code === 'ETIMEDOUT') return timedOut(origin, 'could not be reached in time.')
+  return new Passing(
+    unavailable(
+      origin,
+      reached ? 'cut the connection before its answer was whole.' : 'cannot be reached.',
+      cause,
+    ),
+    reached,
+  )
+}

@@ -1,0 +1,79 @@
+/** The devices of an account, those that wait for approval among them. */
+import type { Kysely } from 'kysely'
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { timeAt } from '../api/fields.ts'
+import type { Service } from '../api/port.ts'
+import type { DeviceJwks } from '../crypto/device-keys.ts'
+import { isId } from '../crypto/id.ts'
+import { thumbprint } from '../crypto/jwk.ts'
+import { verifyKeyLog } from '../crypto/key-log.ts'
+import { AppError } from '../errors.ts'
+import { demandId, notFound } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { entriesOf } from './key-logs.ts'
+import type { Schema } from './schema.ts'
+
+const PREFIX = 'dev_'
+
+const shownOf = (db: Kysely<Schema>, account: string) =>
+  db
+    .selectFrom('devices')
+    .select(['id', 'name', 'platform', 'keys', 'created_at', 'approved_at'])
+    .select((of) =>
+      of
+        .selectFrom('sessions')
+        .select(({ fn }) => fn.max('last_seen_at').as('last'))
+        .whereRef('device_id', '=', 'devices.id')
+        .as('last_seen_at'),
+    )
+    .where('account_id', '=', account)
+    .where('revoked_at', 'is', null)
+
+/** The public keys of the devices that the key log of an account names. */
+async function loggedKeys(db: Kysely<Schema>, account: string) {
+  const { entries } = await entriesOf(db, account)
+  return entries.length === 0 ? null : verifyKeyLog(account, entries).devices
+}
+
+export const devices = ({ db }: Ground): Service['devices'] => ({
+  list: async (page, { account, device }) => {
+    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
+    const rows = await shownOf(db, account)
+      .$if(before !== null, (query) => query.where('id', '<', before))
+      .orderBy('id', 'desc')
+      .limit(rowsFor(page))
+      .execute()
+    const logged = await loggedKeys(db, account)
+    const items = rows.map(({ id, name, platform, keys, ...row }) => {
+      const known = keys === null ? logged?.get(id)?.keys : (JSON.parse(keys) as DeviceJwks)
+      return {
+        id,
+        name,
+        platform,
+        state: row.approved_at === null ? ('pending' as const) : ('active' as const),
+        current: id === device,
+        last_seen_at: row.last_seen_at === null ? null : timeAt(row.last_seen_at),
+        key_ids: known === undefined ? [] : [thumbprint(known.sign), thumbprint(known.seal)],
+        created_at: timeAt(row.created_at),
+      }
+    })
+    return pageOf(items, page)
+  },
+
+  delete: async ({ id }, { account }) => {
+    demandId(PREFIX, id, 'device')
+    const { numDeletedRows: turnedAway } = await db
+      .deleteFrom('devices')
+      .where('id', '=', id)
+      .where('account_id', '=', account)
+      .where('keys', 'is not', null)
+      .executeTakeFirst()
+    if (turnedAway === 1n) return
+    const known = await shownOf(db, account).where('id', '=', id).executeTakeFirst()
+    if (known === undefined) throw notFound('device')
+    throw new AppError(
+      'no_device',
+      'Only a device of the account can revoke this one, by its signature: ask the daemon of one.',
+    )
+  },
+})

@@ -1,0 +1,151 @@
+/**
+ * Tokens of machine accounts (`csm_`). Of a token only SHA-256 is kept; revoked and expired ones stay listed. Nothing of a
+ * token is remembered between requests, so a revocation holds from the next one on, on every replica.
+ */
+import { hash } from 'node:crypto'
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { timeAt } from '../api/fields.ts'
+import type { Service, Session } from '../api/port.ts'
+import type { ApiToken } from '../api/rest/api-tokens.ts'
+import { isId, newId } from '../crypto/id.ts'
+import { newToken } from '../crypto/token.ts'
+import { AppError } from '../errors.ts'
+import { demandId, notFound } from './faults.ts'
+import type { Ground } from './ground.ts'
+import type { Schema } from './schema.ts'
+
+const PREFIX = 'tok_'
+/** How exact `last_used_at` is: a write for every request would tell nobody more. */
+const USED_MS = 60_000
+
+type Row = Schema['machine_tokens']
+type Needs = Pick<Ground, 'db' | 'now'>
+
+/** The same for a wrong, an expired and a revoked token. */
+export const invalidToken = (): AppError =>
+  new AppError(
+    'invalid_token',
+    'This token is wrong, expired or revoked. Get another with the key of the machine account.',
+    // RFC 6750 section 3.1
+    { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
+  )
+
+/** Revoked decides before expired: it is what somebody did. */
+function stateOf(row: Row, now: number) {
+  if (row.revoked_at !== null) return 'revoked'
+  return row.expires_at !== null && row.expires_at <= now ? 'expired' : 'active'
+}
+
+const timeOf = (unixMs: number | null) => (unixMs === null ? null : timeAt(unixMs))
+
+const shown = ({ id, name, label, scope, created_at, expires_at }: Row) => ({
+  id,
+  name,
+  label,
+  scope,
+  created_at: timeAt(created_at),
+  expires_at: timeOf(expires_at),
+})
+
+const resource = (row: Row, now: number): ApiToken => ({
+  ...shown(row),
+  state: stateOf(row, now),
+  last_used_at: timeOf(row.last_used_at),
+})
+
+/**
+ * Make a token of a machine account. It is in the answer and nowhere else.
+ * @param of `expires_in` in seconds, null for a token that lasts until it is revoked
+ */
+export async function mintMachineToken(
+  { db, now }: Needs,
+  account: string,
+  of: Pick<Row, 'name' | 'label' | 'scope'> & { expires_in: number | null },
+) {
+  const { expires_in, ...rest } = of
+  const at = now()
+  const token = newToken('csm_')
+  const row: Row = {
+    ...rest,
+    id: newId(PREFIX, at),
+    account_id: account,
+    hash: hash('sha256', token, 'hex'),
+    created_at: at,
+    expires_at: expires_in === null ? null : at + expires_in * 1000,
+    revoked_at: null,
+    last_used_at: null,
+  }
+  await db.insertInto('machine_tokens').values(row).execute()
+  return { ...shown(row), token }
+}
+
+/**
+ * Who a `csm_` token stands for and what it may do, as of now.
+ * @throws AppError `invalid_token`
+ */
+export async function authenticateMachine(
+  { db, now }: Needs,
+  token: string,
+): Promise<Session & { scope: Row['scope'] }> {
+  const row = await db
+    .selectFrom('machine_tokens')
+    .selectAll()
+    .where('hash', '=', hash('sha256', token, 'hex'))
+    .executeTakeFirst()
+  const at = now()
+  if (row === undefined || stateOf(row, at) !== 'active') throw invalidToken()
+  const { id, account_id: account, scope } = row
+  if (row.last_used_at === null || row.last_used_at <= at - USED_MS)
+    await db.updateTable('machine_tokens').set({ last_used_at: at }).where('id', '=', id).execute()
+  return { account, device: null, session: null, token: id, scope }
+}
+
+async function demandMachine({ db }: Needs, account: string): Promise<void> {
+  const machine = await db
+    .selectFrom('machines')
+    .select('account_id')
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  if (machine === undefined)
+    throw new AppError(
+      'forbidden',
+      'Only a machine account has tokens here. The tokens of a person are their daemon’s: POST /api/v1/api-tokens makes one.',
+    )
+}
+
+export const machineTokens = (ground: Needs): Service['machineTokens'] => ({
+  list: async (page, { account }) => {
+    await demandMachine(ground, account)
+    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
+    const rows = await ground.db
+      .selectFrom('machine_tokens')
+      .selectAll()
+      .where('account_id', '=', account)
+      .$if(before !== null, (query) => query.where('id', '<', before))
+      .orderBy('id', 'desc')
+      .limit(rowsFor(page))
+      .execute()
+    const at = ground.now()
+    return pageOf(
+      rows.map((row) => resource(row, at)),
+      page,
+    )
+  },
+  // Only a session and the scope `full` come here, so no token can be wider than its minter.
+  create: async ({ body }, { account }) => {
+    await demandMachine(ground, account)
+    const { name, scope, label = null, expires_in = null } = body
+    return mintMachineToken(ground, account, { name, scope, label, expires_in })
+  },
+  delete: async ({ id }, { account }) => {
+    await demandMachine(ground, account)
+    demandId(PREFIX, id, 'token')
+    const { numUpdatedRows: revoked } = await ground.db
+      .updateTable('machine_tokens')
+      .set((fields) => ({ revoked_at: fields.fn.coalesce('revoked_at', fields.val(ground.now())) }))
+      .where('id', '=', id)
+      .where('account_id', '=', account)
+      .executeTakeFirst()
+    if (revoked === 0n) throw notFound('token')
+  },
+})

@@ -1,0 +1,90 @@
+/**
+ * Machine accounts. One is an account of an organisation whose owner is a key, not a mailbox: whoever holds the key signs in
+ * with assertions (see assertions.ts). A key belongs to one machine, so the key names the machine it made when a creation is
+ * repeated.
+ */
+import type { Kysely } from 'kysely'
+import type { Service } from '../api/port.ts'
+import { newId } from '../crypto/id.ts'
+import { jwkBytes, thumbprint, type PublicJwk } from '../crypto/jwk.ts'
+import { AppError } from '../errors.ts'
+import { judged } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { demandManager } from './organisations.ts'
+import type { Schema } from './schema.ts'
+
+/** Where assertions are exchanged for tokens, a URL. */
+export const tokenEndpoint = ({ publicUrl }: Pick<Ground, 'publicUrl'>): string =>
+  `${publicUrl()}/oauth/token`
+
+interface Wanted {
+  readonly organisation_id: string
+  readonly name: string
+  readonly key: PublicJwk
+}
+
+/** Make the account and its membership; null, and no change, when the key is another machine's already. */
+async function make(
+  db: Kysely<Schema>,
+  { organisation_id, name, key }: Wanted,
+  creator: string,
+  at: number,
+): Promise<string | null> {
+  const id = newId('acc_', at)
+  await db.insertInto('accounts').values({ id, kind: 'machine', display_name: name }).execute()
+  const { numInsertedOrUpdatedRows: made } = await db
+    .insertInto('machines')
+    .values({
+      account_id: id,
+      organisation_id,
+      kid: thumbprint(key),
+      key: JSON.stringify(key),
+      created_by: creator,
+      created_at: at,
+    })
+    .onConflict((conflict) => conflict.column('kid').doNothing())
+    .executeTakeFirstOrThrow()
+  if (made !== 1n) {
+    // Not by a roll-back: the transaction goes on and reads whose the key is.
+    await db.deleteFrom('accounts').where('id', '=', id).execute()
+    return null
+  }
+  await db
+    .insertInto('organisation_members')
+    .values({ organisation_id, account_id: id, role: 'member', state: 'active', joined_at: at })
+    .execute()
+  return id
+}
+
+/** The machine that an earlier, equal request made. Throws AppError `conflict` when the key is anybody else's. */
+async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wanted) {
+  const row = await db
+    .selectFrom('machines')
+    .innerJoin('accounts', 'accounts.id', 'machines.account_id')
+    .select('accounts.id')
+    .where('kid', '=', thumbprint(key))
+    .where('organisation_id', '=', organisation_id)
+    .where('display_name', '=', name)
+    .executeTakeFirst()
+  if (row === undefined)
+    throw new AppError('conflict', 'This key is in use by another machine: make a new key.')
+  return row.id
+}
+
+export const machines = (
+  ground: Pick<Ground, 'db' | 'now' | 'publicUrl'>,
+): Service['machines'] => ({
+  create: async ({ body }, { account }) => {
+    judged('key', () => jwkBytes(body.key, 'Ed25519'))
+    const id = await ground.db.transaction().execute(async (db) => {
+      await demandManager(db, body.organisation_id, account)
+      return (await make(db, body, account, ground.now())) ?? (await madeBefore(db, body))
+    })
+    return {
+      account_id: id,
+      organisation_id: body.organisation_id,
+      name: body.name,
+      token_endpoint: tokenEndpoint(ground),
+    }
+  },
+})

@@ -1,0 +1,43 @@
+/** What may come in once only, whichever replica it comes to: proofs of possession and assertions, until they are too old anyway. */
+import type { Kysely } from 'kysely'
+import type { Background } from './background.ts'
+import type { Schema } from './schema.ts'
+
+const SWEEP_MS = 60_000
+
+export interface SeenOnce {
+  /**
+   * Note a use. Answers whether it is the first.
+   * @param id what was used, hashed: a database does not take every text
+   * @param until when a repetition would be refused for its age, Unix milliseconds
+   */
+  first(id: string, until: number): Promise<boolean>
+}
+
+export function newSeenOnce(of: {
+  db: Kysely<Schema>
+  background: Background
+  now: () => number
+}): SeenOnce {
+  const { db, background, now } = of
+  let swept = 0
+
+  /** Whoever is first in a while has the old ones cleared away, and does not wait for it. */
+  function sweep(at: number): void {
+    if (at - swept < SWEEP_MS) return
+    swept = at
+    background.run(() => db.deleteFrom('seen_once').where('expires_at', '<=', at).execute())
+  }
+
+  return {
+    async first(id, until) {
+      const { numInsertedOrUpdatedRows: noted } = await db
+        .insertInto('seen_once')
+        .values({ id, expires_at: until })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow()
+      sweep(now())
+      return noted === 1n
+    },
+  }
+}

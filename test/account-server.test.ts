@@ -1,0 +1,393 @@
+/** The account server alone, over HTTP: who may ask what, with which proof, and what is done once. */
+import assert from 'node:assert/strict'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { serveAccount } from '../src/account-server.ts'
+import { serverCommand } from '../src/cli/server.ts'
+import { readConfig } from '../src/config.ts'
+import { signAssertion } from '../src/crypto/client-assertion.ts'
+import { newDeviceKeys } from '../src/crypto/device-keys.ts'
+import { EXIT, StartError } from '../src/errors.ts'
+import { newLog } from '../src/log.ts'
+import { hostsOf } from '../src/server/hosts.ts'
+import { freshFolder } from './keychain/fresh-folder.ts'
+import {
+  type Device,
+  type TestServer,
+  askProven,
+  proven,
+  signIn,
+  startAccountServer,
+} from './account-server.ts'
+import { type Answer, ask } from './daemon.ts'
+
+const says = ({ status, json }: Answer) =>
+  `${status} ${String((json as { error?: string } | undefined)?.error ?? '')}`.trim()
+const challenge = ({ headers }: Answer) => headers['www-authenticate']
+
+describe('over SQLite', () => {
+  const afters: (() => unknown)[] = []
+  let server: TestServer
+  let ada: Device
+  before(async () => {
+    server = await startAccountServer({ after: (fn) => void afters.push(fn as () => unknown) })
+    ada = await signIn(server, 'ada@example.org')
+  })
+  after(async () => {
+    for (const fn of afters.toReversed()) await fn()
+  })
+
+  const asAda = (method: string, path: string, question = {}) =>
+    askProven(server, method, path, ada.held, question)
+  const nonce = async () => {
+    const headers = await proven(server, 'GET', '/health', { key: ada.keys.auth })
+    const answer = await server.request('GET', '/device/v1/clock', { headers })
+    return answer.headers['dpop-nonce'] as string
+  }
+
+  for (const [path, status] of [
+    ['/health', 200],
+    ['/health/ready', 200],
+    ['/device/v1/clock', 200],
+    ['/.well-known/oauth-authorization-server', 200],
+    // A page that says that there is no such code.
+    ['/g/gst_00000000000000000000000000', 404],
+  ] as const)
+    test(`anybody may ask GET ${path}`, async () => {
+      const answer = await server.request('GET', path)
+      assert.equal(answer.status, status)
+      assert.notEqual(answer.headers['content-type'], undefined)
+      assert.equal(answer.headers['dpop-nonce'], undefined)
+    })
+
+  const closed: [method: string, path: string][] = [
+    ['GET', '/api/v1/context'],
+    ['GET', '/api/v1/guest-codes'],
+    ['GET', '/device/v1/envelopes/x'],
+    ['POST', '/device/v1/organisations'],
+    ['GET', '/device/v1/token'],
+    ['GET', '/nope'],
+  ]
+  for (const [method, path] of closed)
+    test(`${method} ${path} without a token says which there are; with a wrong one, that it is wrong`, async () => {
+      const none = await server.request(method, path)
+      assert.equal(says(none), '401 unauthorized')
+      assert.match(challenge(none) as string, /^Bearer, DPoP algs="/)
+      assert(!/POST \/api\/v1\/token/.test(none.text), 'no token is made there')
+      const wrong = await server.request(method, path, { token: `csm_${'x'.repeat(36)}` })
+      assert.equal(says(wrong), '401 invalid_token')
+      assert.match(challenge(wrong) as string, /Bearer error="invalid_token"/)
+    })
+
+  for (const [method, path] of [
+    ['GET', '/api/v1/status'],
+    ['POST', '/api/v1/token'],
+    ['GET', '/local/v1/sign-in'],
+  ] as const)
+    test(`${method} ${path} is the daemon's alone`, async () => {
+      assert.equal(says(await asAda(method, path)), '404 no_such_route')
+    })
+
+  for (const path of [
+    '/api/v1/context',
+    '/api/v1/guest-codes',
+    '/api/v1/devices',
+    '/device/v1/pending-devices',
+  ])
+    test(`a session may ask GET ${path}, with the nonce that the first refusal gave it`, async () => {
+      const without = await server.request('GET', path, {
+        headers: await proven(server, 'GET', path, ada.held),
+      })
+      assert.equal(says(without), '401 invalid_token')
+      assert.match(challenge(without) as string, /^DPoP error="use_dpop_nonce"/)
+      const given = without.headers['dpop-nonce'] as string
+      const headers = await proven(server, 'GET', path, ada.held, { nonce: given })
+      const answer = await server.request('GET', path, { headers })
+      assert.equal(answer.status, 200)
+      assert.match(answer.headers['dpop-nonce'] as string, /./)
+      // A proof is worth one request.
+      assert.equal(says(await server.request('GET', path, { headers })), '401 invalid_token')
+    })
+
+  const PATH = '/api/v1/context'
+  const thieves: [
+    name: string,
+    says: string,
+    headers: (n: string) => Promise<Record<string, string>>,
+  ][] = [
+    ['alone', '401 invalid_token', async () => ({ Authorization: `Bearer ${ada.held.token}` })],
+    [
+      'alone, beside its proof',
+      '401 invalid_token',
+      (n) => proven(server, 'GET', PATH, ada.held, { nonce: n, scheme: 'Bearer' }),
+    ],
+    [
+      'as a bound one, without a proof',
+      '401 invalid_token',
+      async () => ({ Authorization: `DPoP ${ada.held.token}` }),
+    ],
+    [
+      'with a proof of another key',
+      '401 invalid_token',
+      (n) => proven(server, 'GET', PATH, { ...ada.held, key: newDeviceKeys().auth }, { nonce: n }),
+    ],
+    [
+      'with a proof for another path',
+      '401 invalid_token',
+      (n) => proven(server, 'GET', '/api/v1/devices', ada.held, { nonce: n }),
+    ],
+    [
+      'with a proof for another server',
+      '401 invalid_token',
+      (n) =>
+        proven(server, 'GET', PATH, ada.held, { nonce: n, url: `https://evil.example${PATH}` }),
+    ],
+    [
+      'with a proof for another method',
+      '401 invalid_token',
+      (n) => proven(server, 'POST', PATH, ada.held, { nonce: n }),
+    ],
+  ]
+  for (const [name, expected, headers] of thieves)
+    test(`a session's token ${name} → ${expected}`, async () => {
+      const answer = await server.request('GET', PATH, { headers: await headers(await nonce()) })
+      assert.equal(says(answer), expected)
+    })
+
+  test('a session is renewed by its own key alone', async () => {
+    const renew = (key = ada.keys.auth) =>
+      askProven(
+        server,
+        'POST',
+        '/device/v1/session',
+        { key },
+        { body: { refresh_token: ada.refreshToken } },
+      )
+    const { json } = await renew()
+    const { access_token: token } = json as { access_token: string }
+    assert.equal((await askProven(server, 'GET', PATH, { key: ada.keys.auth, token })).status, 200)
+    assert.equal(says(await renew(newDeviceKeys().auth)), '401 invalid_token')
+    const bare = await server.request('POST', '/device/v1/session', {
+      body: { refresh_token: ada.refreshToken },
+    })
+    assert.equal(says(bare), '401 invalid_token')
+  })
+
+  test('a machine account’s token: its account, what its scope allows, nothing of devices', async () => {
+    const made = async (path: string, body: object) => {
+      const answer = await asAda('POST', path, { body })
+      assert.equal(answer.status, 201, answer.text)
+      return answer.json as Record<string, string>
+    }
+    const key = newDeviceKeys().auth
+    const { id } = await made('/device/v1/organisations', { name: 'Example' })
+    const machine = await made('/device/v1/machines', {
+      organisation_id: id,
+      name: 'billing',
+      key: key.jwk,
+    })
+    const grant = async (scope: string) => {
+      const assertion = await signAssertion(
+        {
+          account: machine['account_id'] as string,
+          audience: machine['token_endpoint'] as string,
+          at: Math.floor(Date.now() / 1000),
+        },
+        key,
+      )
+      const body = new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: assertion,
+        scope,
+      }).toString()
+      const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+      const answer = await server.request('POST', '/oauth/token', { body, headers })
+      assert.equal(answer.status, 200, answer.text)
+      return (answer.json as { access_token: string }).access_token
+    }
+    const [read, full] = [await grant('read'), await grant('full')]
+    const { json } = await server.request('GET', PATH, { token: read })
+    assert.equal((json as { user: { id: string } }).user.id, machine['account_id'])
+    assert.equal((await server.request('GET', '/device/v1/token', { token: read })).status, 200)
+    const refused: [token: string, method: string, path: string, error: string][] = [
+      [full, 'GET', '/device/v1/envelopes/x', 'forbidden'],
+      [full, 'GET', '/device/v1/pending-devices', 'forbidden'],
+      [full, 'POST', '/device/v1/rosters', 'forbidden'],
+      [full, 'DELETE', '/device/v1/session/current', 'forbidden'],
+      [full, 'GET', '/device/v1/key-logs/x', 'forbidden'],
+      [read, 'DELETE', '/api/v1/guest-codes/x', 'insufficient_scope'],
+      [read, 'GET', '/device/v1/machine-tokens', 'insufficient_scope'],
+    ]
+    for (const [token, method, path, error] of refused)
+      assert.equal(says(await server.request(method, path, { token })), `403 ${error}`, path)
+  })
+
+  test('a POST under a key is done once, however often it comes', async () => {
+    const bob = await signIn(server, 'bob@example.org')
+    const post = (key: string, name = 'Example') =>
+      askProven(server, 'POST', '/device/v1/organisations', bob.held, {
+        body: { name },
+        headers: { 'Idempotency-Key': key },
+      })
+    const first = await post('k')
+    assert.equal(first.status, 201)
+    const again = await post('k')
+    assert.deepEqual([again.status, again.text], [201, first.text])
+    assert.equal(says(await post('k', 'Other')), '422 idempotency_mismatch')
+    // Refused, and mended under the same key.
+    assert.equal(says(await post('l', '')), '422 validation_failed')
+    assert.equal((await post('l', 'Second')).status, 201)
+    const storm = await Promise.all(Array.from({ length: 50 }, () => post('m', 'Third')))
+    const ids = new Set<string>()
+    for (const answer of storm)
+      if (answer.status === 201) ids.add(answer.text)
+      else assert.equal(says(answer), '409 in_progress')
+    assert.equal(ids.size, 1)
+    const { json } = await askProven(server, 'GET', PATH, bob.held)
+    const { organisations } = json as { organisations: { name: string }[] }
+    assert.deepEqual(organisations.map(({ name }) => name).toSorted(), [
+      'Example',
+      'Second',
+      'Third',
+    ])
+  })
+
+  test('keys are each session’s own', async () => {
+    const [a, b] = [
+      await signIn(server, 'eve@example.org'),
+      await signIn(server, 'dan@example.org'),
+    ]
+    const made = await Promise.all(
+      [a, b].map(({ held }) =>
+        askProven(server, 'POST', '/device/v1/organisations', held, {
+          body: { name: 'Same' },
+          headers: { 'Idempotency-Key': 'same' },
+        }),
+      ),
+    )
+    assert.equal(new Set(made.map(({ text }) => text)).size, 2)
+  })
+
+  test('no token and no proof is in the log', () => {
+    assert(server.log.length > 100)
+    assert(!server.log.some((line) => line.includes(ada.held.token) || line.includes('eyJ')))
+  })
+})
+
+describe('its life', () => {
+  const LOG = newLog('error', () => undefined)
+
+  test('it keeps its state to itself, and to one process', async (t) => {
+    const server = await startAccountServer(t)
+    const { stateDir } = server
+    await signIn(server, 'ada@example.org')
+    assert.equal(statSync(join(stateDir, 'account.db')).mode & 0o777, 0o600)
+    assert.equal(statSync(join(stateDir, 'mail')).mode & 0o777, 0o700)
+    const second = readConfig({ SVC_STATE_DIR: stateDir, SVC_ACCOUNT_PORT: '0' })
+    await assert.rejects(serveAccount(second, LOG), (error) => {
+      assert(error instanceof StartError)
+      assert.equal(error.exit, EXIT.stateInUse)
+      assert(error.message.includes(stateDir))
+      return true
+    })
+    await server.close()
+    await (await serveAccount(second, LOG)).close()
+  })
+
+  test('an account outlives it', async (t) => {
+    const stateDir = freshFolder(t)
+    const first = await startAccountServer(t, { SVC_STATE_DIR: stateDir })
+    const { held } = await signIn(first, 'ada@example.org')
+    await first.close()
+    const again = await startAccountServer(t, { SVC_STATE_DIR: stateDir })
+    assert.equal((await askProven(again, 'GET', '/api/v1/context', held)).status, 200)
+  })
+
+  test('a taken port leaves the state folder free', async (t) => {
+    const { address } = await startAccountServer(t)
+    const stateDir = freshFolder(t)
+    const taken = readConfig({
+      SVC_STATE_DIR: stateDir,
+      SVC_ACCOUNT_PORT: new URL(address).port,
+    })
+    await assert.rejects(serveAccount(taken, LOG), { exit: EXIT.portTaken })
+    await startAccountServer(t, { SVC_STATE_DIR: stateDir })
+  })
+
+  test('a database that is not there is told without its password', async (t) => {
+    const config = readConfig({
+      SVC_STATE_DIR: freshFolder(t),
+      SVC_ACCOUNT_PORT: '0',
+      SVC_DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/accounts',
+    })
+    await assert.rejects(serveAccount(config, LOG), (error) => {
+      assert(error instanceof StartError)
+      assert.match(error.message, /127\.0\.0\.1:1\/accounts.*ECONNREFUSED/)
+      assert.doesNotMatch(error.message, /hunter2/)
+      return true
+    })
+  })
+
+  test('behind a proxy it answers to its public name, and by that alone where it is not on loopback', async (t) => {
+    const server = await startAccountServer(t, { SVC_PUBLIC_URL: 'https://sign.example' })
+    const { port } = new URL(server.address)
+    const statusFor = async (Host: string) =>
+      (await ask(server.address, 'GET', '/health', { headers: { Host } })).status
+    assert.deepEqual(
+      await Promise.all(
+        [`127.0.0.1:${port}`, `localhost:${port}`, 'sign.example', 'evil.example'].map(statusFor),
+      ),
+      [200, 200, 200, 403],
+    )
+    const { json } = await server.request('GET', '/device/v1/clock')
+    assert.equal((json as { public_url: string }).public_url, 'https://sign.example')
+    assert.deepEqual(
+      [...hostsOf('0.0.0.0', 19822, 'https://sign.example')],
+      [['sign.example', 'https://sign.example']],
+    )
+    assert.deepEqual(
+      [...hostsOf('::1', 80)],
+      [
+        ['[::1]:80', 'http://[::1]'],
+        ['[::1]', 'http://[::1]'],
+        ['localhost:80', 'http://localhost'],
+        ['localhost', 'http://localhost'],
+      ],
+    )
+  })
+
+  test('the command prints the address as JSON, and ends with SIGTERM', async (t) => {
+    const stateDir = freshFolder(t)
+    const written: string[] = []
+    let listens = () => undefined as void
+    const listening = new Promise<void>((resolve) => (listens = resolve))
+    const io = {
+      stdout: {
+        write: (text: string) => {
+          written.push(text)
+          listens()
+        },
+      },
+      stderr: { write: () => undefined },
+      stdin: (async function* () {})(),
+      env: {},
+    }
+    const config = () => readConfig({ SVC_STATE_DIR: stateDir, SVC_ACCOUNT_PORT: '0' })
+    const ended = serverCommand.run({
+      options: {},
+      args: [],
+      io,
+      config,
+      json: true,
+    } as unknown as Parameters<typeof serverCommand.run>[0])
+    await listening
+    const { account_address: address } = JSON.parse(written.join('')) as { account_address: string }
+    assert.equal((await ask(address, 'GET', '/health')).status, 200)
+    process.emit('SIGTERM')
+    await ended
+    await assert.rejects(ask(address, 'GET', '/health'))
+    assert(existsSync(join(stateDir, 'account.db')))
+  })
+})

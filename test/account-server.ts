@@ -1,0 +1,112 @@
+/** An account server with its listener, in this process, and a device that talks to it over HTTP. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { serveAccount } from '../src/account-server.ts'
+import { readConfig } from '../src/config.ts'
+import type { KeyPair } from '../src/crypto/device-keys.ts'
+import { signProof } from '../src/crypto/dpop.ts'
+import { newLog } from '../src/log.ts'
+import { type Answer, type Question, ask } from './daemon.ts'
+import { codeIn, lettersIn } from './service/letters.ts'
+import { type Maker, enrolmentOf, newMaker } from './service/person.ts'
+
+export interface TestServer {
+  readonly address: string
+  readonly stateDir: string
+  readonly log: readonly string[]
+  request(method: string, path: string, question?: Question): Promise<Answer>
+  close(): Promise<void>
+}
+
+/** Start one; `env` adds to or overrides the settings of the test. */
+export async function startAccountServer(
+  t: Pick<TestContext, 'after'>,
+  env: Record<string, string> = {},
+): Promise<TestServer> {
+  const stateDir = env['SVC_STATE_DIR'] ?? mkdtempSync(join(tmpdir(), 'countersign-test-'))
+  const log: string[] = []
+  t.after(() => rmSync(stateDir, { recursive: true, force: true }))
+  const server = await serveAccount(
+    readConfig({ SVC_STATE_DIR: stateDir, SVC_ACCOUNT_PORT: '0', ...env }),
+    newLog('debug', (line) => log.push(line)),
+  )
+  t.after(() => server.close())
+  const { address } = server
+  return {
+    address,
+    stateDir,
+    log,
+    request: (method, path, question) => ask(address, method, path, question),
+    close: () => server.close(),
+  }
+}
+
+/** What a device proves itself with. */
+export interface Held {
+  readonly key: KeyPair
+  readonly token?: string | undefined
+}
+
+/** The headers of a request of a device. `of` says what another would put there. */
+export async function proven(
+  server: { readonly address: string },
+  method: string,
+  path: string,
+  { key, token }: Held,
+  of: { nonce?: string; scheme?: string; url?: string } = {},
+): Promise<Record<string, string>> {
+  const { nonce, scheme = 'DPoP', url = server.address + path } = of
+  const proof = await signProof(
+    {
+      method,
+      url,
+      at: Math.floor(Date.now() / 1000),
+      ...(token === undefined ? {} : { accessToken: token }),
+      ...(nonce === undefined ? {} : { nonce }),
+    },
+    key,
+  )
+  return { DPoP: proof, ...(token === undefined ? {} : { Authorization: `${scheme} ${token}` }) }
+}
+
+/** Ask as a device does: with a proof, and again with the nonce when the server wants one. */
+export async function askProven(
+  server: TestServer,
+  method: string,
+  path: string,
+  held: Held,
+  { body, headers = {} }: Question = {},
+): Promise<Answer> {
+  const attempt = async (nonce?: string) => {
+    const own = await proven(server, method, path, held, nonce === undefined ? {} : { nonce })
+    return server.request(method, path, { body, headers: { ...headers, ...own } })
+  }
+  const first = await attempt()
+  const wanted = String(first.headers['www-authenticate']).includes('use_dpop_nonce')
+  return wanted ? attempt(first.headers['dpop-nonce'] as string) : first
+}
+
+export interface Device extends Maker {
+  readonly held: Held & { readonly token: string }
+  readonly refreshToken: string
+}
+
+/** A person with one device, who came in by a code in the mail. */
+export async function signIn(server: TestServer, email: string): Promise<Device> {
+  await server.request('POST', '/device/v1/sign-ins', { body: { email } })
+  const [letter] = await lettersIn(join(server.stateDir, 'mail'), email)
+  const maker = newMaker()
+  const { json } = await server.request(
+    'POST',
+    '/device/v1/enrolments',
+    enrolmentOf(maker, codeIn(letter!)),
+  )
+  const { session } = json as { session: { access_token: string; refresh_token: string } }
+  return {
+    ...maker,
+    held: { key: maker.keys.auth, token: session.access_token },
+    refreshToken: session.refresh_token,
+  }
+}

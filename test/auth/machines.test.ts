@@ -1,0 +1,60 @@
+/** Tokens of machine accounts: the account server is asked each time, and nothing is kept. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { MachineAccount } from '../../src/auth/tokens.ts'
+import { type AskServer, isMachineToken, machineCaller } from '../../src/auth/machines.ts'
+import { newToken } from '../../src/crypto/token.ts'
+import { AppError, type Code } from '../../src/errors.ts'
+
+const account = {} as MachineAccount
+const TOKEN = newToken('csm_')
+
+const failing =
+  (code: Code): AskServer =>
+  () =>
+    Promise.reject(new AppError(code, 'as the server says'))
+
+describe('a machine account’s token', () => {
+  it('is told by its looks', () => {
+    assert.deepEqual([TOKEN, newToken('csd_'), 'csm', ''].map(isMachineToken), [
+      true,
+      false,
+      false,
+      false,
+    ])
+  })
+
+  it('is asked about at every request', async () => {
+    const asked: string[] = []
+    const scopes = ['full', 'read'] as const
+    const ask: AskServer = async (token) => {
+      asked.push(token)
+      const scope = scopes[asked.length - 1]
+      if (scope === undefined) throw new AppError('invalid_token', 'revoked')
+      return { id: 'tok_1', scope, account }
+    }
+    for (const scope of scopes)
+      assert.deepEqual(await machineCaller(TOKEN, ask), { token: 'tok_1', scope, machine: account })
+    await assert.rejects(machineCaller(TOKEN, ask), { code: 'invalid_token' })
+    assert.deepEqual(asked, [TOKEN, TOKEN, TOKEN])
+  })
+
+  for (const [said, told] of [
+    ['invalid_token', 'invalid_token'],
+    ['unauthorized', 'invalid_token'],
+    ['not_signed_in', 'invalid_token'],
+    ['backend_unavailable', 'backend_unavailable'],
+    ['backend_timeout', 'backend_timeout'],
+    ['backend_error', 'backend_error'],
+    ['rate_limited', 'rate_limited'],
+  ] as const)
+    it(`of which the server says ${said}: ${told}`, async () => {
+      await assert.rejects(machineCaller(TOKEN, failing(said)), { code: told })
+    })
+
+  for (const text of ['csm_', `${TOKEN}x`, TOKEN.slice(0, -1), TOKEN.replace(/_./, '_!')])
+    it(`${JSON.stringify(text)} is none, and the server is not asked`, async () => {
+      const ask: AskServer = () => assert.fail('asked')
+      await assert.rejects(machineCaller(text, ask), { code: 'invalid_token' })
+    })
+})

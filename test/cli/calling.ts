@@ -1,0 +1,92 @@
+/** One command over an API that the test gives, at a terminal or in a script: no daemon, no state folder. */
+import { parseArgs } from 'node:util'
+import type { Api, Command } from '../../src/cli/command.ts'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import { readConfig } from '../../src/config.ts'
+import { AppError, EXIT } from '../../src/errors.ts'
+import type { Laptop } from '../device/signing-in.ts'
+import type { TestServer } from '../device/sign-in-server.ts'
+import { ORIGIN } from '../device/sign-in-server.ts'
+import { type Said, type Typed, streams } from './terminal.ts'
+
+/** Call a command; what it throws is its last line, as the program says it. */
+export async function call(
+  api: Partial<Api>,
+  [name, ...args]: readonly [name: string, ...args: string[]],
+  more: Typed = {},
+): Promise<Said> {
+  const { said, io } = streams(more)
+  const command = (await COMMANDS[name]?.load()) as Command
+  const options = { json: { type: 'boolean' as const }, ...command.options }
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+  const json = values['json'] === true
+  const env = { HOME: '/', ...more.env }
+  try {
+    const code = await command.run({
+      options: values as Record<string, string | boolean | undefined>,
+      args: positionals,
+      io: { ...io, env },
+      config: () => readConfig(env),
+      json,
+      withApi: (work) => work(api as Api),
+      print: (answer, lines) =>
+        void io.stdout.write(
+          json
+            ? JSON.stringify(answer)
+            : [lines]
+                .flat()
+                .map((line) => `${line}\n`)
+                .join(''),
+        ),
+      say: (text) => void (json || io.stderr.write(`${text}\n`)),
+    })
+    return { code: code ?? EXIT.ok, ...said }
+  } catch (error) {
+    said.err += `${(error as Error).message}\n`
+    return { code: EXIT.failed, ...said }
+  }
+}
+
+/** What the daemon of a device answers. */
+export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
+  const { flow } = laptop
+  const own = () => laptop.seat.identity()
+  const items = () =>
+    [...server.devices]
+      .filter(([, { session }]) => session !== null)
+      .map(([id, { name, approved }]) => ({
+        id,
+        name,
+        platform: 'linux' as const,
+        state: approved ? ('active' as const) : ('pending' as const),
+        current: id === own()?.device,
+        last_seen_at: null,
+        key_ids: [],
+        created_at: '',
+      }))
+  const user = () => ({
+    id: own()?.account as string,
+    display_name: 'Ada',
+    email: own()?.email ?? null,
+    kind: 'person' as const,
+  })
+  return {
+    signIn: {
+      read: () => flow.read(),
+      begin: ({ body }) => flow.begin(body.email),
+      code: ({ body }) => flow.code({ ...body, reset: body.reset ?? false }),
+      machine: ({ body }) => flow.machine({ ...body, reset: body.reset ?? false }),
+      approve: ({ body }) => flow.approve(body.words),
+      end: ({ body }) => flow.end({ last_device: body.last_device ?? false }),
+    },
+    approvals: { create: ({ id, body }) => laptop.approve(id, body.words) },
+    devices: {
+      list: async () => ({ items: items(), next_cursor: null }),
+      delete: async () => {
+        throw new AppError('not_found', 'no')
+      },
+    },
+    context: { read: async () => ({ user: user(), organisations: [] }) },
+    status: { read: async () => ({ backend: ORIGIN }) as never },
+  }
+}

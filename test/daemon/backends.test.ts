@@ -1,0 +1,132 @@
+/** Which account server a state folder belongs to, and daemons that sign in by themselves. */
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, describe, it } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { openDaemon } from '../../src/daemon.ts'
+import { machineKeyIn } from '../../src/daemon/credential.ts'
+import { EXIT, StartError } from '../../src/errors.ts'
+import { newLog } from '../../src/log.ts'
+import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { asOwner, newMachine, signIn } from '../handlers/people.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+
+let server: TestDaemon
+before(async () => {
+  server = await startDaemon()
+})
+after(() => server.close())
+
+const remote = (more: Record<string, string> = {}) =>
+  startDaemon({ SVC_BACKEND_URL: server.accountAddress, ...more })
+
+const opening = (stateDir: string, env: Record<string, string> = {}) =>
+  openDaemon(
+    readConfig({ SVC_STATE_DIR: stateDir, SVC_KEYCHAIN: 'file', ...env }),
+    newLog('error', () => undefined),
+  )
+
+const misconfigured = (says: RegExp) => (error: unknown) => {
+  assert(error instanceof StartError)
+  assert.equal(error.exit, EXIT.configuration)
+  assert.match(error.message, says)
+  return true
+}
+
+describe('a state folder', () => {
+  it('of the embedded account is not taken to an account server', async (t) => {
+    const dir = freshFolder(t)
+    await (await opening(dir)).close()
+    await assert.rejects(
+      opening(dir, { SVC_BACKEND_URL: server.accountAddress }),
+      misconfigured(/holds the embedded account acc_\w+, but the account server http:\S+ is/),
+    )
+    await (await opening(dir)).close()
+  })
+
+  it('of an account server’s account is not taken to the embedded one', async (t) => {
+    const dir = freshFolder(t)
+    const daemon = await remote({ SVC_STATE_DIR: dir })
+    assert.equal((await signIn(daemon, server, 'bea@example.org')).state, 'signed_in')
+    await daemon.close()
+    await assert.rejects(
+      opening(dir),
+      misconfigured(/holds the account acc_\w+ of an account server, but none is configured/),
+    )
+    assert(!existsSync(join(dir, 'account.db')), 'and no other account is made')
+    const again = await remote({ SVC_STATE_DIR: dir })
+    t.after(() => again.close())
+    const { state, email } = await asOwner<{ state: string; email: string }>(
+      again,
+      'GET',
+      '/local/v1/sign-in',
+    )
+    assert.deepEqual([state, email], ['signed_in', 'bea@example.org'])
+  })
+
+  it('without an account serves either, and a remote daemon serves nobody else', async (t) => {
+    const dir = freshFolder(t)
+    const daemon = await remote({ SVC_STATE_DIR: dir })
+    assert.deepEqual([daemon.accountAddress, existsSync(join(dir, 'account.db'))], ['', false])
+    await daemon.close()
+    await (await opening(dir)).close()
+  })
+
+  it('with an authority that cannot be read: which, and why', async (t) => {
+    const dir = freshFolder(t)
+    const env = { SVC_BACKEND_URL: 'https://accounts.example', SVC_CA_FILE: join(dir, 'none.pem') }
+    await assert.rejects(opening(dir, env), misconfigured(/SVC_CA_FILE names .*none\.pem.*ENOENT/))
+  })
+})
+
+describe('the key of a machine account from the service manager', () => {
+  const NAME = 'countersign-machine-key'
+
+  it('signs the daemon in at its start, and in again when the session was ended', async (t) => {
+    const machine = await newMachine(server)
+    const credentials = freshFolder(t)
+    writeFileSync(join(credentials, NAME), JSON.stringify(machine.file), { mode: 0o400 })
+    const daemon = await remote({ CREDENTIALS_DIRECTORY: credentials })
+    t.after(() => daemon.close())
+    await daemon.logged('signed in')
+    const context = () => asOwner<{ user: { id: string } }>(daemon, 'GET', '/api/v1/context')
+    assert.equal((await context()).user.id, machine.account)
+    await asOwner(daemon, 'POST', '/api/v1/connections', { name: 'Bank' })
+    const sessions = new DatabaseSync(join(server.stateDir, 'account.db'), { timeout: 5_000 })
+    sessions.prepare('delete from sessions where account_id = ?').run(machine.account)
+    sessions.close()
+    assert.equal((await context()).user.id, machine.account)
+    await asOwner(daemon, 'POST', '/api/v1/connections', { name: 'Shop' })
+    assert(!daemon.log.join('').includes((machine.file as { d: string }).d))
+  })
+
+  it('that the server does not take: logged, and the daemon runs', async (t) => {
+    const { file } = await newMachine(server)
+    const credentials = freshFolder(t)
+    const other = { ...file, account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e' }
+    writeFileSync(join(credentials, NAME), JSON.stringify(other), { mode: 0o400 })
+    const daemon = await remote({ CREDENTIALS_DIRECTORY: credentials })
+    t.after(() => daemon.close())
+    await daemon.logged('not signed in with the key of the machine account')
+    assert.equal((await daemon.request('GET', '/health')).status, 200)
+    assert(!daemon.log.join('').includes((file as { d: string }).d))
+  })
+
+  it('is not there, or no key', (t) => {
+    const credentials = freshFolder(t)
+    assert.deepEqual([machineKeyIn(null), machineKeyIn(credentials)], [null, null])
+    for (const text of ['', '{}', '{"kty":"OKP","d":"SECRET"}']) {
+      writeFileSync(join(credentials, NAME), text)
+      assert.throws(
+        () => machineKeyIn(credentials),
+        (error: unknown) => {
+          assert(error instanceof StartError)
+          assert.match(error.message, /not the key file of a machine account/)
+          return !error.message.includes('SECRET')
+        },
+      )
+    }
+  })
+})

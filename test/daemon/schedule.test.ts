@@ -1,0 +1,111 @@
+/** When a daemon syncs by itself. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { newSchedule, pauseAfter } from '../../src/daemon/schedule.ts'
+
+const MINUTE = 60_000
+
+describe('the pause', () => {
+  for (const [failures, minutes] of [
+    [0, 15],
+    [1, 1],
+    [2, 2],
+    [3, 4],
+    [4, 8],
+    [5, 15],
+    [6, 15],
+    [60, 15],
+    [2000, 15],
+  ] as const)
+    it(`after ${failures} failures: ${minutes} minutes, a tenth more or less`, () => {
+      for (const [random, factor] of [
+        [0, 0.9],
+        [0.5, 1],
+        [1, 1.1],
+      ] as const)
+        assert.equal(
+          Math.round(pauseAfter(failures, random)),
+          Math.round(minutes * MINUTE * factor),
+        )
+    })
+})
+
+/** A schedule whose time is in the hands of the test. */
+function bench() {
+  const waiting: { ms: number; act: () => void }[] = []
+  const turns: { trigger: string; end: (good: boolean) => void }[] = []
+  const schedule = newSchedule(
+    (trigger) => {
+      const { promise, resolve } = Promise.withResolvers<boolean>()
+      turns.push({ trigger, end: resolve })
+      return promise
+    },
+    {
+      random: () => 0.5,
+      after: (ms, act) => {
+        const turn = { ms, act }
+        waiting.push(turn)
+        return () => {
+          if (waiting.includes(turn)) waiting.splice(waiting.indexOf(turn), 1)
+        }
+      },
+    },
+  )
+  const come = () => waiting.shift()?.act()
+  /** End the turn that runs, and see what is planned then. */
+  async function end(good: boolean) {
+    turns.at(-1)?.end(good)
+    await new Promise(setImmediate)
+    return waiting.map(({ ms }) => ms)
+  }
+  return { schedule, waiting, turns, come, end }
+}
+
+describe('the schedule', () => {
+  it('begins soon, goes on every quarter of an hour, and sooner after a failure', async () => {
+    const { schedule, waiting, turns, come, end } = bench()
+    assert.deepEqual(waiting, [])
+    schedule.start()
+    assert.deepEqual(
+      waiting.map(({ ms }) => ms),
+      [100],
+    )
+    const planned: number[][] = []
+    for (const good of [true, false, false, true]) {
+      come()
+      planned.push(await end(good))
+    }
+    assert.deepEqual(planned, [[15 * MINUTE], [MINUTE], [2 * MINUTE], [15 * MINUTE]])
+    assert.deepEqual(
+      turns.map(({ trigger }) => trigger),
+      ['start', 'timer', 'timer', 'timer'],
+    )
+  })
+
+  it('does not wait for the next turn when somebody signs in, also not while one runs', async () => {
+    const { schedule, waiting, come, end } = bench()
+    schedule.start()
+    come()
+    assert.deepEqual(await end(true), [15 * MINUTE])
+    schedule.soon()
+    assert.deepEqual(
+      waiting.map(({ ms }) => ms),
+      [100],
+    )
+    come()
+    schedule.soon()
+    assert.deepEqual(await end(true), [100])
+  })
+
+  it('plans nothing before its start and after its end', async () => {
+    const { schedule, waiting, come, end } = bench()
+    schedule.soon()
+    assert.deepEqual(waiting, [])
+    schedule.start()
+    come()
+    schedule.stop()
+    assert.deepEqual(await end(false), [])
+    schedule.soon()
+    assert.deepEqual(waiting, [])
+  })
+})

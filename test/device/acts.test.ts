@@ -1,0 +1,87 @@
+/** The same act, run again, does nothing twice. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { idOf } from '../../src/device/acts.ts'
+import { openConnection } from '../../src/device/connections.ts'
+import { isId } from '../../src/crypto/id.ts'
+import { AppError } from '../../src/errors.ts'
+import type { Context } from '../../src/handlers/context.ts'
+import { stamp } from '../../src/handlers/stamp.ts'
+import { contextOf } from '../handlers/context.ts'
+import { T0 } from './bench.ts'
+import { actAt, enrolled } from './enrolled.ts'
+
+describe('ids of an act', () => {
+  it('are the same again, and others for other things and acts', () => {
+    const act = actAt(T0)
+    assert.equal(idOf('con_', act), idOf('con_', { ...act }))
+    const others = [idOf('con_', act, '1'), idOf('stm_', act), idOf('con_', actAt(T0))]
+    const bodies = [idOf('con_', act), ...others].map((id) => id.slice(4))
+    assert.equal(new Set(bodies).size, 4)
+    assert(isId('con_', idOf('con_', act)))
+  })
+
+  it('sort by the time of the act', () => {
+    const ids = [0, 1, 1000, 10 ** 9].map((ms) => idOf('con_', actAt(T0 + ms)))
+    assert.deepEqual(ids.toSorted(), ids)
+  })
+})
+
+describe('an act that was cut off', () => {
+  it('a connection whose answer was lost: the same one, with the same secret', async (t) => {
+    const device = await enrolled(t)
+    const act = actAt(T0)
+    const deaf = device.reopen({
+      rosters: {
+        ...device.account.rosters,
+        open: async (input) => {
+          await device.account.rosters.open(input)
+          throw new AppError('backend_timeout', 'no answer')
+        },
+      },
+    })
+    await assert.rejects(openConnection(deaf, deaf.account, 'Bank', act), /no answer/)
+    const { id } = await openConnection(device.reopen(), device.account, 'Bank', act)
+    assert.equal((await device.account.connections.list({})).items.length, 1)
+    const words = device.reopen().codes.own(id, device.clock.ms)?.words
+    // The secret that the server's roster commits to, out of the envelope that the first attempt sealed.
+    device.vault.delete(id)
+    const fresh = device.reopen()
+    assert.equal((await fresh.sync.run('request')).pulled.secrets, 1)
+    assert.equal(fresh.codes.own(id, device.clock.ms)?.words, words)
+  })
+
+  it('a stamp that the server has, whose answer was lost: the same stamp and its receipt', async (t) => {
+    const device = await enrolled(t)
+    const act = actAt(T0)
+    const again = (context: Context) =>
+      stamp.create({ body: { content: 'x' } }, Object.assign(context, { act }))
+    const registered: string[] = []
+    const noting = device.reopen({
+      stamps: {
+        create: async (input) => {
+          registered.push(input.body.stamp)
+          const made = await device.account.stamps.create(input)
+          if (registered.length === 1) throw new AppError('backend_timeout', 'no answer')
+          return made
+        },
+      },
+    })
+    const first = await again(contextOf(noting))
+    device.clock.ms += 5_000
+    const second = await again(contextOf(noting))
+    assert.deepEqual([first.receipt, second.stamp], [null, first.stamp])
+    assert.match(second.receipt ?? '', /^[\w-]+\.[\w-]+\.[\w-]+$/)
+    assert.equal(new Set(registered).size, 1)
+    assert.deepEqual(await again(contextOf(noting)), second)
+  })
+
+  it('a stamp that the account refuses is not kept', async (t) => {
+    const device = await enrolled(t)
+    const refused = device.reopen({
+      stamps: { create: () => Promise.reject(new AppError('not_signed_in', 'no')) },
+    })
+    await assert.rejects(stamp.create({ body: { content: 'x' } }, contextOf(refused)), /no/)
+    assert.deepEqual(device.state.stamps.withoutReceipt(9), [])
+  })
+})

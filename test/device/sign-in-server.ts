@@ -1,0 +1,242 @@
+/** An account server as devices see it while they sign in, in memory, and in the hands of the test: it can be made to lie. */
+import type { Account, Door } from '../../src/api/port.ts'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { readAssertion, verifyAssertion } from '../../src/crypto/client-assertion.ts'
+import { newDeviceKeys, publicKeys, type DeviceJwks } from '../../src/crypto/device-keys.ts'
+import { newId } from '../../src/crypto/id.ts'
+import type { PublicJwk } from '../../src/crypto/jwk.ts'
+import { type KeyLog, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { AppError } from '../../src/errors.ts'
+import type { Identity } from '../../src/device/identity.ts'
+import { T0 } from './bench.ts'
+
+export const ORIGIN = 'https://countersign.test'
+
+interface Holder {
+  account: string | null
+  readonly email: string | null
+  readonly key: PublicJwk | null
+}
+interface Row {
+  readonly account: string
+  readonly name: string
+  readonly keys: DeviceJwks
+  approved: boolean
+  session: string | null
+}
+interface Code {
+  readonly holder: Holder
+  usedBy: string | null
+}
+
+const no = () => new AppError('invalid_token', 'The code "secret" is no good.')
+const gone = () => new AppError('not_signed_in', 'not signed in')
+
+export type TestServer = ReturnType<typeof testServer>
+
+export function testServer() {
+  const clock = { ms: T0 }
+  const holders: Holder[] = []
+  const logs = new Map<string, string[]>()
+  const devices = new Map<string, Row>()
+  const codes = new Map<string, Code>()
+  const assertions = new Set<string>()
+  const receiptKey = publicKeys(newDeviceKeys()).sign
+
+  function holderOf(email: string): Holder {
+    const known = holders.find((one) => one.email === email)
+    if (known !== undefined) return known
+    const made = { account: null, email, key: null }
+    holders.push(made)
+    return made
+  }
+
+  type Given = { code?: string | undefined; assertion?: string | undefined }
+  async function opened({ code, assertion }: Given): Promise<Code> {
+    if (assertion === undefined) {
+      const found = codes.get(code ?? '')
+      if (found === undefined) throw no()
+      return found
+    }
+    if (assertions.has(assertion)) throw no()
+    assertions.add(assertion)
+    const { account } = readAssertion(assertion)
+    const holder = holders.find((one) => one.account === account)
+    if (holder?.key == null) throw no()
+    const now = clock.ms / 1000
+    await verifyAssertion(assertion, { publicKey: holder.key, audiences: [ORIGIN], now })
+    return { holder, usedBy: null }
+  }
+
+  function admit(code: Code, device: string, row: Omit<Row, 'session'>) {
+    if (code.usedBy !== null && code.usedBy !== device) throw no()
+    code.usedBy = device
+    const session = newId('ses_', clock.ms)
+    devices.set(device, { ...row, session })
+    return {
+      account_id: row.account,
+      device_id: device,
+      approved: row.approved,
+      receipt_key: receiptKey,
+      session: {
+        session_id: session,
+        refresh_token: `refresh ${session}`,
+        access_token: 'access',
+        access_expires_at: new Date(clock.ms).toISOString(),
+      },
+    }
+  }
+
+  const entryOf = (jws: string) =>
+    JSON.parse(Buffer.from(jws.split('.')[1] as string, 'base64url').toString()) as {
+      account: string
+      device: string
+      op: string
+    }
+
+  const store = (log: KeyLog) => {
+    logs.set(log.account, [...log.entries])
+    for (const { id, revokedAt } of log.devices.values()) {
+      const row = devices.get(id)
+      if (row !== undefined && revokedAt !== null) row.session = null
+    }
+    return log
+  }
+
+  const door = {
+    signIns: {
+      create: async ({ body: { email } }: { body: { email: string } }) => {
+        const code = `CODE-${codes.size}`
+        codes.set(code, { holder: holderOf(email), usedBy: null })
+        return { email, expires_at: new Date(clock.ms + 900_000).toISOString() }
+      },
+      read: async ({ body }: { body: Given }) => {
+        const { account } = (await opened(body)).holder
+        return { account_id: account, key_log: logs.get(account ?? '') ?? [] }
+      },
+    },
+    enrolment: {
+      create: async ({ body }: { body: Given & { entry: string; device_name: string } }) => {
+        const code = await opened(body)
+        const { account, device } = entryOf(body.entry)
+        const { holder } = code
+        if (holder.account !== null && holder.account !== account) throw no()
+        const before = logs.get(account) ?? []
+        const has = before.includes(body.entry)
+        const log = verifyKeyLog(account, has ? before : [...before, body.entry])
+        const own = log.devices.get(device)
+        if (own === undefined || own.revokedAt !== null) throw no()
+        const made = admit(code, device, {
+          account,
+          name: body.device_name,
+          keys: own.keys,
+          approved: true,
+        })
+        holder.account = account
+        store(log)
+        return made
+      },
+      further: async ({
+        body,
+      }: {
+        body: Given & { device: string; device_name: string; keys: DeviceJwks }
+      }) => {
+        const code = await opened(body)
+        const { account } = code.holder
+        if (account === null) throw no()
+        const { device, keys, device_name: name } = body
+        const approved = devices.get(device)?.approved ?? false
+        return admit(code, device, { account, name, keys, approved })
+      },
+    },
+  }
+
+  /** The account as a device may ask it. */
+  function accountOf({ account, device, session }: Identity): Account {
+    const row = () => {
+      const found = devices.get(device)
+      if (found === undefined || found.session === null) throw gone()
+      if (session !== found.session && !found.approved) throw gone()
+      return found
+    }
+    const mayWrite = () => {
+      if (!row().approved) throw new AppError('forbidden', 'waits for approval')
+    }
+    const mine = () => [...devices].filter(([, one]) => one.account === account)
+    const calls = {
+      devices: {
+        list: async () => ({
+          items: mine().map(([id, { name, approved }]) => ({
+            id,
+            name,
+            state: approved ? 'active' : 'pending',
+          })),
+          next_cursor: null,
+        }),
+      },
+      keyLogs: {
+        read: async () => (row(), { entries: [...(logs.get(account) ?? [])] }),
+        append: async ({ body: { entry } }: { body: { entry: string } }) => {
+          mayWrite()
+          const before = logs.get(account) ?? []
+          try {
+            return { entries: [...store(verifyKeyLog(account, [...before, entry])).entries] }
+          } catch (cause) {
+            throw new AppError('conflict', 'another came first', { cause })
+          }
+        },
+      },
+      pendingDevices: {
+        list: async () => {
+          mayWrite()
+          const log = verifyKeyLog(account, logs.get(account) ?? [])
+          const items = mine().filter(([id, one]) => !one.approved && !log.devices.has(id))
+          return {
+            items: items.map(([id, { name, keys }]) => ({
+              id,
+              name,
+              keys,
+              platform: 'linux',
+              created_at: new Date(clock.ms).toISOString(),
+            })),
+          }
+        },
+      },
+      approval: {
+        create: async ({ body: { head } }: { body: { head: string } }) => {
+          const log = verifyKeyLog(account, logs.get(account) ?? [])
+          if (encodeBase64url(log.head) !== head || !log.devices.has(device)) throw no()
+          row().approved = true
+        },
+      },
+      currentSession: {
+        delete: async () => {
+          row()
+          devices.delete(device)
+        },
+      },
+    }
+    return calls as unknown as Account
+  }
+
+  return {
+    origin: ORIGIN,
+    now: () => clock.ms,
+    clock,
+    door: door as unknown as Door,
+    accountOf,
+    logs,
+    devices,
+    /** Accounts that have a key log. */
+    accounts: () => [...logs.keys()],
+    /** The newest code that was mailed. */
+    code: (_email?: string) => [...codes.keys()].at(-1) as string,
+    /** A machine account with this key. */
+    machine(key: PublicJwk): string {
+      const account = newId('acc_', clock.ms)
+      holders.push({ account, email: null, key })
+      return account
+    },
+    logOf: (account: string) => verifyKeyLog(account, logs.get(account) ?? []),
+  }
+}

@@ -1,0 +1,229 @@
+/** Signing in to the account server itself, over HTTP with proofs: what the other tests say of an imagined one. */
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { serveAccount } from '../../src/account-server.ts'
+import { readConfig } from '../../src/config.ts'
+import { remoteBackend } from '../../src/daemon/remote.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { environment, folder } from '../e2e/program.ts'
+import { memoryKeychain } from '../keychain/memory.ts'
+import { type Laptop, type Place, crashAt, crashing, newLaptop, refusedWith } from './signing-in.ts'
+
+let people = 0
+/** Somebody new. */
+const anybody = () => `person-${(people += 1)}@example.org`
+
+describe('over the account server', () => {
+  const dir = folder()
+  const mail = join(dir.path, 'mail')
+  let server: Awaited<ReturnType<typeof serveAccount>>
+  let place: Place
+  const backends: ReturnType<typeof remoteBackend>[] = []
+
+  before(async () => {
+    const config = readConfig(environment(dir.path, { SVC_MAIL_DIR: mail }))
+    server = await serveAccount(config, () => undefined)
+    const backendFor = (keychain = memoryKeychain()) => {
+      const made = remoteBackend({ config, keychain, now: Date.now }, server.address)
+      backends.push(made)
+      return made
+    }
+    place = {
+      origin: server.address,
+      now: Date.now,
+      door: backendFor().door,
+      accountOf: (identity, keychain, again) => backendFor(keychain).accountOf(identity, again),
+      code(email) {
+        const letters = readdirSync(mail).toSorted().toReversed()
+        for (const name of letters) {
+          const text = readFileSync(join(mail, name), 'utf8')
+          const code = /[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}/.exec(text)
+          if (text.includes(`To: ${email}`) && code !== null) return code[0]
+        }
+        return assert.fail(`no mail to ${email}`)
+      },
+    }
+  })
+  after(async () => {
+    for (const backend of backends) backend.stop()
+    await server.close()
+    dir.remove()
+  })
+
+  async function person(t: TestContext, email = anybody()) {
+    const laptop = newLaptop(t, place, 'desk')
+    await laptop.signIn({ email })
+    return { email, laptop, account: laptop.identity().account }
+  }
+  const logOf = async ({ seat, identity }: Laptop) =>
+    (await seat.account().keyLogs.read({ account: identity().account })).entries
+
+  it('a first device is signed in, and again after another start', async (t) => {
+    const { email, laptop, account } = await person(t)
+    const { user } = await laptop.restart().seat.account().context.read({})
+    assert.deepEqual([user.id, user.email, user.kind], [account, email, 'person'])
+  })
+
+  it('a crash at any step of it, with the same code or a new one: one account, one device', async (t) => {
+    for (let at = 1; ; at++) {
+      const email = anybody()
+      const laptop = newLaptop(t, place)
+      const { arm, step, crashed } = crashAt(at)
+      await laptop.flow.begin(email)
+      const code = await place.code(email)
+      const { state, keychain } = laptop
+      const dying = laptop.restart({
+        door: crashing(place.door, step),
+        keychain: crashing(keychain, step),
+        state: { ...state, meta: crashing(state.meta, step), logs: crashing(state.logs, step) },
+      })
+      arm()
+      await dying.flow.code({ code, reset: false }).catch(() => undefined)
+      if (!crashed()) break
+      const next = laptop.restart()
+      if ((await next.flow.read()).state !== 'signed_in') {
+        if (at % 2 === 0) await next.flow.code({ code, reset: false })
+        else await next.signIn({ email })
+      }
+      assert.equal((await next.flow.read()).state, 'signed_in', `crash ${at}`)
+      const { items } = await next.seat.account().devices.list({})
+      assert.deepEqual(
+        items.map(({ id, current }) => [id, current]),
+        [[next.identity().device, true]],
+        `crash ${at}`,
+      )
+      assert.equal((await logOf(next)).length, 1, `crash ${at}`)
+    }
+  })
+
+  it('wrong, used and spent codes are refused', async (t) => {
+    const { email } = await person(t)
+    const other = newLaptop(t, place)
+    await other.flow.begin(anybody())
+    const wrong = ['', 'XXXX', 'AAAA-AAAA-AAAA-AAAA', await place.code(email)]
+    for (const code of wrong)
+      await assert.rejects(
+        other.flow.code({ code, reset: false }),
+        refusedWith('not_signed_in', /wrong, used or expired/),
+      )
+  })
+
+  it('a further device may only read until both word checks are done', async (t) => {
+    const { email, laptop: old, account } = await person(t)
+    const fresh = newLaptop(t, place, 'laptop 2')
+    const { state, device_words } = await fresh.signIn({ email })
+    assert.equal(state, 'awaiting_approval')
+    assert.equal((await fresh.seat.account().context.read({})).user.id, account)
+    const write = () => fresh.seat.account().organisations.create({ body: { name: 'x' } })
+    await assert.rejects(write, refusedWith('forbidden'))
+    await assert.rejects(fresh.flow.approve('a'), refusedWith('invalid_state', /^Not approved yet/))
+    const shown = await old.approve(fresh.identity().device, device_words as string)
+    assert.equal(shown.device_name, 'laptop 2')
+    await assert.rejects(write, refusedWith('forbidden'))
+    assert.deepEqual(await old.approve(fresh.identity().device, device_words as string), shown)
+    assert.equal((await fresh.flow.approve(shown.words)).state, 'signed_in')
+    assert.equal((await write()).role, 'owner')
+    assert.deepEqual(await logOf(fresh), await logOf(old))
+  })
+
+  it('a crash at any step of the newcomer’s check', async (t) => {
+    for (let at = 1; ; at++) {
+      const { email, laptop: old } = await person(t)
+      const fresh = newLaptop(t, place, `laptop ${at}`)
+      const { device_words } = await fresh.signIn({ email })
+      const shown = await old.approve(fresh.identity().device, device_words as string)
+      const { arm, step, crashed } = crashAt(at)
+      const { state } = fresh
+      const dying = fresh.restart({
+        state: { ...state, meta: crashing(state.meta, step) },
+        account: (account) => crashing(account, step),
+      })
+      arm()
+      await dying.flow.approve(shown.words).catch(() => undefined)
+      if (!crashed()) break
+      const next = fresh.restart()
+      assert.equal((await next.flow.approve(shown.words)).state, 'signed_in', `crash ${at}`)
+      assert.deepEqual(await logOf(next), await logOf(old))
+    }
+  })
+
+  it('a newcomer that gives up is gone, and comes again as another', async (t) => {
+    const { email, laptop: old } = await person(t)
+    const fresh = newLaptop(t, place, 'laptop 2')
+    await fresh.signIn({ email })
+    const gone = fresh.identity().device
+    await fresh.flow.end({ last_device: false })
+    const { items } = await old.seat.account().pendingDevices.list({})
+    assert(!items.some(({ id }) => id === gone), 'it waits no more')
+    assert.equal((await fresh.signIn({ email })).state, 'awaiting_approval')
+  })
+
+  it('logout: the device is revoked, and only a reset brings the account back', async (t) => {
+    const { email, laptop, account } = await person(t)
+    await assert.rejects(
+      laptop.flow.end({ last_device: false }),
+      refusedWith('invalid_state', /countersignd reset/),
+    )
+    await laptop.flow.end({ last_device: true })
+    await assert.rejects(
+      laptop.signIn({ email }),
+      refusedWith('invalid_state', /countersignd reset/),
+    )
+    const code = await place.code(email)
+    assert.equal((await laptop.flow.code({ code, reset: true })).account_id, account)
+    assert.equal((await laptop.identity().keyLog()).generation, 2)
+  })
+
+  it('reset: every earlier device is out at once', async (t) => {
+    const { email, laptop: lost, account } = await person(t)
+    const fresh = newLaptop(t, place, 'new')
+    await fresh.signIn({ email, reset: true })
+    assert.equal(fresh.identity().account, account)
+    await assert.rejects(lost.seat.account().context.read({}), refusedWith('not_signed_in'))
+    await lost.flow.end({ last_device: false })
+    assert.equal((await logOf(fresh)).length, 2)
+  })
+
+  it('a machine account: signs in, gets a lost session back by itself, and stays out once revoked', async (t) => {
+    const { laptop: owner } = await person(t)
+    const { sign } = newDeviceKeys()
+    const { id } = await owner.seat.account().organisations.create({ body: { name: 'Acme' } })
+    const body = { organisation_id: id, name: 'bot', key: sign.jwk }
+    const { account_id, token_endpoint } = await owner.seat.account().machines.create({ body })
+    const d = Buffer.from(sign.secret).toString('base64url')
+    const { x } = sign.jwk
+    const key = { kty: 'OKP', crv: 'Ed25519', x, d, account: account_id, token_endpoint } as const
+    const bot = newLaptop(t, place, 'rack')
+    const signedIn = await bot.flow.machine({ key, reset: false })
+    assert.deepEqual([signedIn.state, signedIn.account_id], ['signed_in', account_id])
+    const { device, session } = bot.identity()
+
+    await bot.seat.account().currentSession.delete({})
+    const next = bot.restart()
+    const asked = Array.from({ length: 5 }, () => next.seat.account().context.read({}))
+    for (const { user } of await Promise.all(asked)) assert.equal(user.id, account_id)
+    assert.notEqual(next.identity().session, session)
+    assert.equal(next.identity().device, device)
+    assert.equal((await logOf(next)).length, 1)
+
+    const second = newLaptop(t, place, 'rack 2')
+    const { device_words } = await second.flow.machine({ key, reset: false })
+    const shown = await next.approve(second.identity().device, device_words as string)
+    assert.equal((await second.flow.approve(shown.words)).state, 'signed_in')
+    await second.seat.account().currentSession.delete({})
+    assert.equal((await second.restart().seat.account().context.read({})).user.id, account_id)
+    assert.equal(second.identity().approved, true)
+
+    await second.restart().flow.end({ last_device: false })
+    await next.flow.end({ last_device: true })
+    const { keychain, state } = bot
+    assert.deepEqual([keychain.get('machine'), keychain.get('device')], [null, null])
+    assert.equal(state.meta.get('identity'), null)
+    await assert.rejects(
+      next.flow.machine({ key, reset: false }),
+      refusedWith('invalid_state', /countersignd reset/),
+    )
+  })
+})

@@ -1,0 +1,159 @@
+/** A device that nobody is signed in to yet, over the account server of the test. */
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import type { Account, Door } from '../../src/api/port.ts'
+import { approveDevice } from '../../src/device/approval.ts'
+import type { Device } from '../../src/device/device.ts'
+import { openIdentity, type Identity } from '../../src/device/identity.ts'
+import { openSeat } from '../../src/device/seat.ts'
+import { type SignInFlow, newSignIn } from '../../src/device/sign-in.ts'
+import { AppError } from '../../src/errors.ts'
+import type { Keychain } from '../../src/keychain/keychain.ts'
+import { openState, type State } from '../../src/state/state.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { memoryKeychain } from '../keychain/memory.ts'
+
+export const EMAIL = 'ada@example.org'
+
+/** An account server, wherever it runs. */
+export interface Place {
+  readonly origin: string
+  now(): number
+  readonly door: Door
+  accountOf(identity: Identity, keychain: Keychain, again: () => Promise<unknown>): Account
+  /** The newest code that was mailed. */
+  code(email: string): string | Promise<string>
+}
+
+interface Parts {
+  readonly state: State
+  readonly keychain: Keychain
+  readonly door: Door
+  readonly account: (account: Account) => Account
+  readonly server: string | null
+}
+
+export type Laptop = ReturnType<typeof newLaptop>
+
+/** A device; `parts` replaces what it works with. */
+export function newLaptop(
+  t: TestContext,
+  server: Place,
+  name = 'laptop',
+  parts: Partial<Parts> = {},
+) {
+  const state = openState(freshFolder(t))
+  t.after(() => state.close())
+  return laptopOver(server, name, {
+    state,
+    keychain: memoryKeychain(),
+    door: server.door,
+    account: (account) => account,
+    server: server.origin,
+    ...parts,
+  })
+}
+
+function laptopOver(server: Place, name: string, parts: Parts) {
+  const { state, keychain, door } = parts
+  const logged: unknown[] = []
+  const now = () => server.now()
+  const seat = openSeat({
+    state,
+    keychain,
+    accountOf: (identity) =>
+      parts.account(server.accountOf(identity, keychain, () => flow.again())),
+    deviceOf: () => ({ leave: async () => undefined }) as unknown as Device,
+    taken: () => undefined,
+  })
+  const names = { display_name: 'Ada', device_name: name, platform: 'linux' } as const
+  const flow: SignInFlow = newSignIn({
+    state,
+    keychain,
+    seat,
+    door,
+    server: parts.server,
+    now,
+    log: (...line) => logged.push(line),
+    names,
+  })
+  return {
+    flow,
+    state,
+    keychain,
+    seat,
+    logged,
+    identity: () => openIdentity(state, keychain) as Identity,
+    /** Sign in with a code from the mailbox. */
+    async signIn({ email = EMAIL, reset = false } = {}) {
+      await flow.begin(email)
+      return flow.code({ code: await server.code(email), reset })
+    },
+    approve: (id: string, words: string) =>
+      approveDevice(
+        { identity: seat.identity() as Identity, state, now, demandSeat: () => undefined },
+        seat.account(),
+        id,
+        words,
+      ),
+    /** The same device after another start, some part replaced. */
+    restart: (more: Partial<Parts> = {}) => laptopOver(server, name, { ...parts, ...more }),
+  }
+}
+
+/** A function or the functions of an object, however deep, each of which runs and then may throw. */
+export function crashing<T extends object>(of: T, step: () => void): T {
+  const wrapped = Object.entries(of).map(([key, value]): [string, unknown] => {
+    if (typeof value === 'function')
+      return [
+        key,
+        (...args: unknown[]) => {
+          const result = (value as (...args: unknown[]) => unknown)(...args)
+          if (result instanceof Promise) return result.then((it: unknown) => (step(), it))
+          step()
+          return result
+        },
+      ]
+    return typeof value === 'object' && value !== null ? [key, crashing(value, step)] : [key, value]
+  })
+  return Object.fromEntries(wrapped) as T
+}
+
+/** Throws once, at call number `at` (from 1) of all that it counts from `arm` on. */
+export function crashAt(at: number) {
+  let calls: number | null = null
+  return {
+    arm: () => {
+      calls = 0
+    },
+    step: () => {
+      if (calls === null) return
+      calls += 1
+      if (calls === at) throw new Error('crash')
+    },
+    /** Whether there were so many calls. */
+    crashed: () => (calls ?? 0) >= at,
+  }
+}
+
+/** Checks that an error is an AppError of this code that says this, with this state among its details. */
+export const refusedWith =
+  (code: AppError['code'], says = /./, state?: string) =>
+  (error: unknown) => {
+    assert(error instanceof AppError, String(error))
+    assert.equal(error.code, code, error.message)
+    assert.match(error.message, says)
+    if (state !== undefined) assert.equal(error.details.state, state)
+    return true
+  }
+
+export const away = async () => {
+  throw new AppError('backend_unavailable', 'The server is away.')
+}
+
+/** All that a device wrote where it is no secret, as text. */
+export const written = ({ state, logged }: Laptop) =>
+  JSON.stringify([
+    logged,
+    ...['meta', 'logs', 'tokens'].map((table) => state.db.prepare(`select * from ${table}`).all()),
+  ])

@@ -1,0 +1,199 @@
+/** Sync with a server that may be away, wrong about the time, or dishonest about the own key log. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { timeAt } from '../../src/api/fields.ts'
+import type { Account } from '../../src/api/port.ts'
+import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { addDevice, revokeDevice, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { verifyStamp } from '../../src/crypto/stamp.ts'
+import { AppError, type Code } from '../../src/errors.ts'
+import { stamp } from '../../src/handlers/stamp.ts'
+import { status } from '../../src/handlers/status.ts'
+import { contextOf } from '../handlers/context.ts'
+import { DAY, MINUTE } from './bench.ts'
+import { type Enrolled, enrolled } from './enrolled.ts'
+
+const away = (code: Code) => () => Promise.reject(new AppError(code, 'The account is away.'))
+
+/** A server whose clock is off by `ms`, and whose answer takes `there` and `back` milliseconds. */
+const serverClock = ({ clock }: Enrolled, ms: number, there = 0, back = 0) => ({
+  read: async () => {
+    clock.ms += there
+    const now = timeAt(clock.ms + ms)
+    clock.ms += back
+    return { now, public_url: 'https://countersign.test' }
+  },
+})
+
+describe('the clock', () => {
+  for (const [name, ms, there, back, offset, sure] of [
+    ['the same', 0, 0, 0, 0, true],
+    ['half a minute ahead', 30_000, 0, 0, 30_000, true],
+    ['half a minute behind', -30_000, 0, 0, -30_000, true],
+    ['more than that ahead', 30_001, 0, 0, 30_001, false],
+    ['more than that behind', -30_001, 0, 0, -30_001, false],
+    ['ten minutes ahead', 600_000, 0, 0, 600_000, false],
+    ['the same, over a slow line', 0, 2_000, 2_000, 0, true],
+    ['the same, the way back slow', 0, 0, 3_000, -1_500, true],
+  ] as const)
+    it(`of the server is ${name}`, async (t) => {
+      const device = await enrolled(t)
+      await device.connect()
+      const far = device.reopen({}, serverClock(device, ms, there, back))
+      assert((await far.sync.run('start')).ok)
+      for (const { sync, verifier } of [far, far.reopen({}, serverClock(device, ms))]) {
+        assert.equal(sync.offsetMs(), offset)
+        const { reasons, conclusive } = verifier.verify('matador carload recede', null)
+        assert.deepEqual([reasons, conclusive], [sure ? [] : ['clock_uncertain'], sure])
+      }
+      const made = await stamp.create({ body: { content: 'x' } }, contextOf(far))
+      const { payload } = verifyStamp({ stamp: made.stamp, key_log: made.key_log })
+      assert.deepEqual(payload.clock, { source: 'server', offset_ms: offset })
+    })
+
+  it('that nobody has compared is uncertain, and a stamp says that it was compared with none', async (t) => {
+    const device = await enrolled(t)
+    await device.connect()
+    const far = device.reopen({}, { read: away('backend_unavailable') })
+    assert.equal((await far.sync.run('start')).ok, false)
+    const { reasons } = far.verifier.verify('matador carload recede', null)
+    assert.deepEqual(reasons, ['clock_uncertain', 'sync_stale'])
+    const made = await stamp.create({ body: { content: 'x' } }, contextOf(far))
+    const { payload } = verifyStamp({ stamp: made.stamp, key_log: made.key_log })
+    assert.deepEqual(payload.clock, { source: 'local', offset_ms: 0 })
+  })
+
+  it('a picture of the account is stale after seven days, one of an account in this process never', async (t) => {
+    const device = await enrolled(t)
+    await device.connect()
+    const far = device.reopen({}, serverClock(device, 0))
+    await far.sync.run('start')
+    device.clock.ms += 7 * DAY
+    assert.deepEqual(far.verifier.verify('matador carload recede', null).reasons, [])
+    device.clock.ms += MINUTE
+    assert.deepEqual(far.verifier.verify('matador carload recede', null).reasons, ['sync_stale'])
+    assert.deepEqual(device.reopen().verifier.verify('matador carload recede', null).reasons, [])
+  })
+})
+
+describe('a server that is away and comes back', () => {
+  for (const code of ['backend_unavailable', 'backend_timeout', 'backend_error'] as const)
+    it(`${code}: stamps and checks go on, and go up once`, async (t) => {
+      const device = await enrolled(t)
+      await device.connect()
+      const gone = device.reopen({
+        stamps: { create: away(code) },
+        keyLogs: { ...device.account.keyLogs, read: away(code) },
+      })
+      const made = await stamp.create({ body: { content: 'x' } }, contextOf(gone))
+      assert.equal(made.receipt, null)
+      gone.verifier.verify('matador carload recede', null)
+      const report = await gone.sync.run('timer')
+      assert.deepEqual([report.ok, report.error], [false, 'The account is away.'])
+
+      const sent: string[] = []
+      const noting =
+        <I, O>(what: string, call: (input: I) => Promise<O>) =>
+        (input: I) => {
+          sent.push(what)
+          return call(input)
+        }
+      const { stamps, verifications } = device.account
+      const back = device.reopen({
+        stamps: { create: noting('stamp', stamps.create) },
+        verifications: { push: noting('log', verifications.push) },
+      })
+      assert.equal((await back.sync.run('timer')).pushed.verifications, 1)
+      await back.sync.run('timer')
+      assert.deepEqual(sent, ['log', 'stamp'])
+      const receipt = back.state.stamps.get(made.id)?.receipt ?? ''
+      const file = { stamp: made.stamp, key_log: made.key_log, receipt }
+      const checked = verifyStamp(file, { serverKey: device.identity.receiptKey })
+      assert.equal(checked.receipt?.jti, made.id)
+      assert.equal((await device.account.verificationLog.list({})).items.length, 1)
+    })
+})
+
+describe('the own key log', () => {
+  /** Entries that follow those of the device, by itself. */
+  async function entriesOf({ identity, clock }: Enrolled) {
+    const log = await identity.keyLog()
+    const { sign } = await identity.keys()
+    const at = Math.floor(clock.ms / 1000)
+    const by = { by: identity.device, kid: identity.kid, seed: sign.secret, at }
+    const other = { id: newId('dev_', clock.ms), keys: publicKeys(newDeviceKeys()) }
+    const added = [...log.entries, addDevice({ log, device: other, ...by })]
+    const longer = verifyKeyLog(identity.account, added)
+    const revoked = [...added, revokeDevice({ log: longer, device: identity.device, ...by })]
+    return { first: log.entries, added, revoked, other }
+  }
+  const showing = (device: Enrolled, entries: readonly string[]): Partial<Account> => ({
+    keyLogs: { ...device.account.keyLogs, read: async () => ({ entries: [...entries] }) },
+  })
+
+  it('grows: what another device added is known here from then on', async (t) => {
+    const device = await enrolled(t)
+    const { added, other } = await entriesOf(device)
+    const later = device.reopen(showing(device, added))
+    assert((await later.sync.run('timer')).ok)
+    assert((await later.identity.keyLog()).devices.has(other.id))
+    assert.deepEqual((await device.reopen().identity.keyLog()).entries, added)
+  })
+
+  for (const [name, lie] of [
+    ['goes back', (own: string[]) => own.slice(0, 1)],
+    ['is forked', (own: string[], forked: string[]) => [...own.slice(0, 1), ...forked.slice(1)]],
+    ['is another account’s', (_: string[], __: string[], foreign: string[]) => foreign],
+    ['is empty', () => []],
+  ] as [string, (own: string[], forked: string[], foreign: string[]) => string[]][])
+    it(`that ${name} is refused: reported, kept as it was, and the rest goes on`, async (t) => {
+      const device = await enrolled(t)
+      const { added } = await entriesOf(device)
+      const { added: forked } = await entriesOf(device)
+      const foreign = [...(await (await enrolled(t)).identity.keyLog()).entries]
+      await device.reopen(showing(device, added)).sync.run('timer')
+      const guest = await device.invite()
+      await device.account.guestCodes.delete({ id: guest })
+      const lied = device.reopen(showing(device, lie(added, forked, foreign)))
+      const { ok, error, pulled } = await lied.sync.run('timer')
+      assert.equal(ok, false)
+      assert.match(error ?? '', /key log of this account.*was refused \(\w+\)/)
+      assert.deepEqual((await lied.reopen().identity.keyLog()).entries, added)
+      assert.equal(pulled.guest_codes, 1)
+      assert.deepEqual(
+        lied.logged.map(({ event }) => event),
+        ['own key log refused'],
+      )
+    })
+
+  it('that revokes this device: told clearly, in the report and in the status', async (t) => {
+    const device = await enrolled(t)
+    const { revoked } = await entriesOf(device)
+    const out = device.reopen(showing(device, revoked))
+    const { ok, error } = await out.sync.run('timer')
+    assert.equal(ok, false)
+    assert.match(error ?? '', /This device was revoked.*countersignd logout/)
+    const { authenticated, summary } = await status.read({}, contextOf(out))
+    assert.deepEqual([authenticated, summary], [false, error])
+  })
+
+  it('a session that the server takes no more: told clearly, until a sync goes well', async (t) => {
+    const device = await enrolled(t)
+    let ended = true
+    const out = device.reopen({
+      keyLogs: {
+        ...device.account.keyLogs,
+        read: async (input) => {
+          if (ended) throw new AppError('not_signed_in', 'Run countersignd login.')
+          return device.account.keyLogs.read(input)
+        },
+      },
+    })
+    assert.equal((await out.sync.run('timer')).error, 'Run countersignd login.')
+    assert.equal((await status.read({}, contextOf(out))).authenticated, false)
+    ended = false
+    assert((await out.sync.run('timer')).ok)
+    assert.equal((await status.read({}, contextOf(out))).authenticated, true)
+  })
+})

@@ -1,0 +1,385 @@
+/**
+ * Who gets what: every row that the daemon answers or adds to, for the token of a machine account, while nobody is signed in, and
+ * while the device waits for approval.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { SignIn } from '../../src/api/local/index.ts'
+import { rest } from '../../src/api/rest/index.ts'
+import { rowsOf } from '../../src/dispatch.ts'
+import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
+import { type Machine, asOwner, newMachine, signIn } from './people.ts'
+
+type Names = 'connection' | 'guest' | 'device' | 'account' | 'token'
+/** What is the owner's, by kind. */
+type Ids = Readonly<Record<Names, string>>
+
+/** A request to a row: its body, and what of the owner's stands in its path. */
+const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
+  'health.read': {},
+  'status.read': {},
+  'sync.read': {},
+  'sync.run': {},
+  'token.create': { body: { name: 'n', scope: 'read' } },
+  'openapi.read': {},
+  'docs.read': {},
+  'verify.words': { body: { words: 'matador carload recede' } },
+  'stamp.create': { body: { content: 'x' } },
+  'verificationLog.list': {},
+  'connections.list': {},
+  'connections.create': { body: { name: 'n' } },
+  'connections.read': { of: 'connection' },
+  'connections.update': { of: 'connection', body: { name: 'm' } },
+  'connections.delete': { of: 'connection' },
+  'connections.code': { of: 'connection' },
+  'connections.favorite': { of: 'connection', body: { favorite: true } },
+  'guestCodes.list': {},
+  'guestCodes.create': { body: { label: 'n' } },
+  'guestCodes.delete': { of: 'guest' },
+  'guestCodes.qr': { of: 'guest' },
+  'profiles.keys': { of: 'account' },
+  'devices.delete': { of: 'device' },
+  'apiTokens.list': {},
+  'apiTokens.create': { body: { name: 'n', scope: 'read' } },
+  'apiTokens.delete': { of: 'token' },
+  // Rows of the account alone, of which one stands for all.
+  'context.read': {},
+  'devices.list': {},
+  'profiles.read': { of: 'account' },
+}
+/** Nothing of the owner's is wrong here: the ids of another. */
+const NONE: Ids = {
+  connection: 'con_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  guest: 'gst_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  device: 'dev_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  token: 'tok_01k9zq3v5w8x2y4z6a8b0c2d4e',
+}
+
+/** A status, the code of an error, or what must be in the answer. */
+type Expected = number | string | object
+
+const routes = new Map(rowsOf(rest).map(({ group, name, route }) => [`${group}.${name}`, route]))
+
+it('every row that the daemon answers is in the table', () => {
+  const answered = [...routes].filter(([, { by }]) => by === 'daemon' || by === 'both')
+  assert.deepEqual(
+    answered.map(([row]) => row).filter((row) => !(row in ROWS)),
+    [],
+  )
+})
+
+async function ask(daemon: TestDaemon, row: string, token: string, ids: Ids): Promise<Answer> {
+  const { of, body } = ROWS[row] as (typeof ROWS)[string]
+  const route = routes.get(row)
+  assert(route)
+  const path = of === undefined ? route.path : route.path.replace('{id}', ids[of])
+  return daemon.request(route.method, path, { token, body })
+}
+
+function meets({ status, json, text }: Answer, expected: Expected): void {
+  if (typeof expected === 'number') assert.equal(status, expected, text)
+  else if (typeof expected === 'string')
+    assert.equal((json as { error?: string }).error, expected, text)
+  else assert.partialDeepStrictEqual(json, expected)
+}
+
+const servers: TestDaemon[] = []
+const daemonOf = async (env: Record<string, string> = {}) => {
+  const daemon = await startDaemon(env)
+  servers.push(daemon)
+  return daemon
+}
+/** The account server, inside the daemon of somebody. */
+let home: TestDaemon
+/** A daemon that uses it and where nobody is signed in. */
+let empty: TestDaemon
+let machine: Machine
+let owned: Ids
+
+before(async () => {
+  home = await daemonOf()
+  empty = await daemonOf({ SVC_BACKEND_URL: home.accountAddress })
+  machine = await newMachine(home)
+  const made = async (path: string, body: object) =>
+    (await asOwner<{ id: string }>(home, 'POST', path, body)).id
+  const { user } = await asOwner<{ user: { id: string } }>(home, 'GET', '/api/v1/context')
+  const devices = await asOwner<{ items: { id: string }[] }>(home, 'GET', '/api/v1/devices')
+  owned = {
+    connection: await made('/api/v1/connections', { name: 'Bank' }),
+    guest: await made('/api/v1/guest-codes', { label: 'Ann' }),
+    token: await made('/api/v1/api-tokens', { name: 'mine', scope: 'full' }),
+    device: devices.items[0]?.id as string,
+    account: user.id,
+  }
+  await asOwner(home, 'POST', '/api/v1/verify', { words: 'matador carload recede' })
+})
+after(async () => {
+  for (const daemon of servers.toReversed()) await daemon.close()
+})
+
+describe('a machine account’s token', () => {
+  const nothing = { items: [], next_cursor: null }
+  const column: Readonly<Record<string, Expected>> = {
+    'health.read': 200,
+    'status.read': {
+      authenticated: true,
+      device_registered: null,
+      global_key_active: null,
+      cached_connections: null,
+      last_sync_at: null,
+    },
+    'sync.read': 'no_device',
+    'sync.run': 'no_device',
+    'token.create': 'no_device',
+    'openapi.read': 200,
+    'docs.read': 200,
+    'verify.words': {
+      verified: false,
+      conclusive: false,
+      reasons: ['nothing_cached'],
+      checked: 0,
+      unchecked: 0,
+    },
+    'stamp.create': 'no_device',
+    'verificationLog.list': nothing,
+    'connections.list': nothing,
+    'connections.create': 'no_device',
+    'connections.read': 'not_found',
+    'connections.update': 'not_found',
+    'connections.delete': 'not_found',
+    'connections.code': 'no_device',
+    'connections.favorite': 'not_found',
+    'guestCodes.list': nothing,
+    'guestCodes.create': 'no_device',
+    'guestCodes.delete': 'not_found',
+    'guestCodes.qr': 'no_device',
+    'profiles.keys': 200,
+    'devices.delete': 'not_found',
+    'apiTokens.list': 200,
+    'apiTokens.create': 201,
+    'apiTokens.delete': 'not_found',
+    'context.read': { user: { kind: 'machine' } },
+    'devices.list': nothing,
+    'profiles.read': { kind: 'person' },
+  }
+  const places: [name: string, of: () => TestDaemon][] = [
+    ['at the daemon of somebody with that account server inside', () => home],
+    ['at a daemon where nobody is signed in, its server far away', () => empty],
+  ]
+  for (const [place, of] of places)
+    describe(place, () => {
+      let token = ''
+      before(async () => {
+        token = await machine.token('full')
+      })
+      for (const [row, expected] of Object.entries(column))
+        it(`${row}: ${JSON.stringify(expected)}`, async () => {
+          meets(await ask(of(), row, token, owned), expected)
+        })
+
+      it('is told of its own account and of its own tokens, and makes only such', async () => {
+        const { json } = await of().request('GET', '/api/v1/context', { token })
+        assert.equal((json as { user: { id: string } }).user.id, machine.account)
+        const body = { name: 'made', scope: 'read' }
+        const made = (await of().request('POST', '/api/v1/api-tokens', { token, body })).json as {
+          id: string
+          token: string
+        }
+        assert.match(made.token, /^csm_/)
+        const { items } = (await of().request('GET', '/api/v1/api-tokens', { token })).json as {
+          items: { id: string }[]
+        }
+        assert(items.some(({ id }) => id === made.id))
+        assert(items.every(({ id }) => id !== owned.token))
+        const owners = await asOwner<typeof items>(of(), 'GET', '/api/v1/api-tokens')
+        assert(!JSON.stringify(owners).includes(made.id))
+        const gone = await of().request('DELETE', `/api/v1/api-tokens/${made.id}`, { token })
+        assert.equal(gone.status, 204)
+        const after = await of().request('GET', '/api/v1/context', { token: made.token })
+        meets(after, 'invalid_token')
+      })
+
+      it('of scope read: what changes something is refused', async () => {
+        const read = await machine.token('read')
+        for (const row of ['connections.update', 'stamp.create', 'apiTokens.list'])
+          meets(await ask(of(), row, read, owned), 'insufficient_scope')
+        meets(await ask(of(), 'connections.list', read, owned), nothing)
+      })
+
+      it('nothing that only the command line may ask', async () => {
+        for (const path of ['/local/v1/sign-out', '/local/v1/organisations'])
+          meets(await of().request('POST', path, { token, body: {} }), 'forbidden')
+      })
+
+      it('wrong ones are refused in the words for every wrong token', async () => {
+        const wrong = token.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'))
+        const unknown = 'csm_0000000000000000000000000000003Jc9BO'
+        const own = await of().request('GET', '/api/v1/status', { token: 'csd_wrong' })
+        for (const text of [wrong, unknown, 'csm_']) {
+          const answer = await of().request('GET', '/api/v1/status', { token: text })
+          assert.deepEqual([answer.status, answer.json], [own.status, own.json])
+          assert.equal(answer.headers['www-authenticate'], own.headers['www-authenticate'])
+        }
+      })
+    })
+
+  it('nor may an API token of scope full ask what only the command line may', async () => {
+    const token = await home.token('full')
+    for (const [method, path] of [
+      ['GET', '/local/v1/sign-in'],
+      ['POST', '/local/v1/sign-out'],
+      ['POST', '/local/v1/nothing'],
+    ] as const)
+      meets(await home.request(method, path, { token }), 'forbidden')
+    assert.equal((await home.request('GET', '/local/v1/sign-in')).status, 401)
+  })
+
+  it('what it did left nothing at the daemon', async () => {
+    const token = await machine.token('full')
+    const log = async () => asOwner<object>(home, 'GET', '/api/v1/verification-log')
+    const before = await log()
+    await ask(home, 'verify.words', token, owned)
+    assert.deepEqual(await log(), before)
+    assert.equal((await ask(home, 'connections.read', home.owner(), owned)).status, 200)
+  })
+})
+
+describe('the owner’s token while nobody is signed in', () => {
+  const column: Readonly<Record<string, Expected>> = {
+    'health.read': 200,
+    'status.read': { authenticated: false, device_registered: false, cached_connections: 0 },
+    'token.create': 201,
+    'openapi.read': 200,
+    'docs.read': 200,
+    'verify.words': { conclusive: false, reasons: ['nothing_cached'] },
+    'apiTokens.list': 200,
+    'apiTokens.create': 201,
+    'apiTokens.delete': 'not_found',
+  }
+  for (const row of Object.keys(ROWS)) {
+    const expected = column[row] ?? 'not_signed_in'
+    it(`${row}: ${JSON.stringify(expected)}`, async () => {
+      meets(await ask(empty, row, await empty.token('full'), NONE), expected)
+    })
+  }
+
+  it('the status names the remedy', async () => {
+    const { json } = await ask(empty, 'status.read', empty.owner(), NONE)
+    const { summary, backend } = json as { summary: string; backend: string }
+    assert.match(summary, /countersignd login/)
+    assert.equal(backend, home.accountAddress)
+  })
+
+  it('words that are none are told as ever', async () => {
+    const token = empty.owner()
+    const verify = (words: string) =>
+      empty.request('POST', '/api/v1/verify', { token, body: { words } })
+    meets(await verify('matador carload'), 'word_count')
+    meets(await verify('matador carload recdee'), 'unknown_word')
+  })
+})
+
+describe('two devices of a person', () => {
+  let first: TestDaemon
+  let second: TestDaemon
+  let waiting: SignIn
+  const email = 'ada@example.org'
+  const devices = async (of: TestDaemon) =>
+    (
+      await asOwner<{ items: { id: string; state: string; current: boolean }[] }>(
+        of,
+        'GET',
+        '/api/v1/devices',
+      )
+    ).items
+
+  before(async () => {
+    first = await daemonOf({ SVC_BACKEND_URL: home.accountAddress })
+    second = await daemonOf({ SVC_BACKEND_URL: home.accountAddress })
+    assert.equal((await signIn(first, home, email)).state, 'signed_in')
+    await asOwner(first, 'POST', '/api/v1/connections', { name: 'Bank' })
+    waiting = await signIn(second, home, email)
+  })
+
+  const column: Readonly<Record<string, Expected>> = {
+    'health.read': 200,
+    'status.read': { authenticated: true, device_registered: false },
+    'token.create': 201,
+    'openapi.read': 200,
+    'docs.read': 200,
+    'verify.words': { conclusive: false, reasons: ['nothing_cached'] },
+    'verificationLog.list': { items: [] },
+    'connections.list': { items: [{ name: 'Bank', secret_here: false }] },
+    'connections.read': 'not_found',
+    'guestCodes.list': { items: [] },
+    'profiles.keys': 200,
+    'apiTokens.list': 200,
+    'apiTokens.create': 201,
+    'apiTokens.delete': 'not_found',
+    'context.read': { user: { email } },
+    'devices.list': 200,
+    'profiles.read': 200,
+  }
+  for (const row of Object.keys(ROWS)) {
+    const expected = column[row] ?? 'no_device'
+    it(`the second waits for approval: ${row}: ${JSON.stringify(expected)}`, async () => {
+      assert.equal(waiting.state, 'awaiting_approval')
+      const answer = await ask(second, row, await second.token('full'), {
+        ...NONE,
+        account: owned.account,
+      })
+      meets(answer, expected)
+      if (expected === 'no_device')
+        assert.match(answer.text, /waits for approval.*countersignd device approve/)
+    })
+  }
+
+  it('approved, it is a device like the first, and the first may revoke it', async () => {
+    const pending = (await devices(first)).find(({ state }) => state === 'pending')
+    assert(pending)
+    const path = `/local/v1/devices/${pending.id}/approval`
+    const words = waiting.device_words
+    const shown = await asOwner<{ words: string }>(first, 'POST', path, { words })
+    await asOwner(second, 'POST', '/local/v1/sign-in/approval', { words: shown.words })
+    const status = await asOwner<object>(second, 'GET', '/api/v1/status')
+    assert.partialDeepStrictEqual(status, { authenticated: true, device_registered: true })
+    const synced = await asOwner<object>(second, 'POST', '/api/v1/sync')
+    assert.partialDeepStrictEqual(synced, { last_sync: { ok: true, error: null } })
+    assert.deepEqual(
+      (await devices(second)).map(({ id, current }) => [id === pending.id, current]),
+      [
+        [true, true],
+        [false, false],
+      ],
+    )
+    await asOwner(second, 'POST', '/api/v1/stamp', { content: 'x' })
+
+    const token = first.owner()
+    const remove = (id: string) => first.request('DELETE', `/api/v1/devices/${id}`, { token })
+    assert.equal((await remove(pending.id)).status, 204)
+    meets(await remove(pending.id), 'not_found')
+    meets(
+      await second.request('GET', '/api/v1/context', { token: second.owner() }),
+      'not_signed_in',
+    )
+    const [own] = await devices(first)
+    const refused = await remove(own?.id as string)
+    meets(refused, 'invalid_state')
+    assert.match(refused.text, /countersignd logout/)
+    const after = await asOwner<object>(second, 'POST', '/api/v1/sync')
+    assert.partialDeepStrictEqual(after, { last_sync: { ok: false } })
+    const told = await asOwner<{ summary: string }>(second, 'GET', '/api/v1/status')
+    assert.partialDeepStrictEqual(told, { authenticated: false })
+  })
+
+  it('one that waits may be turned away', async () => {
+    const third = await daemonOf({ SVC_BACKEND_URL: home.accountAddress })
+    await signIn(third, home, email)
+    const pending = (await devices(first)).find(({ state }) => state === 'pending')
+    assert(pending)
+    await asOwner(first, 'DELETE', `/api/v1/devices/${pending.id}`)
+    assert(!(await devices(first)).some(({ id }) => id === pending.id))
+    meets(await third.request('GET', '/api/v1/context', { token: third.owner() }), 'not_signed_in')
+  })
+})

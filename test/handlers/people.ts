@@ -1,0 +1,81 @@
+/** People and machine accounts at an account server, as daemons bring them there. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import type { SignIn } from '../../src/api/local/index.ts'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { signAssertion } from '../../src/crypto/client-assertion.ts'
+import { type KeyPair, newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { ask, type Question, type TestDaemon } from '../daemon.ts'
+import { codeIn, lettersIn } from '../service/letters.ts'
+
+/** Ask a daemon as its command line does; answers the body of an answer that is good. */
+export async function asOwner<T>(
+  daemon: TestDaemon,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<T> {
+  const { status, json, text } = await daemon.request(method, path, { token: daemon.owner(), body })
+  assert(status < 300, `${method} ${path}: ${status} ${text}`)
+  return json as T
+}
+
+/** Sign in with a code from the mailbox. `server` is the daemon that carries the account server. */
+export async function signIn(
+  daemon: TestDaemon,
+  server: TestDaemon,
+  email: string,
+  reset = false,
+): Promise<SignIn> {
+  await asOwner(daemon, 'POST', '/local/v1/sign-in', { email })
+  const letters = await lettersIn(join(server.stateDir, 'mail'), email)
+  const letter = letters.at(-1)
+  assert(letter)
+  return asOwner(daemon, 'POST', '/local/v1/sign-in/code', { code: codeIn(letter), reset })
+}
+
+export interface Machine {
+  readonly account: string
+  readonly key: KeyPair
+  /** The key as its key file has it. */
+  readonly file: object
+  /** A new `csm_` token of this scope. */
+  token(scope: string): Promise<string>
+}
+
+/** A machine account of a new organisation of the daemon's owner. */
+export async function newMachine(daemon: TestDaemon): Promise<Machine> {
+  const { id } = await asOwner<{ id: string }>(daemon, 'POST', '/local/v1/organisations', {
+    name: 'Example Ltd',
+  })
+  const key = newDeviceKeys().auth
+  const made = await asOwner<{ account_id: string; token_endpoint: string }>(
+    daemon,
+    'POST',
+    '/local/v1/machines',
+    { organisation_id: id, name: 'billing', key: key.jwk },
+  )
+  const { account_id: account, token_endpoint } = made
+  return {
+    account,
+    key,
+    file: { ...key.jwk, d: encodeBase64url(key.secret), account, token_endpoint },
+    async token(scope) {
+      const at = Math.floor(Date.now() / 1000)
+      const form = new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: await signAssertion({ account, audience: token_endpoint, at }, key),
+        scope,
+      })
+      const { origin, pathname } = new URL(token_endpoint)
+      const question: Question = {
+        body: form.toString(),
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      }
+      const { status, json, text } = await ask(origin, 'POST', pathname, question)
+      assert.equal(status, 200, text)
+      return (json as { access_token: string }).access_token
+    },
+  }
+}

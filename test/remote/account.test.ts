@@ -1,0 +1,86 @@
+/** An account of a server far away is the same account: over HTTP, to SQLite and to PostgreSQL. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, after, before, describe, test } from 'node:test'
+import { accountSuite } from '../account.suite.ts'
+import { enrol } from '../service/person.ts'
+import { type Postgres, startPostgres } from '../service/postgres.ts'
+import type { Place } from '../service/subject.ts'
+import { openFar } from './far.ts'
+import { clientAt } from './scripted.ts'
+
+const HOUR = 3_600_000
+
+/** What the client and a real server make of each other beyond the port. */
+function wireSuite(newPlace: () => Promise<Place>): void {
+  /** A person whose device keeps its session by itself, and whose clock is this far off. */
+  async function person(t: TestContext, offMs = 0) {
+    const { base, clock, server, close } = await openFar(await newPlace())
+    t.after(close)
+    const { keys, enrolment } = await enrol(server)
+    const remote = clientAt(t, base, { now: () => clock.ms - offMs })
+    const account = remote.account({
+      key: async () => keys.auth,
+      refreshToken: () => enrolment.session.refresh_token,
+    })
+    const read = async () => (await account.context.read({})).user.id
+    return { account, remote, clock, read, id: enrolment.account_id }
+  }
+
+  test('a session renews itself, for ten at once, until it is ended', async (t) => {
+    const { account, clock, read, id } = await person(t)
+    assert.equal(await read(), id)
+    for (let i = 0; i < 3; i++) {
+      clock.ms += HOUR
+      assert.deepEqual(await Promise.all(Array.from({ length: 10 }, read)), Array(10).fill(id))
+    }
+    await account.currentSession.delete({})
+    await assert.rejects(read(), { code: 'not_signed_in' })
+  })
+
+  for (const minutes of [-10, 10])
+    test(`a device whose clock is ${minutes} minutes off`, async (t) => {
+      const { remote, clock, read, id } = await person(t, minutes * 60_000)
+      assert.equal(await read(), id)
+      assert(Math.abs(remote.offsetMs()! - minutes * 60_000) <= 1000)
+      clock.ms += HOUR
+      assert.equal(await read(), id)
+    })
+
+  test('an act is done once, however often it is asked for', async (t) => {
+    const { account } = await person(t)
+    const as = account.acting({ id: new Uint8Array(16).fill(7) })
+    const create = (name: string) => as.organisations.create({ body: { name } })
+    const first = await create('Ada & Co.')
+    for (let i = 0; i < 2; i++) assert.deepEqual(await create('Ada & Co.'), first)
+    assert.equal((await account.context.read({})).organisations.length, 1)
+    await assert.rejects(create('Bob & Co.'), { code: 'idempotency_mismatch' })
+  })
+}
+
+describe('a server on SQLite', () => {
+  let folder: string
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'countersign-far-'))
+  })
+  after(() => rmSync(folder, { recursive: true }))
+
+  let n = 0
+  const newPlace = async () => ({ url: null, file: join(folder, `account-${n++}.db`) })
+  accountSuite('remote → SQLite', async () => openFar(await newPlace()))
+  wireSuite(newPlace)
+})
+
+describe('a server on PostgreSQL', () => {
+  let postgres: Postgres
+  before(async () => {
+    postgres = await startPostgres()
+  })
+  after(() => postgres.stop())
+
+  const newPlace = async () => ({ url: await postgres.newDatabase(), file: '/dev/null/account.db' })
+  accountSuite('remote → PostgreSQL', async () => openFar(await newPlace()))
+  wireSuite(newPlace)
+})

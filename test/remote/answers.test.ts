@@ -1,0 +1,332 @@
+/** What a client makes of answers: the right one, every wrong one, and errors in the one shape. */
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { describe, test } from 'node:test'
+import { media } from '../../src/api/route.ts'
+import { AppError, type Code } from '../../src/errors.ts'
+import { valueOf } from '../../src/remote/answer.ts'
+import { CLOCK, clientAt, json, refusal, scripted } from './scripted.ts'
+
+/** What no text of an error may repeat. */
+const CANARY = 'canary-7f3a'
+const SECRETIVE = new RegExp(`^(?!.*${CANARY})`, 's')
+
+const raw =
+  (status: number, headers: Record<string, string>, body = '') =>
+  (res: ServerResponse) =>
+    res.writeHead(status, headers).end(body)
+const JSON_TYPE = { 'Content-Type': 'application/json' }
+const MIB = 1024 * 1024
+
+async function caught(promise: Promise<unknown>): Promise<AppError> {
+  const error: unknown = await promise.then(
+    () => assert.fail('it went well'),
+    (reason: unknown) => reason,
+  )
+  assert(error instanceof AppError, String(error))
+  return error
+}
+
+test('an answer is read as its row has it; members that it does not know are left out', async (t) => {
+  const { base, seen } = await scripted(t, (res) => json(res, 200, { ...CLOCK, extra: 1 }))
+  assert.deepEqual(await clientAt(t, base).door().clock.read({}), CLOCK)
+  const { method, url, headers } = seen[0]!
+  assert.deepEqual([method, url], ['GET', '/device/v1/clock'])
+  assert.deepEqual(
+    [headers.accept, headers['accept-encoding'], headers['content-type']],
+    ['application/json', 'identity', undefined],
+  )
+  assert.deepEqual([headers.authorization, headers['dpop']], [undefined, undefined])
+})
+
+test('an answer without content', async (t) => {
+  const { base } = await scripted(t, raw(204, {}))
+  const account = clientAt(t, base).bearer('csm_x')
+  assert.equal(await account.guestCodes.delete({ id: 'gst_1' }), undefined)
+})
+
+test('requests go over one connection as long as it is kept, and none is kept after close', async (t) => {
+  const server = await scripted(t, (res) => json(res, 200, CLOCK))
+  const remote = clientAt(t, server.base)
+  for (let i = 0; i < 5; i++) await remote.door().clock.read({})
+  assert.equal(server.connections(), 1)
+  remote.close()
+  const { code } = await caught(remote.door().clock.read({}))
+  assert.equal(code, 'backend_unavailable')
+  assert.equal(server.seen.length, 5)
+})
+
+test('at most 64 connections at once', async (t) => {
+  let waiting: (() => void)[] = []
+  const server = await scripted(t, (res) => {
+    waiting.push(() => json(res, 200, CLOCK))
+    if (server.seen.length < 64) return
+    for (const go of waiting) go()
+    waiting = []
+  })
+  const { clock } = clientAt(t, server.base).door()
+  await Promise.all(Array.from({ length: 100 }, () => clock.read({})))
+  assert(server.connections() <= 64, `${server.connections()}`)
+})
+
+describe('an answer that is none', () => {
+  const cases: [
+    name: string,
+    answer: (res: ServerResponse) => unknown,
+    code: Code,
+    says: RegExp,
+  ][] = [
+    ['a redirect', raw(302, { Location: `https://${CANARY}/` }), 'backend_error', /redirect.*302/],
+    ['a redirect for good', raw(308, { Location: '/' }), 'backend_error', /redirect/],
+    ['not modified', raw(304, {}), 'backend_error', /304/],
+    ['a page', raw(200, { 'Content-Type': 'text/html' }, CANARY), 'backend_error', /not JSON/],
+    ['JSON without its type', raw(200, {}, JSON.stringify(CLOCK)), 'backend_error', /not JSON/],
+    ['no JSON', raw(200, JSON_TYPE, `{"now": ${CANARY}`), 'backend_error', /not JSON/],
+    ['nothing', raw(200, JSON_TYPE), 'backend_error', /not JSON/],
+    [
+      'no UTF-8',
+      (res) => res.writeHead(200, JSON_TYPE).end(Buffer.from([0x22, 0xff, 0x22])),
+      'backend_error',
+      /not JSON/,
+    ],
+    [
+      'compressed',
+      raw(200, { ...JSON_TYPE, 'Content-Encoding': 'gzip' }, JSON.stringify(CLOCK)),
+      'backend_error',
+      /not JSON/,
+    ],
+    ['another form', (res) => json(res, 200, { now: CANARY }), 'backend_error', /at now/],
+    ['a list', (res) => json(res, 200, [CANARY]), 'backend_error', /form/],
+    ['null', (res) => json(res, 200, null), 'backend_error', /form/],
+    ['another status', (res) => json(res, 201, CLOCK), 'backend_error', /status 201/],
+    ['no content', raw(204, {}), 'backend_error', /status 204/],
+    [
+      'too large, as it says',
+      raw(200, { ...JSON_TYPE, 'Content-Length': String(17 * MIB) }),
+      'backend_error',
+      /more than 16777216 bytes/,
+    ],
+    [
+      'too large without a word',
+      (res) => {
+        res.writeHead(200, JSON_TYPE)
+        const more = () => {
+          while (!res.destroyed && res.write(Buffer.alloc(MIB, ' ')));
+        }
+        res.on('drain', more)
+        more()
+      },
+      'backend_error',
+      /more than 16777216 bytes/,
+    ],
+    [
+      'headers without end',
+      raw(200, { ...JSON_TYPE, 'X-Long': 'x'.repeat(64 * 1024) }),
+      'backend_error',
+      /HTTP\/1\.1/,
+    ],
+    ['no HTTP', (res) => res.socket!.end('220 smtp ready\r\n'), 'backend_error', /HTTP\/1\.1/],
+  ]
+  for (const [name, answer, code, says] of cases)
+    test(name, async (t) => {
+      const { base, seen } = await scripted(t, answer)
+      const error = await caught(clientAt(t, base).door().clock.read({}))
+      assert.equal(error.code, code, error.message)
+      assert.match(error.message, says)
+      assert.match(error.message, SECRETIVE)
+      assert(error.message.includes(base), 'it names the server')
+      assert.equal(seen.length, 1, 'it is asked once')
+    })
+})
+
+describe('an error in the one shape is the caller’s', () => {
+  const cases: [status: number, body: Record<string, unknown>, headers?: Record<string, string>][] =
+    [
+      [404, refusal('not_found', 'There is no such connection.')],
+      [409, refusal('invalid_state', 'It is paused.', { state: 'paused' })],
+      [403, refusal('insufficient_scope', 'Too narrow.', { required_scope: 'full' })],
+      [422, refusal('validation_failed', 'x', { issues: [{ path: 'a.b', message: 'm' }] })],
+      [422, refusal('unknown_word', 'x', { word: 'w', suggestions: ['a', 'b'] })],
+      [422, refusal('word_count', 'x', { found: 4 })],
+      [401, refusal('invalid_token', 'The code is wrong.')],
+      [401, refusal('invalid_client', 'x', { error_description: 'd' })],
+    ]
+  for (const [status, body] of cases)
+    test(`${status} ${String(body['error'])}`, async (t) => {
+      const { base, seen } = await scripted(t, (res) =>
+        json(res, status, { ...body, secret: CANARY }, { 'Retry-After': '9', Allow: 'X' }),
+      )
+      const error = await caught(clientAt(t, base).door().clock.read({}))
+      assert.deepEqual(error.toJSON(), body)
+      assert.deepEqual(error.headers, {})
+      assert.equal(seen.length, 1)
+    })
+
+  test('429 says when to come again', async (t) => {
+    for (const [given, kept] of [
+      ['120', { 'Retry-After': '120' }],
+      ['Wed, 21 Oct 2026 07:28:00 GMT', {}],
+      ['99999', {}],
+      ['-1', {}],
+    ] as const) {
+      const { base, seen } = await scripted(t, (res) =>
+        json(res, 429, refusal('rate_limited'), { 'Retry-After': given }),
+      )
+      const error = await caught(clientAt(t, base).door().clock.read({}))
+      assert.deepEqual([error.code, error.headers, seen.length], ['rate_limited', kept, 1])
+    }
+  })
+
+  test('its text is cut and cannot move the cursor or the eye', async (t) => {
+    const evil = `a\u001b[2Jb\r\nc\u202ed\u0000\ud800${'x'.repeat(2000)}`
+    const { base } = await scripted(t, (res) =>
+      json(
+        res,
+        422,
+        refusal('unknown_word', evil, { word: evil, suggestions: Array(50).fill(evil) }),
+      ),
+    )
+    const { message, details } = await caught(clientAt(t, base).door().clock.read({}))
+    const { word = '', suggestions = [] } = details
+    assert.equal(suggestions.length, 20)
+    for (const text of [message, word, ...suggestions]) {
+      assert(text.startsWith('a [2Jb c d \ufffdxxx'), JSON.stringify(text.slice(0, 20)))
+      assert(text.length <= 500)
+    }
+  })
+
+  test('details of another kind are left out', async (t) => {
+    const { base } = await scripted(t, (res) =>
+      json(
+        res,
+        422,
+        refusal('validation_failed', 'x', {
+          issues: [{ path: 1 }],
+          found: 'four',
+          word: {},
+          suggestions: 'a',
+          state: null,
+        }),
+      ),
+    )
+    const { details } = await caught(clientAt(t, base).door().clock.read({}))
+    assert.deepEqual(details, {})
+  })
+})
+
+describe('an error in no known shape', () => {
+  const cases: [name: string, status: number, body: unknown][] = [
+    ['an unknown code', 409, refusal('moon_phase', CANARY)],
+    ['a code of another status', 404, refusal('invalid_token', CANARY)],
+    ['a code that is a name of every object', 404, refusal('constructor', CANARY)],
+    ['no message', 404, { error: 'not_found' }],
+    ['a message that is none', 404, { error: 'not_found', message: [CANARY] }],
+    ['an OAuth error', 400, { error: 'invalid_grant', error_description: CANARY }],
+    ['a teapot', 418, { short: CANARY }],
+    ['its own fault', 500, refusal('internal', CANARY)],
+    ['not written yet', 501, refusal('not_implemented', CANARY)],
+    ['its disk', 507, refusal('storage_full', CANARY)],
+    ['what is behind it', 502, refusal('backend_error', CANARY)],
+  ]
+  for (const [name, status, body] of cases)
+    test(name, async (t) => {
+      const { base, seen } = await scripted(t, (res) => json(res, status, body))
+      const error = await caught(clientAt(t, base).door().clock.read({}))
+      assert.equal(error.code, 'backend_error')
+      assert.match(error.message, SECRETIVE)
+      assert.match(error.message, new RegExp(`${status}`))
+      assert.equal(seen.length, 1)
+    })
+
+  test('504 of a proxy is a time-out', async (t) => {
+    const { base } = await scripted(t, raw(504, { 'Content-Type': 'text/html' }, CANARY))
+    const error = await caught(clientAt(t, base).door().clock.read({}))
+    assert.equal(error.code, 'backend_timeout')
+    assert.match(error.message, SECRETIVE)
+  })
+})
+
+describe('the bearer of a machine account’s token', () => {
+  test('sends it and nothing else', async (t) => {
+    const whose = {
+      account_id: 'acc_00000000000000000000000000',
+      token_id: 'tok_00000000000000000000000000',
+      scope: 'read',
+      expires_at: null,
+    }
+    const { base, seen } = await scripted(t, (res) => json(res, 200, whose))
+    assert.deepEqual(await clientAt(t, base).bearer('csm_secret').bearer.read({}), whose)
+    assert.equal(seen[0]!.headers.authorization, 'Bearer csm_secret')
+    assert.equal(seen[0]!.headers['dpop'], undefined)
+  })
+
+  test('a token that is refused is the caller’s matter', async (t) => {
+    const { base, seen } = await scripted(t, (res) => json(res, 401, refusal('invalid_token')))
+    const error = await caught(clientAt(t, base).bearer('csm_secret').context.read({}))
+    assert.equal(error.code, 'invalid_token')
+    assert.deepEqual(error.headers, { 'WWW-Authenticate': 'Bearer error="invalid_token"' })
+    assert.equal(seen.length, 1)
+  })
+})
+
+test('a form is sent as a form', async (t) => {
+  const token = { access_token: 'csm_1', token_type: 'Bearer', expires_in: 60, scope: 'read' }
+  const { base, seen } = await scripted(t, (res) => json(res, 200, token))
+  const body = { grant_type: 'client_credentials', client_assertion: 'a.b&c', client_id: undefined }
+  assert.deepEqual(
+    await clientAt(t, base)
+      .door()
+      .oauth.token({ body: body as { grant_type: string; client_assertion: string } }),
+    token,
+  )
+  const [{ headers, body: sent }] = seen as [(typeof seen)[number]]
+  assert.equal(headers['content-type'], 'application/x-www-form-urlencoded')
+  assert.equal(sent, 'grant_type=client_credentials&client_assertion=a.b%26c')
+})
+
+test('an id that no server takes in a path never leaves', async (t) => {
+  const server = await scripted(t, (res) => json(res, 200, {}))
+  const { connections } = clientAt(t, server.base).bearer('csm_x')
+  for (const id of ['con_\0', 'a/b', '%2e', 'ä', '..', '', '\ud800', 'a?b', 'a#b']) {
+    const { code } = await caught(connections.read({ id }))
+    assert.equal(code, 'not_found', id)
+  }
+  assert.equal(server.seen.length, 0)
+})
+
+test('an account has the rows that an account answers, and no others', () => {
+  const remote = clientAt({ after: () => undefined } as never, 'http://127.0.0.1:9')
+  const account = remote.bearer('csm_x')
+  const { acting, ...groups } = account
+  assert.deepEqual(Object.keys(acting({ id: new Uint8Array(16) })), Object.keys(groups))
+  const rows = groups as unknown as Record<string, object>
+  assert.deepEqual(Object.keys(rows['connections']!).includes('code'), false)
+  for (const none of ['verify', 'status', 'token', 'apiTokens', 'chat', 'signIns'])
+    assert.equal(rows[none], undefined, none)
+  assert('read' in rows['keyLogs']! && 'favorite' in rows['connections']!)
+})
+
+test('content is taken in the media types of its row', () => {
+  const route = {
+    method: 'GET',
+    path: '/picture',
+    summary: '',
+    by: 'account',
+    reply: media('image/gif', 'image/svg+xml'),
+  } as const
+  const body = Buffer.from('GIF')
+  const of = (type: string) => ({
+    status: 200,
+    headers: { 'content-type': type },
+    body,
+    sentAt: 0,
+    answeredAt: 0,
+  })
+  assert.deepEqual(valueOf(of('image/gif'), route, 'https://a.example'), {
+    type: 'image/gif',
+    body,
+  })
+  assert.throws(() => valueOf(of('text/html'), route, 'https://a.example'), {
+    code: 'backend_error',
+  })
+})

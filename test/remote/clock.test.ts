@@ -1,0 +1,73 @@
+/** A clock that is wrong: the device signs in all the same, and knows by how much. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { CONTEXT, newIssuer, started } from './issuer.ts'
+import { clientAt, failsWith, json, refusal, scripted } from './scripted.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+describe('a clock that is wrong', () => {
+  for (const minutes of [-600, -10, 10, 600])
+    test(`${minutes} minutes off: it signs in, and knows by how much`, async (t) => {
+      const here = { ms: Date.now() - minutes * MINUTE }
+      const { issuer, remote, read } = await started(t, { now: () => here.ms })
+      issuer.clock.ms = here.ms + minutes * MINUTE
+      assert.equal(remote.offsetMs(), null)
+      assert.deepEqual(await read(), CONTEXT)
+      assert.equal(issuer.counts.renewals, 1)
+      const offset = remote.offsetMs()!
+      assert(Math.abs(offset - minutes * MINUTE) <= 1000, `${offset}`)
+      // It renews when the server would have the token end, whatever time it is here.
+      for (const clock of [here, issuer.clock]) clock.ms += HOUR - 10_000
+      await read()
+      assert.deepEqual([issuer.counts.renewals, issuer.counts.stale], [2, 0])
+    })
+
+  test('set while the program runs: the next request goes through', async (t) => {
+    const here = { ms: Date.now() }
+    const { issuer, read } = await started(t, { now: () => here.ms })
+    issuer.clock.ms = here.ms
+    await read()
+    for (const step of [10 * MINUTE, -25 * MINUTE]) {
+      here.ms += step
+      assert.deepEqual(await read(), CONTEXT)
+    }
+    assert.equal(issuer.counts.stale, 0)
+  })
+
+  test('many answers make it exact', async (t) => {
+    const here = { ms: 1_800_000_000_000 }
+    const { issuer, remote, read } = await started(t, { now: () => here.ms })
+    for (let i = 0; i < 40; i++) {
+      here.ms += 437
+      issuer.clock.ms = here.ms + 5_250
+      await read()
+    }
+    assert(Math.abs(remote.offsetMs()! - 5_250) < 50, `${remote.offsetMs()}`)
+  })
+
+  test('a Date that is none changes nothing', async (t) => {
+    for (const date of ['', 'now', '0', 'Sat, 99 Nov 2026 99:00:00 GMT', '2026-11-21T00:00:00Z']) {
+      const { base } = await scripted(t, (res) => {
+        res.sendDate = false
+        if (date !== '') res.setHeader('Date', date)
+        json(res, 404, refusal('not_found'))
+      })
+      const remote = clientAt(t, base)
+      await assert.rejects(remote.door().clock.read({}))
+      assert.equal(remote.offsetMs(), null)
+    }
+  })
+
+  test('a Date before all time is no reason to fall', async (t) => {
+    const { base } = await scripted(t, (res) => {
+      res.setHeader('Date', 'Mon, 01 Jan 1900 00:00:00 GMT')
+      json(res, 401, refusal('invalid_token'), {
+        'WWW-Authenticate': 'DPoP error="use_dpop_nonce"',
+      })
+    })
+    const { session } = newIssuer(() => base)
+    await failsWith(clientAt(t, base).account(session).context.read({}), 'backend_error')
+  })
+})

@@ -1,0 +1,31 @@
+/** `PLACE=… node acting.ts ROUND`: writes two rows a key in two transactions without end, and says each key when it is answered. */
+import { writeSync } from 'node:fs'
+import { newBackground } from '../../src/service/background.ts'
+import { openEngine, queriesOver } from '../../src/service/database.ts'
+import { onceOver } from '../../src/service/idempotency.ts'
+import { lazyReceiptKey } from '../../src/service/receipt-key.ts'
+import type { Place } from './subject.ts'
+
+async function main(round: string) {
+  const engine = await openEngine(JSON.parse(process.env['PLACE'] as string) as Place)
+  const db = await queriesOver(engine)
+  const once = onceOver({
+    engine,
+    db,
+    receiptKey: lazyReceiptKey(db),
+    background: newBackground(() => undefined),
+    now: () => 1_000_000,
+  })
+  for (let n = 0; ; n++) {
+    const key = `${round}-${n}`
+    await once({ caller: 'ses_1', key, fingerprint: 'f' }, async () => {
+      const row = { id: key, kind: 'person' as const, display_name: '' }
+      await db.transaction().execute((trx) => trx.insertInto('accounts').values(row).execute())
+      await db.updateTable('accounts').set({ display_name: key }).where('id', '=', key).execute()
+      return { id: key }
+    })
+    writeSync(1, `${key}\n`)
+  }
+}
+
+void main(process.argv[2]!)

@@ -1,0 +1,73 @@
+/** An account in this process, asked as part of an act. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { newId } from '../../src/crypto/id.ts'
+import { actingAccount } from '../../src/service/acts.ts'
+import { newAct } from '../../src/state/idempotency.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { type Person, enrol } from './person.ts'
+import { openSubject } from './subject.ts'
+
+const sessionOf = ({ enrolment }: Person) => ({
+  account: enrolment.account_id,
+  device: enrolment.device_id,
+  session: enrolment.session.session_id,
+  token: null,
+})
+
+async function opened(t: TestContext) {
+  const file = join(freshFolder(t), 'account.db')
+  const subject = await openSubject({ url: null, file })
+  t.after(() => subject.close())
+  const { server, service } = subject
+  const of = async (name: string) => actingAccount(service, sessionOf(await enrol(server, name)))
+  return { ada: await of('Ada'), bob: await of('Bob') }
+}
+
+const EXAMPLE = { body: { name: 'Example' } }
+
+test('the same act is done once; another, or none, anew', async (t) => {
+  const { ada } = await opened(t)
+  const act = newAct(1)
+  const made = await ada.acting(act).organisations.create(EXAMPLE)
+  assert.deepEqual(await ada.acting(act).organisations.create(EXAMPLE), made)
+  const ids = new Set([made.id])
+  ids.add((await ada.acting(newAct(1)).organisations.create(EXAMPLE)).id)
+  ids.add((await ada.organisations.create(EXAMPLE)).id)
+  assert.equal(ids.size, 3)
+  assert.equal((await ada.context.read({})).organisations.length, 3)
+})
+
+test('an act of one caller is not an act of another', async (t) => {
+  const { ada, bob } = await opened(t)
+  const act = newAct(1)
+  const [a, b] = [
+    await ada.acting(act).organisations.create(EXAMPLE),
+    await bob.acting(act).organisations.create(EXAMPLE),
+  ]
+  assert.notEqual(a.id, b.id)
+})
+
+test('one act may ask one thing once, and read as often as it likes', async (t) => {
+  const { ada } = await opened(t)
+  const acting = ada.acting(newAct(1))
+  await acting.organisations.create(EXAMPLE)
+  const other = acting.organisations.create({ body: { name: 'Other' } })
+  await assert.rejects(other, { code: 'idempotency_mismatch' })
+  for (let i = 0; i < 2; i++) assert.equal((await acting.context.read({})).organisations.length, 1)
+})
+
+test('a refusal may be mended in the same act, and other rows asked beside it', async (t) => {
+  const { ada } = await opened(t)
+  const id = newId('gst_', Date.now())
+  const acting = ada.acting(newAct(1))
+  await assert.rejects(acting.organisations.create({ body: { name: '' } }), {
+    code: 'validation_failed',
+  })
+  await acting.organisations.create(EXAMPLE)
+  const code = { id, label: 'Plumber', expires_at: '2026-01-02T00:00:00.000Z' }
+  const made = await acting.deviceGuestCodes.create({ body: code })
+  assert.deepEqual(await acting.deviceGuestCodes.create({ body: code }), made)
+})

@@ -1,0 +1,341 @@
+/** What both engines must do alike: transactions around an answer, and acts under a key. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once as event } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, test } from 'node:test'
+import type { TestContext } from 'node:test'
+import type { Transaction } from 'kysely'
+import { AppError } from '../../src/errors.ts'
+import { newBackground } from '../../src/service/background.ts'
+import { openEngine, queriesOver } from '../../src/service/database.ts'
+import { onceOver } from '../../src/service/idempotency.ts'
+import { lazyReceiptKey } from '../../src/service/receipt-key.ts'
+import type { Schema } from '../../src/service/schema.ts'
+import type { Keyed } from '../../src/state/idempotency.ts'
+import type { Place } from './subject.ts'
+
+const DAY_MS = 24 * 3_600_000
+export const KEYED: Keyed = { caller: 'ses_1', key: 'k', fingerprint: 'f' }
+
+/** A server's database, with what stands on it; an account is what is written here. */
+export async function openReplica(t: TestContext, place: Place, clock = { ms: 1_000_000 }) {
+  const engine = await openEngine(place)
+  const db = await queriesOver(engine)
+  const background = newBackground(() => undefined)
+  t.after(async () => {
+    await background.idle()
+    await engine.close()
+  })
+  const receiptKey = lazyReceiptKey(db)
+  const write = (id: string, on: typeof db | Transaction<Schema> = db) =>
+    on.insertInto('accounts').values({ id, kind: 'person', display_name: '' }).execute()
+  return {
+    clock,
+    engine,
+    db,
+    background,
+    once: onceOver({ engine, db, receiptKey, background, now: () => clock.ms }),
+    write,
+    act: (id: string) => async () => {
+      await write(id)
+      return { id }
+    },
+    written: async () =>
+      (await db.selectFrom('accounts').select('id').orderBy('id').execute()).map(({ id }) => id),
+    records: async () =>
+      (await db.selectFrom('idempotency').select('key').orderBy('key').execute()).map(
+        ({ key }) => key,
+      ),
+  }
+}
+
+/** Work that must not be done. */
+export const never = (): Promise<never> => assert.fail('done again')
+
+/** A promise, and what keeps it. */
+export function gate() {
+  let open = () => undefined as void
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { opened, open }
+}
+
+export function idempotencySuite(
+  name: string,
+  newPlace: () => Promise<Place>,
+  /** Whether others may write while a transaction is open. */
+  concurrent: boolean,
+): void {
+  describe(`transactions: ${name}`, () => {
+    const opened = async (t: TestContext) => openReplica(t, await newPlace())
+
+    test('all queries and transactions inside are one: kept together', async (t) => {
+      const { engine, db, write, written } = await opened(t)
+      const seen = await engine.atomically(db, async () => {
+        await write('a')
+        await db.transaction().execute((trx) => write('b', trx))
+        return written()
+      })
+      assert.deepEqual(seen, ['a', 'b'])
+      assert.deepEqual(await written(), ['a', 'b'])
+    })
+
+    test('… or undone together', async (t) => {
+      const { engine, db, write, written } = await opened(t)
+      const failed = engine.atomically(db, async () => {
+        await write('a')
+        await db.transaction().execute((trx) => write('b', trx))
+        await engine.atomically(db, () => write('c'))
+        throw new Error('undo')
+      })
+      await assert.rejects(failed, /undo/)
+      assert.deepEqual(await written(), [])
+    })
+
+    test('a part that fails is undone alone, and what follows goes on', async (t) => {
+      const { engine, db, write, written } = await opened(t)
+      await engine.atomically(db, async () => {
+        await write('a')
+        // Also when it is the database that refuses: PostgreSQL takes nothing more in that transaction.
+        const twice = db.transaction().execute(async (trx) => {
+          await write('b', trx)
+          await write('a', trx)
+        })
+        await assert.rejects(twice, /unique/i)
+        const inner = engine.atomically(db, async () => {
+          await write('c')
+          await db.transaction().execute((trx) => write('d', trx))
+          throw new Error('undo')
+        })
+        await assert.rejects(inner, /undo/)
+        await write('e')
+      })
+      assert.deepEqual(await written(), ['a', 'e'])
+    })
+
+    test('parts that are begun at once do not mix', async (t) => {
+      const { engine, db, write, written } = await opened(t)
+      await engine.atomically(db, async () => {
+        const part = (id: string, fails: boolean) =>
+          db.transaction().execute(async (trx) => {
+            await write(id, trx)
+            await trx.selectFrom('accounts').select('id').execute()
+            await write(`${id}2`, trx)
+            if (fails) throw new Error('undo')
+          })
+        const all = await Promise.allSettled([
+          part('a', false),
+          part('b', true),
+          write('c'),
+          part('d', true),
+          part('e', false),
+        ])
+        assert.deepEqual(
+          all.map(({ status }) => status === 'fulfilled'),
+          [true, false, true, false, true],
+        )
+      })
+      assert.deepEqual(await written(), ['a', 'a2', 'c', 'e', 'e2'])
+    })
+
+    test('what others ask meanwhile is outside', async (t) => {
+      const { engine, db, write, written } = await opened(t)
+      const [begun, go] = [gate(), gate()]
+      const undone = engine.atomically(db, async () => {
+        await write('inside')
+        begun.open()
+        await go.opened
+        throw new Error('undo')
+      })
+      await begun.opened
+      const outside = [write('outside'), written()] as const
+      if (concurrent) assert.deepEqual(await Promise.all(outside).then(written), ['outside'])
+      go.open()
+      await assert.rejects(undone, /undo/)
+      const [, seen] = await Promise.all(outside)
+      assert(!seen.includes('inside'))
+      assert.deepEqual(await written(), ['outside'])
+    })
+
+    test('what is left running is waited for while it is in a part, and outside afterwards', async (t) => {
+      const { engine, db, write, written } = await opened(t)
+      const [over, begun] = [gate(), gate()]
+      let left: Promise<unknown> = Promise.resolve()
+      let later: Promise<unknown> = Promise.resolve()
+      const undone = engine.atomically(db, async () => {
+        left = db.transaction().execute(async (trx) => {
+          begun.open()
+          await write('left', trx)
+          await write('left2', trx)
+        })
+        later = over.opened.then(() => write('later'))
+        await begun.opened
+        throw new Error('undo')
+      })
+      await assert.rejects(undone, /undo/)
+      over.open()
+      await Promise.all([left, later])
+      assert.deepEqual(await written(), ['later'])
+    })
+
+    test('two databases in one process do not take each other’s queries', async (t) => {
+      const [one, two] = [await opened(t), await opened(t)]
+      const undone = one.engine.atomically(one.db, async () => {
+        await one.write('one')
+        await two.write('two')
+        throw new Error('undo')
+      })
+      await assert.rejects(undone, /undo/)
+      assert.deepEqual([await one.written(), await two.written()], [[], ['two']])
+    })
+  })
+
+  describe(`acts under a key: ${name}`, () => {
+    const opened = async (t: TestContext) => openReplica(t, await newPlace())
+
+    test('done once, answered alike, by every replica', async (t) => {
+      const place = await newPlace()
+      const [a, b] = [await openReplica(t, place), await openReplica(t, place)]
+      const answer = { status: 201, value: { id: 'x' }, media: false, location: '/x' }
+      const work = async () => {
+        await a.write('x')
+        return answer
+      }
+      assert.deepEqual(await a.once(KEYED, work), answer)
+      assert.deepEqual(await a.once(KEYED, work), answer)
+      assert.deepEqual(await b.once(KEYED, work), answer)
+      assert.deepEqual(await a.written(), ['x'])
+    })
+
+    test('an answer without content is an answer', async (t) => {
+      const { once } = await opened(t)
+      const answer = { status: 204, value: undefined, media: false }
+      await once(KEYED, async () => answer)
+      assert.equal((await once<typeof answer>(KEYED, never)).value, undefined)
+    })
+
+    test('keys are each caller’s own', async (t) => {
+      const { once, act, written } = await opened(t)
+      for (const keyed of [KEYED, { ...KEYED, caller: 'ses_2' }, { ...KEYED, key: 'l' }])
+        await once(keyed, act(`${keyed.caller} ${keyed.key}`))
+      assert.equal((await written()).length, 3)
+    })
+
+    test('the same key for another request is refused', async (t) => {
+      const { once } = await opened(t)
+      await once(KEYED, async () => ({ n: 1 }))
+      const other = once({ ...KEYED, fingerprint: 'g' }, never)
+      await assert.rejects(other, { code: 'idempotency_mismatch' })
+    })
+
+    test('an answer is kept for a day', async (t) => {
+      const { once, clock, records, background } = await opened(t)
+      await once(KEYED, async () => ({ n: 1 }))
+      clock.ms += DAY_MS - 1
+      assert.deepEqual(await once(KEYED, never), { n: 1 })
+      clock.ms += 1
+      assert.deepEqual(await once({ ...KEYED, fingerprint: 'g' }, async () => ({ n: 2 })), { n: 2 })
+      // Whose turn never comes again is cleared away by others.
+      clock.ms += DAY_MS
+      await once({ ...KEYED, key: 'other' }, async () => ({ n: 3 }))
+      await background.idle()
+      assert.deepEqual(await records(), ['other'])
+    })
+
+    test('fifty at once, on two replicas where there can be: one act', async (t) => {
+      const place = await newPlace()
+      const replicas = [await openReplica(t, place)]
+      if (concurrent) replicas.push(await openReplica(t, place))
+      const ran: number[] = []
+      const attempt = (i: number) => {
+        const { once, db, write } = replicas[i % replicas.length]!
+        return once(KEYED, async () => {
+          await db.transaction().execute((trx) => write('x', trx))
+          return { by: ran[ran.push(i) - 1] }
+        })
+      }
+      const all = await Promise.allSettled(Array.from({ length: 50 }, (_, i) => attempt(i)))
+      assert.equal(ran.length, 1)
+      for (const one of all)
+        if (one.status === 'fulfilled') assert.deepEqual(one.value, { by: ran[0] })
+        else assert.equal((one.reason as AppError).code, 'in_progress')
+      assert.deepEqual(await attempt(0), { by: ran[0] })
+      assert.deepEqual(await replicas[0]!.written(), ['x'])
+    })
+
+    test('a refusal is not kept, nor what it undid itself; what it had written for good stays', async (t) => {
+      const { once, db, act, write, written, records } = await opened(t)
+      const refused = once<never>(KEYED, async () => {
+        await db.transaction().execute((trx) => write('counted', trx))
+        return db.transaction().execute(async (trx) => {
+          await write('undone', trx)
+          throw new AppError('conflict', 'taken')
+        })
+      })
+      await assert.rejects(refused, { code: 'conflict' })
+      assert.deepEqual([await written(), await records()], [['counted'], []])
+      // Mended, under the same key.
+      await once({ ...KEYED, fingerprint: 'g' }, act('mended'))
+      assert.deepEqual([await written(), await records()], [['counted', 'mended'], ['k']])
+    })
+
+    for (const error of [new TypeError('bug'), new AppError('backend_unavailable', 'away')])
+      test(`after ${error.message} nothing is kept`, async (t) => {
+        const { once, act, write, written, records } = await opened(t)
+        const failed = once(KEYED, async () => {
+          await write('x')
+          throw error
+        })
+        await assert.rejects(failed, error)
+        assert.deepEqual([await written(), await records()], [[], []])
+        await once(KEYED, act('x'))
+        assert.deepEqual([await written(), await records()], [['x'], ['k']])
+      })
+
+    test('while the first is being answered, the second is told so', async (t) => {
+      const { once } = await opened(t)
+      const [begun, go] = [gate(), gate()]
+      const first = once(KEYED, async () => {
+        begun.open()
+        await go.opened
+        return { n: 1 }
+      })
+      await begun.opened
+      await assert.rejects(once(KEYED, never), { code: 'in_progress' })
+      go.open()
+      assert.deepEqual(await first, { n: 1 })
+      assert.deepEqual(await once(KEYED, never), { n: 1 })
+    })
+
+    test('kill -9 in the middle: the act and its record are both there, or neither', async (t) => {
+      const place = await newPlace()
+      for (const [round, count] of [1, 3, 40].entries()) {
+        const child = spawn(
+          process.execPath,
+          [join(import.meta.dirname, 'acting.ts'), String(round)],
+          {
+            stdio: ['ignore', 'pipe', 'inherit'],
+            env: { ...process.env, PLACE: JSON.stringify(place) },
+          },
+        )
+        const ended = event(child, 'close')
+        const answered: string[] = []
+        for await (const line of createInterface({ input: child.stdout })) {
+          answered.push(line)
+          if (answered.length === count) child.kill('SIGKILL')
+        }
+        assert.deepEqual((await ended)[1], 'SIGKILL')
+        const { written, records, once } = await openReplica(t, place)
+        const [acts, kept] = [await written(), await records()]
+        assert.deepEqual(acts, kept)
+        assert.deepEqual(
+          answered.filter((key) => !acts.includes(key)),
+          [],
+        )
+        for (const key of answered)
+          assert.deepEqual(await once({ ...KEYED, key }, never), { id: key })
+      }
+    })
+  })
+}

@@ -1,0 +1,130 @@
+/** Acts under a key at the account server, on both engines; and what only a database of its own can do to them. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { AppError } from '../../src/errors.ts'
+import { newReach } from '../../src/service/reach.ts'
+import { KEYED, gate, idempotencySuite, never, openReplica } from './idempotency.suite.ts'
+import { type Postgres, startPostgres } from './postgres.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-sqlite-'))
+after(() => rmSync(folder, { recursive: true }))
+let files = 0
+idempotencySuite(
+  'SQLite',
+  async () => ({ url: null, file: join(folder, `${(files += 1)}.db`) }),
+  false,
+)
+
+describe('on PostgreSQL', () => {
+  let postgres: Postgres
+  before(async () => {
+    postgres = await startPostgres()
+  })
+  after(() => postgres.stop())
+  const newPlace = async () => ({ url: await postgres.newDatabase(), file: '/dev/null/account.db' })
+
+  idempotencySuite('PostgreSQL', newPlace, true)
+
+  test('while another replica is answering, the second is told so', async (t) => {
+    const place = await newPlace()
+    const [a, b] = [await openReplica(t, place), await openReplica(t, place)]
+    const [begun, go] = [gate(), gate()]
+    const first = a.once(KEYED, async () => {
+      begun.open()
+      await go.opened
+      return { n: 1 }
+    })
+    await begun.opened
+    await assert.rejects(b.once(KEYED, never), { code: 'in_progress' })
+    assert.deepEqual(await b.once({ ...KEYED, key: 'other' }, async () => ({ n: 2 })), { n: 2 })
+    go.open()
+    assert.deepEqual(await first, { n: 1 })
+    assert.deepEqual(await b.once(KEYED, never), { n: 1 })
+  })
+
+  test('a database that isolates more by default changes nothing', async (t) => {
+    const place = await newPlace()
+    const admin = new pg.Client(place.url)
+    await admin.connect()
+    const name = new URL(place.url).pathname.slice(1)
+    await admin.query(`alter database ${name} set default_transaction_isolation = 'serializable'`)
+    await admin.end()
+    const [a, b] = [await openReplica(t, place), await openReplica(t, place)]
+    const seen = await a.once(KEYED, async () => {
+      await b.write('between')
+      return { written: await a.written() }
+    })
+    assert.deepEqual(seen, { written: ['between'] })
+  })
+
+  test('a replica that went silent does not keep its key for ever', async (t) => {
+    const place = await newPlace()
+    const { once, db } = await openReplica(t, place)
+    await once(KEYED, async () => {
+      const { rows } = await sql<{ idle_in_transaction_session_timeout: string }>`
+        show idle_in_transaction_session_timeout`.execute(db)
+      assert.deepEqual(rows, [{ idle_in_transaction_session_timeout: '30s' }])
+      return {}
+    })
+    const { rows } = await sql`show idle_in_transaction_session_timeout`.execute(db)
+    assert.deepEqual(rows, [{ idle_in_transaction_session_timeout: '0' }])
+  })
+
+  for (const [when, part] of [
+    ['in the act', false],
+    ['in a part of it', true],
+  ] as const)
+    test(`a connection that the database ends ${when}: told as that, nothing kept, the next works`, async (t) => {
+      const place = await newPlace()
+      const { engine, db, once, act, write, written, records } = await openReplica(t, place)
+      const { reaching } = newReach(engine.isAway)
+      const admin = new pg.Client(place.url)
+      await admin.connect()
+      const die = `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and state = 'idle in transaction'`
+      const dying = () =>
+        reaching(() =>
+          once(KEYED, async () => {
+            await write('x')
+            if (part)
+              await db.transaction().execute(async (trx) => {
+                await write('y', trx)
+                await admin.query(die)
+                await write('z', trx)
+              })
+            else {
+              await admin.query(die)
+              await write('z')
+            }
+            return {}
+          }),
+        )
+      await assert.rejects(dying(), (error) => {
+        assert(error instanceof AppError)
+        assert.equal(error.code, 'backend_unavailable')
+        return true
+      })
+      await admin.end()
+      assert.deepEqual([await written(), await records()], [[], []])
+      await once(KEYED, act('x'))
+      assert.deepEqual([await written(), await records()], [['x'], ['k']])
+    })
+
+  test('a refusal after a query that failed by itself is told, though nothing can be kept', async (t) => {
+    const { once, write, written } = await openReplica(t, await newPlace())
+    await write('x')
+    const refused = once(KEYED, async () => {
+      await write('x').catch(() => {
+        throw new AppError('conflict', 'taken')
+      })
+      return {}
+    })
+    await assert.rejects(refused, { code: 'conflict' })
+    assert.deepEqual(await written(), ['x'])
+  })
+})

@@ -1,0 +1,229 @@
+/** How a machine account proves its key, with our assertions and those of other people's libraries, on any engine. */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { SignJWT, UnsecuredJWT } from 'jose'
+import { newId } from '../../src/crypto/id.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
+import type { AppError } from '../../src/errors.ts'
+import { machineOf } from '../../src/service/assertions.ts'
+import {
+  DESCRIPTION,
+  ENDPOINT,
+  ISSUER,
+  atOnce,
+  newKey,
+  privateKey,
+  openTwo,
+  refusal,
+  type MachinesEngine,
+  type Subject,
+} from './machines-subject.ts'
+
+type Machine = Awaited<ReturnType<Subject['newMachine']>>
+
+const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+export function assertionsSuite(name: string, engine: MachinesEngine): void {
+  describe(`assertions: ${name}`, () => {
+    let here: Subject
+    let replica: Subject
+    before(async () => {
+      ;[here, replica] = await openTwo(engine, Date.now())
+    })
+    beforeEach(() => {
+      // Libraries read the clock of this machine.
+      here.clock.ms = Date.now()
+    })
+    after(() => Promise.all([here.close(), replica.close()]))
+
+    const claimsOf = ({ account }: Machine, of: object = {}) => ({
+      iss: account,
+      sub: account,
+      aud: ISSUER,
+      iat: here.seconds(),
+      exp: here.seconds() + 60,
+      jti: crypto.randomUUID(),
+      ...of,
+    })
+
+    describe('the account behind one', () => {
+      for (const audience of [ISSUER, ENDPOINT])
+        test(`for ${audience}`, async () => {
+          const machine = await here.newMachine()
+          const assertion = await here.assertionOf(machine, { audience })
+          assert.equal(await machineOf(here.ground, assertion), machine.account)
+        })
+
+      for (const alg of ['EdDSA', 'Ed25519'])
+        for (const named of [true, false])
+          test(`made by jose with ${alg}, ${named ? 'with' : 'without'} kid`, async () => {
+            const machine = await here.newMachine()
+            const { jwk } = machine.key
+            const assertion = await new SignJWT(
+              claimsOf(machine, { aud: ['https://x.test', ENDPOINT] }),
+            )
+              .setProtectedHeader({ alg, ...(named ? { kid: thumbprint(jwk) } : {}) })
+              .sign(await privateKey(machine.key))
+            assert.equal(await machineOf(here.ground, assertion), machine.account)
+          })
+
+      test('one serves once: not again, not on another replica, not when nearly over', async () => {
+        const machine = await here.newMachine()
+        const assertion = await here.assertionOf(machine, { lifetimeS: 60 })
+        await machineOf(here.ground, assertion)
+        const again = await refusal(machineOf(here.ground, assertion))
+        assert.equal(again.error, 'invalid_client')
+        // The last moment that the leeway for clocks allows, after others have cleared away what ran out.
+        here.clock.ms = (here.seconds() + 60 + 59) * 1000 + 999
+        await machineOf(here.ground, await here.assertionOf(machine))
+        for (const { ground } of [here, replica])
+          assert.deepEqual(await refusal(machineOf(ground, assertion)), again)
+      })
+
+      test('eight times at the same moment: one gets through', async () => {
+        const machine = await here.newMachine()
+        const assertion = await here.assertionOf(machine)
+        const all = await Promise.allSettled(
+          atOnce(engine, here, replica).map(({ ground }) => machineOf(ground, assertion)),
+        )
+        assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1)
+        for (const one of all)
+          if (one.status === 'rejected')
+            assert.equal((one.reason as AppError).code, 'invalid_client')
+      })
+
+      test('the same jti of two machines is two', async () => {
+        const jti = crypto.randomUUID()
+        for (const machine of [await here.newMachine(), await here.newMachine()]) {
+          const assertion = await new SignJWT(claimsOf(machine, { jti }))
+            .setProtectedHeader({ alg: 'Ed25519' })
+            .sign(await privateKey(machine.key))
+          assert.equal(await machineOf(here.ground, assertion), machine.account)
+        }
+      })
+
+      test('what is cleared away is over', async () => {
+        const machine = await here.newMachine()
+        await machineOf(here.ground, await here.assertionOf(machine))
+        here.clock.ms += 600_000
+        await machineOf(here.ground, await here.assertionOf(machine))
+        await here.idle()
+        const kept = await here.db.selectFrom('seen_once').selectAll().execute()
+        assert.equal(kept.length, 1)
+      })
+    })
+
+    describe('refused', () => {
+      let machine: Machine
+      let other: Machine
+      before(async () => {
+        machine = await here.newMachine()
+        other = await here.newMachine()
+      })
+
+      const mac = (header: object, secret: string | Uint8Array) => {
+        const input = `${encoded(header)}.${encoded(claimsOf(machine))}`
+        return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+      }
+      const signed = async (claims: object, header: object = {}, key = machine.key) =>
+        new SignJWT(claims as Record<string, unknown>)
+          .setProtectedHeader({ alg: 'Ed25519', ...header })
+          .sign(await privateKey(key))
+      const stranger = () => ({ account: newId('acc_', here.clock.ms), key: newKey() })
+
+      const CASES: Readonly<Record<string, () => string | Promise<string>>> = {
+        'another audience': () => here.assertionOf(machine, { audience: 'https://evil.test' }),
+        'the audience with a slash more': () =>
+          here.assertionOf(machine, { audience: `${ENDPOINT}/` }),
+        'a key that is not the machine’s': () => here.assertionOf({ ...machine, key: newKey() }),
+        'another machine’s key': () => here.assertionOf({ ...machine, key: other.key }),
+        'that key, and no kid': () => signed(claimsOf(machine), {}, other.key),
+        'that key, under the machine’s kid': () =>
+          signed(claimsOf(machine), { kid: thumbprint(machine.key.jwk) }, other.key),
+        'an account that is not there': () => here.assertionOf(stranger()),
+        'a person': async () =>
+          here.assertionOf({ account: await here.newPerson(), key: newKey() }),
+        'iss of another': () => signed(claimsOf(machine, { iss: other.account })),
+        'no jti': () => signed(claimsOf(machine, { jti: undefined })),
+        'no exp': () => signed(claimsOf(machine, { exp: undefined })),
+        'no aud': () => signed(claimsOf(machine, { aud: undefined })),
+        'another typ': () => signed(claimsOf(machine), { typ: 'dpop+jwt' }),
+        'a key of its own': () => signed(claimsOf(machine), { jwk: machine.key.jwk }),
+        'alg none': () => new UnsecuredJWT(claimsOf(machine)).encode(),
+        'alg none, with a signature': async () => {
+          const [, payload, signature] = (await here.assertionOf(machine)).split('.')
+          return `${encoded({ alg: 'none' })}.${payload}.${signature}`
+        },
+        'HS256 under the bytes of the public key': () =>
+          mac({ alg: 'HS256' }, Buffer.from(machine.key.jwk.x, 'base64url')),
+        'HS256 under the text of the public key': () =>
+          mac({ alg: 'HS256' }, JSON.stringify(machine.key.jwk)),
+        'Ed25519 over a MAC': () =>
+          mac({ alg: 'Ed25519' }, Buffer.from(machine.key.jwk.x, 'base64url')),
+        'a claim changed': async () => {
+          const [header, , signature] = (await here.assertionOf(machine)).split('.')
+          return `${header}.${encoded(claimsOf(machine))}.${signature}`
+        },
+        'no JWT': () => 'x',
+        'nothing in it': () => '..',
+        'deep JSON': () =>
+          `${encoded({ alg: 'Ed25519' })}.${Buffer.from('['.repeat(5000)).toString('base64url')}.AAAA`,
+      }
+      for (const [why, make] of Object.entries(CASES))
+        test(why, async () => {
+          const all = []
+          for (const call of [
+            async () => machineOf(here.ground, await make()),
+            async () => here.getToken(await here.form(machine, { client_assertion: await make() })),
+          ])
+            all.push(await refusal(call()))
+          const expected = await refusal(machineOf(here.ground, await here.assertionOf(stranger())))
+          assert.deepEqual(all, [expected, expected])
+          assert.equal(expected.error, 'invalid_client')
+          assert.match(expected.error_description ?? '', DESCRIPTION)
+          assert.doesNotMatch(expected.message, /acc_|account exist|clock/)
+        })
+
+      for (const [why, of] of Object.entries({
+        expired: { at: -121, lifetimeS: 60 },
+        'from the future': { at: 61, lifetimeS: 60 },
+        'too long': { at: 30, lifetimeS: 300 },
+      }))
+        test(`${why}: the clock is named, to the holder of the key alone`, async () => {
+          const at = { at: here.seconds() + of.at, lifetimeS: of.lifetimeS }
+          const known = await refusal(machineOf(here.ground, await here.assertionOf(machine, at)))
+          assert.equal(known.error, 'invalid_client')
+          assert.match(known.message, /this server's clock/)
+          assert.match(known.error_description ?? '', DESCRIPTION)
+          for (const who of [stranger(), { ...machine, key: newKey() }]) {
+            const { message } = await refusal(
+              machineOf(here.ground, await here.assertionOf(who, at)),
+            )
+            assert.doesNotMatch(message, /clock/)
+          }
+        })
+
+      test('the cause is for the log', async () => {
+        const call = machineOf(
+          here.ground,
+          await here.assertionOf(machine, { audience: 'https://x.test' }),
+        )
+        await assert.rejects(call, ({ cause }: Error) => {
+          assert.equal((cause as { reason?: string }).reason, 'wrong_audience')
+          return true
+        })
+      })
+
+      test('a refused one was not used up', async () => {
+        const assertion = await here.assertionOf(machine, {
+          at: here.seconds() + 90,
+          lifetimeS: 60,
+        })
+        await refusal(machineOf(here.ground, assertion))
+        here.clock.ms += 90_000
+        await machineOf(here.ground, assertion)
+      })
+    })
+  })
+}

@@ -1,0 +1,177 @@
+/** Organisations, machine accounts and their tokens over one database, as the suites want them. */
+import type { Open, Session } from '../../src/api/port.ts'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { signAssertion } from '../../src/crypto/client-assertion.ts'
+import { newDeviceKeys, type KeyPair } from '../../src/crypto/device-keys.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { AppError } from '../../src/errors.ts'
+import { newBackground } from '../../src/service/background.ts'
+import { bearer } from '../../src/service/bearer.ts'
+import { authenticateMachine, machineTokens } from '../../src/service/machine-tokens.ts'
+import { machines } from '../../src/service/machines.ts'
+import { oauth } from '../../src/service/oauth.ts'
+import { organisations } from '../../src/service/organisations.ts'
+import type { Schema } from '../../src/service/schema.ts'
+import { newSeenOnce } from '../../src/service/seen-once.ts'
+import { openServiceDatabase } from './database.ts'
+import type { Place } from './subject.ts'
+
+export const ISSUER = 'https://countersign.test'
+export const ENDPOINT = `${ISSUER}/oauth/token`
+
+export const BY_JWT = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+/** RFC 6749 section 5.2: what an error_description is made of. */
+export const DESCRIPTION = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
+
+export interface MachinesEngine {
+  /** An empty database. */
+  newPlace(): Promise<Place>
+  /** Whether several servers may work on one database at the same moment. */
+  readonly replicas: boolean
+}
+
+export type Subject = Awaited<ReturnType<typeof openMachines>>
+
+export type Form = Parameters<Open['oauth']['token']>[0]['body']
+/** An account and the key that should be its own. */
+export interface Client {
+  readonly account: string
+  readonly key: KeyPair
+}
+
+/** An account's session, as its device has it. */
+export const as = (account: string): Session => ({
+  account,
+  device: newId('dev_', Date.now()),
+  session: newId('ses_', Date.now()),
+  token: null,
+})
+
+export const newKey = (): KeyPair => newDeviceKeys().auth
+
+/** The private half, as libraries take it. */
+export const privateKey = ({ jwk, secret }: KeyPair) =>
+  crypto.subtle.importKey('jwk', { ...jwk, d: encodeBase64url(secret) }, 'Ed25519', false, ['sign'])
+
+/** Open what is under test; `clock` is shared by those who should agree on the time. */
+export async function openMachines(place: Place, clock: { ms: number }) {
+  const { db, close } = await openServiceDatabase(place)
+  const now = () => clock.ms
+  const background = newBackground(() => undefined)
+  const seenOnce = newSeenOnce({ db, background, now })
+  const ground = { db, now, publicUrl: () => ISSUER, seenOnce }
+  const answers = {
+    organisations: organisations(ground),
+    machines: machines(ground),
+    machineTokens: machineTokens(ground),
+    bearer: bearer(ground),
+    oauth: oauth(ground),
+  }
+
+  async function newPerson(): Promise<string> {
+    const id = newId('acc_', clock.ms)
+    await db.insertInto('accounts').values({ id, kind: 'person', display_name: 'Ada' }).execute()
+    return id
+  }
+
+  /** A person with an organisation of theirs. */
+  async function newOwner() {
+    const owner = await newPerson()
+    const { id } = await answers.organisations.create({ body: { name: 'Acme' } }, as(owner))
+    return { owner, organisation: id }
+  }
+
+  const seconds = () => Math.floor(clock.ms / 1000)
+  const assertionOf = (
+    { account, key }: Client,
+    of: { audience?: string; at?: number; lifetimeS?: number } = {},
+  ) => signAssertion({ account, audience: ISSUER, at: seconds(), ...of }, key)
+
+  return {
+    ...answers,
+    ground,
+    seconds,
+    assertionOf,
+    clock,
+    db,
+    idle: () => background.idle(),
+    close: async () => {
+      await background.idle()
+      await close()
+    },
+    newPerson,
+    newOwner,
+    authenticate: (token: string) => authenticateMachine(ground, token),
+
+    /** What a machine sends for a token, `of` instead. */
+    form: async (client: Client, of: Partial<Record<keyof Form, string | undefined>> = {}) => ({
+      grant_type: 'client_credentials',
+      client_assertion_type: BY_JWT,
+      client_assertion: await assertionOf(client),
+      ...of,
+    }),
+    getToken: (body: Form) => answers.oauth.token({ body }, { key: null }),
+
+    /** A further person in an organisation. */
+    async newMember(
+      organisation: string,
+      { role, state }: Pick<Schema['organisation_members'], 'role' | 'state'>,
+    ): Promise<string> {
+      const account = await newPerson()
+      await db
+        .insertInto('organisation_members')
+        .values({
+          organisation_id: organisation,
+          account_id: account,
+          role,
+          state,
+          joined_at: clock.ms,
+        })
+        .execute()
+      return account
+    },
+
+    /** A machine of an organisation of its own. */
+    async newMachine(name = 'Backup') {
+      const { owner, organisation } = await newOwner()
+      const key = newKey()
+      const { account_id: account } = await answers.machines.create(
+        { body: { organisation_id: organisation, name, key: key.jwk } },
+        as(owner),
+      )
+      return { owner, organisation, key, account }
+    },
+
+    /** Everything that the database holds, as text. */
+    async everything(): Promise<string> {
+      const tables = await db.introspection.getTables()
+      const rows = tables.map(({ name }) =>
+        db
+          .selectFrom(name as keyof Schema)
+          .selectAll()
+          .execute(),
+      )
+      return JSON.stringify(await Promise.all(rows))
+    },
+  }
+}
+
+/** Two servers over one new database, which agree on the time: the Unix milliseconds given. */
+export async function openTwo(engine: MachinesEngine, ms: number): Promise<[Subject, Subject]> {
+  const [place, clock] = [await engine.newPlace(), { ms }]
+  return [await openMachines(place, clock), await openMachines(place, clock)]
+}
+
+/** Which servers may be asked something at the same moment. */
+export const atOnce = (engine: MachinesEngine, here: Subject, replica: Subject) =>
+  Array.from({ length: 8 }, (_, i) => (engine.replicas && i % 2 === 1 ? replica : here))
+
+/** What a call is refused with, as its caller sees it. */
+export async function refusal(call: Promise<unknown>) {
+  const error = await call.then(
+    () => new Error('It was not refused.'),
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof AppError)) throw error
+  return { ...error.toJSON(), headers: error.headers }
+}

@@ -1,0 +1,191 @@
+/** What the tokens of machine accounts keep to, on any engine. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { newId } from '../../src/crypto/id.ts'
+import { checkToken, newToken } from '../../src/crypto/token.ts'
+import { as, openTwo, refusal, type MachinesEngine, type Subject } from './machines-subject.ts'
+
+const START = Date.UTC(2026, 0, 1)
+const HOUR = 3_600_000
+
+export function machineTokensSuite(name: string, engine: MachinesEngine): void {
+  describe(`machine tokens: ${name}`, () => {
+    let here: Subject
+    let replica: Subject
+    before(async () => {
+      ;[here, replica] = await openTwo(engine, START)
+    })
+    beforeEach(() => {
+      here.clock.ms = START
+    })
+    after(() => Promise.all([here.close(), replica.close()]))
+
+    const mint = (
+      account: string,
+      body: Partial<Parameters<typeof here.machineTokens.create>[0]['body']> = {},
+    ) =>
+      here.machineTokens.create({ body: { name: 'Nightly', scope: 'read', ...body } }, as(account))
+
+    test('a token says what it is, and stands for its machine', async () => {
+      const { account } = await here.newMachine()
+      const { token, ...shown } = await mint(account, {
+        scope: 'write',
+        label: 'cron',
+        expires_in: 60,
+      })
+      assert.equal(checkToken(token), 'csm')
+      assert.deepEqual(shown, {
+        id: shown.id,
+        name: 'Nightly',
+        label: 'cron',
+        scope: 'write',
+        created_at: new Date(START).toISOString(),
+        expires_at: new Date(START + 60_000).toISOString(),
+      })
+      const caller = await here.authenticate(token)
+      assert.deepEqual(caller, {
+        account,
+        device: null,
+        session: null,
+        token: shown.id,
+        scope: 'write',
+      })
+      assert.deepEqual(await here.bearer.read({}, caller), {
+        account_id: account,
+        token_id: shown.id,
+        scope: 'write',
+        expires_at: shown.expires_at,
+      })
+    })
+
+    test('without a lifetime it lasts; it has no label', async () => {
+      const { account } = await here.newMachine()
+      const { token, label, expires_at } = await mint(account)
+      assert.deepEqual([label, expires_at], [null, null])
+      here.clock.ms += 20 * 365 * 24 * HOUR
+      await here.authenticate(token)
+    })
+
+    test('wrong, expired and revoked are told alike', async () => {
+      const { account } = await here.newMachine()
+      const [revoked, expired] = [await mint(account), await mint(account, { expires_in: 60 })]
+      here.clock.ms += 59_999
+      for (const { token } of [revoked, expired]) await here.authenticate(token)
+      here.clock.ms += 1
+      await here.machineTokens.delete({ id: revoked.id }, as(account))
+      const wrong = [
+        newToken('csm_'),
+        newToken('csd_'),
+        revoked.token.slice(0, -1),
+        '',
+        '\0',
+        'x'.repeat(10_000),
+      ]
+      const all = await Promise.all(
+        [revoked.token, expired.token, ...wrong].map((token) => refusal(here.authenticate(token))),
+      )
+      assert.equal(all[0]?.error, 'invalid_token')
+      assert.deepEqual(all[0].headers, { 'WWW-Authenticate': 'Bearer error="invalid_token"' })
+      for (const one of all) assert.deepEqual(one, all[0])
+    })
+
+    test('a revocation holds at once, on the other replica too, and can be repeated', async () => {
+      const { account } = await here.newMachine()
+      const { id, token } = await mint(account)
+      await replica.authenticate(token)
+      await here.machineTokens.delete({ id }, as(account))
+      for (const server of [replica, here])
+        assert.equal((await refusal(server.authenticate(token))).error, 'invalid_token')
+      here.clock.ms += HOUR
+      await here.machineTokens.delete({ id }, as(account))
+      const row = await here.db
+        .selectFrom('machine_tokens')
+        .select('revoked_at')
+        .where('id', '=', id)
+        .executeTakeFirst()
+      assert.equal(row?.revoked_at, START)
+    })
+
+    test('the list is the machine’s own, newest first, in pages, with what became of each', async () => {
+      const { account } = await here.newMachine()
+      const other = await here.newMachine()
+      await mint(other.account)
+      const ids = [
+        (await mint(account)).id,
+        (await mint(account, { expires_in: 60 })).id,
+        (await mint(account)).id,
+      ]
+      await here.machineTokens.delete({ id: ids[2]! }, as(account))
+      here.clock.ms += 60_000
+      const first = await here.machineTokens.list({ limit: 2 }, as(account))
+      const second = await here.machineTokens.list(
+        { limit: 2, cursor: first.next_cursor! },
+        as(account),
+      )
+      assert.deepEqual(
+        [...first.items, ...second.items].map(({ id, state }) => [id, state]),
+        [
+          [ids[2], 'revoked'],
+          [ids[1], 'expired'],
+          [ids[0], 'active'],
+        ],
+      )
+      assert.equal(second.next_cursor, null)
+      const bad = here.machineTokens.list({ limit: 2, cursor: 'x' }, as(account))
+      assert.equal((await refusal(bad)).error, 'bad_request')
+    })
+
+    test('another’s token is not there, nor is what is no id', async () => {
+      const [mine, theirs] = [await here.newMachine(), await here.newMachine()]
+      const { id, token } = await mint(theirs.account)
+      for (const bad of [id, newId('tok_', START), 'x', '\0', mine.account])
+        assert.equal(
+          (await refusal(here.machineTokens.delete({ id: bad }, as(mine.account)))).error,
+          'not_found',
+        )
+      await here.authenticate(token)
+    })
+
+    test('a person has none here', async () => {
+      const { owner, account } = await here.newMachine()
+      const { id, token } = await mint(account)
+      for (const call of [
+        () => here.machineTokens.list({ limit: 50 }, as(owner)),
+        () => mint(owner),
+        () => here.machineTokens.delete({ id }, as(owner)),
+        () => here.bearer.read({}, as(owner)),
+      ])
+        assert.equal((await refusal(call())).error, 'forbidden')
+      await here.authenticate(token)
+    })
+
+    test('last use is known to the minute', async () => {
+      const { account } = await here.newMachine()
+      const { token } = await mint(account)
+      const used = async () => {
+        const { items } = await here.machineTokens.list({ limit: 1 }, as(account))
+        const at = items[0]?.last_used_at ?? null
+        return at === null ? null : Date.parse(at) - START
+      }
+      assert.equal(await used(), null)
+      for (const [ms, expected] of [
+        [1000, 1000],
+        [60_999, 1000],
+        [61_000, 61_000],
+      ] as const) {
+        here.clock.ms = START + ms
+        await here.authenticate(token)
+        assert.equal(await used(), expected)
+      }
+    })
+
+    test('no token stands in the database', async () => {
+      const { account } = await here.newMachine()
+      const { id, token } = await mint(account)
+      await here.authenticate(token)
+      const kept = await here.everything()
+      assert.ok(kept.includes(id))
+      assert.ok(!kept.includes(token.slice(4)))
+    })
+  })
+}

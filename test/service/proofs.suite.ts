@@ -1,0 +1,414 @@
+/**
+ * Proofs of possession as a server judges them (RFC 9449), in one replica and the next; and what of sign-in only a hand in
+ * the database, a second server or a header shows. For every engine.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { AppError } from '../../src/errors.ts'
+import { openServiceDatabase, type ServiceDatabase } from './database.ts'
+import {
+  additionBy,
+  approve,
+  enrol,
+  enrolByMail,
+  join,
+  logOf,
+  mailedCode,
+  newAddress,
+  resetOf,
+  revocationBy,
+  type Person,
+} from './person.ts'
+import type { EngineUnderTest } from './service.suite.ts'
+import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
+
+const MINUTE = 60_000
+const PATH = '/api/v1/context'
+const GET = { method: 'GET', path: PATH }
+
+/** Rejects with 401 and this challenge; answers the header fields. */
+async function challenged(error: string, call: Promise<unknown>) {
+  const thrown = await call.then(
+    () => assert.fail('it was not refused'),
+    (reason: unknown) => reason,
+  )
+  assert.ok(thrown instanceof AppError, String(thrown))
+  assert.equal(thrown.code, 'invalid_token', thrown.message)
+  const { 'WWW-Authenticate': challenge = '', ...rest } = thrown.headers
+  assert.equal(challenge, `DPoP error="${error}", algs="Ed25519 EdDSA"`, thrown.message)
+  return rest
+}
+
+export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlace'>): void {
+  describe(`proofs: ${name}`, () => {
+    let place: Place
+    let subject: LocalSubject
+    let hand: ServiceDatabase
+    let ada: Person
+    let token: string
+    before(async () => {
+      place = await engine.newPlace()
+      subject = await openSubject(place)
+      hand = await openServiceDatabase(place)
+    })
+    after(async () => {
+      await hand.close()
+      await subject.close()
+    })
+    /** Each case has a session that has not run out. */
+    const signIn = async () => {
+      ada = await enrol(subject.server)
+      token = ada.enrolment.session.access_token
+    }
+
+    type More = Parameters<LocalSubject['proofOf']>[2]
+    const proofOf = (more?: More, key = ada.keys.auth) =>
+      subject.proofOf(key, { ...GET, token }, more)
+
+    test('a good proof lets its session in', async () => {
+      await signIn()
+      const { authenticate } = subject.service
+      assert.deepEqual(await authenticate({ token, proof: await proofOf() }), {
+        account: ada.id,
+        device: ada.device,
+        session: ada.enrolment.session.session_id,
+        token: null,
+        scope: 'session',
+      })
+    })
+
+    test('a proof of another request, time or token is none', async () => {
+      await signIn()
+      const { authenticate } = subject.service
+      const now = Math.floor(subject.clock.ms / 1000)
+      const other = (await enrol(subject.server)).enrolment.session.access_token
+      const cases: [string, More][] = [
+        ['htm', { method: 'POST' }],
+        ['htu, the path', { url: `${PUBLIC_URL}/api/v1/devices` }],
+        ['htu, the host', { url: `https://evil.test${PATH}` }],
+        ['htu, the scheme', { url: `http://countersign.test${PATH}` }],
+        ['iat, too old', { at: now - 61 }],
+        ['iat, in the future', { at: now + 61 }],
+        ['ath, of another token', { accessToken: other }],
+      ]
+      for (const [what, more] of cases)
+        await challenged(
+          'invalid_dpop_proof',
+          authenticate({ token, proof: await proofOf(more) }).catch((error: Error) => {
+            error.message += ` (${what})`
+            throw error
+          }),
+        )
+      const bare = await subject.proofOf(ada.keys.auth, GET)
+      await challenged('invalid_dpop_proof', authenticate({ token, proof: bare }))
+      await challenged('invalid_dpop_proof', authenticate({ token, proof: { ...GET, text: '' } }))
+      for (const at of [now - 60, now + 60])
+        await authenticate({ token, proof: await proofOf({ at }) })
+    })
+
+    test('a token without a proof is not taken as a bearer’s', async () => {
+      await signIn()
+      await challenged('invalid_token', subject.service.authenticate({ token, proof: null }))
+    })
+
+    test('a stolen token with the thief’s key reads as one that does not exist', async () => {
+      await signIn()
+      const { authenticate } = subject.service
+      const thief = newDeviceKeys().auth
+      const stolen = authenticate({ token, proof: await proofOf({}, thief) })
+      const made = authenticate({
+        token: 'x',
+        proof: await subject.proofOf(thief, { ...GET, token: 'x' }),
+      })
+      const [one, two] = await Promise.all(
+        [stolen, made].map((call) => call.catch((error: AppError) => error)),
+      )
+      assert.deepEqual((one as AppError).toJSON(), (two as AppError).toJSON())
+      await challenged('invalid_token', stolen)
+    })
+
+    test('the same proof again is refused, by another server on the database too', async () => {
+      await signIn()
+      const replica = await openSubject(place, subject.clock)
+      const proof = await proofOf()
+      await subject.service.authenticate({ token, proof })
+      for (const { service } of [subject, replica])
+        await challenged('invalid_dpop_proof', service.authenticate({ token, proof }))
+      await replica.service.authenticate({ token, proof: await proofOf() })
+      const opening = await subject.proofOf(ada.keys.auth, { method: 'POST', path: '/x' })
+      await replica.service.visitor(opening)
+      await challenged('invalid_dpop_proof', subject.service.visitor(opening))
+      await replica.close()
+    })
+
+    test('ten times at once: once', async () => {
+      await signIn()
+      const proof = await proofOf()
+      const all = await Promise.allSettled(
+        Array.from({ length: 10 }, () => subject.service.authenticate({ token, proof })),
+      )
+      assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1)
+    })
+
+    test('a jti of any characters is one', async () => {
+      await signIn()
+      // What the key's own library writes is short; RFC 9449 section 4.2 allows any text.
+      const { signJwt } = await import('../../src/crypto/jwt.ts')
+      const { hash } = await import('node:crypto')
+      const claims = {
+        jti: '\0é\u{1f600}',
+        htm: 'GET',
+        htu: PUBLIC_URL + PATH,
+        iat: Math.floor(subject.clock.ms / 1000),
+        ath: hash('sha256', token, 'base64url'),
+        nonce: await subject.service.nonce(),
+      }
+      const { jwk, secret } = ada.keys.auth
+      const text = signJwt({ typ: 'dpop+jwt', jwk }, claims, secret)
+      const once = () => subject.service.authenticate({ token, proof: { ...GET, text } })
+      await once()
+      await challenged('invalid_dpop_proof', once())
+    })
+
+    test('the nonce: of now or of just before, the same at every replica', async () => {
+      subject.clock.ms = Math.ceil(subject.clock.ms / (2 * MINUTE)) * 2 * MINUTE
+      await signIn()
+      const { authenticate, nonce } = subject.service
+      const replica = await openSubject(place, subject.clock)
+      const first = await nonce()
+      assert.match(first, /^[\w-]{22}$/)
+      assert.equal(await replica.service.nonce(), first)
+      // A proof without the member, whatever the test's own signer adds.
+      const { signProof } = await import('../../src/crypto/dpop.ts')
+      const without = await signProof(
+        {
+          method: 'GET',
+          url: PUBLIC_URL + PATH,
+          at: Math.floor(subject.clock.ms / 1000),
+          accessToken: token,
+        },
+        ada.keys.auth,
+      )
+      for (const proof of [{ ...GET, text: without }, await proofOf({ nonce: 'x' })]) {
+        const told = await challenged('use_dpop_nonce', authenticate({ token, proof }))
+        assert.deepEqual(told, { 'DPoP-Nonce': first })
+      }
+      subject.clock.ms += 2 * MINUTE
+      const second = await nonce()
+      assert.notEqual(second, first)
+      await authenticate({ token, proof: await proofOf({ nonce: first }) })
+      subject.clock.ms += 2 * MINUTE
+      const told = await challenged(
+        'use_dpop_nonce',
+        authenticate({ token, proof: await proofOf({ nonce: first }) }),
+      )
+      await authenticate({ token, proof: await proofOf({ nonce: told['DPoP-Nonce']! }) })
+      await replica.close()
+    })
+
+    test('a visitor is who proves a key, and nobody without a proof', async () => {
+      await signIn()
+      const { visitor } = subject.service
+      const request = { method: 'POST', path: '/device/v1/session' }
+      const proof = await subject.proofOf(ada.keys.auth, request)
+      const { key } = await visitor(proof)
+      const row = await hand.db
+        .selectFrom('devices')
+        .select('auth_kid')
+        .where('id', '=', ada.device)
+        .executeTakeFirstOrThrow()
+      assert.equal(key, row.auth_kid)
+      assert.deepEqual(await visitor(null), { key: null })
+      // RFC 9449 section 4.3: ath belongs to a token, and none came.
+      const withAth = await subject.proofOf(ada.keys.auth, { ...request, token })
+      await challenged('invalid_dpop_proof', visitor(withAth))
+    })
+
+    test('a renewal without a proof, or with another key, says what is missing', async () => {
+      await signIn()
+      const { refresh_token } = ada.enrolment.session
+      const renew = (key: string | null) =>
+        subject.service.open.session.renew({ body: { refresh_token } }, { key })
+      await challenged('invalid_dpop_proof', renew(null))
+      await challenged('invalid_token', renew('another'))
+    })
+
+    test('proofs that are too old to come again are cleared away', async () => {
+      await signIn()
+      const seen = async () => (await hand.db.selectFrom('seen_once').select('id').execute()).length
+      await ada.account.context.read({})
+      assert.ok((await seen()) > 0)
+      subject.clock.ms += 10 * MINUTE
+      await ada.account.context.read({})
+      // Nobody waits for it, so it may come a little later.
+      while ((await seen()) > 1) await new Promise(setImmediate)
+    })
+
+    test('a renewal clears the access tokens that ran out', async () => {
+      await signIn()
+      const { refresh_token, session_id } = ada.enrolment.session
+      const renew = () =>
+        subject.server.door(ada.keys.auth).session.renew({ body: { refresh_token } })
+      const kept = async () =>
+        (
+          await hand.db
+            .selectFrom('access_tokens')
+            .select('hash')
+            .where('session_id', '=', session_id)
+            .execute()
+        ).length
+      subject.clock.ms += 30 * MINUTE
+      await renew()
+      assert.equal(await kept(), 2)
+      subject.clock.ms += 30 * MINUTE
+      await renew()
+      assert.equal(await kept(), 2)
+    })
+  })
+
+  describe(`sign-in: ${name}`, () => {
+    let subject: LocalSubject
+    let hand: ServiceDatabase
+    before(async () => {
+      const place = await engine.newPlace()
+      subject = await openSubject(place)
+      hand = await openServiceDatabase(place)
+    })
+    after(async () => {
+      await hand.close()
+      await subject.close()
+    })
+
+    test('the sixth code is refused with the time to wait', async () => {
+      const email = newAddress()
+      const ask = () => subject.server.door().signIns.create({ body: { email } })
+      await ask()
+      subject.clock.ms += 5 * MINUTE
+      for (let i = 0; i < 4; i++) await ask()
+      await assert.rejects(ask(), { code: 'rate_limited', headers: { 'Retry-After': '600' } })
+      subject.clock.ms += 10 * MINUTE
+      await ask()
+    })
+
+    test('a revocation takes everything of the device in one step', async () => {
+      const email = newAddress()
+      const ada = await enrolByMail(subject.server, email)
+      const laptop = await join(subject.server, await mailedCode(subject.server, email))
+      await approve(ada, laptop)
+      const renewed = await resetOf(subject.server, ada.id, await mailedCode(subject.server, email))
+      const gone = [ada.device, laptop.device]
+      const sessions = await hand.db
+        .selectFrom('sessions')
+        .select('device_id')
+        .where('account_id', '=', ada.id)
+        .execute()
+      assert.deepEqual(
+        sessions.map(({ device_id }) => device_id),
+        [renewed.device],
+      )
+      const tokens = await hand.db
+        .selectFrom('access_tokens')
+        .innerJoin('sessions', 'sessions.id', 'session_id')
+        .select('device_id')
+        .where('device_id', 'in', gone)
+        .execute()
+      assert.deepEqual(tokens, [])
+      const rows = await hand.db
+        .selectFrom('devices')
+        .select('revoked_at')
+        .where('id', 'in', gone)
+        .execute()
+      assert.deepEqual(
+        rows.map(({ revoked_at }) => revoked_at),
+        [subject.clock.ms, subject.clock.ms],
+      )
+    })
+
+    test('a device in the log gets its envelopes once it has compared that log', async () => {
+      const email = newAddress()
+      const ada = await enrolByMail(subject.server, email)
+      const laptop = await join(subject.server, await mailedCode(subject.server, email))
+      const { openEntry } = await import('../../src/crypto/roster.ts')
+      const { sealEnvelope } = await import('../../src/crypto/envelope.ts')
+      const { hashOf } = await import('../../src/crypto/jws.ts')
+      const { newId } = await import('../../src/crypto/id.ts')
+      await ada.account.keyLogs.append({ body: { entry: await additionBy(ada, laptop) } })
+      const actorLog = await logOf(ada)
+      const [connection, k] = [newId('con_', Date.now()), new Uint8Array(32).fill(7)]
+      const seed = ada.keys.sign.secret
+      const of = { connection, k, device: ada.device, kid: ada.kid, seed }
+      const entry = openEntry({ ...of, actor: ada.id, actorLog, at: 1 })
+      const envelopes = await Promise.all(
+        [ada, laptop].map(({ device, keys }) =>
+          sealEnvelope({
+            connection,
+            epoch: 1,
+            epochHead: hashOf(entry),
+            k,
+            sender: ada.device,
+            senderKid: ada.kid,
+            senderSeed: seed,
+            recipient: device,
+            recipientSeal: keys.seal.jwk,
+          }),
+        ),
+      )
+      await ada.account.rosters.open({ body: { connection, name: 'Bob', entry, envelopes } })
+      const session = {
+        account: ada.id,
+        device: laptop.device,
+        session: laptop.enrolment.session.session_id,
+        token: null,
+      }
+      // The scope table keeps it out; so does the answer itself.
+      const inside = subject.service.as(session)
+      assert.deepEqual(await inside.envelopes.read({ connection }), { envelopes: [] })
+      await assert.rejects(
+        inside.rosters.open({ body: { connection, name: 'Bob', entry, envelopes } }),
+        { code: 'forbidden' },
+      )
+      await laptop.account.approval.create({ body: { head: encodeBase64url(actorLog.head) } })
+      const read = await laptop.account.envelopes.read({ connection })
+      assert.deepEqual(read.envelopes, [envelopes[1]])
+      const revocation = await revocationBy(ada, laptop.device)
+      await ada.account.keyLogs.append({ body: { entry: revocation } })
+      const kept = await hand.db
+        .selectFrom('envelopes')
+        .select('recipient')
+        .where('connection_id', '=', connection)
+        .execute()
+      assert.deepEqual(
+        kept.map(({ recipient }) => recipient),
+        [ada.device],
+      )
+    })
+
+    test('who has no device is told so', async () => {
+      const ada = await enrol(subject.server)
+      const of = { account: ada.id, device: null, session: null, token: 'tok' }
+      const bearer = subject.service.as(of)
+      const calls = [
+        bearer.approval.create({ body: { head: 'A'.repeat(43) } }),
+        bearer.keyLogs.append({ body: { entry: ada.entry } }),
+        bearer.envelopes.read({ connection: 'con_x' }),
+        bearer.rosters.open({
+          body: {
+            connection: `con_${'0'.repeat(26)}`,
+            name: 'x',
+            entry: 'a.b.c',
+            envelopes: ['a.b.c'],
+          },
+        }),
+        bearer.currentSession.delete({}),
+      ]
+      for (const call of calls) await assert.rejects(call, { code: 'no_device' })
+      assert.equal((await bearer.devices.list({})).items[0]?.current, false)
+    })
+
+    test('ready asks the database', async () => {
+      await subject.service.ready()
+    })
+  })
+}
