@@ -1,0 +1,238 @@
+/**
+ * What a sign-in, a sync and the look-up of a profile take with a hundred, a thousand and ten thousand accounts in PostgreSQL:
+ * all three in one run, turn by turn, over real HTTP with the real client, as ratios to the smallest. Ends with the plans that
+ * PostgreSQL has for the queries of the largest; a scan of a table that grows with the accounts is a failure.
+ *
+ *   node bench/accounts.ts
+ */
+import { join } from 'node:path'
+import pg from 'pg'
+import type { Account, Door } from '../src/api/port.ts'
+import { openRemote } from '../src/remote/remote.ts'
+import { startAccountServer } from '../test/account-server.ts'
+import { type TestDaemon, startDaemon } from '../test/daemon.ts'
+import { asOwner } from '../test/handlers/people.ts'
+import { codeIn, lettersIn } from '../test/service/letters.ts'
+import { enrolmentOf, furtherOf, newMaker, newcomerOf } from '../test/service/person.ts'
+import { startPostgres } from '../test/service/postgres.ts'
+import { type Row, addressOf, fill, newRow } from './account-rows.ts'
+import { type Query, overheard, planOf, tablesOf, tap } from './plans.ts'
+
+const SIZES = [100, 1_000, 10_000]
+/** After one that is not counted. */
+const ROUNDS = 20
+/** What the daemon whose sync is measured has. */
+const CONNECTIONS = 10
+const GUESTS = 5
+/** A number that no round comes to. */
+const UNUSED = 100_000
+/** How much of a query is shown. */
+const WIDTH = 110
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+const closers: (() => unknown)[] = []
+const t = { after: (fn: unknown) => void closers.push(fn as () => unknown) }
+
+/** An account server over so many accounts, and who asks it. */
+interface Bench {
+  readonly size: number
+  readonly url: string
+  readonly rows: readonly Row[]
+  readonly door: Door
+  readonly account: Account
+  readonly daemon: TestDaemon
+  readonly token: string
+  readonly mailDir: string
+}
+
+async function openBench(url: string, rows: readonly Row[], at: number): Promise<Bench> {
+  const server = await startAccountServer(t, { SVC_DATABASE_URL: url })
+  const base = server.address
+  await fill(url, rows, at)
+  const mailDir = join(server.stateDir, 'mail')
+  const remote = openRemote({ base, ca: null, now: Date.now })
+  t.after(() => remote.close())
+  const door = remote.door()
+  const codeFor = async (email: string) => codeIn((await lettersIn(mailDir, email)).at(-1)!)
+
+  const maker = newMaker()
+  await door.signIns.create({ body: { email: 'ada@example.org' } })
+  const { session } = await door.enrolment.create(
+    enrolmentOf(maker, await codeFor('ada@example.org')),
+  )
+  const account = remote.account({
+    key: async () => maker.keys.auth,
+    refreshToken: () => session.refresh_token,
+  })
+
+  const daemon = await startDaemon({ SVC_BACKEND_URL: base })
+  t.after(() => daemon.close())
+  const email = 'bob@example.org'
+  await asOwner(daemon, 'POST', '/local/v1/sign-in', { email })
+  await asOwner(daemon, 'POST', '/local/v1/sign-in/code', { code: await codeFor(email) })
+  for (let i = 0; i < CONNECTIONS; i++)
+    await asOwner(daemon, 'POST', '/api/v1/connections', { name: `Friend ${i}` })
+  for (let i = 0; i < GUESTS; i++)
+    await asOwner(daemon, 'POST', '/api/v1/guest-codes', { label: `Guest ${i}` })
+  const token = await daemon.token('full')
+  return { size: rows.length, url, rows, door, account, daemon, token, mailDir }
+}
+
+/** How long something takes, in milliseconds. */
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const from = performance.now()
+  await work()
+  return performance.now() - from
+}
+
+interface Measure {
+  readonly name: string
+  /** How often in a round. */
+  readonly times: number
+  /** Once; `n` is a new number each time. Answers milliseconds. */
+  readonly once: (bench: Bench, n: number) => Promise<number>
+}
+
+const somebody = ({ rows }: Bench, n: number) => rows[(n * 7919) % rows.length] as Row
+
+const MEASURES: readonly Measure[] = [
+  {
+    // A person whose laptop is there already: the number of accounts stays what it is.
+    name: 'sign-in',
+    times: 4,
+    once: async ({ door, mailDir, size }, n) => {
+      const email = addressOf((n * 7) % size)
+      const newcomer = newcomerOf()
+      const asked = await timed(() => door.signIns.create({ body: { email } }))
+      const code = codeIn((await lettersIn(mailDir, email)).at(-1)!)
+      const read = await timed(() => door.signIns.read({ body: { code } }))
+      const enrolled = await timed(() => door.enrolment.further(furtherOf(newcomer, code)))
+      return asked + read + enrolled
+    },
+  },
+  {
+    name: 'sync',
+    times: 5,
+    once: async ({ daemon, token }) => {
+      const request = async (method: string, path: string, body?: object) => {
+        const { status, json, text } = await daemon.request(method, path, { token, body })
+        if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`)
+        return json as { items: { id: string }[]; words: string; last_sync: { ok: boolean } }
+      }
+      // So that there is something to hand over: own words are logged, and are no guess.
+      const [{ id }] = (await request('GET', '/api/v1/connections')).items as [{ id: string }]
+      const { words } = await request('GET', `/api/v1/connections/${id}/code`)
+      await request('POST', '/api/v1/verify', { words })
+      return timed(async () => {
+        const { last_sync } = await request('POST', '/api/v1/sync')
+        if (!last_sync.ok) throw new Error(`sync: ${JSON.stringify(last_sync)}`)
+      })
+    },
+  },
+  {
+    name: 'profile',
+    times: 20,
+    once: (bench, n) =>
+      timed(() => bench.account.profiles.read({ id: somebody(bench, n).account })),
+  },
+  {
+    name: 'its keys',
+    times: 10,
+    once: (bench, n) =>
+      timed(() => bench.account.profiles.keys({ id: somebody(bench, n).account })),
+  },
+]
+
+const quantile = (values: readonly number[], q: number) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * q)] as number
+
+/** Measure all sizes turn by turn, each round beginning with another one. */
+async function measure(benches: readonly Bench[]): Promise<void> {
+  const taken = new Map<string, number[]>()
+  const of = (name: string, size: number) => taken.get(`${name} ${size}`) as number[]
+  for (const { name } of MEASURES) for (const { size } of benches) taken.set(`${name} ${size}`, [])
+  for (let round = 0; round <= ROUNDS; round++)
+    for (const { name, times, once } of MEASURES)
+      for (let turn = 0; turn < benches.length; turn++) {
+        const bench = benches[(round + turn) % benches.length] as Bench
+        for (let i = 0; i < times; i++) {
+          const ms = await once(bench, round * times + i)
+          if (round > 0) of(name, bench.size).push(ms)
+        }
+      }
+  const row = (...cells: string[]) => say(cells.map((cell) => cell.padStart(12)).join(''))
+  row('', 'accounts', 'p50 ms', 'p95 ms', 'p50 ratio', 'p95 ratio')
+  for (const { name } of MEASURES)
+    for (const { size } of benches) {
+      const [own, least] = [of(name, size), of(name, SIZES[0] as number)]
+      const ratios = [0.5, 0.95].map((q) => quantile(own, q) / quantile(least, q))
+      row(
+        name,
+        String(size),
+        ...[0.5, 0.95].map((q) => quantile(own, q).toFixed(1)),
+        ...ratios.map((ratio) => ratio.toFixed(2)),
+      )
+    }
+}
+
+/**
+ * Print how PostgreSQL answers what each measured operation asks, and what was asked beside them.
+ * @returns what is read from end to end although it grows with the accounts
+ */
+async function explain(bench: Bench, beside: readonly Query[]): Promise<string[]> {
+  const client = new pg.Client(bench.url)
+  await client.connect()
+  const growing = await tablesOf(client, bench.size)
+  say(`\nTables that grow with the accounts: ${growing.join(', ')}`)
+  const groups: [name: string, queries: readonly Query[]][] = []
+  for (const { name, once } of MEASURES)
+    groups.push([name, await overheard(() => once(bench, UNUSED))])
+  groups.push(['now and then', beside])
+  const scans: string[] = []
+  const seen = new Set<string>()
+  for (const [name, queries] of groups) {
+    say(`\n${name}`)
+    for (const query of queries) {
+      if (seen.has(query.text)) continue
+      seen.add(query.text)
+      const explained = await planOf(client, query)
+      if (explained === null) continue
+      const { text, plan, scanned } = explained
+      say(`  ${text.replaceAll('"', '').slice(0, WIDTH)}\n    ${plan}`)
+      scans.push(
+        ...scanned.filter((table) => growing.includes(table)).map((table) => `${table} by ${text}`),
+      )
+    }
+  }
+  await client.end()
+  return scans
+}
+
+/** Answers whether all is well. */
+async function main(): Promise<boolean> {
+  const at = Date.now()
+  const largest = SIZES.at(-1) as number
+  say(`Making ${largest} accounts`)
+  const rows = Array.from({ length: largest }, () => newRow(at))
+  const postgres = await startPostgres()
+  t.after(() => postgres.stop())
+  tap()
+  const benches: Bench[] = []
+  for (const size of SIZES)
+    benches.push(await openBench(await postgres.newDatabase(), rows.slice(0, size), at))
+  say(`Filled in ${((Date.now() - at) / 1000).toFixed(0)} s; ${ROUNDS} rounds\n`)
+  const asked = await overheard(() => measure(benches))
+  const scans = await explain(benches.at(-1) as Bench, asked)
+  for (const scan of scans) say(`\nRead from end to end: ${scan}`)
+  return scans.length === 0
+}
+
+let good = false
+try {
+  good = await main()
+} finally {
+  for (const close of closers.toReversed()) await close()
+}
+// Said aloud: the package of PostgreSQL ends the process its own way when nothing is left to do.
+process.exit(good ? 0 : 1)

@@ -1,0 +1,188 @@
+/** Two replicas of one account server on one database: what breaks under them costs nobody anything that was answered. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import pg from 'pg'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { freePort, startPostgres } from '../service/postgres.ts'
+import { type Json, caller, listed, newToken } from './caller.ts'
+import { linkOf, minuteOf, wordsFrom } from './peer.ts'
+import { type Child, startDaemon } from './program.ts'
+import { login, startBalancer, startReplica } from './servers.ts'
+
+const WRITES = 500
+const PEOPLE = ['ada', 'bob']
+/** Of each person. */
+const IN_FLIGHT = 4
+/** Nobody tries for longer than this. */
+const ATTEMPTS = 20
+
+/** What a script does that must have its write done once: the same request again until it is answered. */
+async function persist(address: string, token: string, request: string, body: object) {
+  const [method = '', path = ''] = request.split(' ')
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    'Idempotency-Key': randomUUID(),
+  }
+  for (let attempt = 1; ; attempt++) {
+    const init = { method, headers, body: JSON.stringify(body) }
+    const answer = await fetch(address + path, init).catch(() => null)
+    const said = answer === null ? 'no answer' : await answer.text()
+    if (answer?.ok) return JSON.parse(said) as Json
+    // What may pass, and nothing else: an outage is told as one.
+    const passes = answer === null || [409, 503, 504].includes(answer.status)
+    assert(passes && attempt < ATTEMPTS, `${request}: ${answer?.status} ${said}`)
+  }
+}
+
+/** What somebody was told of a connection. */
+interface Told {
+  id: string
+  name: string
+  favorite: boolean
+}
+
+test('500 writes of two daemons through two replicas, of which one is killed and one is lost, while PostgreSQL restarts', async (t) => {
+  const postgres = await startPostgres()
+  t.after(() => postgres.stop())
+  const [a, b] = [await freePort(), await freePort()]
+  const { url, taken, keepBack } = await startBalancer(t, [a, b])
+  const shared = {
+    databaseUrl: await postgres.newDatabase(),
+    publicUrl: url,
+    mailDir: freshFolder(t),
+  }
+  const begin = async (port: number): Promise<Child> => {
+    const replica = await startReplica(t, port, shared)
+    t.after(() => replica.end('SIGKILL'))
+    return replica
+  }
+  let [first, second] = await Promise.all([begin(a), begin(b)])
+
+  const daemons = await Promise.all(
+    PEOPLE.map(async (name) => {
+      const stateDir = freshFolder(t)
+      const daemon = await startDaemon(stateDir, { SVC_BACKEND_URL: url })
+      t.after(() => daemon.end('SIGKILL'))
+      const { mailDir } = shared
+      await login(stateDir, { server: url, mailDir, email: `${name}@example.org` })
+      const { token } = await newToken(daemon.address)
+      return { name, daemon, token, call: caller(daemon.address, token), told: [] as Told[] }
+    }),
+  )
+
+  /** Killed when it has opened a connection, and before anybody hears of that. */
+  async function diesUnheard(port: number, replica: Child): Promise<void> {
+    assert(taken(port) > 0, 'it was in use')
+    await keepBack(port, 'POST /device/v1/rosters ')
+    await replica.end('SIGKILL')
+  }
+
+  /** What happens when so many writes were acknowledged. */
+  const mishaps: [at: number, happen: () => Promise<unknown>][] = [
+    [
+      100,
+      async () => {
+        await diesUnheard(a, first)
+        first = await begin(a)
+      },
+    ],
+    [225, () => postgres.restart()],
+    [
+      350,
+      async () => {
+        await diesUnheard(b, second)
+      },
+    ],
+    [
+      425,
+      async () => {
+        second = await begin(b)
+      },
+    ],
+  ]
+  let [begun, done] = [0, 0]
+  let happened: Promise<unknown> = Promise.resolve()
+  const ended: Promise<unknown>[] = []
+
+  /** One after the other: nobody goes on to the next mishap before the last one is over. */
+  async function write<T>(work: () => Promise<T>): Promise<T> {
+    const number = begun++
+    await Promise.all(ended.filter((_, i) => number >= (mishaps[i + 1]?.[0] ?? WRITES)))
+    const answer = await work()
+    done++
+    for (const [at, happen] of mishaps)
+      if (at === done) ended.push((happened = happened.then(happen)))
+    return answer
+  }
+
+  /** One lane of a client: five writes a round, one after the other. */
+  async function work({ name, daemon, token, told }: (typeof daemons)[number], lane: number) {
+    const send = (request: string, body: object): Promise<Json> =>
+      write(() => persist(daemon.address, token, request, body))
+    const create = async (what: string): Promise<Told> => {
+      const { id, name: given } = await send('POST /api/v1/connections', { name: what })
+      const one = { id, name: given, favorite: false }
+      told.push(one)
+      return one
+    }
+    const path = ({ id }: Told) => `/api/v1/connections/${id}`
+    const rounds = WRITES / PEOPLE.length / 5
+    for (let round = lane; round < rounds; round += IN_FLIGHT) {
+      const renamed = await create(`${name} ${round} a`)
+      const after = await send(`PATCH ${path(renamed)}`, { name: `${renamed.name} renamed` })
+      renamed.name = after.name
+      const liked = await create(`${name} ${round} b`)
+      liked.favorite = (await send(`POST ${path(liked)}/favorite`, { favorite: true })).favorite
+      await create(`${name} ${round} c`)
+    }
+  }
+  await Promise.all(
+    daemons.flatMap((daemon) => Array.from({ length: IN_FLIGHT }, (_, lane) => work(daemon, lane))),
+  )
+  await happened
+  assert.deepEqual([begun, done, ended.length], [WRITES, WRITES, mishaps.length])
+
+  for (const { name, call, told } of daemons) {
+    const { last_sync: sync } = await call('POST /api/v1/sync')
+    assert.deepEqual([sync.ok, sync.error], [true, null], name)
+    const there = await listed(call, '/api/v1/connections')
+    const seen = there.map(({ id, name: its, favorite }): Told => ({ id, name: its, favorite }))
+    const byId = (left: Told, right: Told) => (left.id < right.id ? -1 : 1)
+    assert.deepEqual(seen.sort(byId), told.sort(byId), name)
+    assert.equal(new Set(seen.map((one) => one.name)).size, (WRITES / PEOPLE.length / 5) * 3)
+    assert(there.every((one) => one.secret_here && one.epoch === 1))
+  }
+
+  // Nor is there anything that no list shows.
+  const client = new pg.Client(shared.databaseUrl)
+  await client.connect()
+  const made = (WRITES / 5) * 3
+  for (const table of ['connections', 'memberships', 'roster_entries', 'envelopes']) {
+    const { rows } = await client.query(`select count(*)::integer as n from ${table}`)
+    assert.deepEqual(rows, [{ n: made }], table)
+  }
+  await client.end()
+
+  for (const { call } of daemons) {
+    const connection = await call('POST /api/v1/connections', { name: 'fresh' })
+    const { words: own, valid_from } = await call(`GET /api/v1/connections/${connection.id}/code`)
+    const echo = await call('POST /api/v1/verify', { words: own })
+    assert.deepEqual([echo.echo, echo.matches[0].connection_name], [true, 'fresh'])
+    const { k, id } = linkOf((await call('POST /api/v1/guest-codes', { label: 'Plumber' })).url)
+    const window = minuteOf(valid_from)
+    const words = wordsFrom({ label: 'guest', k, subject: id, speaker: id, window })
+    const { verified, conclusive } = await call('POST /api/v1/verify', { words })
+    assert.deepEqual([verified, conclusive], [true, true])
+  }
+
+  for (const { daemon } of daemons) {
+    assert.equal(await daemon.end('SIGTERM'), 0)
+    assert.doesNotMatch(daemon.log(), /"error":"internal"/)
+  }
+  for (const replica of [first, second]) {
+    assert.equal(await replica.end('SIGTERM'), 0)
+    assert.doesNotMatch(replica.log(), /"error":"internal"/)
+  }
+})
