@@ -1,4 +1,5 @@
 /** Trying again: what may pass is asked a few times, further and further apart, and never so that an act is done twice. */
+import { AppError } from '../errors.ts'
 import { Passing } from './faults.ts'
 
 /** The waits between attempts at most, in milliseconds; each is cut by up to a half, so that many clients do not march in step. */
@@ -38,7 +39,9 @@ export async function persist<T>(
       return value
     } catch (error) {
       if (!(error instanceof Passing)) {
-        outage.known = false
+        // A renewal inside the attempt has its own attempts; a time-out is worth no other.
+        const code = error instanceof AppError ? error.code : null
+        outage.known = code === 'backend_unavailable' || code === 'backend_timeout'
         throw error
       }
       again ||= error.reached
