@@ -84,7 +84,8 @@ function failure(answer: Answer, origin: string): AppError | Passing {
   // A proxy answers 502 for a server that is away; the server itself says it of what is behind it, in the one shape.
   if (status === 503 || (status === 502 && refusal === null)) {
     const afterS = retryAfter(answer)
-    const error = unavailable(origin, `is not ready (${status}).`, refusal, waiting(afterS))
+    const what = refusal === null ? `is not ready (${status}).` : `says: ${refusal.message}`
+    const error = unavailable(origin, what, refusal, waiting(afterS))
     return new Passing(error, true, (afterS ?? 0) * 1000)
   }
   if (status === 504) return timedOut(origin, 'did not answer in time (504).')

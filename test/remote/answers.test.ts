@@ -330,3 +330,14 @@ test('content is taken in the media types of its row', () => {
     code: 'backend_error',
   })
 })
+
+test('what the server itself says of what is behind it reaches the caller', async (t) => {
+  const message = 'The mail could not be sent.'
+  const server = await scripted(t, (res) =>
+    json(res, 503, { error: 'backend_unavailable', message }),
+  )
+  await assert.rejects(clientAt(t, server.base).door().clock.read({}), (error: AppError) => {
+    assert.equal(error.code, 'backend_unavailable')
+    return error.message.includes(message)
+  })
+})
