@@ -31,7 +31,8 @@ async function persist(address: string, token: string, request: string, body: ob
     const said = answer === null ? 'no answer' : await answer.text()
     if (answer?.ok) return JSON.parse(said) as Json
     // What may pass, and nothing else: an outage is told as one.
-    const passes = answer === null || [409, 503, 504].includes(answer.status)
+    const busy = answer?.status === 409 && /"error":"in_progress"/.test(said)
+    const passes = answer === null || busy || [503, 504].includes(answer.status)
     assert(passes && attempt < ATTEMPTS, `${request}: ${answer?.status} ${said}`)
   }
 }
