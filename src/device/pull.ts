@@ -50,6 +50,10 @@ export function newPull(of: {
 
   /** Throws AppError not_signed_in when this device is revoked. */
   async function ownLog(report: SyncReport): Promise<void> {
+    const seen = state.logs.head('keylog', identity.account)
+    const { entries } = await account.keyLogs.read({ account: identity.account })
+    // Mostly nothing is new; then the curves need not be loaded to check it.
+    if (seen !== null && entries.length === seen.seq + 1 && entries.at(-1) === seen.entry) return
     const { pullKeyLog } = await import('./key-log.ts')
     try {
       const { active } = await pullKeyLog(state, account, identity.account)

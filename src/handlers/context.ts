@@ -73,6 +73,7 @@ export function contextOf(
   const byMachine = given !== null && isMachineToken(given)
   const device = byMachine ? null : seat.device()
   const account = machine ?? seat.account()
+  let made = act
   return {
     home,
     account: (act === null ? null : account.acting?.(act)) ?? account,
@@ -85,7 +86,10 @@ export function contextOf(
     caller,
     byMachine,
     accept,
-    act: act ?? freshAct(home.now()),
+    get act() {
+      // Most requests make nothing that needs chance.
+      return (made ??= freshAct(home.now()))
+    },
   }
 }
 
