@@ -22,7 +22,7 @@ import { type SignInFlow, newSignIn } from './device/sign-in.ts'
 import { type Dispatch, newDispatch } from './dispatch.ts'
 import { contextOf } from './handlers/context.ts'
 import { restAnswers } from './handlers/index.ts'
-import { type LocalContext, localAnswers } from './handlers/local.ts'
+import { localAnswers } from './handlers/local.ts'
 import { openKeychain } from './keychain/keychain.ts'
 import type { Log } from './log.ts'
 import { hostsOf, urlOf } from './server/hosts.ts'
@@ -118,7 +118,7 @@ export async function openDaemon(
     const token = () => commandLineToken(secret, nonce)
     const tokens = openTokens({ keychain, rows: state.tokens, now, commandLineToken: token })
     closers.push(() => tokens.flush())
-    const home = { ...run, now, tokens, seat }
+    const home = { ...run, now, tokens, seat, signIn }
     const dispatch = newDispatch<Caller>(
       { ...rest, ...local },
       { ...restAnswers, ...localAnswers },
@@ -128,11 +128,12 @@ export async function openDaemon(
           isMachineToken(given)
             ? machineCaller(given, backend.askMachine)
             : tokens.authenticate(given, digest),
-        context: (caller, { token: given, accept }, act): LocalContext =>
-          // Not spread: why there is no device is told when one is asked for.
-          Object.assign(contextOf(home, { caller, given, accept, act }), { signIn }),
+        context: (caller, { token: given, accept }, act) =>
+          contextOf(home, { caller, given, accept, act }),
         once: openIdempotency({ rows: state.idempotency, now }),
-        callerId: (caller) => caller.token ?? 'command line',
+        // Their ids come from elsewhere: they say nothing of the tokens made here.
+        callerId: ({ token, machine }) =>
+          machine === null ? (token ?? 'command line') : `machine ${token}`,
       },
     )
     const opened: Opened = {

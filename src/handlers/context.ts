@@ -1,5 +1,4 @@
 /** What a handler gets beside its input: the account of the caller and, where there is one, this device. */
-import { randomBytes } from 'node:crypto'
 import type { Account } from '../api/port.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Answers } from '../api/route.ts'
@@ -7,14 +6,16 @@ import { isMachineToken } from '../auth/machines.ts'
 import type { Caller, Tokens } from '../auth/tokens.ts'
 import type { Device, Run } from '../device/device.ts'
 import { type Seat, notSignedIn } from '../device/seat.ts'
+import type { SignInFlow } from '../device/sign-in.ts'
 import { AppError } from '../errors.ts'
-import type { Act } from '../state/idempotency.ts'
+import { type Act, newAct } from '../state/idempotency.ts'
 
 /** The daemon, which is there whoever asks and whether or not somebody is signed in. */
 export interface Home extends Run {
   readonly now: () => number
   readonly tokens: Tokens
   readonly seat: Seat
+  readonly signIn: SignInFlow
 }
 
 export interface Context {
@@ -51,47 +52,55 @@ const awaiting = () =>
       'device that is signed in ("countersignd device approve").',
   )
 
-const freshAct = (now: number): Act => ({ id: randomBytes(16), at: now })
+/** What few answers ask for is made when they ask: every request pays for a context. */
+class RequestContext implements Context {
+  readonly home: Home
+  readonly account: Account
+  readonly device: Device | null
+  readonly caller: Caller | null
+  readonly byMachine: boolean
+  readonly accept: string
+  private made: Act | null
+
+  constructor(
+    home: Home,
+    caller: Caller | null,
+    given: string | null,
+    accept: string,
+    act: Act | null,
+  ) {
+    const { seat } = home
+    const account = caller?.machine ?? seat.account()
+    this.home = home
+    this.caller = caller
+    this.byMachine = given !== null && isMachineToken(given)
+    this.accept = accept
+    this.made = act
+    this.device = this.byMachine ? null : seat.device()
+    this.account = (act === null ? null : account.acting?.(act)) ?? account
+  }
+
+  get local(): Device {
+    const { device } = this
+    if (device !== null) return device
+    if (this.byMachine) throw noDevice()
+    throw this.home.seat.identity() === null ? notSignedIn() : awaiting()
+  }
+
+  get act(): Act {
+    return (this.made ??= newAct(this.home.now()))
+  }
+}
 
 /**
  * The context of a request.
  * @param of `given` is the token as presented, which a public route does not look up; `act` is null where the request cannot be
  *   repeated: then it is an act of its own
  */
-export function contextOf(
+export const contextOf = (
   home: Home,
-  of: {
-    caller: Caller | null
-    given: string | null
-    accept: string
-    act: Act | null
-  },
-): Context {
-  const { caller, given, accept, act } = of
-  const { seat } = home
-  const machine = caller?.machine ?? null
-  const byMachine = given !== null && isMachineToken(given)
-  const device = byMachine ? null : seat.device()
-  const account = machine ?? seat.account()
-  let made = act
-  return {
-    home,
-    account: (act === null ? null : account.acting?.(act)) ?? account,
-    device,
-    get local() {
-      if (device !== null) return device
-      if (byMachine) throw noDevice()
-      throw seat.identity() === null ? notSignedIn() : awaiting()
-    },
-    caller,
-    byMachine,
-    accept,
-    get act() {
-      // Most requests make nothing that needs chance.
-      return (made ??= freshAct(home.now()))
-    },
-  }
-}
+  of: { caller: Caller | null; given: string | null; accept: string; act: Act | null },
+): Context => new RequestContext(home, of.caller, of.given, of.accept, of.act)
 
 /**
  * The device that keeps what a write changes; null for a machine account's caller, whose writes no device keeps.

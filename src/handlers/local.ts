@@ -1,21 +1,16 @@
 /** What the command line asks the daemon beside the documented interface: who is signed in here, and what takes this device's keys. */
 import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
-import type { SignInFlow } from '../device/sign-in.ts'
 import type { Context } from './context.ts'
 
-export interface LocalContext extends Context {
-  readonly signIn: SignInFlow
-}
-
-export const localAnswers: Answers<Local, 'daemon', LocalContext> = {
+export const localAnswers: Answers<Local, 'daemon', Context> = {
   signIn: {
-    read: async (_, { signIn }) => signIn.read(),
-    begin: async ({ body }, { signIn }) => signIn.begin(body.email),
-    code: async ({ body }, { signIn }) => signIn.code(body),
-    machine: async ({ body }, { signIn }) => signIn.machine(body),
-    approve: async ({ body }, { signIn }) => signIn.approve(body.words),
-    end: async ({ body }, { signIn }) => signIn.end(body),
+    read: async (_, { home: { signIn } }) => signIn.read(),
+    begin: async ({ body }, { home: { signIn } }) => signIn.begin(body.email),
+    code: async ({ body }, { home: { signIn } }) => signIn.code(body),
+    machine: async ({ body }, { home: { signIn } }) => signIn.machine(body),
+    approve: async ({ body }, { home: { signIn } }) => signIn.approve(body.words),
+    end: async ({ body }, { home: { signIn } }) => signIn.end(body),
   },
   approvals: {
     create: async ({ id, body }, { account, local }) => {

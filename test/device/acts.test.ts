@@ -5,11 +5,10 @@ import { idOf } from '../../src/device/acts.ts'
 import { openConnection } from '../../src/device/connections.ts'
 import { isId } from '../../src/crypto/id.ts'
 import { AppError } from '../../src/errors.ts'
-import type { Context } from '../../src/handlers/context.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { contextOf } from '../handlers/context.ts'
 import { T0 } from './bench.ts'
-import { actAt, enrolled } from './enrolled.ts'
+import { type Enrolled, actAt, enrolled } from './enrolled.ts'
 
 describe('ids of an act', () => {
   it('are the same again, and others for other things and acts', () => {
@@ -54,8 +53,8 @@ describe('an act that was cut off', () => {
   it('a stamp that the server has, whose answer was lost: the same stamp and its receipt', async (t) => {
     const device = await enrolled(t)
     const act = actAt(T0)
-    const again = (context: Context) =>
-      stamp.create({ body: { content: 'x' } }, Object.assign(context, { act }))
+    const again = (of: Enrolled) =>
+      stamp.create({ body: { content: 'x' } }, contextOf(of, {}, { act }))
     const registered: string[] = []
     const noting = device.reopen({
       stamps: {
@@ -67,13 +66,13 @@ describe('an act that was cut off', () => {
         },
       },
     })
-    const first = await again(contextOf(noting))
+    const first = await again(noting)
     device.clock.ms += 5_000
-    const second = await again(contextOf(noting))
+    const second = await again(noting)
     assert.deepEqual([first.receipt, second.stamp], [null, first.stamp])
     assert.match(second.receipt ?? '', /^[\w-]+\.[\w-]+\.[\w-]+$/)
     assert.equal(new Set(registered).size, 1)
-    assert.deepEqual(await again(contextOf(noting)), second)
+    assert.deepEqual(await again(noting), second)
   })
 
   it('a stamp that the account refuses is not kept', async (t) => {

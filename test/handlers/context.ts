@@ -2,15 +2,34 @@
 import type { Account } from '../../src/api/port.ts'
 import { type Caller, openTokens } from '../../src/auth/tokens.ts'
 import { type Context, contextOf as newContext } from '../../src/handlers/context.ts'
+import type { SignInFlow } from '../../src/device/sign-in.ts'
+import type { Act } from '../../src/state/idempotency.ts'
 import type { Enrolled } from '../device/enrolled.ts'
 
 const OWNER: Caller = { token: 'tok_1', scope: 'full', machine: null }
+
+const nobodySignsIn = () => Promise.reject(new Error('no sign-in on the workbench'))
+
+/** What no test of a handler goes through. */
+const signIn: SignInFlow = {
+  read: nobodySignsIn,
+  begin: nobodySignsIn,
+  code: nobodySignsIn,
+  machine: nobodySignsIn,
+  approve: nobodySignsIn,
+  end: nobodySignsIn,
+  again: nobodySignsIn,
+}
 
 /** The context of the owner's request, or of another caller's; its account replaced in parts. */
 export function contextOf(
   device: Enrolled,
   parts: Partial<Account> = {},
-  { accept = '', caller = OWNER }: { accept?: string; caller?: Caller } = {},
+  {
+    accept = '',
+    caller = OWNER,
+    act = null,
+  }: { accept?: string; caller?: Caller; act?: Act | null } = {},
 ): Context {
   const { seat, store, state, now, startedAt, environment, backend, keychain } = device
   const tokens = openTokens({
@@ -19,8 +38,8 @@ export function contextOf(
     now,
     commandLineToken: () => '',
   })
-  const home = { now, startedAt, environment, backend, keychain, tokens, seat }
+  const home = { now, startedAt, environment, backend, keychain, tokens, seat, signIn }
   const given = caller.machine === null ? 'csd_' : 'csm_'
-  const context = newContext(home, { caller, given, accept, act: null })
+  const context = newContext(home, { caller, given, accept, act })
   return Object.assign(context, { account: { ...context.account, ...parts } })
 }
