@@ -666,7 +666,7 @@ export function accountSuite(name: string, open: () => Promise<Subject>): void {
           'invalid_token',
           server.door(laptop.keys.auth).session.renew({ body: { refresh_token } }),
         )
-        await fails('conflict', join(server, await mailedCode(server, email), laptop))
+        await fails('invalid_state', join(server, await mailedCode(server, email), laptop))
         const { items } = await ada.account.devices.list({})
         assert.deepEqual(
           items.map(({ id }) => id),
@@ -683,7 +683,7 @@ export function accountSuite(name: string, open: () => Promise<Subject>): void {
         await shutOut(ada.account.context.read({}))
         const code = await mailedCode(server, email)
         await fails('conflict', join(server, code))
-        await fails('conflict', enrolled(server, ada, code))
+        await fails('invalid_state', enrolled(server, ada, code))
         const { key_log } = await server.door().signIns.read({ body: { code } })
         assert.deepEqual(key_log, [ada.entry, entry])
         await resetOf(server, ada.id, code)

@@ -22,7 +22,10 @@ import {
 import { id, natural, text, type Kind } from './payload.ts'
 import { demand } from './refusal.ts'
 
-/** The furthest that `exp` may lie ahead, in seconds; a server remembers a `jti` little longer. */
+/**
+ * The furthest that `exp` may lie ahead by its maker's clock, in seconds; a server remembers a
+ * `jti` little longer.
+ */
 const LONGEST_S = 300
 
 const account = id(PREFIX.account)
@@ -83,7 +86,9 @@ export async function verifyAssertion(
   demand(here, 'wrong_audience', 'an assertion for another server')
   const exp = claim(jwt, 'exp', natural) // item 4
   demand(now < exp + LEEWAY_S, 'expired', 'the assertion has expired')
-  demand(exp - now <= LONGEST_S, 'expires_too_late', `exp is more than ${LONGEST_S} s ahead`)
+  // By the maker's clock, which may be ahead as far as `iat` says.
+  const latest = now + LONGEST_S + LEEWAY_S
+  demand(exp <= latest, 'expires_too_late', `exp is more than ${LONGEST_S} s ahead`)
   for (const name of ['nbf', 'iat']) {
     const begins = optionalClaim(jwt, name, natural) ?? 0 // items 5 and 6
     demand(begins <= now + LEEWAY_S, 'not_yet_valid', `${name} is in the future`)

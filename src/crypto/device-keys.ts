@@ -36,3 +36,9 @@ export function deviceKeysFrom(secrets: Record<KeyUse, Uint8Array>): DeviceKeys 
 export function publicKeys(keys: DeviceKeys): DeviceJwks {
   return { sign: keys.sign.jwk, seal: keys.seal.jwk, auth: keys.auth.jwk }
 }
+
+/** Whether two sets of public keys are the same. */
+export const sameKeys = (one: DeviceJwks, other: DeviceJwks): boolean =>
+  (['sign', 'seal', 'auth'] as const).every(
+    (use) => one[use].crv === other[use].crv && one[use].x === other[use].x,
+  )

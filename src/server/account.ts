@@ -6,8 +6,8 @@ import type { Table } from '../api/route.ts'
 import { site } from '../api/site/index.ts'
 import { ACCOUNT, type Standing, scopeTable } from '../auth/scopes.ts'
 import type { Config } from '../config.ts'
-import { type Gate, type Request, newDispatch } from '../dispatch.ts'
-import { AppError } from '../errors.ts'
+import { type Dispatch, type Gate, type Request, newDispatch } from '../dispatch.ts'
+import { AppError, statusOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { AccountServer } from '../service/service.ts'
 import { hostsOf } from './hosts.ts'
@@ -35,9 +35,39 @@ const unauthorized = () =>
     'unauthorized',
     'This route needs the session of a device ("Authorization: DPoP <token>" with its proof) or a machine account’s token ' +
       '("Authorization: Bearer <token>").',
-    // RFC 9110 section 11.6.1: a challenge for each. RFC 6750 section 3: no error code when there were no credentials.
-    { headers: { 'WWW-Authenticate': 'Bearer, DPoP algs="Ed25519 EdDSA"' } },
   )
+
+const notBound = () =>
+  new AppError(
+    'invalid_token',
+    'A machine account’s token is bound to no key: send it as "Authorization: Bearer <token>".',
+    { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
+  )
+
+/**
+ * RFC 9110 section 11.6.1: every 401 says what would be taken. A challenge for each of the two; RFC 6750 section 3: no error
+ * code, where none of the two was what was refused.
+ */
+const CHALLENGES = { 'WWW-Authenticate': 'Bearer, DPoP algs="Ed25519 EdDSA"' }
+
+/** A dispatcher whose 401s all have a challenge: their own, or that of this server. */
+const challenging =
+  (dispatch: Dispatch): Dispatch =>
+  async (request) => {
+    try {
+      return await dispatch(request)
+    } catch (error) {
+      if (!(error instanceof AppError) || statusOf(error.code) !== 401) throw error
+      const { code, message, details, cause, headers } = error
+      throw new AppError(code, message, { details, cause, headers: { ...CHALLENGES, ...headers } })
+    }
+  }
+
+const { method: RENEWING, path: RENEWAL } = entrance.session.renew
+
+/** Whether a request of nobody is the one that takes a proof. No other is worth the work, which strangers could ask for. */
+const renews = ({ method, segments }: Request) =>
+  method === RENEWING && `/${segments.join('/')}` === RENEWAL
 
 /** The proof of a request, as the account server judges it. */
 const proofOf = ({ proof, method, segments }: Request) =>
@@ -47,16 +77,19 @@ const proofOf = ({ proof, method, segments }: Request) =>
 export const accountGate = (server: AccountServer): Gate<Caller> => ({
   need: scopeTable(ACCOUNT),
   unauthorized,
-  // A proof beside a token that was presented alone does not make it a bound one.
-  authenticate: (request) =>
-    server.authenticate({
-      token: request.token,
-      proof: request.scheme === 'DPoP' ? proofOf(request) : null,
-    }),
-  context: (caller, request) =>
-    caller ?? (request.proof === undefined ? NOBODY : server.visitor(proofOf(request))),
-  // An id says what it is of.
-  callerId: ({ token, session, account }) => token ?? session ?? account,
+  authenticate: (request) => {
+    const { token, scheme } = request
+    if (scheme === 'DPoP' && token.startsWith('csm_')) throw notBound()
+    // A proof beside a token that was presented alone does not make it a bound one.
+    return server.authenticate({ token, proof: scheme === 'DPoP' ? proofOf(request) : null })
+  },
+  context: (caller, request) => {
+    if (caller !== null) return caller
+    const proof = renews(request) ? proofOf(request) : null
+    return proof === null ? NOBODY : server.visitor(proof)
+  },
+  // An id says what it is of. Not the session: what a device repeats after it signed in anew is still the same act.
+  callerId: ({ token, device, account }) => token ?? device ?? account,
   once: server.once,
 })
 
@@ -72,7 +105,9 @@ export const listenForAccount = (
     bind: config.accountBind,
     port: config.accountPort,
     log,
-    dispatch: newDispatch(accountTable, { ...server.answers, ...server.open }, accountGate(server)),
+    dispatch: challenging(
+      newDispatch(accountTable, { ...server.answers, ...server.open }, accountGate(server)),
+    ),
     proofNonce: () => server.nonce(),
     rules: (port) => ({
       hosts: hostsOf(config.accountBind, port, config.publicUrl),

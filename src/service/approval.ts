@@ -8,24 +8,18 @@ import { encodeBase64url } from '../crypto/base64url.ts'
 import type { DeviceJwks } from '../crypto/device-keys.ts'
 import { verifyKeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
-import { approvedAt } from './device-rows.ts'
+import { approvedAt, waitingDevices } from './device-rows.ts'
 import { deviceOf } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
 
-export const pendingDevices = ({ db }: Ground): Service['pendingDevices'] => ({
+export const pendingDevices = ({ db, now }: Ground): Service['pendingDevices'] => ({
   list: async (_, { account }) => {
-    const rows = await db
-      .selectFrom('devices')
-      .select(['id', 'name', 'platform', 'keys', 'created_at'])
-      .where('account_id', '=', account)
-      .where('keys', 'is not', null)
-      .orderBy('id')
-      .execute()
+    const rows = await waitingDevices(db, account, now()).orderBy('id').execute()
     return {
       items: rows.map(({ keys, created_at, ...rest }) => ({
         ...rest,
-        keys: JSON.parse(keys!) as DeviceJwks,
+        keys: JSON.parse(keys) as DeviceJwks,
         created_at: timeAt(created_at),
       })),
     }

@@ -9,7 +9,7 @@ import { LEEWAY_S } from '../crypto/jwt.ts'
 import { Refusal, type Reason } from '../crypto/refusal.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { Ground } from './ground.ts'
-import { tokenEndpoint } from './machines.ts'
+import { activeMachines, tokenEndpoint } from './machines.ts'
 
 type Needs = Pick<Ground, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
 
@@ -55,12 +55,12 @@ export async function machineOf(ground: Needs, assertion: string): Promise<strin
 
 async function verified({ db, now, publicUrl }: Needs, assertion: string) {
   const { account } = readAssertion(assertion)
-  const machine = await db
-    .selectFrom('machines')
+  const machine = await activeMachines(db)
     .select('key')
-    .where('account_id', '=', account)
+    .where('machines.account_id', '=', account)
     .executeTakeFirst()
-  if (machine === undefined) throw refusedAssertion(new Error(`${account} is no machine account.`))
+  if (machine === undefined)
+    throw refusedAssertion(new Error(`${account} is no machine account, or a suspended one.`))
   return verifyAssertion(assertion, {
     publicKey: JSON.parse(machine.key) as PublicJwk,
     audiences: [publicUrl(), tokenEndpoint({ publicUrl })],

@@ -4,6 +4,7 @@ import type { Service } from '../api/port.ts'
 import { AppError } from '../errors.ts'
 import type { Ground } from './ground.ts'
 import { invalidToken } from './machine-tokens.ts'
+import { activeMachines } from './machines.ts'
 
 export const bearer = ({ db }: Pick<Ground, 'db'>): Service['bearer'] => ({
   read: async (_, { account, token }) => {
@@ -12,13 +13,13 @@ export const bearer = ({ db }: Pick<Ground, 'db'>): Service['bearer'] => ({
         'forbidden',
         'This tells of the token of a machine account, and the request came with a session.',
       )
-    const row = await db
-      .selectFrom('machine_tokens')
+    const row = await activeMachines(db)
+      .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')
       .select(['scope', 'expires_at'])
       .where('id', '=', token)
-      .where('account_id', '=', account)
+      .where('machines.account_id', '=', account)
       .executeTakeFirst()
-    // It was good a moment ago, and went with its account.
+    // It was good a moment ago: its machine went, or was suspended.
     if (row === undefined) throw invalidToken()
     const { scope, expires_at } = row
     return {

@@ -11,18 +11,25 @@ import type { Schema } from './schema.ts'
 
 type Row = Schema['devices']
 
-/** Keep a new device; false when its id is taken. */
+/** A device that nobody adds to the key log for so long has been given up. */
+const WAITING_MS = 7 * 24 * 3_600_000
+
+/** The account or device is somebody's already, and says no more than that. */
+export const taken = (): AppError =>
+  new AppError('conflict', 'This account or device is enrolled already: make new keys and ids.')
+
+/** Keep a new device. Throws AppError `conflict` when its id is taken. */
 export async function addDevice(
   trx: Transaction<Schema>,
   of: Pick<Row, 'id' | 'account_id' | 'name' | 'platform' | 'auth_kid' | 'keys' | 'approved_at'>,
   at: number,
-): Promise<boolean> {
+): Promise<void> {
   const { numInsertedOrUpdatedRows: made } = await trx
     .insertInto('devices')
     .values({ ...of, created_at: at, revoked_at: null })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
-  return made === 1n
+  if (made !== 1n) throw taken()
 }
 
 /** When a device was approved, null while it waits. Throws AppError `invalid_token` for one that was revoked. */
@@ -33,7 +40,11 @@ export async function approvedAt(db: Kysely<Schema>, device: string): Promise<nu
     .where('id', '=', device)
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
-  if (row === undefined) throw new AppError('invalid_token', 'This device was revoked.')
+  if (row === undefined)
+    throw new AppError(
+      'invalid_token',
+      'This device was revoked: sign in on it anew, with new keys.',
+    )
   return row.approved_at
 }
 
@@ -51,20 +62,48 @@ export async function demandApproved(db: Kysely<Schema>, session: Session): Prom
   return device
 }
 
-/** The device of an account that waits with these keys in its row; null when none does. */
+/**
+ * The same, inside a transaction that writes for the device: its revocation waits until that ends, so a device that was revoked
+ * before writes nothing any more.
+ */
+export async function holdApproved(trx: Transaction<Schema>, session: Session): Promise<void> {
+  // Changes nothing. It is how both engines hold a row.
+  await trx
+    .updateTable('devices')
+    .set({ revoked_at: null })
+    .where('id', '=', deviceOf(session))
+    .where('revoked_at', 'is', null)
+    .execute()
+  await demandApproved(trx, session)
+}
+
+/** The devices of an account that wait, with their keys, which nobody has added to the key log yet. */
+export const waitingDevices = (db: Kysely<Schema>, account: string, at: number) =>
+  db
+    .selectFrom('devices')
+    .select(['id', 'name', 'platform', 'created_at'])
+    .select((of) => of.ref('keys').$castTo<string>().as('keys'))
+    .where('account_id', '=', account)
+    .where('keys', 'is not', null)
+    .where('created_at', '>', at - WAITING_MS)
+
+/** One of them; null when it does not wait. */
 export async function waitingDevice(
   trx: Transaction<Schema>,
-  account: string,
-  id: string,
+  { account, device }: { account: string; device: string },
+  at: number,
 ): Promise<{ name: string; keys: DeviceJwks } | null> {
-  const row = await trx
-    .selectFrom('devices')
-    .select(['name', 'keys'])
-    .where('id', '=', id)
-    .where('account_id', '=', account)
-    .executeTakeFirst()
-  if (row === undefined || row.keys === null) return null
-  return { name: row.name, keys: JSON.parse(row.keys) as DeviceJwks }
+  const row = await waitingDevices(trx, account, at).where('id', '=', device).executeTakeFirst()
+  return row === undefined ? null : { name: row.name, keys: JSON.parse(row.keys) as DeviceJwks }
+}
+
+/** Forget those that were given up, with their sessions. */
+export async function forgetWaiting(db: Kysely<Schema>, at: number): Promise<void> {
+  await db
+    .deleteFrom('devices')
+    .where('keys', 'is not', null)
+    .where('created_at', '<=', at - WAITING_MS)
+    .execute()
 }
 
 /** The key log names it now. Answers false when it was turned away meanwhile. */
@@ -117,9 +156,3 @@ export async function endOtherDevices(
   const ids = lost.map(({ id }) => id)
   await endDevices(trx, ids, at)
 }
-
-/** Whether two devices have the same keys. */
-export const sameKeys = (a: DeviceJwks, b: DeviceJwks): boolean =>
-  (['sign', 'seal', 'auth'] as const).every(
-    (use) => a[use].crv === b[use].crv && a[use].x === b[use].x,
-  )

@@ -5,25 +5,24 @@
  */
 import type { Transaction } from 'kysely'
 import type { Open } from '../api/port.ts'
-import { jwkBytes, thumbprint } from '../crypto/jwk.ts'
+import { thumbprint } from '../crypto/jwk.ts'
 import { parseJws } from '../crypto/jws.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { primaryAddress } from './context.ts'
-import { addDevice, endOtherDevices, sameKeys } from './device-rows.ts'
+import { addDevice, endOtherDevices, forgetWaiting, taken } from './device-rows.ts'
 import { claimCode, refusedCode } from './enrolment-codes.ts'
 import { judged } from './faults.ts'
+import { admitFurther, demandKeys, nobodyApproves, revoked } from './further-device.ts'
 import type { Ground } from './ground.ts'
-import { entriesOf, storeEntry } from './key-logs.ts'
+import { storeEntry } from './key-log-entries.ts'
+import { entriesOf } from './key-logs.ts'
 import { resetMessage } from './mail/messages.ts'
 import type { Schema } from './schema.ts'
 import { openSession } from './sessions.ts'
 import { type Credential, present } from './sign-ins.ts'
 
 type Body = Parameters<Open['enrolment']['create']>[0]['body']
-type FurtherBody = Parameters<Open['enrolment']['further']>[0]['body']
-type Newcomer = Pick<Body, 'device_name' | 'platform'>
 
 interface Place {
   readonly account: string
@@ -83,8 +82,9 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
       judged('keys', () => demandKeys(body.keys))
       const { account } = credential
       if (account === null) throw nobodyApproves()
+      await forgetWaiting(db, now())
       const place = { account, device: body.device }
-      return enrol(credential, place, (trx) => wait(trx, account, body, now()))
+      return enrol(credential, place, (trx) => admitFurther(trx, account, body, now()))
     },
   }
 }
@@ -136,61 +136,11 @@ async function begin(
   if (made !== 1n && credential.account === null) throw taken()
   const log = await storeEntry(trx, { account, entries, entry: body.entry, at }, () => undefined)
   const kid = thumbprint(log.devices.get(device)!.keys.auth)
-  await make(trx, place, { ...body, auth_kid: kid, keys: null, approved_at: at }, at)
+  const { device_name: name, platform } = body
+  const row = { id: device, account_id: account, name, platform }
+  await addDevice(trx, { ...row, auth_kid: kid, keys: null, approved_at: at }, at)
   const email = credential.code?.email ?? null
   if (made === 1n && email !== null) await provenAddress(trx, email, account, at)
-}
-
-/** Let a further device wait for its approval. */
-async function wait(
-  trx: Transaction<Schema>,
-  account: string,
-  body: FurtherBody,
-  at: number,
-): Promise<void> {
-  const { device, keys } = body
-  const { entries } = await entriesOf(trx, account)
-  const log = entries.length === 0 ? null : verifyKeyLog(account, entries)
-  if (log === null || log.active.length === 0) throw nobodyApproves()
-  const known = await trx
-    .selectFrom('devices')
-    .select(['account_id', 'keys', 'revoked_at'])
-    .where('id', '=', device)
-    .executeTakeFirst()
-  if (known !== undefined) {
-    const its =
-      known.keys === null
-        ? log.devices.get(device)?.keys
-        : (JSON.parse(known.keys) as typeof body.keys)
-    const same = its !== undefined && sameKeys(its, keys)
-    if (known.account_id !== account || known.revoked_at !== null || !same) throw taken()
-    return
-  }
-  const used = new Set(
-    [...log.devices.values()].flatMap((one) => Object.values(one.keys)).map((key) => key.x),
-  )
-  judged('keys', () =>
-    demand(
-      Object.values(keys).every(({ x }) => !used.has(x)),
-      'duplicate_key',
-      'a key of another device of this account',
-    ),
-  )
-  const auth_kid = thumbprint(keys.auth)
-  const row = { ...body, auth_kid, keys: JSON.stringify(keys), approved_at: null }
-  await make(trx, { account, device }, row, at)
-}
-
-/** Keep the device. Throws AppError `conflict` when its id is taken. */
-async function make(
-  trx: Transaction<Schema>,
-  { account, device }: Place,
-  of: Newcomer & Pick<Schema['devices'], 'auth_kid' | 'keys' | 'approved_at'>,
-  at: number,
-): Promise<void> {
-  const { device_name: name, platform, auth_kid, keys, approved_at } = of
-  const row = { id: device, account_id: account, name, platform, auth_kid, keys, approved_at }
-  if (!(await addDevice(trx, row, at))) throw taken()
 }
 
 /** The code proved the mailbox. Throws AppError `invalid_token` when it became another account's meanwhile. */
@@ -212,35 +162,18 @@ async function provenAddress(
 async function demandLive(trx: Transaction<Schema>, device: string): Promise<void> {
   const row = await trx
     .selectFrom('devices')
-    .select('id')
+    .select('revoked_at')
     .where('id', '=', device)
-    .where('revoked_at', 'is', null)
     .executeTakeFirst()
   if (row === undefined) throw taken()
+  if (row.revoked_at !== null) throw revoked()
 }
-
-/** Three good keys, no two the same: what a key log will demand of them. Throws Refusal. */
-function demandKeys({ sign, seal, auth }: FurtherBody['keys']): void {
-  jwkBytes(sign, 'Ed25519')
-  jwkBytes(seal, 'X25519')
-  jwkBytes(auth, 'Ed25519')
-  demand(new Set([sign.x, seal.x, auth.x]).size === 3, 'duplicate_key', 'three different keys')
-}
-
-const taken = () =>
-  new AppError('conflict', 'This account or device is enrolled already: make new keys and ids.')
 
 /** Only who may open the account is told. */
 const begunAlready = () =>
   new AppError(
     'conflict',
     'This account has a first device already: enrol as a further one, or reset it.',
-  )
-
-const nobodyApproves = () =>
-  new AppError(
-    'conflict',
-    'This account has no device that could approve another: enrol as its first device, or reset it.',
   )
 
 const otherMachine = () =>

@@ -12,6 +12,7 @@ import { newToken } from '../crypto/token.ts'
 import { AppError } from '../errors.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { activeMachines } from './machines.ts'
 import type { Schema } from './schema.ts'
 
 const PREFIX = 'tok_'
@@ -55,23 +56,28 @@ const resource = (row: Row, now: number): ApiToken => ({
 
 /**
  * Make a token of a machine account. It is in the answer and nowhere else.
- * @param of `expires_in` in seconds, null for a token that lasts until it is revoked
+ * @param of `expires_in` in seconds, null for a token that lasts until it is revoked; `latest` in Unix milliseconds, when it
+ *   ends whatever was asked for
  */
 export async function mintMachineToken(
   { db, now }: Needs,
   account: string,
-  of: Pick<Row, 'name' | 'label' | 'scope'> & { expires_in: number | null },
+  of: Pick<Row, 'name' | 'label' | 'scope' | 'granted'> & {
+    expires_in: number | null
+    latest?: number | null
+  },
 ) {
-  const { expires_in, ...rest } = of
+  const { expires_in, latest = null, ...rest } = of
   const at = now()
   const token = newToken('csm_')
+  const ends = Math.min(expires_in === null ? Infinity : at + expires_in * 1000, latest ?? Infinity)
   const row: Row = {
     ...rest,
     id: newId(PREFIX, at),
     account_id: account,
     hash: hash('sha256', token, 'hex'),
     created_at: at,
-    expires_at: expires_in === null ? null : at + expires_in * 1000,
+    expires_at: ends === Infinity ? null : ends,
     revoked_at: null,
     last_used_at: null,
   }
@@ -87,9 +93,9 @@ export async function authenticateMachine(
   { db, now }: Needs,
   token: string,
 ): Promise<Session & { scope: Row['scope'] }> {
-  const row = await db
-    .selectFrom('machine_tokens')
-    .selectAll()
+  const row = await activeMachines(db)
+    .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')
+    .selectAll('machine_tokens')
     .where('hash', '=', hash('sha256', token, 'hex'))
     .executeTakeFirst()
   const at = now()
@@ -113,6 +119,17 @@ async function demandMachine({ db }: Needs, account: string): Promise<void> {
     )
 }
 
+/** When a token ends that makes another. Throws AppError `invalid_token` when it is not there any more. */
+async function endOf({ db }: Needs, token: string): Promise<number | null> {
+  const row = await db
+    .selectFrom('machine_tokens')
+    .select('expires_at')
+    .where('id', '=', token)
+    .executeTakeFirst()
+  if (row === undefined) throw invalidToken()
+  return row.expires_at
+}
+
 export const machineTokens = (ground: Needs): Service['machineTokens'] => ({
   list: async (page, { account }) => {
     await demandMachine(ground, account)
@@ -131,11 +148,13 @@ export const machineTokens = (ground: Needs): Service['machineTokens'] => ({
       page,
     )
   },
-  // Only a session and the scope `full` come here, so no token can be wider than its minter.
-  create: async ({ body }, { account }) => {
+  // Only a session and the scope `full` come here, so no token can be wider than its minter. It ends no later either: whoever
+  // found a token that runs out would have one that does not.
+  create: async ({ body }, { account, token }) => {
     await demandMachine(ground, account)
     const { name, scope, label = null, expires_in = null } = body
-    return mintMachineToken(ground, account, { name, scope, label, expires_in })
+    const latest = token === null ? null : await endOf(ground, token)
+    return mintMachineToken(ground, account, { name, scope, label, expires_in, latest, granted: 0 })
   },
   delete: async ({ id }, { account }) => {
     await demandMachine(ground, account)

@@ -17,6 +17,17 @@ import type { Schema } from './schema.ts'
 export const tokenEndpoint = ({ publicUrl }: Pick<Ground, 'publicUrl'>): string =>
   `${publicUrl()}/oauth/token`
 
+/** The machines whose membership is active: the key and the tokens of a suspended one are good for nothing. */
+export const activeMachines = (db: Kysely<Schema>) =>
+  db
+    .selectFrom('machines')
+    .innerJoin('organisation_members', (join) =>
+      join
+        .onRef('organisation_members.account_id', '=', 'machines.account_id')
+        .onRef('organisation_members.organisation_id', '=', 'machines.organisation_id'),
+    )
+    .where('organisation_members.state', '=', 'active')
+
 interface Wanted {
   readonly organisation_id: string
   readonly name: string

@@ -51,7 +51,7 @@ const forgetExpired = ({ db, now }: Needs, account: string) =>
   db
     .deleteFrom('machine_tokens')
     .where('account_id', '=', account)
-    .where('name', '=', NAME)
+    .where('granted', '=', 1)
     .where('expires_at', '<=', now())
     .execute()
 
@@ -74,6 +74,7 @@ export const oauth = (ground: Needs): Open['oauth'] => ({
       label: null,
       scope,
       expires_in: LIFETIME_S,
+      granted: 1,
     })
     return { access_token: token, token_type: 'Bearer', expires_in: LIFETIME_S, scope }
   },

@@ -13,7 +13,7 @@ import { demand } from '../crypto/refusal.ts'
 import { verifyRoster, type Roster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { readConnection } from './connections.ts'
-import { demandApproved } from './device-rows.ts'
+import { demandApproved, holdApproved } from './device-rows.ts'
 import { demandId, judged, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
@@ -39,6 +39,7 @@ export const rosters = ({ db, now }: Ground): Service['rosters'] => ({
     const roster = judged('entry', () => opened(body, opener, keyLog))
     const envelopes = judged('envelopes', () => addressed(body.envelopes, opener, roster, keyLog))
     await db.transaction().execute(async (trx) => {
+      await holdApproved(trx, session)
       const at = now()
       const made = await trx
         .insertInto('connections')

@@ -104,6 +104,8 @@ export interface Schema {
     name: string
     label: string | null
     scope: 'read' | 'write' | 'full'
+    /** 1: from the token endpoint, where clients come every hour; such a one is forgotten when it ran out. */
+    granted: 0 | 1
     created_at: number
     expires_at: number | null
     revoked_at: number | null
@@ -111,7 +113,7 @@ export interface Schema {
   }
   /** What was answered to a POST under its Idempotency-Key. */
   idempotency: {
-    /** Whose key it is: the session or the token. */
+    /** Whose key it is: the device or the token. */
     caller: string
     key: string
     /** SHA-256 of method, path and body. */

@@ -36,11 +36,10 @@ export interface AccountServer {
    */
   readonly authenticate: (of: { token: string; proof: Proof | null }) => Promise<Session & Standing>
   /**
-   * Who sends a request without a token.
-   * @param proof what the request carries
+   * Who sends a request without a token, by the proof that it carries. That it came is noted once it opened something.
    * @throws AppError `invalid_token` for a proof that is not good
    */
-  readonly visitor: (proof: Proof | null) => Promise<Visitor>
+  readonly visitor: (proof: Proof) => Promise<Visitor>
   /** The nonce that proofs should carry now (RFC 9449 section 8). */
   readonly nonce: () => Promise<string>
   /** Acts under an Idempotency-Key: the act and its answer are kept together or not at all. */
@@ -54,8 +53,6 @@ export interface AccountServer {
   as(session: Session): Account
   /** What a device may ask before it has a session, in this process. */
   door(visitor: Visitor): Door
-  /** Resolves when the database answers. Throws AppError `backend_unavailable`. */
-  ready(): Promise<void>
   close(): Promise<void>
 }
 
@@ -134,7 +131,7 @@ export async function openService(of: {
     enrolment: async () => (await import('./enrolment.ts')).enrolment(await ground()),
     guestPages: async () => (await import('./site.ts')).guestPages(await ground()),
     oauth: async () => (await import('./oauth.ts')).oauth(await ground()),
-    session: async () => (await import('./sessions.ts')).session(await ground()),
+    session: async () => (await import('./sessions.ts')).session(await ground(), await proofs()),
     signIns: async () => (await import('./sign-ins.ts')).signIns(await ground()),
     siteHealth: async () => (await import('./site.ts')).siteHealth(await ground()),
     stampPages: async () => (await import('./site.ts')).stampPages(await ground()),
@@ -154,11 +151,8 @@ export async function openService(of: {
     authenticate: (given) => reaching(() => authenticated(given)),
     visitor: (proof) =>
       reaching(async () => {
-        if (proof === null) return { key: null }
-        const { judge, use } = await proofs()
-        const shown = await judge(proof, null)
-        await use(shown)
-        return { key: shown.thumbprint }
+        const { provenBy } = await import('./sessions.ts')
+        return provenBy(await proofs(), proof)
       }),
     nonce: () => reaching(async () => (await proofs()).nonce()),
     once: (keyed, work) => reaching(async () => (await once())(keyed, work)),
@@ -169,10 +163,6 @@ export async function openService(of: {
     // The mapped types have counted the answers; what is bound to them has the same rows.
     as: (who) => bind(inside, answers, who) as Account,
     door: (visitor) => bind(entrance, open, visitor) as Door,
-    ready: () =>
-      reaching(async () => {
-        await (await ground()).db.selectFrom('server_secrets').select('name').execute()
-      }),
     close: async () => {
       await background.idle()
       await engine.close()

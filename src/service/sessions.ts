@@ -7,15 +7,17 @@ import { hash, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Session as Tokens } from '../api/device/enrolment.ts'
 import { timeAt } from '../api/fields.ts'
-import type { Open, Service, Session } from '../api/port.ts'
+import type { Open, Service, Session, Visitor } from '../api/port.ts'
 import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { deviceOf } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { challenge, type Proof, type Proofs } from './proofs.ts'
+import { challenge, type Proof, type Proofs, type Shown } from './proofs.ts'
 import type { Schema } from './schema.ts'
 
 const ACCESS_MS = 3_600_000
+/** How long a device may have a further session: of two sign-ins at once, neither ends the other. */
+const BESIDE_MS = 5 * 60_000
 /** How exact `last_seen_at` is: a write for every request would tell nobody more. */
 const SEEN_MS = 60_000
 
@@ -33,12 +35,17 @@ async function openAccess(db: Kysely<Schema>, session: string, now: number) {
   return { access_token: access, access_expires_at: timeAt(expires) }
 }
 
-/** A new session of a device. The tokens are in the answer and nowhere else. */
+/** A new session of a device, in place of those it had. The tokens are in the answer and nowhere else. */
 export async function openSession(
   db: Kysely<Schema>,
   of: { account: string; device: string },
   now: number,
 ): Promise<Tokens> {
+  await db
+    .deleteFrom('sessions')
+    .where('device_id', '=', of.device)
+    .where('created_at', '<=', now - BESIDE_MS)
+    .execute()
   const [id, refresh] = [newId('ses_', now), newSecret()]
   await db
     .insertInto('sessions')
@@ -100,8 +107,25 @@ export async function authenticate(
   }
 }
 
-export const session = ({ db, now }: Ground): Open['session'] => ({
-  renew: async ({ body }, { key }) => {
+/** A visitor whose key a proof showed. */
+export interface Proven extends Visitor {
+  /** What there is to note of the proof, once it opened something. */
+  readonly shown: Shown
+}
+
+/** A visitor may be asked about before anything of it is kept: strangers write nothing here. */
+export async function provenBy(proofs: Proofs, proof: Proof): Promise<Proven> {
+  const shown = await proofs.judge(proof, null)
+  return { key: shown.thumbprint, shown }
+}
+
+const unknownSession = () =>
+  new AppError('invalid_token', 'This session is not known here: enrol the device again.', {
+    headers: challenge('invalid_token'),
+  })
+
+export const session = ({ db, now }: Ground, proofs: Proofs): Open['session'] => ({
+  renew: async ({ body }, { key, shown }: Visitor & Partial<Proven>) => {
     if (key === null)
       throw new AppError(
         'invalid_token',
@@ -109,29 +133,26 @@ export const session = ({ db, now }: Ground): Open['session'] => ({
         { headers: challenge('invalid_dpop_proof') },
       )
     const at = now()
+    const refreshHash = hashed(body.refresh_token)
+    const known = await db
+      .selectFrom('sessions')
+      .innerJoin('devices', 'devices.id', 'device_id')
+      .select('sessions.id')
+      .where('refresh_hash', '=', refreshHash)
+      .where('auth_kid', '=', key)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirst()
+    if (known === undefined) throw unknownSession()
+    if (shown !== undefined) await proofs.use(shown)
     return db.transaction().execute(async (trx) => {
+      // Until this ends nobody ends the session; who did so a moment ago is heeded.
       const row = await trx
         .updateTable('sessions')
         .set({ last_seen_at: at })
-        .where('refresh_hash', '=', hashed(body.refresh_token))
-        .where((where) =>
-          where.exists(
-            where
-              .selectFrom('devices')
-              .select('id')
-              .whereRef('devices.id', '=', 'sessions.device_id')
-              .where('auth_kid', '=', key)
-              .where('revoked_at', 'is', null),
-          ),
-        )
+        .where('id', '=', known.id)
         .returning('id')
         .executeTakeFirst()
-      if (row === undefined)
-        throw new AppError(
-          'invalid_token',
-          'This session is not known here: enrol the device again.',
-          { headers: challenge('invalid_token') },
-        )
+      if (row === undefined) throw unknownSession()
       await trx
         .deleteFrom('access_tokens')
         .where('session_id', '=', row.id)

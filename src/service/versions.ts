@@ -116,6 +116,7 @@ export const second = (id: string) => [
   `alter table devices add column created_at bigint not null default 0`,
   `alter table devices add column approved_at bigint`,
   `alter table devices add column revoked_at bigint`,
+  `create index devices_that_wait on devices (created_at) where keys is not null`,
   // Until now an account had one device, which its entry 0 named and which needs no approval.
   `update devices set approved_at = 0, created_at = coalesce(
     (select stored_at from key_log_entries where account_id = devices.account_id and seq = 0), 0)`,
@@ -184,6 +185,7 @@ export const second = (id: string) => [
     name text not null,
     label text,
     scope text not null,
+    granted integer not null,
     created_at bigint not null,
     expires_at bigint,
     revoked_at bigint,

@@ -100,8 +100,9 @@ export function oauthSuite(name: string, engine: MachinesEngine): void {
 
     test('tokens are listed, and go when they ran out and another is got', async () => {
       const machine = await here.newMachine()
+      // Whatever it is called.
       const own = await here.machineTokens.create(
-        { body: { name: 'Nightly', scope: 'read', expires_in: 60 } },
+        { body: { name: 'client_credentials', scope: 'read', expires_in: 60 } },
         as(machine.account),
       )
       await here.getToken(await here.form(machine, { scope: 'write' }))

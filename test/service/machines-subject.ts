@@ -131,6 +131,15 @@ export async function openMachines(place: Place, clock: { ms: number }) {
       return account
     },
 
+    /** What an administrator decides about a member. */
+    async setState(account: string, state: Schema['organisation_members']['state']) {
+      await db
+        .updateTable('organisation_members')
+        .set({ state })
+        .where('account_id', '=', account)
+        .execute()
+    },
+
     /** A machine of an organisation of its own. */
     async newMachine(name = 'Backup') {
       const { owner, organisation } = await newOwner()

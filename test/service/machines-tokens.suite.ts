@@ -66,6 +66,43 @@ export function machineTokensSuite(name: string, engine: MachinesEngine): void {
       await here.authenticate(token)
     })
 
+    for (const [what, of, expires_in, lives] of [
+      ['without an end', {}, 60, 60],
+      ['that ends first', { expires_in: 60 }, 3600, 60],
+      ['that ends first, for one without an end', { expires_in: 60 }, undefined, 60],
+      ['that ends later', { expires_in: 3600 }, 60, 60],
+      ['without an end, for another such', {}, undefined, null],
+    ] as const)
+      test(`a token made by one ${what}: it does not outlive its maker`, async () => {
+        const { account } = await here.newMachine()
+        const { token: own } = await mint(account, { scope: 'full', ...of })
+        const maker = await here.authenticate(own)
+        const made = await here.machineTokens.create(
+          { body: { name: 'Child', scope: 'full', expires_in } },
+          maker,
+        )
+        const ends = lives === null ? null : new Date(START + lives * 1000).toISOString()
+        assert.equal(made.expires_at, ends)
+        if (lives === null) return
+        here.clock.ms += lives * 1000
+        assert.equal((await refusal(here.authenticate(made.token))).error, 'invalid_token')
+      })
+
+    for (const state of ['suspended', 'invited'] as const)
+      test(`${state}: its tokens are refused, on the other replica too, until it is active again`, async () => {
+        const { account } = await here.newMachine()
+        const { token } = await mint(account)
+        const caller = await here.authenticate(token)
+        await here.setState(account, state)
+        const wrong = await refusal(here.authenticate(newToken('csm_')))
+        for (const server of [here, replica])
+          assert.deepEqual(await refusal(server.authenticate(token)), wrong)
+        assert.equal((await refusal(here.bearer.read({}, caller))).error, 'invalid_token')
+        await here.setState(account, 'active')
+        assert.deepEqual(await here.authenticate(token), caller)
+        await here.bearer.read({}, caller)
+      })
+
     test('wrong, expired and revoked are told alike', async () => {
       const { account } = await here.newMachine()
       const [revoked, expired] = [await mint(account), await mint(account, { expires_in: 60 })]

@@ -22,6 +22,7 @@ import {
 } from './person.ts'
 import { freePort, startPostgres, type Postgres } from './postgres.ts'
 import { proofsSuite } from './proofs.suite.ts'
+import { entranceSuite } from './entrance.suite.ts'
 import { failsToStart, serviceSuite } from './service.suite.ts'
 import { openSubject, type Place } from './subject.ts'
 
@@ -107,6 +108,8 @@ describe('PostgreSQL', () => {
   accountSuite('PostgreSQL', async () => openSubject(await newPlace()))
 
   proofsSuite('PostgreSQL', { newPlace })
+
+  entranceSuite('PostgreSQL', { newPlace })
 
   serviceSuite('PostgreSQL', {
     idType: 'text collate "C"',
@@ -241,7 +244,7 @@ describe('PostgreSQL', () => {
       await assert.rejects(ada.account.context.read({}), away)
       await assert.rejects(ada.account.connections.list({}), away)
       await assert.rejects(service.authenticate({ token: 'csm_x', proof: null }), away)
-      await assert.rejects(service.ready(), away)
+      await assert.rejects(service.open.siteHealth.ready({}, { key: null }), away)
       await assert.rejects(service.newEnrolmentCode(), away)
       await assert.rejects(service.open.guestPages.opened({ id }, { key: null }), away)
     }

@@ -27,6 +27,7 @@ import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subjec
 const MINUTE = 60_000
 const PATH = '/api/v1/context'
 const GET = { method: 'GET', path: PATH }
+const RENEWAL = { method: 'POST', path: '/device/v1/session' }
 
 /** Rejects with 401 and this challenge; answers the header fields. */
 async function challenged(error: string, call: Promise<unknown>) {
@@ -137,9 +138,12 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       for (const { service } of [subject, replica])
         await challenged('invalid_dpop_proof', service.authenticate({ token, proof }))
       await replica.service.authenticate({ token, proof: await proofOf() })
-      const opening = await subject.proofOf(ada.keys.auth, { method: 'POST', path: '/x' })
-      await replica.service.visitor(opening)
-      await challenged('invalid_dpop_proof', subject.service.visitor(opening))
+      const renewal = await subject.proofOf(ada.keys.auth, RENEWAL)
+      const { refresh_token } = ada.enrolment.session
+      const renew = async ({ service }: LocalSubject) =>
+        service.door(await service.visitor(renewal)).session.renew({ body: { refresh_token } })
+      await renew(replica)
+      await challenged('invalid_dpop_proof', renew(subject))
       await replica.close()
     })
 
@@ -208,22 +212,37 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       await replica.close()
     })
 
-    test('a visitor is who proves a key, and nobody without a proof', async () => {
+    test('a visitor is who proves a key', async () => {
       await signIn()
       const { visitor } = subject.service
-      const request = { method: 'POST', path: '/device/v1/session' }
-      const proof = await subject.proofOf(ada.keys.auth, request)
-      const { key } = await visitor(proof)
+      const { key } = await visitor(await subject.proofOf(ada.keys.auth, RENEWAL))
       const row = await hand.db
         .selectFrom('devices')
         .select('auth_kid')
         .where('id', '=', ada.device)
         .executeTakeFirstOrThrow()
       assert.equal(key, row.auth_kid)
-      assert.deepEqual(await visitor(null), { key: null })
       // RFC 9449 section 4.3: ath belongs to a token, and none came.
-      const withAth = await subject.proofOf(ada.keys.auth, { ...request, token })
+      const withAth = await subject.proofOf(ada.keys.auth, { ...RENEWAL, token })
       await challenged('invalid_dpop_proof', visitor(withAth))
+    })
+
+    test('of the proof of a stranger nothing is kept', async () => {
+      await signIn()
+      const seen = () => hand.db.selectFrom('seen_once').select('id').orderBy('id').execute()
+      const before = await seen()
+      const { refresh_token } = ada.enrolment.session
+      for (const [key, text] of [
+        [newDeviceKeys().auth, 'x'],
+        [newDeviceKeys().auth, refresh_token],
+        [ada.keys.auth, 'x'],
+      ] as const) {
+        const renewal = subject.server.door(key).session.renew({ body: { refresh_token: text } })
+        await challenged('invalid_token', renewal)
+      }
+      assert.deepEqual(await seen(), before)
+      await subject.server.door(ada.keys.auth).session.renew({ body: { refresh_token } })
+      assert.equal((await seen()).length, before.length + 1)
     })
 
     test('a renewal without a proof, or with another key, says what is missing', async () => {
@@ -405,10 +424,6 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       ]
       for (const call of calls) await assert.rejects(call, { code: 'no_device' })
       assert.equal((await bearer.devices.list({})).items[0]?.current, false)
-    })
-
-    test('ready asks the database', async () => {
-      await subject.service.ready()
     })
   })
 }

@@ -12,6 +12,7 @@ import { sql } from 'kysely'
 import { openServiceDatabase } from './database.ts'
 import { accountSuite } from '../account.suite.ts'
 import { proofsSuite } from './proofs.suite.ts'
+import { entranceSuite } from './entrance.suite.ts'
 import { failsToStart, serviceSuite } from './service.suite.ts'
 import { openSubject, type Place } from './subject.ts'
 
@@ -34,6 +35,8 @@ function plainly<T>({ file }: Place, use: (database: DatabaseSync) => T): T {
 accountSuite('SQLite', () => openSubject(newPlace()))
 
 proofsSuite('SQLite', { newPlace: async () => newPlace() })
+
+entranceSuite('SQLite', { newPlace: async () => newPlace() })
 
 serviceSuite('SQLite', {
   idType: 'text',

@@ -99,8 +99,8 @@ export async function openSubject(
     server: {
       door: (key) =>
         through(entrance, async ({ method }, path) => {
-          const proof = key === undefined ? null : await proofOf(key, { method, path })
-          return service.door(await service.visitor(proof))
+          if (key === undefined) return service.door({ key: null })
+          return service.door(await service.visitor(await proofOf(key, { method, path })))
         }) as unknown as Door,
       account: ({ access_token: token, keys }) =>
         through({ ...rest, ...signedIn }, async ({ method }, path) => {

@@ -39,12 +39,19 @@ const credential = {
 }
 const device = { device_name: name(100), platform: Platform }
 
+// An Idempotency-Key is its caller's, and these rows have no caller yet: they repeat. Whoever lost an answer presents itself anew.
+
+/** Of the bodies that anybody may send, in bytes: a JWS or two, and names. */
+const LIMIT = 65_536
+
 export const signIns = {
   create: {
     method: 'POST',
     path: '/device/v1/sign-ins',
     summary: 'Have a code sent to a mailbox',
     by: 'account',
+    limit: LIMIT,
+    repeats: true,
     body: v.strictObject({ email }),
     reply: v.object({ email, expires_at: Time }),
     status: 202,
@@ -54,6 +61,8 @@ export const signIns = {
     path: '/device/v1/sign-ins/account',
     summary: 'Tell which account a code or an assertion opens, without using it up',
     by: 'account',
+    limit: LIMIT,
+    repeats: true,
     body: v.strictObject(credential),
     reply: v.object({
       account_id: v.pipe(
@@ -74,6 +83,8 @@ export const enrolment = {
     path: '/device/v1/enrolments',
     summary: 'Enrol the first device of an account, or a new one after a reset',
     by: 'account',
+    limit: LIMIT,
+    repeats: true,
     body: v.strictObject({
       ...credential,
       ...device,
@@ -91,6 +102,8 @@ export const enrolment = {
     path: '/device/v1/enrolments/further',
     summary: 'Enrol a further device of an account; it may only read until it is approved',
     by: 'account',
+    limit: LIMIT,
+    repeats: true,
     body: v.strictObject({ ...credential, ...device, device: id('dev_'), keys: DeviceKeys }),
     reply: Enrolment,
     status: 201,
@@ -103,6 +116,7 @@ export const session = {
     path: '/device/v1/session',
     summary: 'Renew the session of a device',
     by: 'account',
+    limit: LIMIT,
     body: v.strictObject({ refresh_token: v.pipe(v.string(), v.maxLength(200)) }),
     reply: Session,
   },

@@ -14,6 +14,7 @@ export const oauth = {
     summary: 'Get a token for a machine account by its assertion',
     by: 'account',
     form: true,
+    limit: 65_536,
     // RFC 6749 section 3.2: unknown parameters are ignored, and what is missing has an error of its own.
     body: v.object({
       grant_type: Text,

@@ -1,0 +1,108 @@
+/**
+ * A further device of an account: it comes with its keys, which stand in no key log yet, and waits until a device that is there
+ * adds it. One that is known gets in again with the same keys, however far it has come.
+ */
+import type { Transaction } from 'kysely'
+import type { Open } from '../api/port.ts'
+import { sameKeys } from '../crypto/device-keys.ts'
+import { jwkBytes, thumbprint } from '../crypto/jwk.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { demand } from '../crypto/refusal.ts'
+import { AppError } from '../errors.ts'
+import { addDevice, taken } from './device-rows.ts'
+import { judged } from './faults.ts'
+import { entriesOf } from './key-logs.ts'
+import type { Schema } from './schema.ts'
+
+type Body = Parameters<Open['enrolment']['further']>[0]['body']
+
+export const nobodyApproves = () =>
+  new AppError(
+    'conflict',
+    'This account has no device that could approve another: enrol as its first device, or reset it.',
+  )
+
+/** Only who may open the account is told. */
+export const revoked = () =>
+  new AppError(
+    'invalid_state',
+    'This device was revoked, and its keys stay so. Sign in on it anew: it then makes new keys, as a new device.',
+    { details: { state: 'revoked' } },
+  )
+
+/** Three good keys, no two the same: what a key log will demand of them. Throws Refusal. */
+export function demandKeys({ sign, seal, auth }: Body['keys']): void {
+  jwkBytes(sign, 'Ed25519')
+  jwkBytes(seal, 'X25519')
+  jwkBytes(auth, 'Ed25519')
+  demand(new Set([sign.x, seal.x, auth.x]).size === 3, 'duplicate_key', 'three different keys')
+}
+
+/**
+ * Let a device in that its credential says is the account's: as it is, or to wait for its approval.
+ * @throws AppError `invalid_state` for a revoked one, `conflict` for one whose id is taken or whom nobody could approve
+ */
+export async function admitFurther(
+  trx: Transaction<Schema>,
+  account: string,
+  body: Body,
+  at: number,
+): Promise<void> {
+  const { entries } = await entriesOf(trx, account)
+  const log = entries.length === 0 ? null : verifyKeyLog(account, entries)
+  if (log === null) throw nobodyApproves()
+  if (await isKnown(trx, log, body)) return
+  if (log.active.length === 0) throw nobodyApproves()
+  await wait(trx, log, body, at)
+}
+
+/** Whether it is a live device of this account. Throws AppError for any other that has its id. */
+async function isKnown(
+  trx: Transaction<Schema>,
+  log: KeyLog,
+  { device, keys }: Body,
+): Promise<boolean> {
+  const known = await trx
+    .selectFrom('devices')
+    .select(['account_id', 'keys', 'revoked_at'])
+    .where('id', '=', device)
+    .executeTakeFirst()
+  if (known === undefined) return false
+  const its =
+    known.keys === null ? log.devices.get(device)?.keys : (JSON.parse(known.keys) as typeof keys)
+  const same = its !== undefined && sameKeys(its, keys)
+  if (known.account_id !== log.account || !same) throw taken()
+  if (known.revoked_at !== null) throw revoked()
+  return true
+}
+
+async function wait(
+  trx: Transaction<Schema>,
+  log: KeyLog,
+  { device, keys, device_name, platform }: Body,
+  at: number,
+): Promise<void> {
+  const used = new Set(
+    [...log.devices.values()].flatMap((one) => Object.values(one.keys)).map((key) => key.x),
+  )
+  judged('keys', () =>
+    demand(
+      Object.values(keys).every(({ x }) => !used.has(x)),
+      'duplicate_key',
+      'a key of another device of this account',
+    ),
+  )
+  await addDevice(
+    trx,
+    {
+      id: device,
+      account_id: log.account,
+      name: device_name,
+      platform,
+      auth_kid: thumbprint(keys.auth),
+      keys: JSON.stringify(keys),
+      approved_at: null,
+    },
+    at,
+  )
+}

@@ -1,0 +1,103 @@
+/**
+ * How key logs grow: by one valid entry at a time, each after the one that its signer knew as the newest. Beside the reading of
+ * them, which needs no curves.
+ */
+import type { Transaction } from 'kysely'
+import type { Service, Session } from '../api/port.ts'
+import { encodeBase64url } from '../crypto/base64url.ts'
+import { sameKeys } from '../crypto/device-keys.ts'
+import { hashOf, parseJws } from '../crypto/jws.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { demand } from '../crypto/refusal.ts'
+import { AppError } from '../errors.ts'
+import { primaryAddress } from './context.ts'
+import { demandApproved, endDevices, markLogged, waitingDevice } from './device-rows.ts'
+import { deviceOf, judged } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { readKeyLog } from './key-logs.ts'
+import { deviceAddedMessage } from './mail/messages.ts'
+import type { Schema } from './schema.ts'
+
+/**
+ * Verify an entry as the next one of a log and keep it.
+ * @param permit what the caller demands of the log that results; throws Refusal
+ * @throws AppError `conflict` when another entry came first, `validation_failed` for one that breaks a rule
+ */
+export async function storeEntry(
+  trx: Transaction<Schema>,
+  of: { account: string; entries: readonly string[]; entry: string; at: number },
+  permit: (log: KeyLog) => void,
+): Promise<KeyLog> {
+  const { account, entries, entry, at } = of
+  const last = entries.at(-1)
+  const log = judged('entry', () => {
+    const { payload } = parseJws(entry, 'keylog+jws')
+    if (last !== undefined && payload.get('prev') !== encodeBase64url(hashOf(last))) return null
+    const after = verifyKeyLog(account, [...entries, entry])
+    permit(after)
+    return after
+  })
+  if (log === null) throw cameFirst()
+  const { numInsertedOrUpdatedRows: stored } = await trx
+    .insertInto('key_log_entries')
+    .values({ account_id: account, seq: log.seq, entry, stored_at: at })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  if (stored !== 1n) throw cameFirst()
+  return log
+}
+
+const cameFirst = () =>
+  new AppError('conflict', 'Another entry came first: read the key log and decide anew.')
+
+/** What became of it: the log, and the name of a device that was added. */
+async function append(
+  { db, now }: Ground,
+  entry: string,
+  session: Session,
+): Promise<{ entries: readonly string[]; added: string | null; to: string | null }> {
+  const { account } = session
+  const by = deviceOf(session)
+  const { payload } = judged('entry', () => parseJws(entry, 'keylog+jws'))
+  const [op, named] = [payload.get('op'), payload.get('device')]
+  // Verified before it is used for anything but looking.
+  const device = typeof named === 'string' ? named : ''
+  return db.transaction().execute(async (trx) => {
+    // Should the device be revoked from here on, the log has that entry, and takes no other in its place.
+    await demandApproved(trx, session)
+    const { entries } = await readKeyLog(trx, account)
+    // A device that did not hear the answer sends the same entry again.
+    if (entries.includes(entry)) return { entries, added: null, to: null }
+    const at = now()
+    const waiting = op === 'add' ? await waitingDevice(trx, { account, device }, at) : null
+    const log = await storeEntry(trx, { account, entries, entry, at }, (after) => {
+      demand(op !== 'reset', 'bad_op', 'a reset is a new enrolment')
+      demand(payload.get('by') === by, 'unknown_signer', 'signed by another device')
+      if (op !== 'add') return
+      demand(waiting !== null, 'unknown_device', 'no such device waits for approval')
+      const same = sameKeys(waiting.keys, after.devices.get(device)!.keys)
+      demand(same, 'bad_key', 'the keys are not those of the device that waits')
+    })
+    if (waiting === null) {
+      await endDevices(trx, [device], at)
+      return { entries: log.entries, added: null, to: null }
+    }
+    if (!(await markLogged(trx, device))) throw cameFirst()
+    const to = await primaryAddress(trx, account)
+    return { entries: log.entries, added: waiting.name, to }
+  })
+}
+
+/** Keep an entry that a device signed, and tell the person of a device that was added. */
+export const appendTo =
+  (ground: Ground): Service['keyLogs']['append'] =>
+  async ({ body: { entry } }, session) => {
+    const { entries, added, to } = await append(ground, entry, session)
+    const publicUrl = ground.publicUrl()
+    // The device is added already: a relay that is away must not say otherwise.
+    if (added !== null && to !== null)
+      ground.background.run(() =>
+        ground.mail.send(deviceAddedMessage({ to, deviceName: added, publicUrl })),
+      )
+    return { entries: [...entries] }
+  }

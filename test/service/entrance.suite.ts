@@ -1,0 +1,241 @@
+/**
+ * How a device gets in again, and how one does no more: sessions that replace each other, devices that were revoked or given up,
+ * also at the moment when they ask for something. For every engine.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Kysely } from 'kysely'
+import type { Session } from '../../src/api/port.ts'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { AppError } from '../../src/errors.ts'
+import { newBackground } from '../../src/service/background.ts'
+import type { Ground } from '../../src/service/ground.ts'
+import { keyLogs } from '../../src/service/key-logs.ts'
+import { rosters } from '../../src/service/rosters.ts'
+import type { Schema } from '../../src/service/schema.ts'
+import { openServiceDatabase, type ServiceDatabase } from './database.ts'
+import {
+  additionBy,
+  approve,
+  enrol,
+  enrolByMail,
+  enrolled,
+  join,
+  logOf,
+  mailedCode,
+  newAddress,
+  newcomerOf,
+  newMaker,
+  opening,
+  revocationBy,
+  type Newcomer,
+  type Person,
+} from './person.ts'
+import type { EngineUnderTest } from './service.suite.ts'
+import { openSubject, type LocalSubject } from './subject.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+/** Rejects with this code, and these words of what to do. */
+const refused = (code: string, words: RegExp, call: Promise<unknown>) =>
+  assert.rejects(call, (error: unknown) => {
+    assert.ok(error instanceof AppError, String(error))
+    assert.equal(error.code, code, error.message)
+    assert.match(error.message, words)
+    return true
+  })
+
+/** The same database; `first` is done between what an answer asks and its transaction. */
+function interrupted(db: Kysely<Schema>, first: () => Promise<unknown>): Kysely<Schema> {
+  type Work = Parameters<ReturnType<Kysely<Schema>['transaction']>['execute']>[0]
+  const transaction = () => ({
+    execute: async (work: Work) => {
+      await first()
+      return db.transaction().execute(work)
+    },
+  })
+  return new Proxy(db, {
+    get: (target, name) => {
+      if (name === 'transaction') return transaction
+      const member = Reflect.get(target, name) as unknown
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
+}
+
+export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPlace'>): void {
+  describe(`entrance: ${name}`, () => {
+    let subject: LocalSubject
+    let hand: ServiceDatabase
+    before(async () => {
+      const place = await engine.newPlace()
+      subject = await openSubject(place)
+      hand = await openServiceDatabase(place)
+    })
+    after(async () => {
+      await hand.close()
+      await subject.close()
+    })
+
+    /** A person with a mailbox and a second device, which waits. */
+    async function withNewcomer() {
+      const email = newAddress()
+      const ada = await enrolByMail(subject.server, email)
+      const laptop = await join(subject.server, await mailedCode(subject.server, email))
+      return { email, ada, laptop, code: () => mailedCode(subject.server, email) }
+    }
+    const append = async (who: Pick<Person, 'account'>, entry: string) =>
+      who.account.keyLogs.append({ body: { entry } })
+    const renew = ({ keys, enrolment }: Pick<Person, 'keys' | 'enrolment'>) => {
+      const { refresh_token } = enrolment.session
+      return subject.server.door(keys.auth).session.renew({ body: { refresh_token } })
+    }
+    const sessionOf = ({ enrolment }: Pick<Newcomer, 'enrolment'>): Session => ({
+      account: enrolment.account_id,
+      device: enrolment.device_id,
+      session: enrolment.session.session_id,
+      token: null,
+    })
+
+    test('a device that lost its session and is still good gets another, by a new code', async () => {
+      const { ada, laptop, code } = await withNewcomer()
+      const { server } = subject
+      // By its own entry.
+      const first = await enrolled(server, ada, await code())
+      assert.deepEqual([first.enrolment.device_id, first.enrolment.approved], [ada.device, true])
+      await first.account.pendingDevices.list({})
+      // By its keys: while it waits, in the log, approved.
+      const its = await code()
+      const again = () => join(server, its, laptop)
+      assert.equal((await again()).enrolment.approved, false)
+      await append(first, await additionBy(first, laptop))
+      const logged = await again()
+      assert.equal(logged.enrolment.approved, false)
+      const head = encodeBase64url((await logOf(first)).head)
+      await logged.account.approval.create({ body: { head } })
+      const approved = await again()
+      assert.equal(approved.enrolment.approved, true)
+      await approved.account.pendingDevices.list({})
+      // So may the one of the first entry.
+      const keysOnly = await join(server, await code(), newcomerOf(ada.keys, ada.device))
+      assert.equal(keysOnly.enrolment.approved, true)
+      assert.equal((await keysOnly.account.devices.list({})).items.length, 2)
+    })
+
+    test('a revoked device is told that it is, whatever it presents', async () => {
+      const { ada, laptop, code } = await withNewcomer()
+      await append(ada, await additionBy(ada, laptop))
+      await append(ada, await revocationBy(ada, laptop.device))
+      const revoked = async (call: Promise<unknown>) => {
+        await refused('invalid_state', /was revoked.*new keys/, call)
+        await assert.rejects(call, { details: { state: 'revoked' } })
+      }
+      await revoked(join(subject.server, await code(), laptop))
+      await append(ada, await revocationBy(ada, ada.device))
+      // Of an account without any device, too.
+      await revoked(join(subject.server, await code(), laptop))
+      await revoked(enrolled(subject.server, ada, await code()))
+    })
+
+    test('nobody else is told, and other keys are another device', async () => {
+      const { ada, laptop, code } = await withNewcomer()
+      await append(ada, await additionBy(ada, laptop))
+      await append(ada, await revocationBy(ada, laptop.device))
+      const eve = newAddress()
+      await enrolByMail(subject.server, eve)
+      const strange = newcomerOf(undefined, laptop.device)
+      await refused('conflict', /enrolled already/, join(subject.server, await code(), strange))
+      const evesCode = await mailedCode(subject.server, eve)
+      await refused('conflict', /enrolled already/, join(subject.server, evesCode, laptop))
+      await append(ada, await revocationBy(ada, ada.device))
+      await refused('invalid_token', /code/, enrolled(subject.server, ada, evesCode))
+      const free = await subject.server.newEnrolmentCode()
+      await refused('conflict', /enrolled already/, enrolled(subject.server, ada, free))
+    })
+
+    test('a new session takes the place of the one before, unless both began at once', async () => {
+      const [maker, code] = [newMaker(), await subject.server.newEnrolmentCode()]
+      const enter = () => enrolled(subject.server, maker, code)
+      const [one, two] = await Promise.all([enter(), enter()])
+      subject.clock.ms += 5 * MINUTE - 1
+      const three = await enter()
+      await Promise.all([one, two, three].map(renew))
+      subject.clock.ms += 1
+      const four = await enter()
+      for (const { account } of [one, two])
+        await assert.rejects(account.context.read({}), { code: 'invalid_token' })
+      await Promise.all([three, four].map(renew))
+      const other = await enrol(subject.server)
+      subject.clock.ms += 5 * MINUTE
+      await enter()
+      await renew(other)
+    })
+
+    test('who waits for a week has been given up', async () => {
+      const { ada, laptop, code } = await withNewcomer()
+      const awake = async (): Promise<Person> => {
+        const account = subject.server.account({ ...(await renew(ada)), keys: ada.keys })
+        return { ...ada, account }
+      }
+      const waiting = async () => {
+        const { items } = await (await awake()).account.pendingDevices.list({})
+        return items.map(({ id }) => id)
+      }
+      const add = async () => {
+        const person = await awake()
+        await append(person, await additionBy(person, laptop))
+      }
+      const somebodyComes = async () => {
+        const eve = newAddress()
+        await enrolByMail(subject.server, eve)
+        await join(subject.server, await mailedCode(subject.server, eve))
+      }
+
+      subject.clock.ms += 7 * DAY - 1
+      await somebodyComes()
+      assert.deepEqual(await waiting(), [laptop.device])
+      await renew(laptop)
+      subject.clock.ms += 1
+      assert.deepEqual(await waiting(), [])
+      await refused('validation_failed', /entry/, add())
+      await somebodyComes()
+      await refused('invalid_token', /enrol/, renew(laptop))
+      // It may begin anew, with the same keys; one that is in the log stays.
+      await join(subject.server, await code(), laptop)
+      assert.deepEqual(await waiting(), [laptop.device])
+      await add()
+      subject.clock.ms += 8 * DAY
+      await somebodyComes()
+      const again = await join(subject.server, await code(), laptop)
+      assert.equal((await again.account.devices.list({})).items.length, 2)
+    })
+
+    test('a device that is revoked while it asks writes nothing', async () => {
+      const { ada, laptop, code } = await withNewcomer()
+      await approve(ada, laptop)
+      const third = await join(subject.server, await code())
+      const addition = await additionBy({ ...laptop, id: ada.id }, third)
+      const body = await opening(ada)
+      const groundBut = (first: () => Promise<unknown>) =>
+        ({
+          db: interrupted(hand.db, first),
+          now: () => subject.clock.ms,
+          publicUrl: () => 'https://countersign.test',
+          background: newBackground(() => undefined),
+        }) as unknown as Ground
+      const byAda = groundBut(async () => append(ada, await revocationBy(ada, laptop.device)))
+      const appended = keyLogs(byAda).append({ body: { entry: addition } }, sessionOf(laptop))
+      await refused('invalid_token', /was revoked/, appended)
+      const byHerself = groundBut(async () => append(ada, await revocationBy(ada, ada.device)))
+      const opened = rosters(byHerself).open({ body }, sessionOf(ada))
+      await refused('invalid_token', /was revoked/, opened)
+      const made = await hand.db
+        .selectFrom('connections')
+        .select('id')
+        .where('id', '=', body.connection)
+        .execute()
+      assert.deepEqual(made, [])
+    })
+  })
+}
