@@ -15,6 +15,8 @@ export type AskServer = (
 /** What an account server, in this process or behind the client of one, says of a token that is nothing. */
 const NOTHING: readonly Code[] = ['invalid_token', 'unauthorized', 'not_signed_in']
 
+const noMachine = () => invalidToken('machine token')
+
 /** Whether a token is of a machine account, by its looks: no look-up. */
 export const isMachineToken = (token: string): boolean => token.startsWith('csm_')
 
@@ -23,7 +25,7 @@ function demandForm(token: string): void {
   try {
     checkToken(token)
   } catch {
-    throw invalidToken()
+    throw noMachine()
   }
 }
 
@@ -37,7 +39,7 @@ export async function machineCaller(token: string, ask: AskServer): Promise<Call
     const { id, scope, account } = await ask(token)
     return { token: id, scope, machine: account }
   } catch (error) {
-    if (error instanceof AppError && NOTHING.includes(error.code)) throw invalidToken()
+    if (error instanceof AppError && NOTHING.includes(error.code)) throw noMachine()
     throw error
   }
 }

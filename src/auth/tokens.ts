@@ -86,11 +86,14 @@ export interface Tokens {
 export const tokenDigest = (token: string): string => hash('sha256', token, 'hex')
 const entryName = (id: string) => `token/${id}`
 
-/** In the same words for every reason, and for tokens of either kind. */
-export const invalidToken = () =>
+/**
+ * In the same words for every reason.
+ * @param command makes another of its kind
+ */
+export const invalidToken = (command = 'token create') =>
   new AppError(
     'invalid_token',
-    'This token is wrong, expired or revoked. Create another with "countersignd token create".',
+    `This token is wrong, expired or revoked. Create another with "countersignd ${command}".`,
     // RFC 6750 section 3.1
     { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
   )

@@ -15,20 +15,31 @@ import { holderOf } from './holder.ts'
 
 const TABLE = { ...rest, ...local }
 
+/** What the person is told of an error that the chosen token brought, in words of the command line. */
+function told(error: AppError, path: string, chosen: string): AppError {
+  if (error.code === 'forbidden' && path.startsWith('/local/'))
+    return new AppError(
+      'forbidden',
+      'No API token may do this, only the command line itself: unset SVC_TOKEN and SVC_TOKEN_FILE.',
+      { cause: error },
+    )
+  if (error.code === 'invalid_token' && chosen.startsWith('csm_'))
+    return new AppError(
+      'invalid_token',
+      'The machine account’s token in SVC_TOKEN or SVC_TOKEN_FILE is wrong, has ended or was revoked: get another with "countersignd machine token --key-file FILE".',
+      { cause: error },
+    )
+  return error
+}
+
 /** The calls of both tables over what carries a request. */
 function apiOver(send: (request: Outgoing) => Promise<unknown>, chosen: string | null): Api {
   return clientOf(TABLE, async (request) => {
     try {
       return await send(request)
     } catch (error) {
-      const isOwn = request.route.path.startsWith('/local/')
-      if (chosen === null || !isOwn || !(error instanceof AppError) || error.code !== 'forbidden')
-        throw error
-      throw new AppError(
-        'forbidden',
-        'No API token may do this, only the command line itself: unset SVC_TOKEN and SVC_TOKEN_FILE.',
-        { cause: error },
-      )
+      if (chosen === null || !(error instanceof AppError)) throw error
+      throw told(error, request.route.path, chosen)
     }
   })
 }

@@ -35,6 +35,11 @@ export const deviceList: Command = {
 /** The one device that awaits approval. */
 async function waiting(api: Api): Promise<Device> {
   const pending = (await devices(api)).filter(({ state }) => state === 'pending')
+  if (pending.some(({ current }) => current))
+    throw new AppError(
+      'invalid_state',
+      'This device awaits approval itself: run "countersignd device approve" on one that is signed in.',
+    )
   const [only, ...others] = pending
   if (only === undefined)
     throw new AppError(
@@ -77,6 +82,8 @@ export const deviceApprove: Command = {
 Approves a device that awaits it; with one waiting, no ID is needed. Asks for the six words that the new device shows, from
 standard input without a terminal, and prints six words to type there.
 
+The new device gets no secret at once: nothing is sealed to it before connections are synced.
+
 The words are what keeps a dishonest account server from slipping in a device of its own: read them off the new device itself.
 If they are refused although they were typed as shown, approve nothing, and ask the operator of the account server.`,
   args: [0, 1],
@@ -94,7 +101,10 @@ export const deviceRevoke: Command = {
   usage: 'ID [--json]',
   help: `
 Revokes a device: its sessions end, and nothing is sealed to it any more. One that awaits approval is turned away. To revoke the
-device you are at, use "countersignd logout".`,
+device you are at, use "countersignd logout".
+
+Whoever had this device's secrets keeps what it knew: no secret of a connection rotates by itself yet. Where the device was lost
+or stolen, make new connections and use those that it had no more.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     await byId('device', id, () => withApi((api) => api.devices.delete({ id })))

@@ -10,8 +10,9 @@ const isLast = (error: unknown) =>
 /** Sign out, and ask at a terminal before the last device goes. */
 const leave = ({ io, options, withApi }: Invocation): Promise<void> =>
   withPrompt(io, async (prompt) => {
+    const forget = options['forget'] === true
     const end = (last_device: boolean) =>
-      withApi((api) => api.signIn.end({ body: { last_device } }))
+      withApi((api) => api.signIn.end({ body: { last_device, forget } }))
     try {
       await end(options['last-device'] === true)
     } catch (error) {
@@ -24,13 +25,16 @@ const leave = ({ io, options, withApi }: Invocation): Promise<void> =>
   })
 
 export const logoutCommand: Command = {
-  usage: '[--last-device] [--json]',
+  usage: '[--last-device] [--forget] [--json]',
   help: `
 Revokes this device in the account's key log and forgets what it holds: its keys, its secrets, its connections. The account
-server must be reached for that; while it is away nothing changes. API tokens of this machine's user stay.
+server must be reached for that; while it is away, or takes the session of this device no more, nothing changes. API tokens of
+this machine's user stay.
 
-  --last-device   also when it is the last device of the account, which only "countersignd reset" brings back`,
-  options: { 'last-device': { type: 'boolean' } },
+  --last-device   also when it is the last device of the account, which only "countersignd reset" brings back
+  --forget        also when the account server cannot be told: this device's keys are gone then, and where it was not revoked,
+                  it must be revoked from another device`,
+  options: { 'last-device': { type: 'boolean' }, forget: { type: 'boolean' } },
   args: [0, 0],
   async run(invocation) {
     await leave(invocation)

@@ -1,5 +1,15 @@
 /** The key file of a machine account: a private JWK (RFC 8037) for nobody but its user, that also says where it is good. */
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
 import * as v from 'valibot'
 import { MachineKey } from '../api/local/index.ts'
 import { machineKeyIn } from '../daemon/credential.ts'
@@ -8,7 +18,12 @@ import { readPrivate, removeFile, writeAtomic } from '../state/folder.ts'
 import { UsageError } from './command.ts'
 
 /** What is written before the account is there. */
-export type HalfKey = Pick<MachineKey, 'kty' | 'crv' | 'x' | 'd'> & { kid: string; alg: 'Ed25519' }
+const HalfKey = v.strictObject({
+  ...v.pick(MachineKey, ['kty', 'crv', 'x', 'd']).entries,
+  kid: v.string(),
+  alg: v.literal('Ed25519'),
+})
+export type HalfKey = v.InferOutput<typeof HalfKey>
 
 function parse(text: string, path: string): MachineKey {
   let value: unknown
@@ -20,6 +35,11 @@ function parse(text: string, path: string): MachineKey {
   }
   const parsed = v.safeParse(MachineKey, value)
   if (parsed.success) return parsed.output
+  if (v.is(HalfKey, value))
+    throw new StartError(
+      'configuration',
+      `${path} holds a key without its account, because "countersignd machine create" was cut off: run that again as it was, with this file.`,
+    )
   throw new StartError(
     'configuration',
     `${path} is not the key of a machine account as "countersignd machine create" writes it (at ${v.getDotPath(parsed.issues[0]) ?? 'the top'}).`,
@@ -49,6 +69,55 @@ export function machineKeyFrom(
   )
 }
 
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+/** Throws StartError for a file whose folder takes none. */
+export function demandFolder(path: string): void {
+  const folder = dirname(path)
+  if (!isFolder(folder))
+    throw new StartError(
+      'failed',
+      `There is no folder ${folder} for ${path}: make it first, or name another file.`,
+    )
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new StartError('failed', `${path} cannot be written into its folder (${code}).`, cause)
+  }
+}
+
+/** The key of a file, where it is one without its account yet: whoever wrote it never heard whether the account was made. */
+function halfKeyIn(path: string): HalfKey | null {
+  try {
+    const parsed = v.safeParse(HalfKey, JSON.parse(readPrivate(path) ?? ''))
+    return parsed.success ? parsed.output : null
+  } catch {
+    return null
+  }
+}
+
+const isThere = (path: string, cause?: unknown) =>
+  new StartError('failed', `${path} is there already: name another file.`, cause)
+
+/**
+ * The key that an earlier run left in the file, which may be an account's by now; null where there is no file.
+ * @throws StartError for a file that is anything else
+ */
+export function leftKey(path: string): HalfKey | null {
+  // Also a link that leads nowhere is something.
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null
+  const key = halfKeyIn(path)
+  if (key === null) throw isThere(path)
+  return key
+}
+
 /** Write the key to a new file of mode 0600, to the disk. Throws StartError for a file that is there, or cannot be made. */
 export function createKeyFile(path: string, key: HalfKey): void {
   let file: number
@@ -57,13 +126,9 @@ export function createKeyFile(path: string, key: HalfKey): void {
     file = openSync(path, 'wx', 0o600)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    throw new StartError(
-      'failed',
-      code === 'EEXIST'
-        ? `${path} is there already: name another file.`
-        : `${path} cannot be written (${code}).`,
-      cause,
-    )
+    throw code === 'EEXIST'
+      ? isThere(path, cause)
+      : new StartError('failed', `${path} cannot be written (${code}).`, cause)
   }
   try {
     writeSync(file, `${JSON.stringify(key)}\n`)

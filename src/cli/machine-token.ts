@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { oauth } from '../api/device/oauth.ts'
+import { timeAt } from '../api/fields.ts'
 import type { MachineKey } from '../api/local/index.ts'
 import { decodeBase64url } from '../crypto/base64url.ts'
 import { signAssertion } from '../crypto/client-assertion.ts'
@@ -33,12 +34,16 @@ function replyOf(answer: Answer, endpoint: string): Reply {
   if (answer.status < 400 || !refused.success)
     throw new AppError(
       'backend_error',
-      `${endpoint} answers ${answer.status} and not as a token endpoint (RFC 6749). Is it an account server?`,
+      `${endpoint} answers ${answer.status} and not as a token endpoint (RFC 6749). The key file names it as its token_endpoint: is an account server there?`,
     )
   const { error, error_description } = refused.output
+  const said = `No token (${shown(error)})${error_description === undefined ? '.' : `: ${shown(error_description)}`}`
+  if (error !== 'invalid_client') throw new AppError('invalid_request', said)
+  // Of an assertion that is refused, the server does not say whether its address, its times or its key are not the right ones.
+  const { origin } = new URL(endpoint)
   throw new AppError(
     'invalid_client',
-    `No token (${shown(error)})${error_description === undefined ? '.' : `: ${shown(error_description)}`}`,
+    `${said} Check that ${origin} is the server's SVC_PUBLIC_URL, and the clock here (${timeAt(answer.sentAt)}).`,
   )
 }
 
@@ -85,12 +90,14 @@ async function tokenFor(
 export const machineToken: Command = {
   usage: '--key-file FILE [--scope read|write|full] [--json]',
   help: `
-Gets an API token (csm_…) for a machine account by its key, and prints it alone. Needs no daemon: it asks the account server of the
-key, over https or on this machine (OAuth 2.0 client credentials with private_key_jwt). The token works at any daemon of that
-server, and at the server.
+Gets an API token (csm_…) for a machine account by its key. The token alone goes to standard output, its scope and lifetime to
+standard error. Needs no daemon: it asks the account server of the key, over https or on this machine (OAuth 2.0 client
+credentials with private_key_jwt). The token works at any daemon of that server, and at the server, for an hour. Get another
+with the same command; earlier ones stay good until they end or are revoked.
 
   --key-file FILE   the key that "countersignd machine create" wrote
-  --scope           what the token may do; without it, what the server gives`,
+  --scope           what the token may do: read (the default), write, which holds read, or full, which holds both and may also
+                    manage the account's tokens`,
   options: { 'key-file': { type: 'string' }, scope: { type: 'string' } },
   args: [0, 0],
   async run({ options, config, print, say }) {

@@ -1,9 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { thumbprint } from '../crypto/jwk.ts'
-import { isId } from '../crypto/id.ts'
-import { AppError } from '../errors.ts'
+import { AppError, type Code } from '../errors.ts'
 import { type Api, type Command, type Invocation, UsageError } from './command.ts'
-import { type HalfKey, completeKeyFile, createKeyFile, dropKeyFile } from './machine-key-file.ts'
+import {
+  type HalfKey,
+  completeKeyFile,
+  createKeyFile,
+  demandFolder,
+  dropKeyFile,
+  leftKey,
+} from './machine-key-file.ts'
 import { shown } from './table.ts'
 
 /** A new key, made here and nowhere else. */
@@ -14,32 +20,56 @@ function newKey(): HalfKey {
   return { ...jwk, d, kid: thumbprint(jwk), alg: 'Ed25519' }
 }
 
-/** The organisation of an id or a name. */
+/** The organisation of an id or a name, of those that the person is in. */
 async function organisationId(api: Api, named: string): Promise<string> {
-  if (isId('org_', named)) return named
   const { organisations } = await api.context.read({})
-  const [found, ...more] = organisations.filter(({ name }) => name === named)
-  if (found !== undefined && more.length === 0) return found.id
+  const found = organisations.filter(({ id, name }) => id === named || name === named)
+  const [only, ...more] = found
+  if (only !== undefined && more.length === 0) return only.id
+  if (only !== undefined)
+    throw new AppError(
+      'invalid_state',
+      `Several of your organisations are called "${shown(named)}": give --org the id of one, ${found.map(({ id }) => id).join(' or ')}.`,
+    )
+  const mine = organisations.map(({ id, name }) => `${id} ("${shown(name)}")`)
   throw new AppError(
     'not_found',
-    found === undefined
-      ? `You are in no organisation "${shown(named)}". "countersignd org create" makes one.`
-      : `Several of your organisations are called "${shown(named)}": give the id of one, as "countersignd whoami --json" shows it.`,
+    `You are in no organisation "${shown(named)}". ` +
+      (mine.length === 0
+        ? '"countersignd org create" makes one.'
+        : `Yours: ${mine.join(', ')}. "countersignd org create" makes another.`),
   )
 }
 
-/** Register a key that is in its file; the file goes when there is no account for it. */
+/** Verdicts on the request: no account was made. Every other failure leaves that open, because an answer may be lost. */
+const REFUSALS: readonly Code[] = [
+  'validation_failed',
+  'forbidden',
+  'insufficient_scope',
+  'not_found',
+]
+
+/** Register a key that is in its file. The file stays where the account may be there: without its key nobody could use it. */
 async function registered(
-  { withApi }: Invocation,
+  { io, withApi }: Invocation,
   path: string,
-  of: { organisation_id: string; name: string; key: HalfKey },
+  of: { organisation_id: string; name: string; key: HalfKey; isNew: boolean },
 ): ReturnType<Api['machines']['create']> {
-  const { kty, crv, x } = of.key
+  const { organisation_id, name, key, isNew } = of
+  const { kty, crv, x } = key
+  const body = { organisation_id, name, key: { kty, crv, x } }
   try {
-    return await withApi((api) => api.machines.create({ body: { ...of, key: { kty, crv, x } } }))
+    return await withApi((api) => api.machines.create({ body }))
   } catch (error) {
-    // Also when nobody knows whether the server made the account: without its key nobody can use it.
-    dropKeyFile(path)
+    const code = error instanceof AppError ? error.code : null
+    if (code !== null && REFUSALS.includes(code)) {
+      if (isNew) dropKeyFile(path)
+    } else
+      io.stderr.write(
+        code === 'conflict'
+          ? `The key in ${path} is of a machine that an earlier run made: give the same --org and --name, or another file.\n`
+          : `Whether the machine account was made is not known. Its key stays in ${path}: run the same command again, which finishes, and makes no second account.\n`,
+      )
     throw error
   }
 }
@@ -49,6 +79,11 @@ export const machineCreate: Command = {
   help: `
 Creates a machine account of an organisation of yours, for a headless daemon or for API tokens. Its key is made here and written to
 FILE, mode 0600, which must not be there yet; only the public half is sent. Without the file nobody can sign in as it.
+When the server's answer was lost, the key stays in FILE: the same command again finishes, and makes no second account.
+
+  --org ID|NAME     the organisation, one that you own or administer; where several have one name, its id
+  --name NAME       what the machine is called
+  --key-file FILE   where its key is written
 
 Then, on the machine it is for: "countersignd login --machine --key-file FILE", or "countersignd machine token --key-file FILE".`,
   options: {
@@ -64,13 +99,16 @@ Then, on the machine it is for: "countersignd login --machine --key-file FILE", 
       throw new UsageError('--org names the organisation; give its id or name.')
     if (name === undefined)
       throw new UsageError('--name says what the machine is called; give one.')
-    if (file === undefined)
+    if (file === undefined || file === '')
       throw new UsageError('--key-file says where its key is written; give one.')
     const path = String(file)
+    demandFolder(path)
+    const left = leftKey(path)
     const organisation_id = await withApi((api) => organisationId(api, String(org)))
-    const key = newKey()
-    createKeyFile(path, key)
-    const made = await registered(invocation, path, { organisation_id, name: String(name), key })
+    const key = left ?? newKey()
+    if (left === null) createKeyFile(path, key)
+    const of = { organisation_id, name: String(name), key, isNew: left === null }
+    const made = await registered(invocation, path, of)
     const { account_id: account, token_endpoint } = made
     completeKeyFile(path, { ...key, account, token_endpoint })
     print(made, `${account}  ${shown(made.name)}`)

@@ -22,13 +22,13 @@ async function confirm({ io }: Invocation, prompt: Prompt): Promise<void> {
 }
 
 export const resetCommand: Command = {
-  usage: '--email ADDRESS | --machine [--key-file FILE] [--yes] [--json]',
+  usage: '--email ADDRESS [--new-code] | --machine [--key-file FILE] [--yes] [--json]',
   help: `
 Brings an account back after all its devices were lost. Signs this device in as "countersignd login" does, and revokes every
 earlier device. Everybody who follows the account sees that its keys changed.
 
-  --email, --machine, --key-file   as for "countersignd login"
-  --yes                            do not ask for confirmation`,
+  --email, --new-code, --machine, --key-file   as for "countersignd login"
+  --yes                                        do not ask for confirmation`,
   options: { ...SIGN_IN_OPTIONS, yes: { type: 'boolean' } },
   args: [0, 0],
   run: (invocation) =>

@@ -69,6 +69,10 @@ function find(argv: readonly string[]): [name: string, rest: readonly string[]] 
   const two = `${first} ${second}`
   if (Object.hasOwn(COMMANDS, two)) return [two, argv.slice(2)]
   if (Object.hasOwn(COMMANDS, first)) return [first, argv.slice(1)]
+  if (first.startsWith('-'))
+    throw new UsageError(
+      `There is no command "${first}": options stand behind a command. "countersignd --help" lists them.`,
+    )
   const group = groupOf(first)
   throw new UsageError(
     group.length > 0
@@ -77,7 +81,7 @@ function find(argv: readonly string[]): [name: string, rest: readonly string[]] 
   )
 }
 
-function parse(command: Command, argv: readonly string[]) {
+function parse(name: string, command: Command, argv: readonly string[]) {
   try {
     const { values, positionals } = parseArgs({
       args: [...argv],
@@ -86,12 +90,14 @@ function parse(command: Command, argv: readonly string[]) {
     })
     return { options: values as Invocation['options'], args: positionals }
   } catch (error) {
-    throw new UsageError((error as Error).message)
+    // What follows its first sentence is about positional arguments, which no command here takes with a dash.
+    const [what] = (error as Error).message.split(/\.\s/)
+    throw new UsageError(`${what}. "countersignd ${name} --help" shows what it takes.`)
   }
 }
 
 async function runCommand(name: string, command: Command, argv: readonly string[], io: Io) {
-  const { options, args } = parse(command, argv)
+  const { options, args } = parse(name, command, argv)
   if (options['help'] === true) {
     io.stdout.write(commandHelp(name, command))
     return EXIT.ok

@@ -14,30 +14,61 @@ const codeOf = (error: unknown) => (error instanceof AppError ? error.code : nul
 const complain = ({ io }: Asking, error: unknown) =>
   void io.stderr.write(`${(error as Error).message}\n`)
 
-/** Whether the server still knows the device that is signed in here. Throws AppError not_signed_in when it does not. */
-async function demandKnown({ withApi }: Asking): Promise<void> {
+/** How a person signs in. */
+export interface ByMail {
+  readonly email: string
+  readonly reset: boolean
+  /** Whether to have a code sent although one that came before is still good. */
+  readonly newCode: boolean
+}
+
+/** Whether the account server still takes the session of the device that is here; where it does not, the person is told. */
+async function isTaken(asking: Asking, { state }: SignIn): Promise<boolean> {
   try {
-    await withApi((api) => api.context.read({}))
+    await asking.withApi((api) => api.context.read({}))
   } catch (error) {
-    if (codeOf(error) !== 'not_signed_in') return
-    throw new AppError(
-      'not_signed_in',
-      'The account server knows this device no more: it was revoked. Run "countersignd logout" here, and sign in anew.',
-      { cause: error },
+    if (codeOf(error) !== 'not_signed_in') return true
+    asking.io.stderr.write(
+      state === 'awaiting_approval'
+        ? 'The account server knows this device no more: it was turned away before it was approved. With a new code it asks again; ' +
+            '"countersignd logout --forget" gives up.\n'
+        : 'The account server does not take the session of this device any more. With a new code this device gets another.\n',
     )
+    return false
+  }
+  return true
+}
+
+/** Have a code sent. Where too many were sent already, one of those serves. */
+async function sendCode(asking: Asking, email: string, which: 'A' | 'A new'): Promise<SignIn> {
+  const { withApi, say } = asking
+  try {
+    const sent = await withApi((api) => api.signIn.begin({ body: { email } }))
+    say(`${which} code is on its way to ${shown(email)}. It is good for 15 minutes.`)
+    return sent
+  } catch (error) {
+    if (codeOf(error) !== 'rate_limited') throw error
+    complain(asking, error)
+    return withApi((api) => api.signIn.read({}))
   }
 }
 
+const isHere = (account: string) =>
+  new AppError(
+    'invalid_state',
+    `This device is signed in to ${account}. Run "countersignd logout" first; with --forget, where the account server takes its session no more.`,
+  )
+
 /** Where the person stands with this address, a code sent if there was none. */
-async function begun(asking: Asking, email: string, reset: boolean): Promise<SignIn> {
-  const { withApi, say } = asking
-  const seen = await withApi((api) => api.signIn.read({}))
-  const isSame = seen.email?.toLowerCase() === email.toLowerCase()
-  if (isSame && seen.state === 'signed_in' && !reset) await demandKnown(asking)
-  if (isSame && (seen.state === 'code_sent' || !reset)) return seen
-  const sent = await withApi((api) => api.signIn.begin({ body: { email } }))
-  say(`A code is on its way to ${shown(email)}. It is good for 15 minutes.`)
-  return sent
+async function begun(asking: Asking, { email, reset, newCode }: ByMail): Promise<SignIn> {
+  const seen = await asking.withApi((api) => api.signIn.read({}))
+  // Before a mail is sent in vain; who is here without one, the daemon says.
+  if (reset && seen.email !== null && seen.account_id !== null) throw isHere(seen.account_id)
+  if (seen.email?.toLowerCase() === email.toLowerCase()) {
+    if (seen.state !== 'code_sent' && (await isTaken(asking, seen))) return seen
+    if (seen.state === 'code_sent' && !newCode) return seen
+  }
+  return sendCode(asking, email, 'A')
 }
 
 const codeWanted = (email: string, command: string) =>
@@ -47,21 +78,15 @@ const codeWanted = (email: string, command: string) =>
   )
 
 /** From a code to an enrolled device. Only at a terminal is a wrong code asked for again. */
-async function enrolled(
-  asking: Asking,
-  prompt: Prompt,
-  email: string,
-  reset: boolean,
-): Promise<SignIn> {
-  const { withApi, say } = asking
+async function enrolled(asking: Asking, prompt: Prompt, { email, reset }: ByMail): Promise<SignIn> {
+  const { withApi } = asking
   for (;;) {
     const code = await prompt.ask('Code from the mail (Enter alone has a new one sent): ')
     if (code === null || (code === '' && !prompt.isTerminal))
       throw codeWanted(email, reset ? 'reset' : 'login')
     try {
       if (code !== '') return await withApi((api) => api.signIn.code({ body: { code, reset } }))
-      await withApi((api) => api.signIn.begin({ body: { email } }))
-      say(`A new code is on its way to ${shown(email)}.`)
+      await sendCode(asking, email, 'A new')
     } catch (error) {
       if (!prompt.isTerminal || codeOf(error) !== 'not_signed_in') throw error
       complain(asking, error)
@@ -101,6 +126,12 @@ async function approved(asking: Asking, prompt: Prompt, waiting: SignIn): Promis
   }
 }
 
+const notYet = () =>
+  new AppError(
+    'invalid_state',
+    'Not signed in: nobody is here any more. Run the same command again.',
+  )
+
 /** The second half alone, for whoever is enrolled: nothing to do for a device that is approved. */
 export async function finish(
   invocation: Asking & Pick<Invocation, 'print'>,
@@ -108,6 +139,7 @@ export async function finish(
   seen: SignIn,
 ): Promise<number> {
   const { print, say } = invocation
+  if (seen.state !== 'signed_in' && seen.state !== 'awaiting_approval') throw notYet()
   const done = seen.state === 'signed_in' ? seen : await approved(invocation, prompt, seen)
   const account = seen.account_id ?? ''
   if (done !== null) {
@@ -123,10 +155,9 @@ export async function finish(
 export async function signInByMail(
   invocation: Asking & Pick<Invocation, 'print'>,
   prompt: Prompt,
-  email: string,
-  reset: boolean,
+  how: ByMail,
 ): Promise<number> {
-  const seen = await begun(invocation, email, reset)
-  const come = seen.state === 'code_sent' ? await enrolled(invocation, prompt, email, reset) : seen
+  const seen = await begun(invocation, how)
+  const come = seen.state === 'code_sent' ? await enrolled(invocation, prompt, how) : seen
   return finish(invocation, prompt, come)
 }

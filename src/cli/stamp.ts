@@ -67,5 +67,9 @@ library for JWS and Ed25519.`,
     })
     print(made, [made.words, made.verification_url])
     say(`Wrote ${path}.`)
+    if (made.receipt === null)
+      say(
+        'The account server was away: the stamp is good without its receipt, and the address works after the next sync.',
+      )
   },
 }

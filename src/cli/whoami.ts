@@ -1,6 +1,6 @@
 import { every } from '../api/cursor.ts'
 import type { SignIn } from '../api/local/index.ts'
-import { AppError, EXIT } from '../errors.ts'
+import { AppError, type Code, EXIT } from '../errors.ts'
 import type { Api, Command } from './command.ts'
 import { shown } from './table.ts'
 
@@ -21,18 +21,38 @@ async function signInOf(api: Api): Promise<SignIn | null> {
   }
 }
 
+/** What the account server alone knows. */
+async function atServer(api: Api) {
+  const context = await api.context.read({})
+  const devices = await every((query) => api.devices.list(query))
+  return { ...context, device: devices.find(({ current }) => current) ?? null }
+}
+
+/** The account server is away, or takes the session of this device no more. */
+const SILENT: readonly Code[] = [
+  'backend_error',
+  'backend_timeout',
+  'backend_unavailable',
+  'not_signed_in',
+]
+
 async function seen(api: Api) {
   const sign_in = await signInOf(api)
   const { backend: server } = await api.status.read({})
-  const isOut = sign_in?.state === 'signed_out' || sign_in?.state === 'code_sent'
-  if (isOut) return { sign_in, server, device: null }
-  const context = await api.context.read({})
-  const devices = await every((query) => api.devices.list(query))
-  return { ...context, sign_in, server, device: devices.find(({ current }) => current) ?? null }
+  const here = { sign_in, server, device: null }
+  if (sign_in?.state === 'signed_out' || sign_in?.state === 'code_sent')
+    return { answer: here, silent: null }
+  try {
+    return { answer: { ...here, ...(await atServer(api)) }, silent: null }
+  } catch (error) {
+    if (sign_in === null || !(error instanceof AppError) || !SILENT.includes(error.code))
+      throw error
+    return { answer: here, silent: error }
+  }
 }
 
-function lines(of: Awaited<ReturnType<typeof seen>>): string[] {
-  const { sign_in, server, device } = of
+function lines(of: Awaited<ReturnType<typeof seen>>['answer']): string[] {
+  const { sign_in, server } = of
   const rows: (readonly [name: string, value: string | null | undefined])[] = [
     ['state', sign_in && STATES[sign_in.state]],
     ['server', server],
@@ -44,10 +64,15 @@ function lines(of: Awaited<ReturnType<typeof seen>>): string[] {
       ['account', id],
       ['name', `${display_name}${kind === 'machine' ? ' (a machine account)' : ''}`],
       ['email', email],
-      ['device', device && `${device.name}  ${device.id}`],
+      ['device', of.device && `${of.device.name}  ${of.device.id}`],
       ['in', organisations.join(', ') || null],
     )
-  }
+  } else if (sign_in !== null)
+    rows.push(
+      ['account', sign_in.account_id],
+      ['email', sign_in.email],
+      ['device', sign_in.device_id],
+    )
   rows.push(['words', sign_in?.device_words])
   return rows
     .filter(([, value]) => value)
@@ -58,13 +83,15 @@ export const whoamiCommand: Command = {
   usage: '[--json]',
   help: `
 Shows the account, this device, the account server, and whether the device is signed in. A device that awaits approval shows the
-six words to type on another one. Exits with 1 while nobody is signed in.`,
+six words to type on another one. While the account server is away, what this device knows itself. Exits with 1 then, and while
+nobody is signed in.`,
   args: [0, 0],
-  async run({ withApi, print, say }) {
-    const answer = await withApi(seen)
+  async run({ io, withApi, print, say }) {
+    const { answer, silent } = await withApi(seen)
     print(answer, lines(answer))
     if ('user' in answer) return EXIT.ok
-    say('Sign in with "countersignd login --email ADDRESS".')
+    if (silent === null) say('Sign in with "countersignd login --email ADDRESS".')
+    else io.stderr.write(`What only the account server knows is missing: ${silent.message}\n`)
     return EXIT.failed
   },
 }

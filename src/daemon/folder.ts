@@ -25,15 +25,28 @@ export function takeLock(dir: string): Lock {
  */
 export function demandSameServer(
   { stateDir, backendUrl }: Pick<Config, 'stateDir' | 'backendUrl'>,
-  held: Pick<Identity, 'account' | 'embedded'> | null,
+  held: Pick<Identity, 'account' | 'server'> | null,
 ): void {
-  if (held === null || held.embedded === (backendUrl === null)) return
-  throw new StartError(
-    'configuration',
-    held.embedded
-      ? `The state folder ${stateDir} holds the embedded account ${held.account}, but the account server ${backendUrl} is configured. ` +
-          'Unset SVC_BACKEND_URL and SVC_ENV to go on with that account, or set SVC_STATE_DIR to another folder and sign in there.'
-      : `The state folder ${stateDir} holds the account ${held.account} of an account server, but none is configured. ` +
-          'Set SVC_BACKEND_URL to the address of that server, or SVC_STATE_DIR to another folder.',
+  if (held === null || held.server === backendUrl) return
+  throw new StartError('configuration', otherServer(stateDir, held, backendUrl))
+}
+
+function otherServer(
+  stateDir: string,
+  { account, server }: Pick<Identity, 'account' | 'server'>,
+  configured: string | null,
+): string {
+  const elsewhere = 'set SVC_STATE_DIR to another folder'
+  if (server === null)
+    return (
+      `The state folder ${stateDir} holds the embedded account ${account}, but the account server ${configured} is configured. ` +
+      `Unset SVC_BACKEND_URL and SVC_ENV to go on with that account, or ${elsewhere} and sign in there.`
+    )
+  const held = `The state folder ${stateDir} holds the account ${account} of the account server ${server}, but `
+  if (configured === null)
+    return `${held}none is configured. Set SVC_BACKEND_URL to ${server}, or ${elsewhere}.`
+  return (
+    `${held}${configured} is configured. Set SVC_BACKEND_URL to ${server} to go on with that account, or ${elsewhere} and ` +
+    `sign in to ${configured} there. A server that moves to another machine keeps its name, which its devices trust.`
   )
 }

@@ -6,17 +6,19 @@ import { machineKeyIn } from './credential.ts'
 import type { Trigger } from './schedule.ts'
 
 /**
- * Make the turn of a schedule. It does not throw: what went wrong is logged, and stands in the report of the sync.
+ * Make the turn of a schedule. It does not throw: what went wrong is logged, and stands in the report of the sync. Once somebody was
+ * signed in during this run, an empty seat means that somebody signed out, and stays empty.
  * @param of `credentialsDir` is where the service manager put the key, null where nobody signs in by it
  * @returns takes a turn, and tells whether it went well
  */
 export function newTurn(of: {
   credentialsDir: string | null
-  seat: Seat
-  signIn: SignInFlow
+  seat: Pick<Seat, 'identity' | 'device'>
+  signIn: Pick<SignInFlow, 'machine'>
   log: Log
 }): (trigger: Trigger) => Promise<boolean> {
   const { credentialsDir, seat, signIn, log } = of
+  let seated = false
 
   async function signInByItself(): Promise<boolean> {
     try {
@@ -30,8 +32,17 @@ export function newTurn(of: {
   }
 
   return async (trigger) => {
-    if (seat.identity() === null && !(await signInByItself())) return false
-    const report = await seat.device()?.sync.run(trigger)
-    return report?.ok ?? true
+    seated ||= seat.identity() !== null
+    if (!seated && !(await signInByItself())) return false
+    const identity = seat.identity()
+    if (identity === null) return true
+    seated = true
+    const device = seat.device()
+    if (device !== null) return (await device.sync.run(trigger)).ok
+    log('warn', 'not synced: this device waits for approval', {
+      account: identity.account,
+      device: identity.device,
+    })
+    return false
   }
 }

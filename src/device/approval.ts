@@ -5,11 +5,11 @@
 import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import { deviceWords, logWords } from '../crypto/approval.ts'
-import type { DeviceJwks } from '../crypto/device-keys.ts'
+import { type DeviceJwks, sameKeys } from '../crypto/device-keys.ts'
 import { type KeyLog, addDevice } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
-import { continueKeyLog, fetchKeyLog, judged, keepKeyLog, sameKeys } from './key-log.ts'
+import { continueKeyLog, fetchKeyLog, judged, keepKeyLog } from './key-log.ts'
 import { demandWords } from './six-words.ts'
 
 const OTHER_WORDS =

@@ -5,17 +5,18 @@
 import type { Account } from '../api/port.ts'
 import { logWords } from '../crypto/approval.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
-import { publicKeys } from '../crypto/device-keys.ts'
+import { publicKeys, sameKeys } from '../crypto/device-keys.ts'
 import type { KeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import { type Identity, changeFacts } from './identity.ts'
-import { fetchKeyLog, keepKeyLog, sameKeys } from './key-log.ts'
+import { fetchKeyLog, keepKeyLog } from './key-log.ts'
 import { demandWords } from './six-words.ts'
 
 const OTHER_WORDS =
-  'These are not the words of the key log that the account server shows here, and nothing was changed. Type the six words that the other device shows now, ' +
-  'after it approved this one. If they are, the account server shows this device another log than that one: it may be dishonest.'
+  'These are not the words of the key log that the account server shows here, and nothing was changed. Another device may have changed the log since they were shown: ' +
+  'run "countersignd device approve" on the other device again, and type the six words that it shows then. If those are refused as well, the account server shows ' +
+  'this device another log than that one: it may be dishonest.'
 
 const notYet = () =>
   new AppError(

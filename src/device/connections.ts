@@ -5,53 +5,67 @@ import { randomBytes } from 'node:crypto'
 import { sealEnvelope } from '../crypto/envelope.ts'
 import { PREFIX } from '../crypto/id.ts'
 import { openEntry, verifyRoster } from '../crypto/roster.ts'
-import type { Act } from '../state/idempotency.ts'
+import { type Act, isRefusal } from '../state/idempotency.ts'
 import { idOf } from './acts.ts'
 import type { Device } from './device.ts'
+import { type Opening, dropOpening, keepOpening, readOpening } from './openings.ts'
+
+/** The first entry and an envelope for each device of the account. */
+async function newOpening(
+  { vault, identity }: Device,
+  { id: connection, name, at }: { id: string; name: string; at: number },
+): Promise<Opening> {
+  const k = vault.get(connection) ?? new Uint8Array(randomBytes(32))
+  const log = await identity.keyLog()
+  const keys = await identity.keys()
+  const { account: actor, device, kid } = identity
+  const seed = keys.sign.secret
+  const actorLog = { seq: log.seq, head: log.head }
+  const entry = openEntry({ connection, actor, device, actorLog, k, at, kid, seed })
+  const { epoch, epochHead } = verifyRoster(connection, [entry], new Map([[actor, log]]))
+  const envelopes = await Promise.all(
+    log.active.map(({ id: recipient, keys: { seal: recipientSeal } }) =>
+      sealEnvelope({
+        connection,
+        epoch,
+        epochHead,
+        k,
+        sender: device,
+        senderKid: kid,
+        senderSeed: seed,
+        recipient,
+        recipientSeal,
+      }),
+    ),
+  )
+  if (!vault.has(connection)) vault.put(connection, k)
+  return { connection, name, entry, envelopes }
+}
 
 /**
- * Open a new connection whose only member is the own account. The secret is kept before the server hears of the connection:
- * a crash in between leaves a secret without a connection, never a connection without its secret. The same act opens the same
- * connection, with the same secret.
+ * Open a new connection whose only member is the own account. The secret, and all that the server is asked, are kept before it
+ * hears of the connection: a crash in between leaves a secret without a connection, never a connection without its secret, and
+ * the same act asks the same again, whatever became of the own key log.
  */
 export async function openConnection(
-  { state, vault, codes, identity, demandSeat }: Device,
+  device: Device,
   account: Account,
   name: string,
   act: Act,
 ): Promise<Connection> {
+  const { state, codes, identity, demandSeat } = device
   const id = idOf(PREFIX.connection, act)
-  const k = vault.get(id) ?? new Uint8Array(randomBytes(32))
-  const log = await identity.keyLog()
-  const keys = await identity.keys()
-  const entry = openEntry({
-    connection: id,
-    actor: identity.account,
-    device: identity.device,
-    actorLog: { seq: log.seq, head: log.head },
-    k,
-    at: Math.floor(act.at / 1000),
-    kid: identity.kid,
-    seed: keys.sign.secret,
+  const kept = readOpening(state, id)
+  const body = kept ?? (await newOpening(device, { id, name, at: Math.floor(act.at / 1000) }))
+  if (kept === null) keepOpening(state, body)
+  const { entry } = body
+  const own = new Map([[identity.account, await identity.keyLog()]])
+  const roster = verifyRoster(id, [entry], own)
+  const made = await account.rosters.open({ body }).catch((error: unknown) => {
+    // One of the devices that it is sealed to may be revoked by now.
+    if (isRefusal(error)) dropOpening(state, id)
+    throw error
   })
-  const roster = verifyRoster(id, [entry], new Map([[identity.account, log]]))
-  const envelopes = await Promise.all(
-    log.active.map((device) =>
-      sealEnvelope({
-        connection: id,
-        epoch: roster.epoch,
-        epochHead: roster.epochHead,
-        k,
-        sender: identity.device,
-        senderKid: identity.kid,
-        senderSeed: keys.sign.secret,
-        recipient: device.id,
-        recipientSeal: device.keys.seal,
-      }),
-    ),
-  )
-  if (!vault.has(id)) vault.put(id, k)
-  const made = await account.rosters.open({ body: { connection: id, name, entry, envelopes } })
   demandSeat()
   const row = {
     id,
@@ -64,6 +78,7 @@ export async function openConnection(
   state.transaction(() => {
     state.logs.append({ kind: 'roster', subject: id, seq: 0, entry })
     state.connections.put(row)
+    dropOpening(state, id)
   })
   codes.putConnection(row)
   return made

@@ -63,7 +63,7 @@ export async function enrol(
       receiptKey: made.receipt_key,
       approved: true,
       machine: false,
-      embedded: true,
+      server: null,
       email: null,
     })
     state.meta.delete(DRAFT)

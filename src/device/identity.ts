@@ -26,14 +26,14 @@ export interface Facts {
   readonly approved: boolean
   /** Whether it is a machine account's, whose own key signs in again without anybody. */
   readonly machine: boolean
-  /** Whether the account server is the one in this process. */
-  readonly embedded: boolean
+  /** The origin of the account server that has the account; null for the one in this process. */
+  readonly server: string | null
   /** The mailbox that was proven, where one was. */
   readonly email: string | null
 }
 
 /** What is true of a device that enrolled before these facts were written down. */
-const EARLIER = { approved: true, machine: false, embedded: true, email: null } as const
+const EARLIER = { approved: true, machine: false, server: null, email: null } as const
 
 export interface Identity extends Facts {
   /** The private halves. Throws AppError keychain_locked. */

@@ -4,7 +4,6 @@
  */
 import type { Account } from '../api/port.ts'
 import type { Known } from '../crypto/chain.ts'
-import type { DeviceJwks } from '../crypto/device-keys.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
@@ -13,10 +12,6 @@ import type { State } from '../state/state.ts'
 
 /** Each time another device of the same account was faster. */
 const ATTEMPTS = 5
-
-/** Whether two sets of public keys are the same. */
-export const sameKeys = (one: DeviceJwks, other: DeviceJwks): boolean =>
-  (['sign', 'seal', 'auth'] as const).every((use) => one[use].x === other[use].x)
 
 /** Do something that judges what the server sent. Throws AppError backend_error where that breaks a rule. */
 export function judged<T>(work: () => T): T {

@@ -3,21 +3,19 @@
  * that a session that was lost is made anew without anybody.
  */
 import type { MachineKey } from '../api/local/index.ts'
+import type { Door } from '../api/port.ts'
 import { decodeBase64url } from '../crypto/base64url.ts'
 import { signAssertion } from '../crypto/client-assertion.ts'
 import type { KeyPair } from '../crypto/device-keys.ts'
 import { publicJwk } from '../crypto/jwk.ts'
 import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
+import { measureOffset } from './clock.ts'
 import type { Credential } from './sign-in-enrolment.ts'
 
 const ENTRY = 'machine'
 
-/** Keep the key for unattended sign-ins. */
-export const storeMachineKey = (keychain: Keychain, key: MachineKey): void =>
-  keychain.set(ENTRY, JSON.stringify(key))
-
-/** The key that is kept, or null. */
+/** The key that is kept for unattended sign-ins, or null. */
 export function readMachineKey(keychain: Keychain): MachineKey | null {
   const stored = keychain.get(ENTRY)
   return stored === null ? null : (JSON.parse(stored) as MachineKey)
@@ -45,15 +43,14 @@ async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
 
 /**
  * The credential of a machine account.
- * @param server the origin of the account server that this device is configured for
- * @param now Unix milliseconds
+ * @param of `server` is the origin of the account server that this device is configured for; `now` gives Unix milliseconds
  * @throws AppError validation_failed for halves that do not belong together, invalid_state for a key of another server
  */
 export async function machineCredential(
   key: MachineKey,
-  server: string,
-  now: () => number,
+  of: { server: string; now: () => number; keychain: Keychain; door: Pick<Door, 'clock'> },
 ): Promise<Credential> {
+  const { server, now, keychain, door } = of
   const origin = URL.parse(key.token_endpoint)?.origin
   // A key of another server would show that server's customer to this one.
   if (origin !== server)
@@ -68,7 +65,9 @@ export async function machineCredential(
     email: null,
     machine: true,
     present: async () => {
-      const at = Math.floor(now() / 1000)
+      // An assertion lives for minutes, by the clock of who reads it.
+      const offset = await measureOffset(door.clock, now)
+      const at = Math.floor((now() + offset) / 1000)
       return { assertion: await signAssertion({ account, audience: server, at }, pair) }
     },
     refused: (cause) =>
@@ -77,5 +76,6 @@ export async function machineCredential(
         `The account server does not take this machine account's key: ${cause.message}`,
         { cause },
       ),
+    keep: () => keychain.set(ENTRY, JSON.stringify(key)),
   }
 }

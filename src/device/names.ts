@@ -22,8 +22,13 @@ function userName(): string {
   }
 }
 
+/** Looked up when they are read: most starts need none of them. */
 export const ownNames = (): Names => ({
-  display_name: userName(),
-  device_name: hostname(),
+  get display_name() {
+    return userName()
+  },
+  get device_name() {
+    return hostname()
+  },
   platform: PLATFORM[process.platform] ?? 'other',
 })

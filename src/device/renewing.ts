@@ -1,10 +1,7 @@
 /** An account whose session can be made anew without anybody: a machine account's, which has its key at hand. */
-import type { Account } from '../api/port.ts'
 import { AppError } from '../errors.ts'
+import { type Call, eachCall } from './each-call.ts'
 import type { SeatAccount } from './seat.ts'
-
-type Call = (input: unknown) => Promise<unknown>
-type Calls = Readonly<Record<string, Readonly<Record<string, Call>>>>
 
 /** With the new session a call may still share the fate of one that was under way with the old one; after that, not. */
 const TRIES = 3
@@ -33,17 +30,5 @@ export function renewing(account: SeatAccount, again: () => Promise<unknown>): S
         }
     }
 
-  function wrapped(calls: Account): Account {
-    const groups = Object.entries(calls as unknown as Calls).map(([group, rows]) => [
-      group,
-      Object.fromEntries(Object.entries(rows).map(([name, call]) => [name, around(call)])),
-    ])
-    return Object.fromEntries(groups) as Account
-  }
-
-  const { acting, ...calls } = account
-  return {
-    ...wrapped(calls),
-    ...(acting === undefined ? {} : { acting: (act) => wrapped(acting(act)) }),
-  }
+  return eachCall(account, around)
 }

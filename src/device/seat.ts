@@ -12,6 +12,7 @@ import type { Act } from '../state/idempotency.ts'
 import type { State } from '../state/state.ts'
 import { wipe } from '../state/wipe.ts'
 import type { Device } from './device.ts'
+import { eachCall } from './each-call.ts'
 import { type Identity, forgetIdentity, openIdentity } from './identity.ts'
 import { deleteCacheKey } from './vault.ts'
 
@@ -28,7 +29,9 @@ export interface Seat {
   device(): Device | null
   /** The account as this device may ask it; every call rejects AppError not_signed_in when nobody is signed in. */
   account(): SeatAccount
-  /** Somebody signed in, or was approved. */
+  /** What to tell the person when the account server takes the session no more, as its last answer said; else null. */
+  refused(): string | null
+  /** Somebody signed in, was approved, or has a new session. */
   take(identity: Identity): void
   /** Sign out: wait for the sync under way, then forget all that belongs to the account. Its API tokens stay. */
   leave(): Promise<void>
@@ -42,6 +45,25 @@ const nobody: Account = clientOf({ ...rest, ...signedIn }, () => Promise.reject(
   'both',
 ])
 
+/** An account, and what it said last where that was that the session has ended. */
+function watched(of: SeatAccount) {
+  let refused: string | null = null
+  const account = eachCall(of, (call) => async (input) => {
+    try {
+      const answer = await call(input)
+      refused = null
+      return answer
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'not_signed_in') refused = error.message
+      throw error
+    }
+  })
+  const renewed = () => {
+    refused = null
+  }
+  return { account, refused: () => refused, renewed }
+}
+
 /** The key of the secrets first: what a crash leaves after that is sealed for ever, and deleted at the next start. */
 function forget(state: State, keychain: Keychain): void {
   deleteCacheKey(keychain)
@@ -52,7 +74,7 @@ function forget(state: State, keychain: Keychain): void {
 /**
  * Open the seat: whoever was signed in when the daemon ended still is.
  * @param of `accountOf` gives the account of an identity; `deviceOf` puts the device of an approved one together; `taken` hears
- *   of everybody who signs in or is approved from now on
+ *   of everybody who signs in, is approved or has a new session from now on
  * @throws AppError keychain_locked when a sign-out that was cut off cannot be finished
  */
 export function openSeat(of: {
@@ -66,8 +88,9 @@ export function openSeat(of: {
   if (state.meta.get(LEAVING) !== null) forget(state, keychain)
 
   const seated = (identity: Identity) => {
-    const account = accountOf(identity)
-    return { identity, account, device: identity.approved ? deviceOf(identity, account) : null }
+    const { account, ...session } = watched(accountOf(identity))
+    const device = identity.approved ? deviceOf(identity, account) : null
+    return { identity, account, session, device }
   }
   const known = openIdentity(state, keychain)
   let here = known === null ? null : seated(known)
@@ -76,9 +99,13 @@ export function openSeat(of: {
     identity: () => here?.identity ?? null,
     device: () => here?.device ?? null,
     account: () => here?.account ?? nobody,
+    refused: () => here?.session.refused() ?? null,
 
     take(identity) {
-      here = seated(identity)
+      // A device at work stays as it is: what it does from now on goes by the new session.
+      const isSame = here?.identity.device === identity.device
+      if (here !== null && here.device !== null && isSame) here.session.renewed()
+      else here = seated(identity)
       of.taken()
     },
 

@@ -17,9 +17,15 @@ export interface Way {
   readonly entry: string | null
 }
 
-export interface Draft {
+/** Whose a draft is: shown to another account server, it would tell that one who is a customer here. */
+export interface Maker {
+  /** The origin of the account server. */
+  readonly server: string
   /** The mailbox or machine account that it was made for; null for a code that the operator made. */
   readonly holder: string | null
+}
+
+export interface Draft extends Maker {
   readonly device: string
   readonly keys: DeviceKeys
   /** How it was last presented, or is about to be; null before it is known. */
@@ -32,35 +38,36 @@ type Stored = Omit<Draft, 'keys'>
 export function newDraft(
   state: State,
   keychain: Keychain,
-  holder: string | null,
+  { server, holder }: Maker,
   now: number,
 ): Draft {
   // First, for an entry must never stand beside the keys of another.
   state.meta.delete(DRAFT)
   const keys = newDeviceKeys()
   storeKeys(keychain, keys)
-  const stored: Stored = { holder, device: newId(PREFIX.device, now), way: null }
+  const stored: Stored = { server, holder, device: newId(PREFIX.device, now), way: null }
   state.meta.set(DRAFT, stored)
   return { ...stored, keys }
 }
 
-/** The draft of this holder: the one that was made before, or a new one. */
+/** The draft of this holder for this server: the one that was made before, or a new one. */
 export async function draftFor(
   state: State,
   keychain: Keychain,
-  holder: string | null,
+  maker: Maker,
   now: number,
 ): Promise<Draft> {
   const stored = state.meta.get(DRAFT) as Stored | null
-  const keys = stored?.holder === holder ? await readKeys(keychain) : null
+  const isIts = stored?.holder === maker.holder && stored.server === maker.server
+  const keys = isIts ? await readKeys(keychain) : null
   return stored === null || keys === null
-    ? newDraft(state, keychain, holder, now)
+    ? newDraft(state, keychain, maker, now)
     : { ...stored, keys }
 }
 
 /** Write down how a draft will be presented, before it is. */
-export function keepWay({ meta }: State, { holder, device }: Draft, way: Way): void {
-  const stored: Stored = { holder, device, way }
+export function keepWay({ meta }: State, { server, holder, device }: Draft, way: Way): void {
+  const stored: Stored = { server, holder, device, way }
   meta.set(DRAFT, stored)
 }
 

@@ -6,19 +6,25 @@ import type { Session } from '../api/device/enrolment.ts'
 import type { Door } from '../api/port.ts'
 import { publicKeys } from '../crypto/device-keys.ts'
 import { thumbprint } from '../crypto/jwk.ts'
-import { AppError } from '../errors.ts'
+import { AppError, type Code } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
 import type { Names } from './names.ts'
 import { type Identity, changeFacts, openIdentity, storeFacts, storeSession } from './identity.ts'
 import { judgeKeyLog, judged, keepKeyLog } from './key-log.ts'
+import type { Seat } from './seat.ts'
+import { dropCode } from './sign-in-code.ts'
 import { type Draft, type Way, draftFor, dropDraft, keepWay, newDraft } from './sign-in-draft.ts'
+import { leftMeanwhile, wasRevoked } from './sign-in-refusals.ts'
 import { type Opens, ownEntry, wayIn } from './sign-in-way.ts'
 
 export interface Ground {
   readonly state: State
   readonly keychain: Keychain
   readonly door: Door
+  /** The origin of the account server. */
+  readonly server: string
+  readonly seat: Pick<Seat, 'identity'>
   readonly names: Names
   /** Unix milliseconds. */
   readonly now: () => number
@@ -34,18 +40,31 @@ export interface Credential {
   present(): Promise<{ code: string } | { assertion: string }>
   /** What to say when the server does not take it. */
   refused(cause: AppError): AppError
+  /** Keep it, where it serves sign-ins without anybody. */
+  keep(): void
 }
 
 /** What an account server, or the way there, says to a credential that it does not take. */
-const REFUSALS: readonly string[] = ['invalid_token', 'invalid_client', 'not_signed_in']
+const REFUSALS: readonly Code[] = ['invalid_token', 'invalid_client', 'not_signed_in']
 
-async function shown<T>(credential: Credential, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (error instanceof AppError && REFUSALS.includes(error.code)) throw credential.refused(error)
-    throw error
-  }
+/** The answer may have been lost after the server did what was asked. */
+const LOST: readonly Code[] = ['backend_unavailable', 'backend_timeout']
+/** So many times more a credential is presented then. */
+const MORE_TIMES = 2
+
+/** Ask with a credential, presented anew each time: what was presented once may be spent. */
+async function shown<T>(
+  credential: Credential,
+  ask: (presented: Awaited<ReturnType<Credential['present']>>) => Promise<T>,
+): Promise<T> {
+  for (let tried = 0; ; tried++)
+    try {
+      return await ask(await credential.present())
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      if (REFUSALS.includes(error.code)) throw credential.refused(error)
+      if (!LOST.includes(error.code) || tried === MORE_TIMES) throw error
+    }
 }
 
 type Made = Awaited<ReturnType<Door['enrolment']['create']>>
@@ -58,8 +77,8 @@ async function present(
   { account, entry }: Way,
 ): Promise<Made> {
   const { device_name, platform, display_name } = names
-  const made = await shown(credential, async () => {
-    const body = { ...(await credential.present()), device_name, platform }
+  const made = await shown(credential, (presented) => {
+    const body = { ...presented, device_name, platform }
     return entry === null
       ? door.enrolment.further({ body: { ...body, device, keys: publicKeys(keys) } })
       : door.enrolment.create({ body: { ...body, display_name, entry } })
@@ -73,14 +92,15 @@ async function present(
 
 /** The draft and how it joins; both are written down. */
 async function planned(
-  { state, keychain, now }: Ground,
+  { state, keychain, server, now }: Ground,
   { holder }: Credential,
   opens: Opens,
   reset: boolean,
 ): Promise<{ draft: Draft; way: Way }> {
-  const kept = await draftFor(state, keychain, holder, now())
+  const maker = { server, holder }
+  const kept = await draftFor(state, keychain, maker, now())
   const fits = wayIn(opens, kept, reset, now())
-  const draft = fits === null ? newDraft(state, keychain, holder, now()) : kept
+  const draft = fits === null ? newDraft(state, keychain, maker, now()) : kept
   const way = fits ?? (wayIn(opens, draft, reset, now()) as Way)
   keepWay(state, draft, way)
   return { draft, way }
@@ -103,16 +123,13 @@ export async function enrolWith(
   ground: Ground,
   credential: Credential,
   reset: boolean,
-  keepCredential: () => void,
 ): Promise<Identity> {
-  const { state, keychain, door } = ground
-  const opens = await shown(credential, async () =>
-    door.signIns.read({ body: await credential.present() }),
-  )
+  const { state, keychain, door, server } = ground
+  const opens = await shown(credential, (body) => door.signIns.read({ body }))
   const { draft, way } = await planned(ground, credential, opens, reset)
   const made = await present(ground, credential, draft, way)
   storeSession(keychain, made.session.refresh_token)
-  keepCredential()
+  credential.keep()
   state.transaction(() => {
     keepLog(state, opens, way)
     storeFacts(state, {
@@ -123,30 +140,44 @@ export async function enrolWith(
       receiptKey: made.receipt_key,
       approved: way.entry !== null,
       machine: credential.machine,
-      embedded: false,
+      server,
       email: credential.email,
     })
     dropDraft(state)
+    dropCode(state)
   })
   return openIdentity(state, keychain) as Identity
 }
 
+const isRevoked = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === 'invalid_state' && error.details.state === 'revoked'
+
 /**
  * A new session of a device that is enrolled: it presents itself as it came in.
- * @throws as `enrolWith`
+ * @throws AppError not_signed_in for a device that was revoked, or signed out while the server was asked; else as `enrolWith`
  */
 export async function enrolAgain(
   ground: Ground,
   credential: Credential,
   identity: Identity,
 ): Promise<Session> {
-  const { state, keychain } = ground
+  const { state, keychain, seat } = ground
   const { account, device } = identity
   const log = state.logs.head('keylog', account) === null ? null : await identity.keyLog()
   const entry = log && judged(() => ownEntry(log, device))
   const draft = { device, keys: await identity.keys() }
-  const { session } = await present(ground, credential, draft, { account, entry })
+  const { session } = await present(ground, credential, draft, { account, entry }).catch(
+    (error: unknown) => {
+      throw isRevoked(error) ? wasRevoked(error) : error
+    },
+  )
+  // A sign-out waits for nobody, and has forgotten what must not come back.
+  if (seat.identity()?.device !== device) throw leftMeanwhile()
   storeSession(keychain, session.refresh_token)
-  changeFacts(state, { session: session.session_id })
+  credential.keep()
+  state.transaction(() => {
+    changeFacts(state, { session: session.session_id })
+    dropCode(state)
+  })
   return session
 }

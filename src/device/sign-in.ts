@@ -12,39 +12,56 @@ import type { State } from '../state/state.ts'
 import type { Names } from './names.ts'
 import { type Identity, openIdentity } from './identity.ts'
 import type { Seat } from './seat.ts'
+import { demandPublicAddress } from './server-address.ts'
+import { codeCredential, dropCode, keepCode, mailboxOf } from './sign-in-code.ts'
 import type { Credential } from './sign-in-enrolment.ts'
-
-const CODE_SENT = 'sign_in_code'
-
-interface CodeSent {
-  readonly email: string
-  readonly expires_at: string
-}
+import {
+  elsewhere,
+  embedded,
+  nobody,
+  occupied,
+  secondDevice,
+  turnedAway,
+} from './sign-in-refusals.ts'
 
 export interface SignInFlow {
   /** Who is signed in here. */
   read(): Promise<SignIn>
-  /** Have a code sent to a mailbox. Throws AppError invalid_state, and what the door throws. */
+  /**
+   * Have a code sent to a mailbox; also to that of the device that is here, whose session has ended. Throws AppError invalid_state,
+   * and what the door throws; after rate_limited, a code that came before is waited for.
+   */
   begin(email: string): Promise<SignIn>
-  /** Sign in with a code. Throws AppError as `enrolWith` does. */
+  /** Sign in with a code, or renew the session of the device that is here. Throws AppError as `enrolWith` and `enrolAgain` do. */
   code(of: { code: string; reset: boolean }): Promise<SignIn>
   /** Sign in with a machine account's key; again with the same key, it renews the session. Throws as `code` does. */
   machine(of: { key: MachineKey; reset: boolean }): Promise<SignIn>
   /** The words that the approving device shows. Throws AppError as `confirm` does. */
   approve(words: string): Promise<SignIn>
-  /** Sign out. Throws AppError as `takeLeave` does; not_signed_in when nobody is. */
-  end(of: { last_device: boolean }): Promise<void>
+  /**
+   * Sign out, once what was made here was handed over, as far as that goes. Throws AppError as `takeLeave` does; not_signed_in
+   * when nobody is signed in.
+   */
+  end(of: { last_device: boolean; forget: boolean }): Promise<void>
   /**
    * A new session for a machine account that lost its own, without anybody. Not in turn with the steps above: one of them may wait
-   * for the answer that needs it. Throws AppError not_signed_in for a person's device, and as `enrolWith` does.
+   * for the answer that needs it. Throws AppError not_signed_in for a person's device and one that is not approved, and as
+   * `enrolAgain` does.
    */
   again(): Promise<Session>
 }
 
-const signedOut: SignIn = { state: 'signed_out', email: null, account_id: null, device_words: null }
+const signedOut: SignIn = {
+  state: 'signed_out',
+  email: null,
+  account_id: null,
+  device_id: null,
+  device_words: null,
+}
 
-const nobody = () =>
-  new AppError('not_signed_in', 'Nobody is signed in here: run "countersignd login".')
+/** Whether this device was signed in by that mailbox. */
+const isOf = (identity: Identity | null, email: string | null): identity is Identity =>
+  email !== null && identity?.email?.toLowerCase() === email
 
 /**
  * Make the flow.
@@ -53,7 +70,7 @@ const nobody = () =>
 export function newSignIn(of: {
   state: State
   keychain: Keychain
-  seat: Pick<Seat, 'identity' | 'account' | 'take' | 'leave'>
+  seat: Pick<Seat, 'identity' | 'account' | 'device' | 'take' | 'leave'>
   door: Door
   server: string | null
   now: () => number
@@ -73,118 +90,103 @@ export function newSignIn(of: {
   /** Who sits here; also one that was written down and, after a crash, never sat. */
   async function current(): Promise<Identity | null> {
     const seated = seat.identity()
-    if (seated !== null) return seated
-    const stored = openIdentity(state, keychain)
-    if (stored === null || stored.embedded !== (server === null)) return null
-    seat.take(stored)
-    return stored
+    const here = seated ?? openIdentity(state, keychain)
+    if (here === null || here.server !== server) return null
+    if (seated === null) seat.take(here)
+    return here
   }
 
   /** The account server to sign in to. Throws AppError where there is nothing to sign in to. */
   function ownServer(): string {
     if (server !== null) return server
-    throw new AppError(
-      'invalid_state',
-      'This daemon uses its own embedded account, which needs no sign-in. To sign in to an account server, set SVC_BACKEND_URL to its address, best with another SVC_STATE_DIR.',
-      { details: { state: 'embedded' } },
-    )
+    throw embedded()
   }
 
   async function demandNobody(): Promise<void> {
     const identity = await current()
-    if (identity !== null)
-      throw new AppError(
-        'invalid_state',
-        identity.approved
-          ? `This device is signed in to ${identity.account}. Run "countersignd logout" first.`
-          : `This device awaits its approval for ${identity.account}: go on with "countersignd login", or give up with "countersignd logout".`,
-        { details: { state: identity.approved ? 'signed_in' : 'awaiting_approval' } },
-      )
-    if (openIdentity(state, keychain) !== null)
-      throw new AppError(
-        'invalid_state',
-        'This state folder holds the account of the embedded account server. Set SVC_STATE_DIR to another folder, or unset SVC_BACKEND_URL.',
-        { details: { state: 'embedded' } },
-      )
+    if (identity !== null) throw occupied(identity)
+    const stored = openIdentity(state, keychain)
+    if (stored !== null) throw elsewhere(stored)
   }
 
-  const codeSent = () => state.meta.get(CODE_SENT) as CodeSent | null
+  const mailbox = () => mailboxOf(state, server, now())
 
   async function read(): Promise<SignIn> {
-    const identity = await current()
-    if (identity === null) {
-      const sent = codeSent()
-      return sent !== null && Date.parse(sent.expires_at) > now()
-        ? { ...signedOut, state: 'code_sent', email: sent.email }
-        : signedOut
-    }
+    const [identity, mailed] = [await current(), mailbox()]
+    if (identity === null)
+      return mailed === null ? signedOut : { ...signedOut, state: 'code_sent', email: mailed }
     const { account, device, email, approved } = identity
-    const seen = { email, account_id: account }
-    if (approved) return { ...seen, state: 'signed_in', device_words: null }
-    const [{ deviceWords }, { publicKeys }] = await Promise.all([
-      import('../crypto/approval.ts'),
-      import('../crypto/device-keys.ts'),
-    ])
-    const words = deviceWords({ account, device, keys: publicKeys(await identity.keys()) })
-    return { ...seen, state: 'awaiting_approval', device_words: words.join(' ') }
+    const seen = { email, account_id: account, device_id: device, device_words: null }
+    if (mailed !== null) return { ...seen, state: 'code_sent' }
+    if (approved) return { ...seen, state: 'signed_in' }
+    const { ownWords } = await import('./six-words.ts')
+    return { ...seen, state: 'awaiting_approval', device_words: await ownWords(identity) }
   }
 
-  async function begin(email: string): Promise<SignIn> {
-    ownServer()
-    await demandNobody()
-    const sent = await of.door.signIns.create({ body: { email } })
-    const kept: CodeSent = { email: sent.email, expires_at: sent.expires_at }
-    state.meta.set(CODE_SENT, kept)
+  async function begin(given: string): Promise<SignIn> {
+    const at = ownServer()
+    const email = given.toLowerCase()
+    if (!isOf(await current(), email)) await demandNobody()
+    await demandPublicAddress(of.door.clock, at)
+    try {
+      await of.door.signIns.create({ body: { email } })
+    } catch (error) {
+      const isLimited = error instanceof AppError && error.code === 'rate_limited'
+      // Anybody can use up what may be sent to an address: whoever reads its mail has good codes all the same.
+      if (isLimited && mailbox() !== email) keepCode(state, at, email, now())
+      throw error
+    }
+    keepCode(state, at, email, now())
     return read()
   }
 
-  async function enter(
-    credential: Credential,
-    reset: boolean,
-    keepCredential: () => void,
-  ): Promise<SignIn> {
+  async function enter(credential: Credential, reset: boolean): Promise<SignIn> {
     const { enrolWith } = await import('./sign-in-enrolment.ts')
-    const identity = await enrolWith(of, credential, reset, keepCredential)
+    const at = ownServer()
+    await demandPublicAddress(of.door.clock, at)
+    const identity = await enrolWith({ ...of, server: at }, credential, reset)
     const { account, device, approved } = identity
     log('info', 'signed in', { account, device, approved, reset })
     seat.take(identity)
-    state.meta.delete(CODE_SENT)
+    return read()
+  }
+
+  /** A new session of the device that is here. */
+  async function renew(credential: Credential, identity: Identity): Promise<Session> {
+    const { enrolAgain } = await import('./sign-in-enrolment.ts')
+    return enrolAgain({ ...of, server: ownServer() }, credential, identity)
+  }
+
+  async function reenter(credential: Credential, identity: Identity): Promise<SignIn> {
+    await renew(credential, identity)
+    const { account, device, approved } = identity
+    log('info', 'signed in again', { account, device, approved })
+    seat.take(openIdentity(state, keychain) as Identity)
     return read()
   }
 
   async function code(given: { code: string; reset: boolean }): Promise<SignIn> {
     ownServer()
+    const email = mailbox()
+    const credential = codeCredential(given.code, email)
+    const identity = await current()
+    if (!given.reset && isOf(identity, email)) return reenter(credential, identity)
     await demandNobody()
-    const email = codeSent()?.email ?? null
-    const credential: Credential = {
-      holder: email,
-      email,
-      machine: false,
-      present: async () => ({ code: given.code }),
-      // Without the cause: what a far server says of a code may quote it.
-      refused: () =>
-        new AppError(
-          'not_signed_in',
-          'This code is wrong, used or expired. Check it, or have a new one sent.',
-        ),
-    }
-    return enter(credential, given.reset, () => undefined)
+    return enter(credential, given.reset)
   }
 
   async function machine({ key, reset }: { key: MachineKey; reset: boolean }): Promise<SignIn> {
     const at = ownServer()
-    const { machineCredential, storeMachineKey } = await import('./machine-key.ts')
-    const credential = await machineCredential(key, at, now)
-    const keep = () => storeMachineKey(keychain, key)
+    const { machineCredential } = await import('./machine-key.ts')
+    const credential = await machineCredential(key, { ...of, server: at })
     const identity = await current()
-    if (identity !== null && identity.machine && identity.account === key.account && !reset) {
-      const { enrolAgain } = await import('./sign-in-enrolment.ts')
-      await enrolAgain(of, credential, identity)
-      keep()
-      return read()
-    }
-    await demandNobody()
-    return enter(credential, reset, keep)
+    const isSame = identity !== null && identity.machine && identity.account === key.account
+    // Whoever waits for a device that is lost comes in by the reset.
+    if (isSame && reset && !identity.approved) await end({ last_device: false, forget: true })
+    else if (!isSame || reset) await demandNobody()
+    const seen = await (isSame && !reset ? reenter(credential, identity) : enter(credential, reset))
+    if (seen.state === 'awaiting_approval') log('warn', secondDevice, { account: key.account })
+    return seen
   }
 
   async function approve(words: string): Promise<SignIn> {
@@ -199,20 +201,25 @@ export function newSignIn(of: {
     return read()
   }
 
-  async function end({ last_device }: { last_device: boolean }): Promise<void> {
+  async function end(how: { last_device: boolean; forget: boolean }): Promise<void> {
     const identity = await current()
     if (identity === null) {
-      if (codeSent() === null) throw nobody()
+      if (mailbox() === null) throw nobody()
       // The draft stays: its device may be enrolled already, and then only its keys are of use.
-      return state.meta.delete(CODE_SENT)
+      return dropCode(state)
     }
     ownServer()
     const [{ takeLeave }, { forgetMachineKey }] = await Promise.all([
       import('./sign-out.ts'),
       import('./machine-key.ts'),
     ])
+    // What was verified and stamped here still reaches the account. It says itself in its report what did not go well.
+    await seat.device()?.sync.run('request')
     const account = seat.account()
-    await takeLeave({ identity, state, account, now: now(), lastDevice: last_device })
+    const { last_device: lastDevice, forget } = how
+    // With the session that it has by now: the one that sat down may have had another.
+    const leaving = openIdentity(state, keychain) ?? identity
+    await takeLeave({ identity: leaving, state, account, now: now(), lastDevice, forget })
     forgetMachineKey(keychain)
     log('info', 'signed out', { account: identity.account, device: identity.device })
     await seat.leave()
@@ -223,8 +230,8 @@ export function newSignIn(of: {
     const { machineCredential, readMachineKey } = await import('./machine-key.ts')
     const key = identity?.machine ? readMachineKey(keychain) : null
     if (identity === null || key === null || server === null) throw nobody()
-    const { enrolAgain } = await import('./sign-in-enrolment.ts')
-    return enrolAgain(of, await machineCredential(key, server, now), identity)
+    if (!identity.approved) throw turnedAway()
+    return renew(await machineCredential(key, { ...of, server }), identity)
   }
 
   return {

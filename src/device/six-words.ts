@@ -1,7 +1,14 @@
-/** Six words that a person read off another screen, compared with what they must be (protocol, section 3). */
-import { sameWords } from '../crypto/approval.ts'
+/** Six words: this device's own, and those that a person read off another screen, compared with what they must be (protocol, section 3). */
+import { deviceWords, sameWords } from '../crypto/approval.ts'
+import { publicKeys } from '../crypto/device-keys.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
+import type { Identity } from './identity.ts'
+
+/** The words of this device, to be typed on one that is signed in. Throws AppError keychain_locked. */
+export async function ownWords({ account, device, keys }: Identity): Promise<string> {
+  return deviceWords({ account, device, keys: publicKeys(await keys()) }).join(' ')
+}
 
 /**
  * Refuse words that are not the expected ones.

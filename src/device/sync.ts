@@ -7,19 +7,20 @@ import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { PREFIX, isId, parseId } from '../crypto/id.ts'
-import { AppError, type Code, toAppError } from '../errors.ts'
+import { toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import { type ServerClock, measureOffset } from './clock.ts'
 import type { Codes } from './codes.ts'
 import type { Identity } from './identity.ts'
+import { dropOpening } from './openings.ts'
 import { complain, newPull } from './pull.ts'
+import { newPush } from './push.ts'
 import type { Vault } from './vault.ts'
 
 const REPORT = 'last_sync'
 const GOOD = 'last_good_sync'
 const OFFSET = 'clock_offset_ms'
-const BATCH = 500
 /** A secret is kept before the account hears of what it is for: one that is younger may be about to be used. */
 const ORPHAN_MS = 24 * 3600 * 1000
 
@@ -41,8 +42,6 @@ export interface Sync {
   /** Ends when no run is under way. */
   idle(): Promise<void>
 }
-
-const isCode = (error: unknown, code: Code) => error instanceof AppError && error.code === code
 
 /** When a connection or a guest code was made, as its id says: Unix milliseconds (RFC 9562 section 5.7). */
 function madeAt(id: string): number | null {
@@ -66,35 +65,16 @@ export function newSync(options: {
   let refused: string | null = null
 
   const pull = newPull({ state, vault, codes, identity, account, touched, log })
-
-  async function pushVerifications(report: SyncReport) {
-    for (;;) {
-      const items = state.verifications.unpushed(BATCH)
-      if (items.length === 0) return
-      await account.verifications.push({ body: { items } })
-      state.verifications.markPushed(items.map(({ id }) => id))
-      report.pushed.verifications += items.length
-    }
-  }
-
-  async function pushStamps() {
-    for (const { id, jws } of state.stamps.withoutReceipt(BATCH)) {
-      try {
-        const { receipt } = await account.stamps.create({ body: { stamp: jws } })
-        state.stamps.setReceipt(id, receipt)
-      } catch (error) {
-        // Its words are another stamp's. It was given out, so it cannot be signed again; it holds without a receipt.
-        if (!isCode(error, 'conflict')) throw error
-      }
-    }
-  }
+  const push = newPush({ state, account })
 
   /** A crash, or a server that never answered, leaves a secret without what it was made for. */
   function dropOrphans() {
     for (const id of state.secrets.ids()) {
       if (state.connections.get(id) !== null || state.guests.get(id) !== null) continue
       const made = madeAt(id)
-      if (made !== null && made < now() - ORPHAN_MS && !touched.has(id)) vault.delete(id)
+      if (made === null || made >= now() - ORPHAN_MS || touched.has(id)) continue
+      vault.delete(id)
+      dropOpening(state, id)
     }
   }
 
@@ -107,8 +87,8 @@ export function newSync(options: {
     await pull.ownLog(report)
     await pull.connections(connections, report)
     await pull.guestCodes(guests, report)
-    await pushVerifications(report)
-    await pushStamps()
+    await push.verifications(report)
+    await push.stamps(report)
     if (report.ok) dropOrphans()
   }
 

@@ -25,10 +25,9 @@ const without = (authenticated: boolean, summary: string): Found => ({
   summary,
 })
 
-function ofDevice({ codes, sync, now }: Device, backend: string): Found {
+function ofDevice({ codes, sync, now }: Device, refused: string | null, backend: string): Found {
   const { connections } = codes.count(now())
   const plural = connections === 1 ? 'connection' : 'connections'
-  const refused = sync.refused()
   return {
     authenticated: refused === null,
     device_registered: true,
@@ -42,12 +41,14 @@ function ofDevice({ codes, sync, now }: Device, backend: string): Found {
 function found({ byMachine, device, home: { seat, backend } }: Context): Found {
   const at = backend()
   if (byMachine) return ofMachine(at)
-  if (device !== null) return ofDevice(device, at)
   if (seat.identity() === null)
     return without(false, `Not signed in to ${at}: run "countersignd login".`)
+  const refused = device?.sync.refused() ?? seat.refused()
+  if (device !== null) return ofDevice(device, refused, at)
   return without(
-    true,
-    `Signed in to ${at}; this device waits for approval and may only read: "countersignd whoami" shows its six words.`,
+    refused === null,
+    refused ??
+      `Signed in to ${at}; this device waits for approval and may only read: "countersignd whoami" shows its six words.`,
   )
 }
 

@@ -90,7 +90,9 @@ function failure(answer: Answer, origin: string): AppError | Passing {
   }
   if (status === 504) return timedOut(origin, 'did not answer in time (504).')
   const code = refusal === null ? '' : ` ${refusal.code}`
-  return backendError(origin, `failed with ${status}${code}.`, refusal)
+  const doubt =
+    refusal === null ? ' Is it an account server? SVC_BACKEND_URL may name something else.' : ''
+  return backendError(origin, `failed with ${status}${code}.${doubt}`, refusal)
 }
 
 function contentOf(answer: Answer, media: readonly string[]): Content | null {

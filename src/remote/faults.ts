@@ -50,12 +50,11 @@ const FROM_TLS = /^(EPROTO$|ERR_SSL_|ERR_TLS_)/
 
 function certificateError(origin: string, code: string, cause: Error): AppError {
   const what = CERTIFICATE[code] ?? 'is not signed by an authority that is trusted here'
-  return backendError(
-    origin,
-    `is not trusted: its certificate ${what} (${code}). ` +
-      'Where it has an authority of its own, set SVC_CA_FILE to the PEM file of that.',
-    cause,
-  )
+  const remedy =
+    code === 'ERR_TLS_CERT_ALTNAME_INVALID'
+      ? 'Check the name in SVC_BACKEND_URL.'
+      : 'Where it has an authority of its own, set SVC_CA_FILE to the PEM file of that.'
+  return backendError(origin, `is not trusted: its certificate ${what} (${code}). ${remedy}`, cause)
 }
 
 /**
@@ -78,7 +77,7 @@ export function networkFault(
   if (FROM_TLS.test(code))
     return backendError(
       origin,
-      `does not speak TLS as expected (${code}). Check its address, and SVC_CA_FILE where it has an authority of its own.`,
+      `does not speak TLS as expected (${code}). Check SVC_BACKEND_URL: is it https, and the port that of TLS?`,
       cause,
     )
   if (code.startsWith('HPE_')) return backendError(origin, 'does not answer in HTTP/1.1.', cause)
@@ -87,7 +86,11 @@ export function networkFault(
   return new Passing(
     unavailable(
       origin,
-      reached ? 'cut the connection before its answer was whole.' : 'cannot be reached.',
+      code === 'ENOTFOUND'
+        ? 'has a name that is not known here: check SVC_BACKEND_URL, and whether this machine is online.'
+        : reached
+          ? 'cut the connection before its answer was whole.'
+          : 'cannot be reached.',
       cause,
     ),
     reached,

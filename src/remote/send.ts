@@ -120,7 +120,7 @@ export function newSend(
     const refusal = refusalOf(answer)
     return backendError(
       origin,
-      `does not take the proof of this device's key${refusal === null ? '.' : `: ${refusal.message}`} Check that this is the server's public URL.`,
+      `does not take the proof of this device's key${refusal === null ? '.' : `: ${refusal.message}`} Check that SVC_BACKEND_URL is exactly the server's SVC_PUBLIC_URL, and the clocks of both.`,
       refusal,
     )
   }

@@ -103,7 +103,7 @@ const PASSING: ReadonlySet<Code> = new Set([
 ])
 
 /** Whether an error says for certain that the act did not happen and will not. */
-const isRefusal = (error: unknown): boolean =>
+export const isRefusal = (error: unknown): boolean =>
   error instanceof AppError && statusOf(error.code) < 500 && !PASSING.has(error.code)
 
 /**

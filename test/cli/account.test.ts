@@ -123,10 +123,13 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.deepEqual(revoked, { code: EXIT.ok, out: '', err: `Revoked ${items[0].id}.\n` })
       const gone = await on('laptop', ['device', 'list'])
       assert.deepEqual([gone.code, gone.out], [EXIT.failed, ''])
-      const still = await on('laptop', ['login', '--email', email])
+      const stays = await on('laptop', ['logout'])
+      assert.deepEqual([stays.code, stays.out], [EXIT.failed, ''])
+      assert.match(stays.err, /logout --forget/)
+      const still = await on('laptop', ['login', '--email', email], fromMail(email))
       assert.deepEqual([still.code, still.out], [EXIT.failed, ''])
-      assert.match(still.err, /was revoked\. Run "countersignd logout" here/)
-      await good('laptop', ['logout'])
+      assert.match(still.err, /was revoked.*countersignd logout --forget/)
+      await good('laptop', ['logout', '--forget'])
       const last = await on('desk', ['logout'])
       assert.deepEqual([last.code, last.out], [EXIT.failed, ''])
       await good('desk', ['logout', '--last-device'])
@@ -180,6 +183,11 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const env = { SVC_TOKEN: alone.out.trim() }
       const { user } = await json('carol', ['whoami'], { env })
       assert.deepEqual([user.id, user.kind], [made.account_id, 'machine'])
+      const unknown = `csm_${'0'.repeat(36)}`
+      const ended = await on('carol', ['whoami'], { env: { SVC_TOKEN: unknown } })
+      assert.equal(ended.code, EXIT.failed)
+      assert.match(ended.err, /ended or was revoked: get another with "countersignd machine token/)
+      assert(!ended.err.includes(unknown))
 
       const credentials = join(dir.path, 'credentials')
       mkdirSync(credentials)
@@ -276,7 +284,7 @@ describe('a machine account’s key file', () => {
       'a refusal (RFC 6749 section 5.2)',
       401,
       '{"error":"invalid_client","error_description":"unknown \\u001b[2Jkey"}',
-      /No token \(invalid_client\): unknown �\[2Jkey/,
+      /No token \(invalid_client\): unknown �\[2Jkey Check that http:\S+ is the server's SVC_PUBLIC_URL, and the clock here/,
     ],
     ['a page', 200, '<html>', /not as a token endpoint/],
     ['a redirect', 302, '', /answers 302 and not as a token endpoint/],

@@ -77,7 +77,7 @@ export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
       code: ({ body }) => flow.code({ ...body, reset: body.reset ?? false }),
       machine: ({ body }) => flow.machine({ ...body, reset: body.reset ?? false }),
       approve: ({ body }) => flow.approve(body.words),
-      end: ({ body }) => flow.end({ last_device: body.last_device ?? false }),
+      end: ({ body: { last_device = false, forget = false } }) => flow.end({ last_device, forget }),
     },
     approvals: { create: ({ id, body }) => laptop.approve(id, body.words) },
     devices: {
@@ -86,7 +86,12 @@ export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
         throw new AppError('not_found', 'no')
       },
     },
-    context: { read: async () => ({ user: user(), organisations: [] }) },
+    context: {
+      read: async () => {
+        await laptop.seat.account().context.read({})
+        return { user: user(), organisations: [] }
+      },
+    },
     status: { read: async () => ({ backend: ORIGIN }) as never },
   }
 }

@@ -200,7 +200,7 @@ describe('reset', () => {
 
   it('after login said that all devices are lost: the same code serves, with --yes in a script', async (t) => {
     const { server, laptop: lost } = await signedIn(t)
-    await lost.flow.end({ last_device: true })
+    await lost.flow.end({ last_device: true, forget: false })
     const api = apiOf(newLaptop(t, server, 'new'), server)
     await call(api, LOGIN)
     const refused = await call(api, LOGIN, { input: server.code() })

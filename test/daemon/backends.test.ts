@@ -53,7 +53,11 @@ describe('a state folder', () => {
     await daemon.close()
     await assert.rejects(
       opening(dir),
-      misconfigured(/holds the account acc_\w+ of an account server, but none is configured/),
+      misconfigured(
+        new RegExp(
+          `holds the account acc_\\w+ of the account server ${server.accountAddress}, but none is`,
+        ),
+      ),
     )
     assert(!existsSync(join(dir, 'account.db')), 'and no other account is made')
     const again = await remote({ SVC_STATE_DIR: dir })
@@ -64,6 +68,24 @@ describe('a state folder', () => {
       '/local/v1/sign-in',
     )
     assert.deepEqual([state, email], ['signed_in', 'bea@example.org'])
+  })
+
+  it('of one account server’s account is not shown to another', async (t) => {
+    const dir = freshFolder(t)
+    const daemon = await remote({ SVC_STATE_DIR: dir })
+    await signIn(daemon, server, 'cid@example.org')
+    await daemon.close()
+    await assert.rejects(
+      opening(dir, { SVC_BACKEND_URL: 'https://other.example' }),
+      misconfigured(
+        new RegExp(
+          `account acc_\\w+ of the account server ${server.accountAddress}, but https://other\\.example is configured.*Set SVC_BACKEND_URL to ${server.accountAddress}`,
+        ),
+      ),
+    )
+    // Spelt otherwise, it is the same one.
+    const { port } = new URL(server.accountAddress)
+    await (await opening(dir, { SVC_BACKEND_URL: `HTTP://127.0.0.1:${port}/` })).close()
   })
 
   it('without an account serves either, and a remote daemon serves nobody else', async (t) => {

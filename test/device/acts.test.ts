@@ -1,11 +1,17 @@
 /** The same act, run again, does nothing twice. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { addDevice, verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { idOf } from '../../src/device/acts.ts'
 import { openConnection } from '../../src/device/connections.ts'
+import { keepKeyLog } from '../../src/device/key-log.ts'
+import { readOpening } from '../../src/device/openings.ts'
 import { isId } from '../../src/crypto/id.ts'
 import { AppError } from '../../src/errors.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
+import { actingAccount } from '../../src/service/acts.ts'
 import { contextOf } from '../handlers/context.ts'
 import { T0 } from './bench.ts'
 import { type Enrolled, actAt, enrolled } from './enrolled.ts'
@@ -48,6 +54,39 @@ describe('an act that was cut off', () => {
     const fresh = device.reopen()
     assert.equal((await fresh.sync.run('request')).pulled.secrets, 1)
     assert.equal(fresh.codes.own(id, device.clock.ms)?.words, words)
+  })
+
+  it('a connection whose answer was lost, before the key log grew: the same, by the same entry', async (t) => {
+    const device = await enrolled(t)
+    const { identity, server } = device
+    const acting = () => actingAccount(server, { ...identity, token: null }).acting(act)
+    const act = actAt(T0)
+    const deaf: Account = {
+      ...device.account,
+      rosters: {
+        ...device.account.rosters,
+        open: async (input) => {
+          await acting().rosters.open(input)
+          throw new AppError('backend_timeout', 'no answer')
+        },
+      },
+    }
+    await assert.rejects(openConnection(device, deaf, 'Bank', act), /no answer/)
+    const before = await device.account.rosters.read({ connection: idOf('con_', act) })
+    const log = await identity.keyLog()
+    const entry = addDevice({
+      log,
+      device: { id: 'dev_00000000000000000000000007', keys: publicKeys(newDeviceKeys()) },
+      by: identity.device,
+      kid: identity.kid,
+      seed: (await identity.keys()).sign.secret,
+      at: T0 / 1000,
+    })
+    keepKeyLog(device.state, verifyKeyLog(identity.account, [...log.entries, entry]))
+    const { id } = await openConnection(device.reopen(), acting(), 'Bank', act)
+    assert.deepEqual(await device.account.rosters.read({ connection: id }), before)
+    assert.deepEqual(device.state.logs.read('roster', id), before.entries)
+    assert.equal(readOpening(device.state, id), null)
   })
 
   it('a stamp that the server has, whose answer was lost: the same stamp and its receipt', async (t) => {

@@ -210,4 +210,24 @@ describe('signing in', () => {
     seat.take(device.identity)
     assert.equal(heard, 1)
   })
+
+  it('again, with a new session: the device at work stays, and what ended is forgotten', async (t) => {
+    const device = await enrolled(t)
+    const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
+    const { context } = device.account
+    let heard = 0
+    const seat = openSeat({
+      state: device.state,
+      keychain: device.store,
+      accountOf: () => ({ ...device.account, context: { ...context, read: ended } }),
+      deviceOf: () => ({ ...device }),
+      taken: () => heard++,
+    })
+    const before = seat.device()
+    await assert.rejects(seat.account().context.read({}), notSignedIn)
+    assert.equal(seat.refused(), 'The session is no good.')
+    seat.take(device.identity)
+    assert.deepEqual([seat.refused(), heard], [null, 1])
+    assert.equal(seat.device(), before)
+  })
 })

@@ -131,7 +131,7 @@ describe('approval', () => {
   it('a newcomer that gives up ends its session and waits no more', async (t) => {
     const { server, fresh } = await twoLaptops(t)
     const { device } = fresh.identity()
-    await fresh.flow.end({ last_device: false })
+    await fresh.flow.end({ last_device: false, forget: false })
     assert.equal((await fresh.flow.read()).state, 'signed_out')
     assert(!server.devices.has(device))
     assert.equal((await fresh.signIn()).state, 'awaiting_approval')
@@ -141,7 +141,7 @@ describe('approval', () => {
   it('a newcomer that was turned away meanwhile can leave', async (t) => {
     const { server, fresh } = await twoLaptops(t)
     server.devices.delete(fresh.identity().device)
-    await fresh.flow.end({ last_device: false })
+    await fresh.flow.end({ last_device: false, forget: false })
     assert.equal((await fresh.flow.read()).state, 'signed_out')
   })
 
@@ -306,7 +306,7 @@ describe('a dishonest account server', () => {
     const item = { id: device, name: 'laptop 2', keys: publicKeys(await keys()) }
     const shown = await old.approve(device, words)
     await fresh.flow.approve(shown.words)
-    await fresh.flow.end({ last_device: false })
+    await fresh.flow.end({ last_device: false, forget: false })
     const deceived = old.restart({ account: showing({ pending: [item] }) })
     await assert.rejects(deceived.approve(device, words), refusedWith('conflict', /revoked/))
     assert.equal(server.logOf(account).seq, 2)

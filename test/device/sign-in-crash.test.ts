@@ -95,9 +95,10 @@ describe('a crash at any step', () => {
   it('of signing out: signed out in the end, revoked once', async (t) => {
     await everyCrash(
       async (laptop) => void (await laptop.signIn()),
-      async ({ flow }) => flow.end({ last_device: true }),
+      async ({ flow }) => flow.end({ last_device: true, forget: false }),
       async ({ flow, keychain }, server, at) => {
-        if ((await flow.read()).state === 'signed_in') await flow.end({ last_device: true })
+        if ((await flow.read()).state === 'signed_in')
+          await flow.end({ last_device: true, forget: false })
         const [account = ''] = server.accounts()
         assert.deepEqual([server.logOf(account).seq, server.logOf(account).active], [1, []])
         for (const name of ['device', 'session', 'vault'])

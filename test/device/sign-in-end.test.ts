@@ -13,11 +13,11 @@ describe('sign-out', () => {
     await laptop.signIn()
     const { account } = laptop.identity()
     await assert.rejects(
-      laptop.flow.end({ last_device: false }),
+      laptop.flow.end({ last_device: false, forget: false }),
       refusedWith('invalid_state', /countersignd reset[^]*keys changed/, 'last_device'),
     )
     assert.equal((await laptop.flow.read()).state, 'signed_in')
-    await laptop.flow.end({ last_device: true })
+    await laptop.flow.end({ last_device: true, forget: false })
     assert.equal((await laptop.flow.read()).state, 'signed_out')
     assert.deepEqual(server.logOf(account).active, [])
     for (const name of ['device', 'session']) assert.equal(laptop.keychain.get(name), null)
@@ -33,16 +33,16 @@ describe('sign-out', () => {
         account: (account) => ({ ...account, keyLogs: { ...account.keyLogs, ...dead } }),
       })
       await assert.rejects(
-        offline.flow.end({ last_device: true }),
+        offline.flow.end({ last_device: true, forget: false }),
         refusedWith('backend_unavailable', /^Not signed out.*The server is away/),
       )
       assert.equal((await offline.flow.read()).state, 'signed_in')
       assert.equal(laptop.keychain.get('device'), keys)
     }
-    await laptop.restart().flow.end({ last_device: true })
+    await laptop.restart().flow.end({ last_device: true, forget: false })
   })
 
-  it('a device that was revoked elsewhere just leaves', async (t) => {
+  it('a device that was revoked elsewhere leaves when it is said', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.signIn()
@@ -50,9 +50,36 @@ describe('sign-out', () => {
     const { secret: seed } = (await keys()).sign
     const entry = revokeDevice({ log: await keyLog(), device, by: device, kid, seed, at: 1 })
     await laptop.seat.account().keyLogs.append({ body: { entry } })
-    await laptop.flow.end({ last_device: false })
+    await assert.rejects(
+      laptop.flow.end({ last_device: false, forget: false }),
+      refusedWith('invalid_state', /countersignd logout --forget/, 'unknown_here'),
+    )
+    assert.equal((await laptop.flow.read()).state, 'signed_in')
+    await laptop.flow.end({ last_device: false, forget: true })
     assert.equal((await laptop.flow.read()).state, 'signed_out')
     assert.equal(server.logOf(account).seq, 1)
+  })
+
+  it('what was made here reaches the account first', async (t) => {
+    const server = testServer()
+    const laptop = newLaptop(t, server)
+    await laptop.signIn()
+    const done: string[] = []
+    const syncing = laptop.restart({
+      sync: async () => void done.push('sync'),
+      account: (account) => ({
+        ...account,
+        keyLogs: {
+          ...account.keyLogs,
+          append: async (input) => {
+            done.push('leave')
+            return account.keyLogs.append(input)
+          },
+        },
+      }),
+    })
+    await syncing.flow.end({ last_device: true, forget: false })
+    assert.deepEqual(done, ['sync', 'leave'])
   })
 
   it('a server that shows an older log than was seen gets no signature', async (t) => {
@@ -64,7 +91,7 @@ describe('sign-out', () => {
     const [, other = ''] = server.accounts()
     server.logs.set(account, server.logs.get(other) as string[])
     await assert.rejects(
-      laptop.flow.end({ last_device: true }),
+      laptop.flow.end({ last_device: true, forget: false }),
       refusedWith('backend_error', /cannot be right/),
     )
     assert.equal((await laptop.flow.read()).state, 'signed_in')
@@ -93,7 +120,7 @@ describe('sign-out', () => {
           },
         }),
       })
-      const end = contested.flow.end({ last_device: true })
+      const end = contested.flow.end({ last_device: true, forget: false })
       if (ends) await end
       else await assert.rejects(end, refusedWith('conflict', /another came first/))
     }
@@ -102,9 +129,12 @@ describe('sign-out', () => {
   it('nobody is signed in: said so; a code that was sent is forgotten', async (t) => {
     const server = testServer()
     const { flow } = newLaptop(t, server)
-    await assert.rejects(flow.end({ last_device: false }), refusedWith('not_signed_in', /Nobody/))
+    await assert.rejects(
+      flow.end({ last_device: false, forget: false }),
+      refusedWith('not_signed_in', /Nobody/),
+    )
     await flow.begin(EMAIL)
-    await flow.end({ last_device: false })
+    await flow.end({ last_device: false, forget: false })
     assert.equal((await flow.read()).state, 'signed_out')
   })
 })

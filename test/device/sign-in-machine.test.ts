@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { revokeDevice } from '../../src/crypto/key-log.ts'
 import { ORIGIN, testServer } from './sign-in-server.ts'
-import { EMAIL, newLaptop, refusedWith, written } from './signing-in.ts'
+import { EMAIL, losing, newLaptop, refusedWith, written } from './signing-in.ts'
 
 describe('a machine account', () => {
   function machineOf(server: ReturnType<typeof testServer>, endpoint = `${ORIGIN}/oauth/token`) {
@@ -29,7 +29,7 @@ describe('a machine account', () => {
     assert.deepEqual([state, account_id, email], ['signed_in', key.account, null])
     assert.deepEqual([laptop.identity().machine, server.logOf(key.account).seq], [true, 0])
     assert(!written(laptop).includes(key.d), 'the key is kept')
-    await laptop.flow.end({ last_device: true })
+    await laptop.flow.end({ last_device: true, forget: false })
     assert.equal(laptop.keychain.get('machine'), null)
   })
 
@@ -62,8 +62,92 @@ describe('a machine account', () => {
     const { secret: seed } = (await keys()).sign
     const entry = revokeDevice({ log: await keyLog(), device, by: device, kid, seed, at: 1 })
     await laptop.seat.account().keyLogs.append({ body: { entry } })
-    await assert.rejects(laptop.flow.again(), refusedWith('not_signed_in', /does not take/))
+    await assert.rejects(laptop.flow.again(), refusedWith('not_signed_in', /was revoked/))
   })
+
+  it('revoked, it leaves when it is said to forget', async (t) => {
+    const server = testServer()
+    const laptop = newLaptop(t, server)
+    const key = machineOf(server)
+    await laptop.flow.machine({ key, reset: false })
+    await newLaptop(t, server, 'new').flow.machine({ key, reset: true })
+    const isRevoked = refusedWith('not_signed_in', /was revoked.*countersignd logout --forget/)
+    await assert.rejects(laptop.flow.machine({ key, reset: false }), isRevoked)
+    await assert.rejects(
+      laptop.flow.end({ last_device: false, forget: false }),
+      refusedWith('invalid_state', /--forget/, 'unknown_here'),
+    )
+    await laptop.flow.end({ last_device: false, forget: true })
+    assert.deepEqual([laptop.seat.identity(), laptop.keychain.get('machine')], [null, null])
+  })
+
+  it('turned away before it was approved, it does not come back by itself', async (t) => {
+    const server = testServer()
+    const key = machineOf(server)
+    await newLaptop(t, server, 'first').flow.machine({ key, reset: false })
+    const second = newLaptop(t, server, 'second')
+    await second.flow.machine({ key, reset: false })
+    const { device } = second.identity()
+    server.devices.delete(device)
+    await assert.rejects(second.flow.again(), refusedWith('not_signed_in', /turned away/))
+    assert(!server.devices.has(device))
+    const asked = await second.flow.machine({ key, reset: false })
+    assert.equal(asked.state, 'awaiting_approval', 'when somebody says so, it does')
+    assert(server.devices.has(device))
+  })
+
+  it('a second device of one account: the log warns, and a reset from there brings it in', async (t) => {
+    const server = testServer()
+    const key = machineOf(server)
+    const lost = newLaptop(t, server, 'lost')
+    await lost.flow.machine({ key, reset: false })
+    assert(!lost.logged.some((line) => (line as string[])[0] === 'warn'))
+    const second = newLaptop(t, server, 'second')
+    await second.flow.machine({ key, reset: false })
+    const [level, text, { account }] = second.logged.at(-1) as [string, string, { account: string }]
+    assert.deepEqual([level, account], ['warn', key.account])
+    assert.match(text, /has a device already.*each daemon.*countersignd reset --machine/)
+    assert.equal((await second.flow.machine({ key, reset: true })).state, 'signed_in')
+    assert.deepEqual(
+      server.logOf(key.account).active.map(({ id }) => id),
+      [second.identity().device],
+    )
+    assert.equal(second.keychain.get('machine'), JSON.stringify(key))
+  })
+
+  it('who signs out while a session is made anew stays signed out', async (t) => {
+    const server = testServer()
+    const laptop = newLaptop(t, server)
+    const key = machineOf(server)
+    await laptop.flow.machine({ key, reset: false })
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+    const { enrolment } = server.door
+    const create: typeof enrolment.create = async (input) => {
+      const made = await enrolment.create(input)
+      ask()
+      await answered
+      return made
+    }
+    const next = laptop.restart({ door: { ...server.door, enrolment: { ...enrolment, create } } })
+    const session = next.flow.again()
+    await asked
+    await next.flow.end({ last_device: true, forget: false })
+    answer()
+    await assert.rejects(session, refusedWith('not_signed_in', /signed out meanwhile/))
+    for (const name of ['session', 'machine', 'device'])
+      assert.equal(laptop.keychain.get(name), null)
+  })
+
+  for (const row of ['read', 'create'] as const)
+    it(`an answer that is lost (${row}): an assertion serves once, so another is shown`, async (t) => {
+      const server = testServer()
+      const group = row === 'read' ? 'signIns' : 'enrolment'
+      const door = losing(server.door, group, row, 2, 'backend_timeout')
+      const laptop = newLaptop(t, server, 'rack', { door })
+      const { state } = await laptop.flow.machine({ key: machineOf(server), reset: false })
+      assert.deepEqual([state, server.devices.size], ['signed_in', 1])
+    })
 
   it('a person’s device has no key to sign in again by', async (t) => {
     const server = testServer()

@@ -30,11 +30,14 @@ interface Code {
 }
 
 const no = () => new AppError('invalid_token', 'The code "secret" is no good.')
+const revoked = () =>
+  new AppError('invalid_state', 'This device was revoked.', { details: { state: 'revoked' } })
 const gone = () => new AppError('not_signed_in', 'not signed in')
 
 export type TestServer = ReturnType<typeof testServer>
 
-export function testServer() {
+/** @param origin where it says that it is */
+export function testServer(origin = ORIGIN) {
   const clock = { ms: T0 }
   const holders: Holder[] = []
   const logs = new Map<string, string[]>()
@@ -64,7 +67,7 @@ export function testServer() {
     const holder = holders.find((one) => one.account === account)
     if (holder?.key == null) throw no()
     const now = clock.ms / 1000
-    await verifyAssertion(assertion, { publicKey: holder.key, audiences: [ORIGIN], now })
+    await verifyAssertion(assertion, { publicKey: holder.key, audiences: [origin], now })
     return { holder, usedBy: null }
   }
 
@@ -104,6 +107,7 @@ export function testServer() {
   }
 
   const door = {
+    clock: { read: async () => ({ now: new Date(clock.ms).toISOString(), public_url: origin }) },
     signIns: {
       create: async ({ body: { email } }: { body: { email: string } }) => {
         const code = `CODE-${codes.size}`
@@ -125,7 +129,8 @@ export function testServer() {
         const has = before.includes(body.entry)
         const log = verifyKeyLog(account, has ? before : [...before, body.entry])
         const own = log.devices.get(device)
-        if (own === undefined || own.revokedAt !== null) throw no()
+        if (own === undefined) throw no()
+        if (own.revokedAt !== null) throw revoked()
         const made = admit(code, device, {
           account,
           name: body.device_name,
@@ -145,6 +150,8 @@ export function testServer() {
         const { account } = code.holder
         if (account === null) throw no()
         const { device, keys, device_name: name } = body
+        const known = verifyKeyLog(account, logs.get(account) ?? []).devices.get(device)
+        if (known != null && known.revokedAt !== null) throw revoked()
         const approved = devices.get(device)?.approved ?? false
         return admit(code, device, { account, name, keys, approved })
       },
@@ -164,6 +171,7 @@ export function testServer() {
     }
     const mine = () => [...devices].filter(([, one]) => one.account === account)
     const calls = {
+      context: { read: async () => void row() },
       devices: {
         list: async () => ({
           items: mine().map(([id, { name, approved }]) => ({
@@ -220,7 +228,7 @@ export function testServer() {
   }
 
   return {
-    origin: ORIGIN,
+    origin,
     now: () => clock.ms,
     clock,
     door: door as unknown as Door,

@@ -9,7 +9,15 @@ import { remoteBackend } from '../../src/daemon/remote.ts'
 import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { environment, folder } from '../e2e/program.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
-import { type Laptop, type Place, crashAt, crashing, newLaptop, refusedWith } from './signing-in.ts'
+import {
+  type Laptop,
+  type Place,
+  crashAt,
+  crashing,
+  losing,
+  newLaptop,
+  refusedWith,
+} from './signing-in.ts'
 
 let people = 0
 /** Somebody new. */
@@ -154,7 +162,7 @@ describe('over the account server', () => {
     const fresh = newLaptop(t, place, 'laptop 2')
     await fresh.signIn({ email })
     const gone = fresh.identity().device
-    await fresh.flow.end({ last_device: false })
+    await fresh.flow.end({ last_device: false, forget: false })
     const { items } = await old.seat.account().pendingDevices.list({})
     assert(!items.some(({ id }) => id === gone), 'it waits no more')
     assert.equal((await fresh.signIn({ email })).state, 'awaiting_approval')
@@ -163,10 +171,10 @@ describe('over the account server', () => {
   it('logout: the device is revoked, and only a reset brings the account back', async (t) => {
     const { email, laptop, account } = await person(t)
     await assert.rejects(
-      laptop.flow.end({ last_device: false }),
+      laptop.flow.end({ last_device: false, forget: false }),
       refusedWith('invalid_state', /countersignd reset/),
     )
-    await laptop.flow.end({ last_device: true })
+    await laptop.flow.end({ last_device: true, forget: false })
     await assert.rejects(
       laptop.signIn({ email }),
       refusedWith('invalid_state', /countersignd reset/),
@@ -176,34 +184,87 @@ describe('over the account server', () => {
     assert.equal((await laptop.identity().keyLog()).generation, 2)
   })
 
+  it('a session that ended: a code gives the same device another', async (t) => {
+    const { email, laptop, account } = await person(t)
+    const { device } = laptop.identity()
+    await laptop.seat.account().currentSession.delete({})
+    await assert.rejects(laptop.seat.account().context.read({}), refusedWith('not_signed_in'))
+    const { state } = await laptop.signIn({ email })
+    assert.deepEqual([state, laptop.identity().device], ['signed_in', device])
+    assert.equal((await laptop.seat.account().context.read({})).user.id, account)
+    assert.equal((await logOf(laptop)).length, 1)
+  })
+
+  for (const row of ['create', 'further'] as const)
+    it(`the answer of enrolment.${row} is lost: enrolled once, with a code and with a key`, async (t) => {
+      const { laptop: owner, email } = await person(t)
+      const door = () => losing(place.door, 'enrolment', row, 2, 'backend_unavailable')
+      const laptop = newLaptop(t, place, 'lossy', { door: door() })
+      await laptop.signIn({ email: row === 'create' ? anybody() : email })
+      assert((await logOf(laptop)).length === 1)
+      const key = await machineOf(owner)
+      if (row === 'further') await newLaptop(t, place).flow.machine({ key, reset: false })
+      const bot = newLaptop(t, place, 'rack', { door: door() })
+      const { state } = await bot.flow.machine({ key, reset: false })
+      assert.equal(state, row === 'create' ? 'signed_in' : 'awaiting_approval')
+      const { items } = await bot.seat.account().devices.list({})
+      assert.equal(items.length, row === 'create' ? 1 : 2)
+    })
+
+  it('a machine account’s device that is revoked or was turned away', async (t) => {
+    const { laptop: owner } = await person(t)
+    const key = await machineOf(owner)
+    const bot = newLaptop(t, place, 'rack')
+    await bot.flow.machine({ key, reset: false })
+    const waiting = newLaptop(t, place, 'rack 2')
+    await waiting.flow.machine({ key, reset: false })
+    await bot.seat.account().devices.delete({ id: waiting.identity().device })
+    const read = (of: Laptop) => of.seat.account().context.read({})
+    await assert.rejects(read(waiting), refusedWith('not_signed_in', /turned away/))
+    const { items } = await bot.seat.account().pendingDevices.list({})
+    assert.deepEqual(items, [], 'and does not come back by itself')
+
+    await newLaptop(t, place, 'new').flow.machine({ key, reset: true })
+    const isRevoked = refusedWith('not_signed_in', /revoked.*countersignd logout --forget/)
+    await assert.rejects(read(bot), isRevoked)
+    await assert.rejects(bot.flow.machine({ key, reset: false }), isRevoked)
+    await bot.flow.end({ last_device: false, forget: true })
+    assert.equal((await bot.flow.machine({ key, reset: false })).state, 'awaiting_approval')
+  })
+
   it('reset: every earlier device is out at once', async (t) => {
     const { email, laptop: lost, account } = await person(t)
     const fresh = newLaptop(t, place, 'new')
     await fresh.signIn({ email, reset: true })
     assert.equal(fresh.identity().account, account)
     await assert.rejects(lost.seat.account().context.read({}), refusedWith('not_signed_in'))
-    await lost.flow.end({ last_device: false })
+    await lost.flow.end({ last_device: false, forget: true })
     assert.equal((await logOf(fresh)).length, 2)
   })
 
-  it('a machine account: signs in, gets a lost session back by itself, and stays out once revoked', async (t) => {
-    const { laptop: owner } = await person(t)
+  /** The key of a new machine account. */
+  async function machineOf(owner: Laptop) {
     const { sign } = newDeviceKeys()
     const { id } = await owner.seat.account().organisations.create({ body: { name: 'Acme' } })
     const body = { organisation_id: id, name: 'bot', key: sign.jwk }
     const { account_id, token_endpoint } = await owner.seat.account().machines.create({ body })
     const d = Buffer.from(sign.secret).toString('base64url')
     const { x } = sign.jwk
-    const key = { kty: 'OKP', crv: 'Ed25519', x, d, account: account_id, token_endpoint } as const
+    return { kty: 'OKP', crv: 'Ed25519', x, d, account: account_id, token_endpoint } as const
+  }
+
+  it('a machine account: signs in, gets a lost session back by itself, and stays out once revoked', async (t) => {
+    const { laptop: owner } = await person(t)
+    const key = await machineOf(owner)
     const bot = newLaptop(t, place, 'rack')
     const signedIn = await bot.flow.machine({ key, reset: false })
-    assert.deepEqual([signedIn.state, signedIn.account_id], ['signed_in', account_id])
+    assert.deepEqual([signedIn.state, signedIn.account_id], ['signed_in', key.account])
     const { device, session } = bot.identity()
 
     await bot.seat.account().currentSession.delete({})
     const next = bot.restart()
     const asked = Array.from({ length: 5 }, () => next.seat.account().context.read({}))
-    for (const { user } of await Promise.all(asked)) assert.equal(user.id, account_id)
+    for (const { user } of await Promise.all(asked)) assert.equal(user.id, key.account)
     assert.notEqual(next.identity().session, session)
     assert.equal(next.identity().device, device)
     assert.equal((await logOf(next)).length, 1)
@@ -213,11 +274,11 @@ describe('over the account server', () => {
     const shown = await next.approve(second.identity().device, device_words as string)
     assert.equal((await second.flow.approve(shown.words)).state, 'signed_in')
     await second.seat.account().currentSession.delete({})
-    assert.equal((await second.restart().seat.account().context.read({})).user.id, account_id)
+    assert.equal((await second.restart().seat.account().context.read({})).user.id, key.account)
     assert.equal(second.identity().approved, true)
 
-    await second.restart().flow.end({ last_device: false })
-    await next.flow.end({ last_device: true })
+    await second.restart().flow.end({ last_device: false, forget: false })
+    await next.flow.end({ last_device: true, forget: false })
     const { keychain, state } = bot
     assert.deepEqual([keychain.get('machine'), keychain.get('device')], [null, null])
     assert.equal(state.meta.get('identity'), null)

@@ -9,7 +9,13 @@ describe('a person’s first device', () => {
   it('asks for a code, signs in, and is still signed in after another start', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
-    const out = { state: 'signed_out', email: null, account_id: null, device_words: null }
+    const out = {
+      state: 'signed_out',
+      email: null,
+      account_id: null,
+      device_id: null,
+      device_words: null,
+    }
     assert.deepEqual(await laptop.flow.read(), out)
     assert.deepEqual(await laptop.flow.begin(EMAIL), { ...out, state: 'code_sent', email: EMAIL })
     assert.equal((await laptop.restart().flow.read()).state, 'code_sent')
@@ -20,11 +26,12 @@ describe('a person’s first device', () => {
       state: 'signed_in',
       email: EMAIL,
       account_id: account,
+      device_id: laptop.identity().device,
       device_words: null,
     })
     assert.deepEqual(await laptop.restart().flow.read(), signedIn)
-    const { approved, machine, embedded, keyLog } = laptop.identity()
-    assert.deepEqual([approved, machine, embedded], [true, false, false])
+    const { approved, machine, server: origin, keyLog } = laptop.identity()
+    assert.deepEqual([approved, machine, origin], [true, false, server.origin])
     assert.deepEqual((await keyLog()).entries, server.logs.get(account as string))
     assert(!written(laptop).includes(code), 'the code is kept')
   })
@@ -142,7 +149,7 @@ describe('reset', () => {
     const server = testServer()
     const lost = newLaptop(t, server, 'lost')
     await lost.signIn()
-    await lost.flow.end({ last_device: true })
+    await lost.flow.end({ last_device: true, forget: false })
     const laptop = newLaptop(t, server)
     await assert.rejects(
       laptop.signIn(),

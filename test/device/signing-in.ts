@@ -31,6 +31,10 @@ interface Parts {
   readonly door: Door
   readonly account: (account: Account) => Account
   readonly server: string | null
+  /** The clock here, where it is not the server's: Unix milliseconds. */
+  readonly now: () => number
+  /** What happens when its device syncs. */
+  readonly sync: () => Promise<void>
 }
 
 export type Laptop = ReturnType<typeof newLaptop>
@@ -50,20 +54,22 @@ export function newLaptop(
     door: server.door,
     account: (account) => account,
     server: server.origin,
+    now: () => server.now(),
+    sync: async () => undefined,
     ...parts,
   })
 }
 
 function laptopOver(server: Place, name: string, parts: Parts) {
-  const { state, keychain, door } = parts
+  const { state, keychain, door, now } = parts
   const logged: unknown[] = []
-  const now = () => server.now()
   const seat = openSeat({
     state,
     keychain,
     accountOf: (identity) =>
       parts.account(server.accountOf(identity, keychain, () => flow.again())),
-    deviceOf: () => ({ leave: async () => undefined }) as unknown as Device,
+    deviceOf: () =>
+      ({ leave: async () => undefined, sync: { run: parts.sync } }) as unknown as Device,
     taken: () => undefined,
   })
   const names = { display_name: 'Ada', device_name: name, platform: 'linux' } as const
@@ -117,6 +123,26 @@ export function crashing<T extends object>(of: T, step: () => void): T {
     return typeof value === 'object' && value !== null ? [key, crashing(value, step)] : [key, value]
   })
   return Object.fromEntries(wrapped) as T
+}
+
+/** A door of which one row's answers are lost so many times, after the server did what it was asked. */
+export function losing(
+  door: Door,
+  group: 'signIns' | 'enrolment',
+  row: string,
+  times: number,
+  code: AppError['code'],
+): Door {
+  let left = times
+  const rows = door[group] as Readonly<Record<string, unknown>>
+  const call = rows[row] as (input: unknown) => Promise<unknown>
+  const lossy = async (input: unknown) => {
+    const answer = await call(input)
+    if (left === 0) return answer
+    left -= 1
+    throw new AppError(code, 'The answer is lost.')
+  }
+  return { ...door, [group]: { ...rows, [row]: lossy } }
 }
 
 /** Throws once, at call number `at` (from 1) of all that it counts from `arm` on. */

@@ -494,7 +494,9 @@ describe('stamps made while the server was away', () => {
         },
       },
     })
-    assert((await back.sync.run('timer')).ok)
+    const { ok, error } = await back.sync.run('timer')
+    assert.deepEqual([ok, error?.includes(taken)], [false, true])
+    assert((await back.sync.run('timer')).ok, 'said once')
     const receipt = (id: string) => back.state.stamps.get(id)?.receipt
     assert.match(receipt(one) ?? '', /^[\w-]+\.[\w-]+\.[\w-]+$/)
     assert.match(receipt(three) ?? '', /^[\w-]+\.[\w-]+\.[\w-]+$/)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
+import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
 import { AppError, type Code } from '../../src/errors.ts'
 import type { Remote, RemoteAccount } from '../../src/remote/remote.ts'
 import { type Answerer, type Scripted, clientAt, json, refusal, scripted } from './scripted.ts'
@@ -59,6 +60,16 @@ const post: Call = (account) => account.stamps.create({ body: { stamp: 'a.b.c' }
 const remove: Call = (account) => account.connections.delete({ id: ID })
 const mint: Call = (account) => account.machineTokens.create({ body: { name: 'n', scope: 'read' } })
 
+const mailed: Call = (_, remote) => remote.door().signIns.create({ body: { email: 'a@b.cd' } })
+const opened: Call = (_, remote) => remote.door().signIns.read({ body: { code: 'x' } })
+const NAMES = { code: 'x', device_name: 'd', platform: 'linux' } as const
+const entered: Call = (_, remote) =>
+  remote.door().enrolment.create({ body: { ...NAMES, display_name: 'A', entry: 'a.b.c' } })
+const joined: Call = (_, remote) =>
+  remote
+    .door()
+    .enrolment.further({ body: { ...NAMES, device: 'dev_0', keys: publicKeys(newDeviceKeys()) } })
+
 const keysOf = ({ seen }: Scripted) => seen.map(({ headers }) => headers['idempotency-key'])
 
 const table: [name: string, call: Call, answers: Answerer[], times: number, code: Code | null][] = [
@@ -99,6 +110,10 @@ const table: [name: string, call: Call, answers: Answerer[], times: number, code
   ],
   ['a token that is minted', mint, [cut], 1, 'backend_unavailable'],
   ['a token, and a server that is not ready', mint, [away()], 1, 'backend_unavailable'],
+  ['a mail that is sent', mailed, [halfway], 1, 'backend_unavailable'],
+  ['a code that is shown', opened, [halfway], 1, 'backend_unavailable'],
+  ['a device that comes in', entered, [halfway], 1, 'backend_unavailable'],
+  ['a further device', joined, [away()], 1, 'backend_unavailable'],
   ['a deletion that is cut', remove, [cut], 2, null],
   [
     'a deletion that was done, though its answer was cut',

@@ -24,10 +24,14 @@ export type MachineKey = v.InferOutput<typeof MachineKey>
 export const SignIn = v.object({
   state: v.pipe(
     v.picklist(['signed_out', 'code_sent', 'awaiting_approval', 'signed_in']),
-    v.description('awaiting_approval: enrolled as a further device, which may only read.'),
+    v.description(
+      'awaiting_approval: enrolled as a further device, which may only read. ' +
+        'code_sent with an account: the session of the device that is enrolled has ended, and a code gives it a new one.',
+    ),
   ),
   email: v.nullable(v.string()),
   account_id: v.nullable(id('acc_')),
+  device_id: v.nullable(id('dev_')),
   device_words: v.pipe(
     v.nullable(v.string()),
     v.description('While it awaits approval: six words to type on a device that is signed in.'),
@@ -89,6 +93,15 @@ export const local = {
       body: v.strictObject({
         last_device: v.optional(
           v.pipe(v.boolean(), v.description('Also when it is the last device of the account.')),
+          false,
+        ),
+        forget: v.optional(
+          v.pipe(
+            v.boolean(),
+            v.description(
+              'Also when the account server cannot be told: it is gone, or takes the session no more.',
+            ),
+          ),
           false,
         ),
       }),

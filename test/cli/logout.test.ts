@@ -1,0 +1,22 @@
+/** logout, where the account server does not know the device any more. */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { testServer } from '../device/sign-in-server.ts'
+import { newLaptop } from '../device/signing-in.ts'
+import { apiOf, call } from './calling.ts'
+
+it('logout of a device that the server knows no more: told, kept, and forgotten with --forget', async (t) => {
+  const server = testServer()
+  const laptop = newLaptop(t, server, 'desk')
+  await laptop.signIn()
+  const api = apiOf(laptop, server)
+  server.devices.clear()
+  const kept = await call(api, ['logout', '--last-device'])
+  assert.deepEqual([kept.code, kept.out], [EXIT.failed, ''])
+  assert.match(kept.err, /countersignd logout --forget/)
+  assert.notEqual(laptop.keychain.get('device'), null)
+  const gone = await call(api, ['logout', '--forget'])
+  assert.deepEqual([gone.code, gone.err], [EXIT.ok, 'Signed out.\n'])
+  for (const name of ['device', 'session']) assert.equal(laptop.keychain.get(name), null)
+})

@@ -1,0 +1,156 @@
+/** `machine create` against an account server in this process: no failure loses a key that an account may have. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import type { Api } from '../../src/cli/command.ts'
+import { AppError, type Code, EXIT, StartError } from '../../src/errors.ts'
+import { enrolled } from '../device/enrolled.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { call } from './calling.ts'
+
+type Create = Api['machines']['create']
+
+/** A person with an organisation, and where the key of a machine may go. `create` stands between the command and the server. */
+async function desk(t: TestContext) {
+  const { account } = await enrolled(t)
+  const org = await account.organisations.create({ body: { name: 'Acme' } })
+  const path = join(freshFolder(t), 'bot.jwk')
+  const run = (create: Create = account.machines.create, named = 'Acme', key = path) =>
+    call({ context: account.context, machines: { create } }, [
+      'machine create',
+      '--org',
+      named,
+      '--name',
+      'bot',
+      '--key-file',
+      key,
+    ])
+  const key = () => JSON.parse(readFileSync(path, 'utf8')) as Record<string, string>
+  return { account, org, path, run, key }
+}
+
+const failing = (code: Code) => new AppError(code, 'It failed.')
+
+describe('the answer to machine create is lost', () => {
+  const codes: readonly Code[] = [
+    'backend_timeout',
+    'backend_error',
+    'backend_unavailable',
+    'in_progress',
+    'internal',
+    'not_signed_in',
+    'rate_limited',
+  ]
+  const faults: [what: string, error: Error][] = [
+    ...codes.map((code): [string, Error] => [code, failing(code)]),
+    ['a daemon that died', new Error('socket hang up')],
+    ['a daemon that fell silent', new StartError('daemonSilent', 'It does not answer.')],
+  ]
+  for (const [what, error] of faults)
+    it(`${what}: the same command finishes, and there is one account`, async (t) => {
+      const { account, path, run, key } = await desk(t)
+      let made = ''
+      const lost = await run(async (input) => {
+        made = (await account.machines.create(input)).account_id
+        throw error
+      })
+      assert.deepEqual([lost.code, lost.out], [EXIT.failed, ''])
+      assert.match(lost.err, /not known\. Its key stays in .*bot\.jwk: run the same command again/)
+      assert(lost.err.endsWith(`${error.message}\n`))
+      const half = key()
+      assert.equal(statSync(path).mode & 0o777, 0o600)
+      assert.equal(half['account'], undefined)
+      assert(!lost.err.includes(half['d'] as string))
+      const early = await call({}, ['machine token', '--key-file', path])
+      assert.match(early.err, /a key without its account.*machine create.*run that again/)
+
+      const done = await run()
+      assert.deepEqual([done.code, done.out], [EXIT.ok, `${made}  bot\n`])
+      const whole = key()
+      assert.deepEqual({ ...half, account: made, token_endpoint: whole['token_endpoint'] }, whole)
+      const third = await run()
+      assert.match(third.err, /is there already: name another file/)
+      assert.deepEqual(key(), whole)
+    })
+
+  it('or the request was: the same command makes the account', async (t) => {
+    const { run, key } = await desk(t)
+    await run(() => Promise.reject(failing('backend_timeout')))
+    const { d } = key()
+    const done = await run()
+    assert.equal(done.code, EXIT.ok, done.err)
+    assert.equal(key()['d'], d)
+    assert.match(key()['account'] ?? '', /^acc_/)
+  })
+
+  it('a key that may be an account’s outlives a refusal', async (t) => {
+    const { account, run, key } = await desk(t)
+    await run(async (input) => {
+      await account.machines.create(input)
+      throw failing('backend_timeout')
+    })
+    const half = key()
+    for (const code of ['forbidden', 'validation_failed'] as const)
+      assert.equal((await run(() => Promise.reject(failing(code)))).code, EXIT.failed)
+    const other = await account.organisations.create({ body: { name: 'Other' } })
+    const { err } = await run(undefined, other.id)
+    assert.match(err, /give the same --org and --name[^]*in use by another machine/)
+    assert.deepEqual(key(), half)
+    assert.equal((await run()).code, EXIT.ok)
+  })
+})
+
+describe('machine create is refused', () => {
+  for (const code of ['validation_failed', 'forbidden', 'not_found', 'insufficient_scope'] as const)
+    it(`${code}: no key is left`, async (t) => {
+      const { path, run } = await desk(t)
+      const { err } = await run(() => Promise.reject(failing(code)))
+      assert.equal(err, 'It failed.\n')
+      assert(!existsSync(path))
+    })
+
+  it('two organisations of one name: both ids are said, and either is taken', async (t) => {
+    const { account, org, path, run } = await desk(t)
+    const second = await account.organisations.create({ body: { name: 'Acme' } })
+    const { code, err } = await run()
+    assert.equal(code, EXIT.failed)
+    for (const id of [org.id, second.id]) assert(err.includes(id), err)
+    assert(!existsSync(path))
+    let asked = ''
+    const done = await run((input) => {
+      asked = input.body.organisation_id
+      return account.machines.create(input)
+    }, second.id)
+    assert.deepEqual([done.code, asked], [EXIT.ok, second.id])
+  })
+
+  it('an organisation that is not there: the own ones are said', async (t) => {
+    const { org, path, run } = await desk(t)
+    for (const named of ['Nowhere', `org_${'0'.repeat(26)}`]) {
+      const { err } = await run(undefined, named)
+      assert(err.includes(`in no organisation "${named}"`) && err.includes(org.id), err)
+      assert(!existsSync(path))
+    }
+  })
+
+  it('a file that cannot be: said before anybody is asked', async (t) => {
+    const dir = freshFolder(t)
+    mkdirSync(join(dir, 'folder'))
+    writeFileSync(join(dir, 'text'), 'my notes', { mode: 0o600 })
+    const cases: [path: string, says: RegExp][] = [
+      [join(dir, 'none', 'bot.jwk'), /There is no folder .*none for .*: make it first/],
+      [join(dir, 'text', 'bot.jwk'), /There is no folder .*text for/],
+      [join(dir, 'text', 'none', 'bot.jwk'), /There is no folder/],
+      [join(dir, 'folder'), /is there already/],
+      [join(dir, 'text'), /is there already/],
+    ]
+    for (const [path, says] of cases) {
+      const args = ['--org', 'Acme', '--name', 'bot', '--key-file', path]
+      const { code, err } = await call({}, ['machine create', ...args])
+      assert.equal(code, EXIT.failed)
+      assert.match(err, says)
+    }
+    assert.equal(readFileSync(join(dir, 'text'), 'utf8'), 'my notes')
+  })
+})

@@ -1,0 +1,230 @@
+/** login, reset and whoami where something went wrong before: a session ended, mails ran out, the server is away, the clock is off. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import type { Api } from '../../src/cli/command.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { AppError, EXIT } from '../../src/errors.ts'
+import { ORIGIN, type TestServer, testServer } from '../device/sign-in-server.ts'
+import { EMAIL, type Laptop, newLaptop } from '../device/signing-in.ts'
+import type { Json } from '../e2e/caller.ts'
+import { apiOf, call } from './calling.ts'
+import type { Person } from './terminal.ts'
+
+const LOGIN = ['login', '--email', EMAIL] as const
+
+/** Types these lines in turn, then ends the input. */
+const types = (...lines: (string | (() => string))[]): Person => {
+  const left = [...lines]
+  return () => {
+    const line = left.shift()
+    return line === undefined ? null : typeof line === 'string' ? line : line()
+  }
+}
+
+async function signedIn(t: TestContext) {
+  const server = testServer()
+  const laptop = newLaptop(t, server, 'desk')
+  await laptop.signIn()
+  return { server, laptop, api: apiOf(laptop, server) }
+}
+
+function endSession(server: TestServer, { identity }: Laptop) {
+  const row = server.devices.get(identity().device)
+  assert(row)
+  row.session = null
+}
+
+describe('login of a device whose session ended', () => {
+  it('at a terminal: said so, and the code signs the same device in', async (t) => {
+    const { server, laptop, api } = await signedIn(t)
+    const { device } = laptop.identity()
+    endSession(server, laptop)
+    const { code, out, err } = await call(api, LOGIN, { person: types(() => server.code()) })
+    assert.equal(code, EXIT.ok, err)
+    assert.match(err, /does not take the session of this device any more[^]*A code is on its way/)
+    assert.match(out, /^Signed in to acc_\w+ as ada@example\.org\.\n$/)
+    assert.equal(laptop.identity().device, device)
+    const again = await call(api, LOGIN)
+    assert.deepEqual([again.code, again.err], [EXIT.ok, ''])
+  })
+
+  it('in a script: one mail, and the code in the next call', async (t) => {
+    const { server, laptop, api } = await signedIn(t)
+    endSession(server, laptop)
+    const first = await call(api, LOGIN)
+    assert.deepEqual([first.code, first.out], [EXIT.failed, ''])
+    const sent = server.code()
+    const { code, err } = await call(api, LOGIN, { input: sent })
+    assert.equal(code, EXIT.ok, err)
+    assert.equal(server.code(), sent)
+  })
+
+  it('one that was revoked: told to forget', async (t) => {
+    const { server, api } = await signedIn(t)
+    await newLaptop(t, server, 'other').signIn({ reset: true })
+    await call(api, LOGIN)
+    const { code, err } = await call(api, LOGIN, { input: server.code() })
+    assert.equal(code, EXIT.failed)
+    assert.match(err, /was revoked.*countersignd logout --forget/)
+  })
+
+  it('one that was turned away: told so, and the code lets it ask again', async (t) => {
+    const { server } = await signedIn(t)
+    const fresh = newLaptop(t, server, 'laptop 2')
+    await fresh.signIn()
+    const { device } = fresh.identity()
+    server.devices.delete(device)
+    const api = apiOf(fresh, server)
+    const { code, err } = await call(api, LOGIN, { person: types(() => server.code()) })
+    assert.equal(code, EXIT.failed, 'it waits')
+    assert.match(err, /turned away[^]*countersignd logout --forget[^]*awaits its approval/)
+    assert(server.devices.has(device))
+  })
+
+  it('reset there: refused before a mail is sent', async (t) => {
+    const { server, laptop, api } = await signedIn(t)
+    endSession(server, laptop)
+    const sent = server.code()
+    const { code, err } = await call(api, ['reset', '--email', EMAIL, '--yes'], { input: sent })
+    assert.equal(code, EXIT.failed)
+    assert.match(err, /"countersignd logout" first; with --forget/)
+    assert.equal(server.code(), sent)
+  })
+})
+
+describe('codes', () => {
+  /** An address to which somebody else had all codes sent; its owner reads the mail. */
+  async function limited(t: TestContext) {
+    const server = testServer()
+    await server.door.signIns.create({ body: { email: EMAIL } })
+    const create = async () => Promise.reject(new AppError('rate_limited', 'Too many codes.'))
+    const door = { ...server.door, signIns: { ...server.door.signIns, create } }
+    return { server, api: apiOf(newLaptop(t, server, 'desk', { door }), server) }
+  }
+
+  for (const command of ['login', 'reset'] as const)
+    it(`${command} in a script, too many sent: said so, and the code that came serves`, async (t) => {
+      const { server, api } = await limited(t)
+      if (command === 'reset') {
+        await newLaptop(t, server, 'lost').signIn()
+        await server.door.signIns.create({ body: { email: EMAIL } })
+      }
+      const args = command === 'reset' ? (['--yes'] as const) : ([] as const)
+      const { code, err } = await call(api, [command, '--email', EMAIL, ...args], {
+        input: server.code(),
+      })
+      assert.deepEqual([code, err.split('\n')[0]], [EXIT.ok, 'Too many codes.'])
+    })
+
+  it('at a terminal, too many sent: asked all the same, also after Enter', async (t) => {
+    const { server, api } = await limited(t)
+    const { code, err } = await call(api, LOGIN, { person: types('', () => server.code()) })
+    assert.equal(code, EXIT.ok, err)
+    assert.equal(err.split('Too many codes.').length - 1, 2)
+    assert.equal(err.split('Code from the mail').length - 1, 2)
+    assert(!err.includes('on its way'))
+  })
+
+  for (const command of ['login', 'reset'] as const)
+    it(`${command} --new-code: another one is sent`, async (t) => {
+      const server = testServer()
+      if (command === 'reset') await newLaptop(t, server, 'lost').signIn()
+      const api = apiOf(newLaptop(t, server), server)
+      const yes = command === 'reset' ? ['--yes'] : []
+      await call(api, [command, '--email', EMAIL, ...yes])
+      const sent = server.code()
+      const next = await call(api, [command, '--email', EMAIL, '--new-code', ...yes])
+      assert.notEqual(server.code(), sent)
+      assert.match(next.err, /A code is on its way/)
+      const { code, err } = await call(api, [command, '--email', EMAIL, ...yes], {
+        input: server.code(),
+      })
+      assert.equal(code, EXIT.ok, err)
+    })
+
+  it('--new-code goes with --email', async () => {
+    const { err } = await call({}, ['login', '--machine', '--new-code'])
+    assert.match(err, /leave --new-code out/)
+  })
+
+  for (const minutes of [-20, 20])
+    it(`a clock that is ${minutes} minutes off: the code is asked for, and signs in`, async (t) => {
+      const server = testServer()
+      const now = () => server.clock.ms + minutes * 60_000
+      const api = apiOf(newLaptop(t, server, 'desk', { now }), server)
+      const { code, out, err } = await call(api, LOGIN, { person: types(() => server.code()) })
+      assert.equal(code, EXIT.ok, err)
+      assert.match(out, /^Signed in to/)
+    })
+
+  it('nobody is here at the end: said so, and no words are asked for', async (t) => {
+    const { api } = await signedIn(t)
+    const { read } = api.signIn as Api['signIn']
+    const code = async () => ({ ...(await read({})), state: 'signed_out' as const })
+    const begin = async () => ({ ...(await read({})), state: 'code_sent' as const })
+    const out = async () => ({ ...(await read({})), state: 'signed_out' as const, email: null })
+    const odd = { ...api, signIn: { ...(api.signIn as Api['signIn']), read: out, begin, code } }
+    const said = await call(odd, LOGIN, { input: 'CODE\nsix words' })
+    assert.deepEqual([said.code, said.out], [EXIT.failed, ''])
+    assert.match(said.err, /Not signed in[^]*Run the same command again/)
+  })
+})
+
+it('login --machine of a second device says what it means', async (t) => {
+  const server = testServer()
+  const { sign } = newDeviceKeys()
+  const account = server.machine(sign.jwk)
+  const d = Buffer.from(sign.secret).toString('base64url')
+  const { x } = sign.jwk
+  const token_endpoint = `${ORIGIN}/oauth/token`
+  const key = { kty: 'OKP', crv: 'Ed25519', x, d, account, token_endpoint } as const
+  const dir = mkdtempSync(join(tmpdir(), 'countersign-key-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const file = join(dir, 'key')
+  writeFileSync(file, JSON.stringify(key), { mode: 0o600 })
+  const login = (name: string) =>
+    call(apiOf(newLaptop(t, server, name), server), ['login', '--machine', '--key-file', file])
+  const first = await login('first')
+  assert.deepEqual([first.code, first.err], [EXIT.ok, ''])
+  const { code, err, out } = await login('second')
+  assert.equal(code, EXIT.failed)
+  assert.match(err, /has a device already[^]*countersignd reset --machine --key-file FILE/)
+  assert.match(out, /^([a-z]+ ){5}[a-z]+\n$/)
+})
+
+describe('whoami without the account server', () => {
+  for (const [name, error] of [
+    ['away', new AppError('backend_unavailable', 'The account server cannot be reached.')],
+    ['silent', new AppError('backend_timeout', 'The account server did not answer in time.')],
+    ['that takes the session no more', new AppError('not_signed_in', 'Run "countersignd login".')],
+  ] as const)
+    it(`${name}: what this device knows, and why there is no more`, async (t) => {
+      const { laptop, api } = await signedIn(t)
+      const { account, device } = laptop.identity()
+      const context = { read: async () => Promise.reject(error) }
+      const seen = await call({ ...api, context }, ['whoami'])
+      assert.equal(seen.code, EXIT.failed)
+      assert.equal(
+        seen.out,
+        `state     signed in\nserver    ${ORIGIN}\naccount   ${account}\nemail     ${EMAIL}\ndevice    ${device}\n`,
+      )
+      assert(seen.err.includes(error.message))
+      const json = await call({ ...api, context }, ['whoami', '--json'])
+      const { sign_in, device: own, user } = JSON.parse(json.out) as Json
+      assert.deepEqual(
+        [json.code, sign_in.account_id, sign_in.device_id, own, user],
+        [EXIT.failed, account, device, null, undefined],
+      )
+      assert(json.err.includes(error.message))
+    })
+
+  it('another failure is told as it is', async (t) => {
+    const { api } = await signedIn(t)
+    const context = { read: async () => Promise.reject(new AppError('internal', 'Broken.')) }
+    const { code, out, err } = await call({ ...api, context }, ['whoami'])
+    assert.deepEqual([code, out, err], [EXIT.failed, '', 'Broken.\n'])
+  })
+})

@@ -1,0 +1,29 @@
+/** `stamp` while the account server is away. */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import type { Api } from '../../src/cli/command.ts'
+import { stamp } from '../../src/handlers/stamp.ts'
+import { AppError, EXIT } from '../../src/errors.ts'
+import { enrolled } from '../device/enrolled.ts'
+import { contextOf } from '../handlers/context.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { call } from './calling.ts'
+
+describe('a stamp', () => {
+  for (const isAway of [false, true])
+    it(`the account server ${isAway ? 'away: without a receipt, which is said' : 'there: with its receipt'}`, async (t) => {
+      const device = await enrolled(t)
+      const away = () => Promise.reject(new AppError('backend_unavailable', 'Away.'))
+      const context = contextOf(device, isAway ? { stamps: { create: away } } : {})
+      const create = ((input) => stamp.create(input, context)) as Api['stamp']['create']
+      const file = join(freshFolder(t), 'letter.txt')
+      writeFileSync(file, 'Dear Ann')
+      const { code, err } = await call({ stamp: { create } }, ['stamp', file])
+      assert.equal(code, EXIT.ok, err)
+      assert.equal(/was away: the stamp is good without its receipt/.test(err), isAway)
+      const kept = JSON.parse(readFileSync(`${file}.stamp`, 'utf8')) as object
+      assert.equal('receipt' in kept, !isAway)
+    })
+})

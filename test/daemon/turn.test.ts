@@ -1,0 +1,100 @@
+/** What a daemon does by itself, and when it signs in with the key that it was given. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { newTurn } from '../../src/daemon/turn.ts'
+import type { Device } from '../../src/device/device.ts'
+import type { Identity } from '../../src/device/identity.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+
+const KEY = {
+  kty: 'OKP',
+  crv: 'Ed25519',
+  x: 'x',
+  d: 'd',
+  account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  token_endpoint: 'https://accounts.example/oauth/token',
+}
+
+type Came = 'signed_in' | 'awaiting_approval' | 'refused'
+
+/** A daemon with the key of a machine account; `comes` says how each sign-in ends. */
+function headless(t: TestContext, comes: Came[]) {
+  const credentialsDir = freshFolder(t)
+  writeFileSync(join(credentialsDir, 'countersign-machine-key'), JSON.stringify(KEY))
+  const seen = { signIns: 0, syncs: 0, logged: [] as string[] }
+  const here: { identity: Identity | null; device: Device | null } = {
+    identity: null,
+    device: null,
+  }
+  const sync = { run: async () => ({ ok: ++seen.syncs > 0 }) }
+  const sit = (came: Came) => {
+    here.identity = { account: KEY.account, device: 'dev_1' } as Identity
+    here.device = came === 'signed_in' ? ({ sync } as unknown as Device) : null
+  }
+  const turn = newTurn({
+    credentialsDir,
+    seat: { identity: () => here.identity, device: () => here.device },
+    signIn: {
+      machine: async () => {
+        seen.signIns++
+        const came = comes.shift() ?? 'refused'
+        if (came === 'refused') throw new Error('no')
+        sit(came)
+        return {} as never
+      },
+    },
+    log: (level, event) => void seen.logged.push(`${level}: ${event}`),
+  })
+  const logout = () => Object.assign(here, { identity: null, device: null })
+  return { turn: () => turn('timer'), seen, sit, logout }
+}
+
+describe('a daemon that was given the key of a machine account', () => {
+  it('signs in at its start, after failures again until it is in, and then syncs', async (t) => {
+    const { turn, seen } = headless(t, ['refused', 'refused', 'signed_in'])
+    assert.deepEqual(
+      [await turn(), await turn(), await turn(), await turn()],
+      [false, false, true, true],
+    )
+    assert.deepEqual([seen.signIns, seen.syncs], [3, 2])
+    assert.deepEqual(
+      new Set(seen.logged),
+      new Set(['error: not signed in with the key of the machine account']),
+    )
+  })
+
+  it('stays out when somebody signed it out, also one who was signed in before it', async (t) => {
+    const own = headless(t, ['signed_in', 'signed_in'])
+    const other = headless(t, ['signed_in'])
+    other.sit('signed_in')
+    for (const { turn, seen, logout } of [own, other]) {
+      await turn()
+      const { signIns } = seen
+      logout()
+      assert.deepEqual([await turn(), await turn()], [true, true])
+      assert.deepEqual([seen.signIns, seen.syncs], [signIns, 1])
+    }
+  })
+
+  it('awaits approval: each turn says so, and none signs in again', async (t) => {
+    const { turn, seen, sit } = headless(t, ['awaiting_approval', 'awaiting_approval'])
+    assert.deepEqual([await turn(), await turn()], [false, false])
+    assert.equal(seen.signIns, 1)
+    assert.deepEqual(seen.logged, Array(2).fill('warn: not synced: this device waits for approval'))
+    sit('signed_in')
+    assert.equal(await turn(), true)
+    assert.deepEqual([seen.signIns, seen.syncs], [1, 1])
+  })
+})
+
+it('a daemon without a key and without anybody has nothing to do', async () => {
+  const turn = newTurn({
+    credentialsDir: null,
+    seat: { identity: () => null, device: () => null },
+    signIn: { machine: () => assert.fail('signs in') },
+    log: () => assert.fail('logs'),
+  })
+  assert.equal(await turn('start'), true)
+})

@@ -1,0 +1,49 @@
+/** What the status says of a session that the account server takes no more. */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { storeFacts } from '../../src/device/identity.ts'
+import { openSeat } from '../../src/device/seat.ts'
+import { AppError } from '../../src/errors.ts'
+import { status } from '../../src/handlers/status.ts'
+import { enrolled } from '../device/enrolled.ts'
+import { contextOf } from './context.ts'
+
+const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
+
+it('any request that finds the session ended shows in the status, until one is answered', async (t) => {
+  let good = false
+  const device = await enrolled(t)
+  const { list } = device.account.connections
+  const far = device.reopen({
+    connections: { ...device.account.connections, list: (of) => (good ? list(of) : ended()) },
+  })
+  const seen = async () => {
+    const { authenticated, summary } = await status.read({}, contextOf(far))
+    return { authenticated, summary }
+  }
+  assert.equal((await seen()).authenticated, true, 'nobody asked yet')
+  await assert.rejects(far.account.connections.list({}), { code: 'not_signed_in' })
+  assert.deepEqual(await seen(), { authenticated: false, summary: 'The session is no good.' })
+  good = true
+  await far.account.connections.list({})
+  assert.equal((await seen()).authenticated, true)
+})
+
+it('and a device that waits for approval says so too', async (t) => {
+  const device = await enrolled(t)
+  const { keys: _, keyLog: __, ...facts } = device.identity
+  storeFacts(device.state, { ...facts, approved: false })
+  const seat = openSeat({
+    state: device.state,
+    keychain: device.store,
+    accountOf: () => ({ ...device.account, context: { ...device.account.context, read: ended } }),
+    deviceOf: () => device,
+    taken: () => undefined,
+  })
+  const context = contextOf({ ...device, seat })
+  const before = await status.read({}, context)
+  assert.deepEqual([before.authenticated, /waits for approval/.test(before.summary)], [true, true])
+  await assert.rejects(seat.account().context.read({}), { code: 'not_signed_in' })
+  const after = await status.read({}, context)
+  assert.deepEqual([after.authenticated, after.summary], [false, 'The session is no good.'])
+})
