@@ -45,8 +45,12 @@ export interface Config {
   readonly backendUrl: string | null
   /** PEM file of a further authority for the certificate of that server; not read yet. */
   readonly caFile: string | null
-  /** Where the account server listens: a loopback address, or any where https is before it. */
+  /**
+   * The address of the account server's own listener, that of the `server` command and the one inside a daemon, for guests and
+   * devices: a loopback address, or any where https is before it.
+   */
   readonly accountBind: string
+  /** The port of that listener; 0 means any free one. */
   readonly accountPort: number
   /** An origin without a trailing slash; null means: made from `accountBind` and `accountPort`. */
   readonly publicUrl: string | null

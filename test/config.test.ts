@@ -223,6 +223,7 @@ test('only the listener of the pages may be published', () => {
   assert.match(api, /without a password.*not through a proxy either/)
   assert.doesNotMatch(api, /publish/)
   const { message: pages } = refusal({ SVC_ACCOUNT_BIND: '0.0.0.0' })
+  assert.match(pages, /where the account server listens.*guests and devices/)
   assert.match(pages, /loopback.*reverse proxy with TLS.*SVC_PUBLIC_URL to the https address/)
   assert.doesNotMatch(pages, /token/)
 })
@@ -303,6 +304,11 @@ const secret: Env[] = [
   { SVC_SMTP_URL: 'https://u:canary@relay.example' },
   { SVC_SMTP_URL: 'smtp://u:canary@' },
   { SVC_SMTP_URL: 'canary' },
+  { SVC_SMTP_URL: 'smtp://u:1#canary@relay.example' },
+  { SVC_SMTP_URL: 'smtp://u:1?canary@relay.example' },
+  { SVC_SMTP_URL: 'smtp://u:canary%zz@relay.example' },
+  { SVC_SMTP_URL: 'smtp://u:canary@relay.example:70000' },
+  { SVC_SMTP_URL: 'smtp://u:canary@relay.example?requireTLS=false' },
   { SVC_BACKEND_URL: 'https://u:canary@b.example' },
   { SVC_ENV_LIVE_URL: 'https://u:canary@b.example' },
   { SVC_DATABASE_URL: 'mysql://u:canary@db/x' },

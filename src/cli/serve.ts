@@ -22,8 +22,8 @@ export const serveCommand: Command = {
   usage: '',
   help: `
 Runs the daemon in the foreground until it gets SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and SVC_HTTP_PORT
-(127.0.0.1:19821). With its own embedded account, the pages of guest codes and stamps are on SVC_ACCOUNT_BIND and
-SVC_ACCOUNT_PORT (127.0.0.1:19822); with SVC_BACKEND_URL it works with that account server, to which "countersignd login" or
+(127.0.0.1:19821). With its own embedded account, the account server's listener (guest pages, stamps, devices) is on
+SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (127.0.0.1:19822); with SVC_BACKEND_URL it works with that account server, to which "countersignd login" or
 "countersignd login --machine" signs in; a systemd credential countersign-machine-key signs in by itself.
 
 State lies in SVC_STATE_DIR. The log goes to standard error as JSON lines.

@@ -1,5 +1,6 @@
 /** What the environment says of account servers: which one the daemon uses, where the own one listens, how its mail goes out. */
 import { isIP } from 'node:net'
+import { relayOf } from './relay.ts'
 import {
   type Env,
   LOOPBACK,
@@ -26,7 +27,10 @@ export interface MailConfig {
   readonly place: { readonly dir: string } | { readonly smtp: string }
 }
 
-/** Off loopback only behind a proxy that speaks TLS, which an https address says there is. */
+/**
+ * The address of the account server's own listener: that of the `server` command, and inside a daemon the one that serves guests
+ * and devices. Off loopback only behind a proxy that speaks TLS, which an https address says there is.
+ */
 export function accountBind(env: Env, publicUrl: string | null): string {
   const value = read(env, 'SVC_ACCOUNT_BIND') ?? '127.0.0.1'
   const published = publicUrl?.startsWith('https:') ?? false
@@ -36,8 +40,9 @@ export function accountBind(env: Env, publicUrl: string | null): string {
   throw wrong(
     'SVC_ACCOUNT_BIND',
     value,
-    `it must be ${LOOPBACK}. Without TLS it must not be reachable from other machines: to serve them, put a reverse proxy with TLS ` +
-      'before it and set SVC_PUBLIC_URL to the https address of that; then any address of this machine will do.',
+    `it must be ${LOOPBACK}. It is where the account server listens, the one of its own or the one inside the daemon. Without TLS ` +
+      'it must not be reachable from other machines: to serve their guests and devices, put a reverse proxy with TLS before it and ' +
+      'set SVC_PUBLIC_URL to the https address of that; then any address of this machine will do.',
   )
 }
 
@@ -77,10 +82,7 @@ export function mail(
   const dir = file(env, 'SVC_MAIL_DIR', os)
   if (smtpUrl !== null && dir !== null)
     throw fault('SVC_MAIL_DIR and SVC_SMTP_URL are both set: mail goes to files or to a relay.')
-  if (smtpUrl !== null && !(/^smtps?:\/\/./.test(smtpUrl) && URL.parse(smtpUrl)?.hostname))
-    throw fault(
-      'SVC_SMTP_URL must be smtp://host or smtps://user:password@host (its value may hold a password and is not shown).',
-    )
+  if (smtpUrl !== null) relayOf(smtpUrl)
   const from = read(env, 'SVC_MAIL_FROM') ?? `countersign@${mailHost(publicUrl)}`
   if (!ADDRESS.test(from))
     throw wrong('SVC_MAIL_FROM', from, 'it must be one address, as in accounts@example.org.')
@@ -91,6 +93,7 @@ export function mail(
 
 /** What a sender's address may end in: a name, where the public address has one. */
 function mailHost(publicUrl: string | null): string {
-  const host = publicUrl === null ? 'localhost' : hostIn(publicUrl)
+  if (publicUrl === null) return 'localhost'
+  const host = hostIn(publicUrl)
   return isIP(host) === 0 ? host : 'localhost'
 }

@@ -26,6 +26,9 @@ export const wrong = (name: string, value: string, allowed: string): StartError 
 export const isLoopback = (address: string): boolean =>
   address === '::1' || (isIPv4(address) && address.startsWith('127.'))
 
+/** Whether a host is this machine, by its one name that always is, or by its literal address. */
+export const isThisMachine = (host: string): boolean => host === 'localhost' || isLoopback(host)
+
 export const LOOPBACK = 'a literal loopback address, 127.0.0.1 (or another 127.x.y.z) or ::1'
 export const NO_NAMES = 'names are refused because what they resolve to can change.'
 
@@ -78,8 +81,7 @@ export function origin(env: Env, name: string): string | null {
   const shown = value.includes('@') ? '(not shown: it may hold a password)' : value
   const url = URL.parse(value)
   if (url === null) throw wrong(name, shown, 'it must be a URL, https://host[:port].')
-  const host = hostIn(value)
-  const near = host === 'localhost' || isLoopback(host)
+  const near = isThisMachine(hostIn(value))
   if (url.protocol !== 'https:' && !(near && url.protocol === 'http:')) {
     throw wrong(name, shown, 'it must be https; http only for a loopback host.')
   }

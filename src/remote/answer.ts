@@ -88,6 +88,13 @@ function failure(answer: Answer, origin: string): AppError | Passing {
     const error = unavailable(origin, what, refusal, waiting(afterS))
     return new Passing(error, true, (afterS ?? 0) * 1000)
   }
+  if (refusal?.code === 'backend_error') return backendError(origin, `says: ${refusal.message}`)
+  if (status === 429)
+    return new AppError(
+      'rate_limited',
+      `The account server ${origin}, or a proxy before it, wants fewer requests. Wait before you try again.`,
+      { headers: waiting(retryAfter(answer)) },
+    )
   if (status === 504) return timedOut(origin, 'did not answer in time (504).')
   const code = refusal === null ? '' : ` ${refusal.code}`
   const doubt =

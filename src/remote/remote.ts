@@ -9,6 +9,7 @@ import type { Account, Door } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
 import { clientOf } from '../client.ts'
 import type { KeyPair } from '../crypto/device-keys.ts'
+import type { Act } from '../state/idempotency.ts'
 import { newServerClock } from './clock.ts'
 import {
   type Credentials,
@@ -19,10 +20,9 @@ import {
   keyHolder,
   nobody,
 } from './credentials.ts'
-import { type Act, type Ground, newSend } from './send.ts'
+import { type Ground, newSend } from './send.ts'
 import { type Timeouts, openTransport } from './transport.ts'
 
-export type { Act } from './send.ts'
 export type { DeviceSession } from './credentials.ts'
 
 export interface Where {
@@ -40,7 +40,7 @@ export interface Where {
 /** An account that can also be asked as part of an act. */
 export type RemoteAccount = Account & {
   /** The same account, whose every POST belongs to an act: its Idempotency-Key follows from the act, method and path. */
-  readonly acting: (act: Act) => Account
+  readonly acting: (act: Pick<Act, 'id'>) => Account
 }
 
 export interface Remote {
@@ -79,7 +79,7 @@ export function openRemote(where: Where): Remote {
 
   const doorOf = (who: Credentials): Door => clientOf(entrance, newSend(ground, who, null))
   const accountOf = (who: Credentials): RemoteAccount => {
-    const acting = (act: Act | null): Account =>
+    const acting = (act: Pick<Act, 'id'> | null): Account =>
       clientOf(ACCOUNT, newSend(ground, who, act), ['account', 'both'])
     return { ...acting(null), acting }
   }

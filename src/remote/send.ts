@@ -3,17 +3,12 @@ import { hash, randomBytes } from 'node:crypto'
 import type { Route } from '../api/route.ts'
 import type { Outgoing } from '../client.ts'
 import { AppError } from '../errors.ts'
+import type { Act } from '../state/idempotency.ts'
 import { refusalOf, valueOf } from './answer.ts'
 import type { Credentials, ProofState } from './credentials.ts'
 import { Passing, backendError, timedOut } from './faults.ts'
 import { type Outage, persist } from './retry.ts'
 import type { Answer, Transport } from './transport.ts'
-
-/** An act of the caller: whatever attempts and crashes lie between, its requests are the same ones. */
-export interface Act {
-  /** Unique to the act, and random. */
-  readonly id: Uint8Array
-}
 
 export interface Ground {
   readonly transport: Transport
@@ -34,7 +29,7 @@ const refusesProof = ({ status, headers }: Answer) =>
   status === 401 &&
   /\berror="(?:use_dpop_nonce|invalid_dpop_proof)"/.test(headers['www-authenticate'] ?? '')
 
-function newKey(act: Act | null, method: string, path: string): string {
+function newKey(act: Pick<Act, 'id'> | null, method: string, path: string): string {
   if (act === null) return randomBytes(16).toString('base64url')
   return hash('sha256', Buffer.concat([act.id, Buffer.from(method + path)]), 'base64url')
 }
@@ -72,7 +67,7 @@ function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<
 export function newSend(
   { transport, state, wait, outage }: Ground,
   who: Credentials,
-  act: Act | null,
+  act: Pick<Act, 'id'> | null,
 ) {
   const { origin } = transport
 

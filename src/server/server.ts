@@ -43,6 +43,12 @@ export interface Listening {
   close(graceMs: number): Promise<void>
 }
 
+/** Why a request failed. What was passed on from somewhere says it in its message, and where in this program is no news. */
+function whyOf(error: AppError): unknown {
+  const why = error.cause ?? error.message
+  return why instanceof AppError ? why.message : why
+}
+
 /** The answer to the last request of a connection. */
 const LAST = Symbol('last answer')
 type Connection = Socket & { [LAST]?: ServerResponse }
@@ -111,9 +117,9 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       }))
     } catch (cause) {
       const error = toAppError(cause)
-      const { code, cause: why = cause } = error
+      const { code } = error
       if (statusOf(code) >= 500 && code !== 'not_implemented')
-        log('error', 'request failed', { request_id: requestId, error: code, cause: why })
+        log('error', 'request failed', { request_id: requestId, error: code, cause: whyOf(error) })
       else log('debug', 'request refused', { request_id: requestId, error: code })
       if (res.headersSent) {
         res.destroy()

@@ -32,8 +32,8 @@ export function actingAccount(
   who: Session,
 ): Account & { readonly acting: (act: Act) => Account } {
   const account = server.as(who)
-  // An id says what it is of.
-  const caller = who.token ?? who.session ?? who.account
+  // An id says what it is of. Not the session: a device that signed in again is the same caller.
+  const caller = who.token ?? who.device ?? who.account
 
   const once = (act: Act, route: Route, call: Call): Call => {
     return async (input) => {

@@ -12,7 +12,11 @@ import type { Schema } from './schema.ts'
 
 export const LIFETIME_MS = 15 * 60_000
 const TRIES = 5
+/** How many mailed codes may live at once: to one address, and of the whole server, so that it floods no strangers' mailboxes. */
 const LIVE_OF_ADDRESS = 5
+const LIVE_OF_SERVER = 1000
+/** How many names are tried for a new code: of a million, few are taken. */
+const NAMES = 20
 const LOCATOR = 4
 const LENGTH = 16
 
@@ -41,13 +45,14 @@ interface NewCode {
   readonly expiresAt: number
 }
 
+/** Throws AppError `rate_limited` where no name is free. */
 async function makeCode(
   { db, now }: Needs,
   of: { account: string | null; email: string | null },
 ): Promise<NewCode> {
   const at = now()
   await db.deleteFrom('enrolment_codes').where('expires_at', '<=', at).execute()
-  for (;;) {
+  for (let tried = 0; tried < NAMES; tried++) {
     const text = randomText()
     const locator = text.slice(0, LOCATOR)
     const expiresAt = at + LIFETIME_MS
@@ -67,6 +72,7 @@ async function makeCode(
     // Another live code may have the same name.
     if (made === 1n) return { locator, code: text.replace(/(.{4})(?!$)/g, '$1-'), expiresAt }
   }
+  throw tooMany('This account server has no room for another code: try again', 60_000)
 }
 
 const dropCode = (db: Kysely<Schema>, locator: string) =>
@@ -84,38 +90,52 @@ export const newEnrolmentCode = async (needs: Needs, account: string | null): Pr
  * @param address in lower case
  * @param send sends the code
  * @returns when it expires, Unix milliseconds
- * @throws AppError `rate_limited` while five live ones were sent there; what `send` throws
+ * @throws AppError `rate_limited` while five live ones were sent there, or a thousand anywhere; what `send` throws
  */
 export async function sendEnrolmentCode(
   needs: Needs,
   address: string,
   send: (code: string) => Promise<void>,
 ): Promise<number> {
-  const { db, now } = needs
   const { locator, code, expiresAt } = await makeCode(needs, { account: null, email: address })
   try {
     // After it is there: of several at the same moment, none misses the others.
-    const live = await db
-      .selectFrom('enrolment_codes')
-      .select('expires_at')
-      .where('email', '=', address)
-      .where('expires_at', '>', now())
-      .orderBy('expires_at')
-      .execute()
-    if (live.length > LIVE_OF_ADDRESS) throw tooMany(live[0]!.expires_at - now())
+    await demandRoom(needs, address)
     await send(code)
   } catch (error) {
-    await dropCode(db, locator)
+    await dropCode(needs.db, locator)
     throw error
   }
   return expiresAt
 }
 
-function tooMany(waitMs: number): AppError {
+/** Throws AppError `rate_limited`, until the oldest ends, while more mailed codes live than may. */
+async function demandRoom({ db, now }: Needs, address: string): Promise<void> {
+  const at = now()
+  const live = db
+    .selectFrom('enrolment_codes')
+    .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
+    .where('expires_at', '>', at)
+  const there = await live.where('email', '=', address).executeTakeFirstOrThrow()
+  if (there.count > LIVE_OF_ADDRESS)
+    throw tooMany(
+      'Too many codes were sent to this address: use the newest, or try again',
+      there.first - at,
+    )
+  const anywhere = await live.where('email', 'is not', null).executeTakeFirstOrThrow()
+  if (anywhere.count > LIVE_OF_SERVER)
+    throw tooMany(
+      'This account server has sent as many codes as it may for now: use one that you have, or try again',
+      anywhere.first - at,
+    )
+}
+
+function tooMany(what: string, waitMs: number): AppError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
+  const minutes = Math.ceil(seconds / 60)
   return new AppError(
     'rate_limited',
-    `Too many codes were sent to this address: use the newest, or try again in ${Math.ceil(seconds / 60)} minutes.`,
+    `${what} in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`,
     { headers: { 'Retry-After': String(seconds) } },
   )
 }

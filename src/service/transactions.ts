@@ -38,8 +38,41 @@ interface Surrounding {
   readonly connection: DatabaseConnection
   /** A query that came while a part is under way would become part of that part. */
   readonly queue: Queue
+  /** The part that is under way. */
+  part: symbol | null
   /** What an answer left running may ask on when it is over. */
   over: boolean
+}
+
+/** What waits for the end of an act. */
+interface Act {
+  readonly after: (() => void)[]
+  end: 'kept' | 'undone' | null
+}
+
+/** The acts of all engines: what goes out to the world waits for each that it comes of. */
+const acts = new AsyncLocalStorage<Act>()
+
+/**
+ * Do something once the act around this is kept, outside of it; never when it is undone, and at once where there is none.
+ * Another act around that one is waited for too.
+ */
+export function afterwards(work: () => void): void {
+  const act = acts.getStore()
+  if (act === undefined || act.end === 'kept') work()
+  else if (act.end === null) act.after.push(work)
+}
+
+/** Tell what waits how an act ended, from outside of it. */
+async function ended<T>(act: Act, running: Promise<T>): Promise<T> {
+  try {
+    const value = await running
+    act.end = 'kept'
+    act.after.forEach(afterwards)
+    return value
+  } finally {
+    act.end ??= 'undone'
+  }
 }
 
 /** The statements by which a transaction becomes a part of another. Savepoints of one name stack. */
@@ -62,6 +95,8 @@ export interface Transactions {
 /** @param single whether the engine has one connection, which transactions and queries must take in turn */
 export function newTransactions(single: boolean): Transactions {
   const storage = new AsyncLocalStorage<Surrounding>()
+  /** The part that the code that runs belongs to. */
+  const parts = new AsyncLocalStorage<symbol>()
   const joined = new WeakMap<DatabaseConnection, Surrounding>()
 
   function surround<S>(trx: Transaction<S>): Surrounding {
@@ -73,6 +108,7 @@ export function newTransactions(single: boolean): Transactions {
         },
       },
       queue: newQueue(),
+      part: null,
       over: false,
     }
     joined.set(surrounding.connection, surrounding)
@@ -96,6 +132,9 @@ export function newTransactions(single: boolean): Transactions {
       acquireConnection: async (options) => {
         const surrounding = storage.getStore()
         if (surrounding !== undefined) {
+          // It would wait for the end of the part, which waits for it.
+          if (surrounding.part !== null && surrounding.part === parts.getStore())
+            throw new Error('Inside db.transaction(), ask the transaction it gives, not db.')
           await surrounding.queue.enter()
           if (!surrounding.over) return surrounding.connection
           surrounding.queue.leave()
@@ -111,6 +150,7 @@ export function newTransactions(single: boolean): Transactions {
       releaseConnection: async (connection, options) => {
         const surrounding = joined.get(connection)
         if (surrounding !== undefined) {
+          surrounding.part = null
           surrounding.queue.leave()
           return
         }
@@ -118,7 +158,13 @@ export function newTransactions(single: boolean): Transactions {
         turns?.leave()
       },
       beginTransaction: (connection, settings) => {
-        if (joined.has(connection)) return say(connection, PART.begin)
+        const surrounding = joined.get(connection)
+        if (surrounding !== undefined) {
+          surrounding.part = Symbol('part')
+          // The query builder runs the callback as what follows this; the caller's own code has gone its way already.
+          parts.enterWith(surrounding.part)
+          return say(connection, PART.begin)
+        }
         // SQLite: one that reads first and writes later would fail where another program wrote in between.
         return single
           ? say(connection, ['begin immediate'])
@@ -150,21 +196,22 @@ export function newTransactions(single: boolean): Transactions {
       createQueryCompiler: () => dialect.createQueryCompiler(),
     }),
 
-    atomically: (db, work) =>
+    atomically: (db, work) => {
+      const act: Act = { after: [], end: null }
       // Whatever the database has as its default: each query sees what was kept before it, also by who held a claim until then.
-      db
-        .transaction()
-        .setIsolationLevel('read committed')
-        .execute(async (trx) => {
-          const surrounding = surround(trx)
-          try {
-            return await storage.run(surrounding, work)
-          } finally {
-            // What is under way ends first: half of it would be committed, or told that it is not in a transaction.
-            await surrounding.queue.enter()
-            surrounding.over = true
-            surrounding.queue.leave()
-          }
-        }),
+      const transaction = db.transaction().setIsolationLevel('read committed')
+      const running = transaction.execute(async (trx) => {
+        const surrounding = surround(trx)
+        try {
+          return await storage.run(surrounding, () => acts.run(act, work))
+        } finally {
+          // What is under way ends first: half of it would be committed, or told that it is not in a transaction.
+          await surrounding.queue.enter()
+          surrounding.over = true
+          surrounding.queue.leave()
+        }
+      })
+      return ended(act, running)
+    },
   }
 }

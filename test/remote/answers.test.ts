@@ -226,7 +226,6 @@ describe('an error in no known shape', () => {
     ['its own fault', 500, refusal('internal', CANARY)],
     ['not written yet', 501, refusal('not_implemented', CANARY)],
     ['its disk', 507, refusal('storage_full', CANARY)],
-    ['what is behind it', 502, refusal('backend_error', CANARY)],
   ]
   for (const [name, status, body] of cases)
     test(name, async (t) => {
@@ -331,13 +330,23 @@ test('content is taken in the media types of its row', () => {
   })
 })
 
-test('what the server itself says of what is behind it reaches the caller', async (t) => {
-  const message = 'The mail could not be sent.'
-  const server = await scripted(t, (res) =>
-    json(res, 503, { error: 'backend_unavailable', message }),
-  )
-  await assert.rejects(clientAt(t, server.base).door().clock.read({}), (error: AppError) => {
-    assert.equal(error.code, 'backend_unavailable')
-    return error.message.includes(message)
+for (const [status, code] of [
+  [502, 'backend_error'],
+  [503, 'backend_unavailable'],
+] as const)
+  test(`what the server itself says of what is behind it reaches the caller: ${code}`, async (t) => {
+    const message = 'The mail could not be sent.'
+    const server = await scripted(t, (res) => json(res, status, { error: code, message }))
+    const error = await caught(clientAt(t, server.base).door().clock.read({}))
+    assert.equal(error.code, code)
+    assert(error.message.includes(message))
   })
+
+test('429 of a proxy is told as such, with its Retry-After', async (t) => {
+  const headers = { 'Content-Type': 'text/html', 'Retry-After': '7' }
+  const server = await scripted(t, raw(429, headers, CANARY))
+  const error = await caught(clientAt(t, server.base).door().clock.read({}))
+  assert.equal(error.code, 'rate_limited')
+  assert.deepEqual(error.headers, { 'Retry-After': '7' })
+  assert.match(error.message, SECRETIVE)
 })

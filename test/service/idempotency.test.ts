@@ -10,15 +10,16 @@ import { AppError } from '../../src/errors.ts'
 import { newReach } from '../../src/service/reach.ts'
 import { KEYED, gate, idempotencySuite, never, openReplica } from './idempotency.suite.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
+import { transactionsSuite } from './transactions.suite.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-sqlite-'))
 after(() => rmSync(folder, { recursive: true }))
 let files = 0
-idempotencySuite(
-  'SQLite',
-  async () => ({ url: null, file: join(folder, `${(files += 1)}.db`) }),
-  false,
-)
+const newFile = async () => ({ url: null, file: join(folder, `${(files += 1)}.db`) })
+
+idempotencySuite('SQLite', newFile, false)
+
+transactionsSuite('SQLite', newFile)
 
 describe('on PostgreSQL', () => {
   let postgres: Postgres
@@ -29,6 +30,8 @@ describe('on PostgreSQL', () => {
   const newPlace = async () => ({ url: await postgres.newDatabase(), file: '/dev/null/account.db' })
 
   idempotencySuite('PostgreSQL', newPlace, true)
+
+  transactionsSuite('PostgreSQL', newPlace)
 
   test('while another replica is answering, the second is told so', async (t) => {
     const place = await newPlace()

@@ -1,5 +1,6 @@
 /** Outgoing mail: a file each in a folder, or through the operator's relay. The library is loaded when the first is sent. */
 import type { SendMailOptions } from 'nodemailer'
+import { relayOf } from '../../config/relay.ts'
 
 export interface Message {
   /** One address. */
@@ -9,11 +10,14 @@ export interface Message {
 }
 
 export interface Mail {
-  /** Throws AppError `backend_unavailable` when a relay does not take it, and what node:fs throws. */
+  /**
+   * @throws AppError `backend_unavailable` when a relay does not take it now, `backend_error` when it never will; and what node:fs
+   * throws
+   */
   send(message: Message): Promise<void>
 }
 
-/** Where mail goes: a folder, or the URL of a relay, which may hold a password. */
+/** Where mail goes: a folder, or the URL of a relay (see `relayOf`), which may hold a password. */
 export type MailPlace = { readonly dir: string } | { readonly smtp: string }
 
 /**
@@ -25,7 +29,7 @@ export function openMail(of: { place: MailPlace; from: string; now: () => number
   const open = async (): Promise<Mail> =>
     'dir' in place
       ? (await import('./files.ts')).mailToFiles({ dir: place.dir, from, now })
-      : (await import('./smtp.ts')).mailBySmtp({ url: place.smtp, from, now })
+      : (await import('./smtp.ts')).mailBySmtp({ relay: relayOf(place.smtp), from, now })
   return { send: async (message) => (await (opened ??= open())).send(message) }
 }
 

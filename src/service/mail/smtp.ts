@@ -1,53 +1,67 @@
 /** Mail through a relay (RFC 5321). Somebody waits for an answer meanwhile, so a relay that is silent is given up soon. */
 import { createTransport } from 'nodemailer'
+import type { Relay } from '../../config/relay.ts'
 import { AppError } from '../../errors.ts'
 import { composed, type Mail } from './mail.ts'
 
 const PATIENCE_MS = 10_000
 
-/**
- * @param of `url`: `smtp:` or `smtps:` with host, and with user and password where the relay asks for them
- */
-export function mailBySmtp(of: { url: string; from: string; now: () => number }): Mail {
-  const { url, from, now } = of
-  const relay = createTransport({
-    url,
+export function mailBySmtp(of: { relay: Relay; from: string; now: () => number }): Mail {
+  const { relay, from, now } = of
+  const { host, port, secure, requireTLS, auth } = relay
+  const transport = createTransport({
+    host,
+    port,
+    secure,
+    requireTLS,
+    // Many a relay offers on loopback too what it has no good certificate for.
+    ignoreTLS: !requireTLS,
+    ...(auth === null ? {} : { auth }),
     connectionTimeout: PATIENCE_MS,
     greetingTimeout: PATIENCE_MS,
     socketTimeout: PATIENCE_MS,
     dnsTimeout: PATIENCE_MS,
   })
-  const withoutSecrets = newCensor(url)
+  const withoutSecrets = newCensor(relay)
   return {
     send: async (message) => {
       try {
-        await relay.sendMail(composed(message, from, now()))
+        await transport.sendMail(composed(message, from, now()))
       } catch (error) {
-        throw new AppError(
-          'backend_unavailable',
-          'The mail could not be sent: try again in a while.',
-          { cause: withoutSecrets(error) },
-        )
+        throw notSent(error, withoutSecrets(error))
       }
     },
   }
 }
 
-/** The log gets the cause of a failure, in which a relay may quote what it was told. */
-function newCensor(url: string): (error: unknown) => Error {
-  const { username, password } = new URL(url)
-  const plain = [username, password].map(decodeURIComponent)
+/** What a caller is told. Whether to try again is the relay's to say (RFC 5321 section 4.2.1: 5yz is for good). */
+function notSent(error: unknown, cause: string): AppError {
+  if ((error as { permanent?: boolean }).permanent === true)
+    return new AppError(
+      'backend_error',
+      'The mail could not be sent: the mail relay refused it. Check the address; if it is right, the operator of this account ' +
+        'server finds the reason in its log.',
+      { cause },
+    )
+  return new AppError(
+    'backend_unavailable',
+    'The mail could not be sent at the moment: try again in a while.',
+    { cause },
+  )
+}
+
+/**
+ * The log gets the cause of a failure, in which a relay may quote what it was told; as a line, because where in a library it
+ * came up helps nobody.
+ */
+function newCensor({ auth }: Relay): (error: unknown) => string {
+  const plain = auth === null ? [] : [auth.user, auth.pass]
   const base64 = (text: string) => Buffer.from(text).toString('base64')
-  const secrets = [
-    ...plain,
-    username,
-    password,
-    ...plain.map(base64),
-    // RFC 4616 section 2
-    base64(`\0${plain.join('\0')}`),
-  ].filter((text) => text !== '')
+  // RFC 4616 section 2
+  const both = auth === null ? [] : [base64(`\0${auth.user}\0${auth.pass}`)]
+  const secrets = [...both, ...plain, ...plain.map(encodeURIComponent), ...plain.map(base64)]
   return (error) => {
     const said = error instanceof Error ? error.message : String(error)
-    return new Error(secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), said))
+    return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), said)
   }
 }

@@ -1,0 +1,74 @@
+/** The relay that outgoing mail goes through, as its URL says. The URL may hold a password, so no message shows any of it. */
+import { isIP } from 'node:net'
+import { fault, hostIn, isThisMachine } from './values.ts'
+
+export interface Relay {
+  readonly host: string
+  readonly port: number
+  /** TLS from the first byte (RFC 8314 section 3.3). */
+  readonly secure: boolean
+  /** STARTTLS before all else (RFC 3207), and no mail where the relay does not offer it. */
+  readonly requireTLS: boolean
+  readonly auth: { readonly user: string; readonly pass: string } | null
+}
+
+const wrong = (what: string) =>
+  fault(`SVC_SMTP_URL ${what} (Its value may hold a password and is not shown.)`)
+
+const malformed = () =>
+  wrong(
+    'must be smtp://host[:port] or smtps://user:password@host[:port], with a port from 1 to 65535. In user and password write ' +
+      'other characters than letters, digits and -._~ with a percent sign, an @ as %40.',
+  )
+
+/**
+ * What the URL of a relay says. Without TLS mail goes to this machine alone, unless `?requireTLS=false` asks for it; a password
+ * never leaves it so.
+ * @throws StartError configuration
+ */
+export function relayOf(text: string): Relay {
+  const url = URL.parse(text)
+  if (url === null || !/^smtps?:\/\//i.test(text)) throw malformed()
+  const host = hostIn(text).toLowerCase()
+  const isBare = url.hash === '' && /^\/?$/.test(url.pathname) && url.port !== '0'
+  if (!isBare || (isIP(host) === 0 && !/^[\w.-]+$/.test(host))) throw malformed()
+  const secure = url.protocol === 'smtps:'
+  const auth = authOf(url)
+  const asked = optionOf(url)
+  if (secure && asked !== null)
+    throw wrong('takes no requireTLS with smtps://, which speaks TLS from the first byte.')
+  if (asked === false && auth !== null && !isThisMachine(host))
+    throw wrong(
+      'has requireTLS=false, with which its password would cross the network for everybody to read. Leave that out, or the ' +
+        'user and password.',
+    )
+  return {
+    host,
+    // RFC 8314 section 3.3, RFC 6409 section 3.1.
+    port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
+    secure,
+    requireTLS: !secure && (asked ?? !isThisMachine(host)),
+    auth,
+  }
+}
+
+function authOf({ username, password }: URL): Relay['auth'] {
+  if (username === '' && password === '') return null
+  if (username === '' || password === '')
+    throw wrong('must have both a user and a password, or neither.')
+  try {
+    return { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
+  } catch {
+    throw malformed()
+  }
+}
+
+/** The one option there is; null where it is not set. */
+function optionOf({ searchParams }: URL): boolean | null {
+  const [option, ...others] = searchParams
+  if (option === undefined) return null
+  const [name, value] = option
+  if (others.length === 0 && name === 'requireTLS' && (value === 'true' || value === 'false'))
+    return value === 'true'
+  throw wrong('may end in one option, ?requireTLS=true or ?requireTLS=false, and in no other.')
+}

@@ -1,0 +1,23 @@
+/** Work that nobody waits for; what it has to do with acts is in the suite of transactions. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AppError } from '../../src/errors.ts'
+import { newBackground } from '../../src/service/background.ts'
+
+test('what fails in the background is a line in the log; a stack is for what should not', async () => {
+  const lines: unknown[] = []
+  const background = newBackground((_, __, fields) => lines.push(fields))
+  const bug = new TypeError('bug')
+  const errors = [
+    new AppError('backend_error', 'not sent', { cause: '550 no such user' }),
+    new AppError('backend_unavailable', 'away'),
+    bug,
+  ]
+  for (const error of errors) background.run(() => Promise.reject(error))
+  await background.idle()
+  assert.deepEqual(lines, [
+    { error: 'backend_error', cause: '550 no such user' },
+    { error: 'backend_unavailable', cause: 'away' },
+    { cause: bug },
+  ])
+})

@@ -1,0 +1,152 @@
+/** How many codes are sent by mail, and what becomes of one that cannot be sent; for every engine. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { AppError } from '../../src/errors.ts'
+import type { Ground } from '../../src/service/ground.ts'
+import type { Mail, Message } from '../../src/service/mail/mail.ts'
+import { newEnrolmentCode } from '../../src/service/enrolment-codes.ts'
+import { signIns } from '../../src/service/sign-ins.ts'
+import { gate } from './idempotency.suite.ts'
+import { openServiceDatabase } from './database.ts'
+import type { Place } from './subject.ts'
+
+const MINUTE = 60_000
+const LIFETIME = 15 * MINUTE
+
+export function signInsSuite(name: string, newPlace: () => Promise<Place>): void {
+  /** The rows of a replica; `send` is its mail. */
+  async function opened(t: TestContext, at?: Place) {
+    const place = at ?? (await newPlace())
+    const { db, close } = await openServiceDatabase(place)
+    t.after(close)
+    const clock = { ms: 1_000_000_000 }
+    const now = () => clock.ms
+    const sent: Message[] = []
+    const keep: Mail['send'] = async (message) => void sent.push(message)
+    const rows = (send = keep) =>
+      signIns({
+        db,
+        now,
+        mail: { send },
+        publicUrl: () => 'https://a.example',
+      } as unknown as Ground)
+    const ask = (email: string, send?: Mail['send']) =>
+      rows(send).create({ body: { email } }, { key: null })
+    const codes = async () =>
+      (await db.selectFrom('enrolment_codes').select('email').execute()).map(({ email }) => email)
+    /** So many live codes, each to another mailbox; the first ends in ten minutes. */
+    const mailed = async (count: number) => {
+      const row = (n: number) => ({
+        locator: `!${n}`,
+        secret_hash: '',
+        account_id: null,
+        email: `${n}@example.org`,
+        device_id: null,
+        tries: 0,
+        expires_at: clock.ms + (n === 0 ? 10 * MINUTE : LIFETIME),
+      })
+      await db
+        .insertInto('enrolment_codes')
+        .values(Array.from({ length: count }, (_, n) => row(n)))
+        .execute()
+    }
+    return { place, db, clock, now, sent, ask, codes, mailed }
+  }
+
+  /** Is told to wait for so many seconds. */
+  const limited = (asked: Promise<unknown>, seconds: number, words: RegExp) =>
+    assert.rejects(asked, (error: unknown) => {
+      assert.ok(error instanceof AppError, String(error))
+      assert.equal(error.code, 'rate_limited')
+      assert.deepEqual(error.headers, { 'Retry-After': String(seconds) })
+      assert.match(error.message, words)
+      return true
+    })
+
+  describe(`codes by mail: ${name}`, () => {
+    test('a thousand live ones of all addresses, and none more until the first ends', async (t) => {
+      const { db, clock, now, sent, ask, codes, mailed } = await opened(t)
+      await mailed(999)
+      // Those of the operator do not count.
+      await newEnrolmentCode({ db, now }, null)
+      await ask('ada@example.org')
+      for (const email of ['bob@example.org', 'ada@example.org'])
+        await limited(ask(email), 600, /as many codes as it may.* in 10 minutes/)
+      clock.ms += 10 * MINUTE - 1
+      await limited(ask('bob@example.org'), 1, / in a minute/)
+      await newEnrolmentCode({ db, now }, null)
+      assert.equal((await codes()).filter((email) => email !== null).length, 1000)
+      clock.ms += 1
+      await ask('bob@example.org')
+      assert.deepEqual(
+        sent.map(({ to }) => to),
+        ['ada@example.org', 'bob@example.org'],
+      )
+    })
+
+    test('also of many asked at once, of two replicas', async (t) => {
+      const one = await opened(t)
+      const two = await opened(t, one.place)
+      await one.mailed(990)
+      const all = await Promise.allSettled(
+        Array.from({ length: 40 }, (_, i) => [one, two][i % 2]!.ask(`ada+${i}@example.org`)),
+      )
+      const done = all.filter(({ status }) => status === 'fulfilled').length
+      assert.ok(done <= 10, `${done} were sent`)
+      assert.deepEqual(
+        [one.sent.length + two.sent.length, (await one.codes()).length],
+        [done, 990 + done],
+      )
+      for (const result of all)
+        if (result.status === 'rejected')
+          assert.equal((result.reason as AppError).code, 'rate_limited')
+      // Who was refused takes nobody's room.
+      for (let left = 10 - done; left > 0; left--) await two.ask(`bob+${left}@example.org`)
+      await limited(one.ask('bob@example.org'), 600, /as many codes/)
+    })
+
+    test('five live ones of one address, whatever there is of others', async (t) => {
+      const { clock, ask } = await opened(t)
+      for (let i = 0; i < 5; i++) {
+        await ask('ada@example.org')
+        clock.ms += MINUTE
+      }
+      await limited(ask('Ada@Example.org'), 600, /to this address: use the newest.* in 10 minutes/)
+      await ask('bob@example.org')
+    })
+
+    for (const error of [
+      new AppError('backend_unavailable', 'away', { cause: '421 busy' }),
+      new AppError('backend_error', 'refused', { cause: '550 unknown' }),
+    ])
+      test(`one that cannot be sent (${error.message}) counts for nothing, and who asked is told so`, async (t) => {
+        const { ask, codes, sent } = await opened(t)
+        for (let i = 0; i < 7; i++)
+          await assert.rejects(
+            ask('ada@example.org', () => Promise.reject(error)),
+            error,
+          )
+        assert.deepEqual(await codes(), [])
+        await ask('ada@example.org')
+        assert.equal(sent.length, 1)
+      })
+
+    test('a relay that takes its time keeps nobody from the database', async (t) => {
+      // What waits for itself holds no process: without this one it would end, as if all were well.
+      const awake = setInterval(() => undefined, 1000)
+      t.after(() => clearInterval(awake))
+      const { ask, codes } = await opened(t)
+      const [begun, go] = [gate(), gate()]
+      const asked = ask('ada@example.org', () => {
+        begun.open()
+        return go.opened
+      })
+      await begun.opened
+      await ask('bob@example.org')
+      assert.deepEqual(new Set(await codes()), new Set(['ada@example.org', 'bob@example.org']))
+      go.open()
+      await asked
+    })
+  })
+}

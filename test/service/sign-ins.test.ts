@@ -1,0 +1,63 @@
+/** Codes by mail on both engines, and what only a database that is full can do to them. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
+import { newEnrolmentCode } from '../../src/service/enrolment-codes.ts'
+import { openService } from '../../src/service/service.ts'
+import { openServiceDatabase } from './database.ts'
+import { type Postgres, freePort, startPostgres } from './postgres.ts'
+import { signInsSuite } from './sign-ins.suite.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-sign-ins-'))
+after(() => rmSync(folder, { recursive: true }))
+let files = 0
+const newFile = async () => ({ url: null, file: join(folder, `${(files += 1)}.db`) })
+
+signInsSuite('SQLite', newFile)
+
+describe('on PostgreSQL', () => {
+  let postgres: Postgres
+  before(async () => {
+    postgres = await startPostgres()
+  })
+  after(() => postgres.stop())
+  signInsSuite('PostgreSQL', async () => ({
+    url: await postgres.newDatabase(),
+    file: '/dev/null/account.db',
+  }))
+})
+
+test('where every name of a code is taken, whoever asks is told to come again', async (t) => {
+  const { db, close } = await openServiceDatabase(await newFile())
+  t.after(close)
+  // As if each were there already: what would be written is passed over.
+  await sql`create trigger taken before insert on enrolment_codes begin select raise(ignore); end`.execute(
+    db,
+  )
+  await assert.rejects(newEnrolmentCode({ db, now: () => 1 }, null), {
+    code: 'rate_limited',
+    message: 'This account server has no room for another code: try again in a minute.',
+    headers: { 'Retry-After': '60' },
+  })
+})
+
+test('where the relay is away, the whole server says so, and counts nothing', async (t) => {
+  const service = await openService({
+    ...(await newFile()),
+    publicUrl: () => 'https://a.example',
+    version: '1',
+    now: () => 1,
+    mail: { smtp: `smtp://127.0.0.1:${await freePort()}` },
+    from: 'accounts@example.org',
+    log: () => undefined,
+  })
+  t.after(() => service.close())
+  for (let i = 0; i < 7; i++)
+    await assert.rejects(
+      service.door({ key: null }).signIns.create({ body: { email: 'ada@example.org' } }),
+      { code: 'backend_unavailable', message: /could not be sent at the moment/ },
+    )
+})

@@ -1,0 +1,143 @@
+/** What must not join an act, on both engines: work in the background, and queries that would wait for themselves. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { AppError } from '../../src/errors.ts'
+import { KEYED, gate, openReplica } from './idempotency.suite.ts'
+import type { Place } from './subject.ts'
+
+export function transactionsSuite(name: string, newPlace: () => Promise<Place>): void {
+  const opened = async (t: TestContext) => openReplica(t, await newPlace())
+
+  describe(`background work of an act: ${name}`, () => {
+    test('begins when the act is kept, outside of it', async (t) => {
+      const { engine, db, background, write, written } = await opened(t)
+      let seen: readonly string[] = []
+      await engine.atomically(db, async () => {
+        await write('a')
+        background.run(async () => {
+          seen = await written()
+          await write('b')
+          throw new Error('of its own')
+        })
+        await background.idle()
+        assert.deepEqual(seen, [])
+        await write('c')
+      })
+      await background.idle()
+      assert.deepEqual(seen, ['a', 'c'])
+      assert.deepEqual(await written(), ['a', 'b', 'c'])
+    })
+
+    test('never begins when the act is undone', async (t) => {
+      const { engine, db, background } = await opened(t)
+      const work = () => assert.fail('begun')
+      const left = gate()
+      let later: Promise<void> = Promise.resolve()
+      const undone = engine.atomically(db, async () => {
+        background.run(work)
+        await engine.atomically(db, async () => background.run(work))
+        later = left.opened.then(() => background.run(work))
+        throw new Error('undo')
+      })
+      await assert.rejects(undone, /undo/)
+      left.open()
+      await later
+      await background.idle()
+    })
+
+    test('waits for the outermost act, and is that of the parts that stay', async (t) => {
+      const { engine, db, background, write, written } = await opened(t)
+      const begun: string[] = []
+      const work = (id: string) => () => background.run(async () => void begun.push(id))
+      await engine.atomically(db, async () => {
+        await engine.atomically(db, async () => work('kept')())
+        const inner = engine.atomically(db, async () => {
+          work('undone')()
+          throw new Error('undo')
+        })
+        await assert.rejects(inner, /undo/)
+        await background.idle()
+        assert.deepEqual(begun, [])
+        await write('a')
+      })
+      await background.idle()
+      assert.deepEqual([begun, await written()], [['kept'], ['a']])
+    })
+
+    test('what is left running gives work after the end of the act', async (t) => {
+      const { engine, db, background, write, written } = await opened(t)
+      const left = gate()
+      let later: Promise<void> = Promise.resolve()
+      await engine.atomically(db, async () => {
+        later = left.opened.then(() => background.run(() => write('later')))
+      })
+      left.open()
+      await later
+      await background.idle()
+      assert.deepEqual(await written(), ['later'])
+    })
+
+    test('a repetition does not do it again; a refusal, whose writes stay, does', async (t) => {
+      const { once, background, write } = await opened(t)
+      let begun = 0
+      const work = async () => {
+        background.run(async () => void begun++)
+        return { id: 'x' }
+      }
+      for (let i = 0; i < 2; i++) await once(KEYED, work)
+      const refused = once<never>({ ...KEYED, key: 'l' }, async () => {
+        await write('counted')
+        await work()
+        throw new AppError('conflict', 'taken')
+      })
+      await assert.rejects(refused, { code: 'conflict' })
+      await background.idle()
+      assert.equal(begun, 2)
+    })
+  })
+
+  describe(`db inside db.transaction() of an act: ${name}`, () => {
+    test('fails at once, and the act goes on', async (t) => {
+      // What waits for itself holds no process: without this one it would end, as if all were well.
+      const awake = setInterval(() => undefined, 1000)
+      t.after(() => clearInterval(awake))
+      const { engine, db, write, written } = await opened(t)
+      const wrong: [string, () => Promise<unknown>][] = [
+        ['a query', () => write('wrong')],
+        ['a transaction', () => db.transaction().execute(() => write('wrong'))],
+        ['an act', () => engine.atomically(db, () => write('wrong'))],
+        ['several', () => Promise.all([write('wrong'), write('wrong too')])],
+      ]
+      await engine.atomically(db, async () => {
+        for (const [what, ask] of wrong) {
+          const waiting = db.transaction().execute(async (trx) => {
+            await write('undone', trx)
+            await ask()
+          })
+          await assert.rejects(waiting, /Inside db\.transaction\(\), ask the transaction/, what)
+        }
+        await write('a')
+      })
+      assert.deepEqual(await written(), ['a'])
+    })
+
+    test('beside a part, and after it, db may be asked', async (t) => {
+      const { engine, db, write, written } = await opened(t)
+      const over = gate()
+      let left: Promise<unknown> = Promise.resolve()
+      await engine.atomically(db, async () => {
+        const part = db.transaction().execute(async (trx) => {
+          left = over.opened.then(() => write('left'))
+          await write('part', trx)
+        })
+        await Promise.all([part, write('beside')])
+        over.open()
+        await left
+        await engine.atomically(db, () => db.transaction().execute((trx) => write('deep', trx)))
+        await write('after')
+      })
+      assert.deepEqual(await written(), ['after', 'beside', 'deep', 'left', 'part'])
+    })
+  })
+}
