@@ -22,8 +22,13 @@ async function opened(t: TestContext) {
   const subject = await openSubject({ url: null, file })
   t.after(() => subject.close())
   const { server, service } = subject
-  const of = async (name: string) => actingAccount(service, sessionOf(await enrol(server, name)))
-  return { ada: await of('Ada'), bob: await of('Bob') }
+  const of = async (name: string) => {
+    const session = sessionOf(await enrol(server, name))
+    const later = { ...session, session: newId('ses_', 1) }
+    return { now: actingAccount(service, session), later: actingAccount(service, later) }
+  }
+  const [ada, bob] = [await of('Ada'), await of('Bob')]
+  return { ada: ada.now, bob: bob.now, adaLater: ada.later }
 }
 
 const EXAMPLE = { body: { name: 'Example' } }
@@ -38,6 +43,13 @@ test('the same act is done once; another, or none, anew', async (t) => {
   ids.add((await ada.organisations.create(EXAMPLE)).id)
   assert.equal(ids.size, 3)
   assert.equal((await ada.context.read({})).organisations.length, 3)
+})
+
+test('a device that signed in again is the same caller', async (t) => {
+  const { ada, adaLater } = await opened(t)
+  const act = newAct(1)
+  const made = await ada.acting(act).organisations.create(EXAMPLE)
+  assert.deepEqual(await adaLater.acting(act).organisations.create(EXAMPLE), made)
 })
 
 test('an act of one caller is not an act of another', async (t) => {
