@@ -12,6 +12,7 @@ import type { Lock } from '../state/lock.ts'
 import type { Api, Io } from './command.ts'
 import type { DaemonConnection } from './connection-to-daemon.ts'
 import { holderOf } from './holder.ts'
+import { newWaiting } from './waiting.ts'
 
 const TABLE = { ...rest, ...local }
 
@@ -33,10 +34,15 @@ function told(error: AppError, path: string, chosen: string): AppError {
 }
 
 /** The calls of both tables over what carries a request. */
-function apiOver(send: (request: Outgoing) => Promise<unknown>, chosen: string | null): Api {
+function apiOver(
+  io: Io,
+  send: (request: Outgoing) => Promise<unknown>,
+  chosen: string | null,
+): Api {
+  const waiting = newWaiting(io)
   return clientOf(TABLE, async (request) => {
     try {
-      return await send(request)
+      return await waiting(send(request))
     } catch (error) {
       if (chosen === null || !(error instanceof AppError)) throw error
       throw told(error, request.route.path, chosen)
@@ -71,12 +77,13 @@ async function here<T>(
   const log = newLog(level, (line) => void io.stderr.write(line))
   const daemon = await openDaemon(config, log, lock)
   const token = chosen ?? daemon.token()
-  const api = apiOver(async ({ route, path, query, body }) => {
+  const answer = async ({ route, path, query, body }: Outgoing) => {
     const { segments } = splitTarget(path)
     const { method } = route
     const request = { method, segments, query, accept: '', token, body: async () => body }
     return (await daemon.dispatch(request)).value
-  }, chosen)
+  }
+  const api = apiOver(io, answer, chosen)
   try {
     return await work(api)
   } finally {
@@ -85,12 +92,13 @@ async function here<T>(
 }
 
 async function overHttp<T>(
+  io: Io,
   daemon: DaemonConnection,
   chosen: string | null,
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
   try {
-    return await work(apiOver((request) => daemon.send(request), chosen))
+    return await work(apiOver(io, (request) => daemon.send(request), chosen))
   } finally {
     daemon.close()
   }
@@ -107,5 +115,5 @@ export async function withApi<T>(
   if ('unproven' in holder) throw holder.unproven
   return 'lock' in holder
     ? here(config, io, holder.lock, token, work)
-    : overHttp(holder.daemon, token, work)
+    : overHttp(io, holder.daemon, token, work)
 }

@@ -5,9 +5,6 @@ import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
 import { continueKeyLog, keepKeyLog } from './key-log.ts'
 
-const notFound = () =>
-  new AppError('not_found', 'There is no device with this id. GET /api/v1/devices lists them.')
-
 /**
  * Revoke a device that the key log names; turn away one that waits for approval.
  * @throws AppError not_found for one that is unknown or revoked already, invalid_state for the device that answers, and what
@@ -31,7 +28,7 @@ export async function revoke(
   const log = await continueKeyLog(state, account, identity.account, (before) => {
     const known = before.devices.get(id)
     if (known === undefined) return null
-    if (known.revokedAt !== null) throw notFound()
+    if (known.revokedAt !== null) throw new AppError('not_found', 'This device is revoked already.')
     revoked = true
     return revokeDevice({ log: before, device: id, ...by, at: Math.floor(now() / 1000) })
   })

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { test } from 'node:test'
+import { newWaiting } from '../../src/cli/waiting.ts'
+import { gate } from '../device/enrolled.ts'
+
+test('who waits for more than three seconds is told so, once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let told = ''
+  const stderr = new Writable({
+    write: (text: Buffer, _, done) => {
+      told += text.toString()
+      done()
+    },
+  })
+  const waiting = newWaiting({ stderr })
+  for (const [ms, failed, expected] of [
+    [2_999, false, ''],
+    [3_000, true, 'Waiting for the account server …\n'],
+    [9_000, false, 'Waiting for the account server …\n'],
+  ] as const) {
+    const answer = gate<number>()
+    const waited = waiting(answer.promise)
+    t.mock.timers.tick(ms)
+    assert.equal(told, expected, `${ms} ms`)
+    if (failed) {
+      answer.reject(new Error('away'))
+      await assert.rejects(waited, /away/)
+    } else {
+      answer.resolve(ms)
+      assert.equal(await waited, ms)
+    }
+    t.mock.timers.tick(10_000)
+    assert.equal(told, expected, 'after the answer')
+  }
+})
