@@ -27,7 +27,8 @@ finish() {
   exit "$code"
 }
 trap finish EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 say() { printf '\n== %s\n' "$*"; }
 countersignd() { node dist/countersignd.cjs "$@"; }

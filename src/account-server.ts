@@ -1,13 +1,11 @@
 /** Composition of the account server alone: for many daemons, in as many replicas over one database as one likes. */
 import { join } from 'node:path'
 import type { Config } from './config.ts'
-import { StartError } from './errors.ts'
 import type { Log } from './log.ts'
 import { listenForAccount } from './server/account.ts'
 import { urlOf } from './server/hosts.ts'
 import { openService } from './service/service.ts'
-import { openFolder } from './state/folder.ts'
-import { lockState } from './state/lock.ts'
+import { takeLock } from './state/lock.ts'
 import { VERSION } from './version.ts'
 
 /** What runs may take this long to end. */
@@ -24,13 +22,7 @@ export async function serveAccount(
   log: Log,
 ): Promise<{ address: string; close(): Promise<void> }> {
   const { stateDir, accountBind, databaseUrl } = config
-  openFolder(stateDir)
-  const lock = lockState(stateDir)
-  if (lock === null)
-    throw new StartError(
-      'stateInUse',
-      `The state folder ${stateDir} is in use by another countersignd. Stop it, or set SVC_STATE_DIR to another folder.`,
-    )
+  const lock = takeLock(stateDir)
   const closers: (() => void | Promise<void>)[] = [() => lock.release()]
   const close = async () => {
     for (const closer of closers.splice(0).toReversed())

@@ -50,7 +50,13 @@ export function pageOf<Item extends { id: string }>(items: readonly Item[], { li
 /** The most that a list route gives at once. */
 const MOST = 200
 
-/** All items of a list, followed to its end. */
+/** More than anybody has of anything here. */
+const MOST_PAGES = 10_000
+
+/**
+ * All items of a list, followed to its end.
+ * @throws AppError `backend_error` for a list without an end
+ */
 export async function every<T>(
   list: (query: { limit: number; cursor?: string }) => Promise<{
     readonly items: readonly T[]
@@ -58,11 +64,13 @@ export async function every<T>(
   }>,
 ): Promise<T[]> {
   const items: T[] = []
-  let query: { limit: number; cursor?: string } | null = { limit: MOST }
-  while (query !== null) {
-    const page = await list(query)
-    items.push(...page.items)
-    query = page.next_cursor === null ? null : { limit: MOST, cursor: page.next_cursor }
+  let query: { limit: number; cursor?: string } = { limit: MOST }
+  for (let pages = 0; pages < MOST_PAGES; pages++) {
+    const { items: more, next_cursor: cursor } = await list(query)
+    items.push(...more)
+    if (cursor === null) return items
+    if (cursor === query.cursor) break
+    query = { limit: MOST, cursor }
   }
-  return items
+  throw new AppError('backend_error', 'The account server gives a list that does not end.')
 }

@@ -1,22 +1,7 @@
-/** May this daemon work on this state folder? Only alone, and only for the account that the folder holds. */
+/** May this daemon work on this state folder? Only for the account server that its account is of. */
 import type { Config } from '../config.ts'
 import type { Identity } from '../device/identity.ts'
 import { StartError } from '../errors.ts'
-import { openFolder } from '../state/folder.ts'
-import { type Lock, lockState } from '../state/lock.ts'
-import { readRuntime } from '../state/runtime.ts'
-
-/** Take the lock of a state folder. Throws StartError: stateInUse, and as `openFolder` does. */
-export function takeLock(dir: string): Lock {
-  openFolder(dir)
-  const lock = lockState(dir)
-  if (lock !== null) return lock
-  const address = readRuntime(dir)?.address
-  throw new StartError(
-    'stateInUse',
-    `The state folder ${dir} is in use by another countersignd${address ? ` at ${address}` : ''}. Stop it, or set SVC_STATE_DIR to another folder.`,
-  )
-}
 
 /**
  * Refuse a folder whose account is not of the account server that is configured: to mix them up would look like a loss of

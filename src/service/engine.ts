@@ -3,6 +3,7 @@
  * differently is said here; nothing above this file asks which it is.
  */
 import { closeSync, openSync } from 'node:fs'
+import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import type { Dialect, Kysely, SqliteDatabase } from 'kysely'
 import { StartError } from '../errors.ts'
@@ -11,6 +12,9 @@ import { type Transactions, newTransactions } from './transactions.ts'
 
 /** How long to wait for another program's lock, or for a connection. */
 const PATIENCE_MS = 5000
+
+/** How long PostgreSQL may say nothing while it is asked something: it, or the way to it, is gone without a word. */
+const SILENCE_MS = 15_000
 
 /** How long a transaction that has claimed something may wait for its own program. */
 const IDLE_MS = 30_000
@@ -28,7 +32,7 @@ export interface Engine {
   readonly lock: readonly string[]
   /** Do something on one connection. */
   session<T>(work: (query: Query) => Promise<T>): Promise<T>
-  /** Whether a query failed because the database is out of reach, and not for what it asked. */
+  /** Whether a query failed for what passes, such as a database out of reach, and not for what it asked. */
   readonly isAway: (error: unknown) => boolean
   /** For the query builder, which is loaded when there is something to query. */
   dialect(): Promise<Dialect>
@@ -93,22 +97,33 @@ const shim = (database: DatabaseSync): SqliteDatabase => ({
   },
 })
 
+/** A connection that nothing comes from ends with an error: the driver's own time-out would leave it in the pool, still waiting. */
+function listening(silenceMs: number): Socket {
+  const socket = new Socket()
+  return socket.setTimeout(silenceMs, () =>
+    socket.destroy(Object.assign(new Error('The database says nothing.'), { code: 'ETIMEDOUT' })),
+  )
+}
+
 /**
  * Open a pool of connections to PostgreSQL. Nothing is asked of the server yet.
  * @param url holds the password, so it is in no message
+ * @param silenceMs how long the answer to a query may take to begin
  */
-export async function postgresql(url: string): Promise<Engine> {
+export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<Engine> {
   // Loaded here because most daemons never use it.
   const { default: pg } = await import('pg')
-  const pool = new pg.Pool({
+  const options = {
     connectionString: url,
     connectionTimeoutMillis: PATIENCE_MS,
+    keepAlive: true,
     types: {
       // Times and 36-bit words are below 2^53.
       getTypeParser: (id: number, format?: 'text' | 'binary') =>
         id === INT8 ? Number : pg.types.getTypeParser(id, format as 'text'),
     },
-  })
+  }
+  const pool = new pg.Pool({ ...options, stream: () => listening(silenceMs) })
   // A connection that breaks fails its query, if it has one, and leaves the pool by itself. It also says so in an event, as the
   // pool's while idle and its own while in use; without a listener either would end the process.
   pool.on('error', () => undefined)
@@ -119,13 +134,16 @@ export async function postgresql(url: string): Promise<Engine> {
     // Any number will do, as long as every replica takes the same.
     lock: ['begin', 'select pg_advisory_xact_lock(7215489033114)'],
     session: async (work) => {
-      const client = await pool.connect()
+      // Not of the pool: what is done here, a migration, may take its time.
+      const client = new pg.Client(options)
+      client.on('error', () => undefined)
+      await client.connect()
       try {
         return await work(
           async (text) => (await client.query(text)).rows as Record<string, unknown>[],
         )
       } finally {
-        client.release()
+        await client.end()
       }
     },
     isAway: isOutage,
@@ -146,9 +164,12 @@ export async function postgresql(url: string): Promise<Engine> {
   }
 }
 
-/** What the network says, and PostgreSQL when it stops, starts or has no room for one more (its manual, appendix A). */
+/**
+ * What the network says, and PostgreSQL when it stops, starts, has no room for one more, or ended one of two transactions that
+ * stood in each other's way (its manual, appendix A).
+ */
 const OUTAGE =
-  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|25P03|53300)$/
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|25P03|53300|40001|40P01)$/
 /** The driver's own errors have no code. */
 const OUTAGE_SAID =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/

@@ -1,11 +1,11 @@
-/** A database that is out of reach, told as that: callers may try again, and a device keeps what it made until then. */
+/** A database that cannot answer at the moment, told as that: callers may try again, and a device keeps what it made until then. */
 import { AppError } from '../errors.ts'
 
 type Answer = (...given: readonly unknown[]) => Promise<unknown>
 type Answers = Readonly<Record<string, Readonly<Record<string, Answer>>>>
 
 /**
- * @param isAway whether an error means that the database is out of reach
+ * @param isAway whether an error means that the database cannot answer at the moment
  * @returns `reaching` for one call, `reachingAll` for answers by group and name; both throw AppError `backend_unavailable`
  */
 export function newReach(isAway: (error: unknown) => boolean) {
@@ -16,7 +16,7 @@ export function newReach(isAway: (error: unknown) => boolean) {
       if (!isAway(cause)) throw cause
       throw new AppError(
         'backend_unavailable',
-        'The account server cannot reach its database at the moment: try again in a while.',
+        'The database of the account server cannot answer at the moment: try again in a while.',
         { cause },
       )
     }

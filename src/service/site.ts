@@ -5,12 +5,30 @@
 import type { Open } from '../api/port.ts'
 import { asset } from '../asset.ts'
 import { isId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { guestCodeState } from './guest-codes.ts'
 import { readKeyLog } from './key-logs.ts'
 import { guestPage } from './pages/guest-page.ts'
 import { stampPage } from './pages/stamp-page.ts'
+
+/** What asks for readiness asks again in seconds, and takes silence for death. */
+const READY_MS = 2_000
+
+/** Wait for an answer of the database. Throws AppError `backend_unavailable` when it takes too long. */
+async function soon(answer: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new AppError('backend_unavailable', 'The database does not answer in time.')
+    timer = setTimeout(() => reject(error), READY_MS)
+  })
+  try {
+    await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
 
 export const siteHealth = ({ db, version, started, now }: Ground): Open['siteHealth'] => {
   const read: Open['siteHealth']['read'] = async () => ({
@@ -21,7 +39,7 @@ export const siteHealth = ({ db, version, started, now }: Ground): Open['siteHea
   return {
     read,
     ready: async (input, visitor) => {
-      await db.selectFrom('receipt_key').select('id').executeTakeFirst()
+      await soon(db.selectFrom('receipt_key').select('id').executeTakeFirst())
       return read(input, visitor)
     },
   }

@@ -4,6 +4,8 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../errors.ts'
+import { openFolder } from './folder.ts'
+import { readRuntime } from './runtime.ts'
 import { isResult } from './sqlite.ts'
 
 export interface Lock {
@@ -35,4 +37,16 @@ export function lockState(dir: string): Lock | null {
       cause,
     )
   }
+}
+
+/** Take the lock of a state folder. Throws StartError: stateInUse, and as `openFolder` does. */
+export function takeLock(dir: string): Lock {
+  openFolder(dir)
+  const lock = lockState(dir)
+  if (lock !== null) return lock
+  const address = readRuntime(dir)?.address
+  throw new StartError(
+    'stateInUse',
+    `The state folder ${dir} is in use by another countersignd${address ? ` at ${address}` : ''}. Stop it, or set SVC_STATE_DIR to another folder.`,
+  )
 }

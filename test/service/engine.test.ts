@@ -1,0 +1,102 @@
+/** PostgreSQL that does not answer as it should: silent, or undecided between two transactions. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { after, before, test, type TestContext } from 'node:test'
+import { sql } from 'kysely'
+import { queriesOver } from '../../src/service/database.ts'
+import { postgresql } from '../../src/service/engine.ts'
+import { newReach } from '../../src/service/reach.ts'
+import { startAccountServer } from '../account-server.ts'
+import { gate } from '../device/enrolled.ts'
+import { startPostgres, type Postgres } from './postgres.ts'
+
+let postgres: Postgres
+before(async () => {
+  postgres = await startPostgres()
+})
+after(() => postgres.stop())
+
+/** A wire that can fall silent: it stays open, and nothing comes through any more. */
+async function silenceable(t: TestContext, url: string) {
+  const { hostname, port } = new URL(url)
+  const far: Socket[] = []
+  let silent = false
+  const proxy = createServer((near) => {
+    const other = connect(Number(port), hostname)
+    far.push(other)
+    near.pipe(other)
+    other.on('data', (data) => silent || near.write(data))
+    near.on('error', () => undefined).on('close', () => other.destroy())
+    other.on('error', () => undefined).on('close', () => near.destroy())
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.after(() => {
+    for (const socket of far) socket.destroy()
+    proxy.close()
+  })
+  const address = new URL(url)
+  address.port = String((proxy.address() as AddressInfo).port)
+  return { url: address.href, hush: (now: boolean) => void (silent = now) }
+}
+
+const one = sql<{ n: number }>`select 1 as n`
+
+test('a query that nothing answers fails as an outage, and its connection is used no more', async (t) => {
+  const wire = await silenceable(t, await postgres.newDatabase())
+  const engine = await postgresql(wire.url, 300)
+  t.after(() => engine.close())
+  const db = await queriesOver(engine)
+  const { reaching } = newReach(engine.isAway)
+  assert.equal((await reaching(() => one.execute(db))).rows.length, 1)
+  wire.hush(true)
+  await assert.rejects(
+    reaching(() => one.execute(db)),
+    { code: 'backend_unavailable' },
+  )
+  wire.hush(false)
+  assert.equal((await reaching(() => one.execute(db))).rows.length, 1)
+})
+
+// The time-out is longer than the two seconds promised, and shorter than any other patience with the database.
+test(
+  'a server whose database says nothing lives, and says soon that it is not ready',
+  { timeout: 4_000 },
+  async (t) => {
+    const wire = await silenceable(t, await postgres.newDatabase())
+    const server = await startAccountServer(t, { SVC_DATABASE_URL: wire.url })
+    assert.equal((await server.request('GET', '/health/ready')).status, 200)
+    wire.hush(true)
+    assert.equal((await server.request('GET', '/health')).status, 200)
+    const { status, text } = await server.request('GET', '/health/ready')
+    assert.equal(status, 503, text)
+    assert.match(text, /"backend_unavailable"/)
+  },
+)
+
+test('of two transactions in each other’s way, the one that PostgreSQL ends may be repeated', async (t) => {
+  const engine = await postgresql(await postgres.newDatabase())
+  t.after(() => engine.close())
+  const db = await queriesOver(engine)
+  const { reaching } = newReach(engine.isAway)
+  await sql`create table counts (id int primary key, n int)`.execute(db)
+  await sql`insert into counts values (1, 0), (2, 0)`.execute(db)
+  const met = [gate(), gate()] as const
+  const both = async (mine: 0 | 1) =>
+    reaching(() =>
+      db.transaction().execute(async (trx) => {
+        const add = (id: number) => sql`update counts set n = n + 1 where id = ${id}`.execute(trx)
+        await add(mine + 1)
+        met[mine].resolve()
+        await met[1 - mine]!.promise
+        await add(2 - mine)
+      }),
+    )
+  const outcomes = await Promise.allSettled([both(0), both(1)])
+  const failed = outcomes.filter((outcome) => outcome.status === 'rejected')
+  assert.deepEqual(
+    failed.map(({ reason }: { reason: { code: string } }) => reason.code),
+    ['backend_unavailable'],
+  )
+})
