@@ -6,6 +6,7 @@ import {
   fsyncSync,
   lstatSync,
   openSync,
+  rmSync,
   statSync,
   writeSync,
 } from 'node:fs'
@@ -14,6 +15,7 @@ import * as v from 'valibot'
 import { MachineKey } from '../api/local/index.ts'
 import { machineKeyIn } from '../daemon/credential.ts'
 import { StartError } from '../errors.ts'
+import { syncFolder } from '../keychain/private-file.ts'
 import { readPrivate, removeFile, writeAtomic } from '../state/folder.ts'
 import { UsageError } from './command.ts'
 
@@ -133,6 +135,12 @@ export function createKeyFile(path: string, key: HalfKey): void {
   try {
     writeSync(file, `${JSON.stringify(key)}\n`)
     fsyncSync(file)
+    syncFolder(dirname(path))
+  } catch (cause) {
+    // Nobody has heard of the key yet, and half a file would stand in the way of the next attempt.
+    rmSync(path, { force: true })
+    const { code } = cause as NodeJS.ErrnoException
+    throw new StartError('failed', `${path} cannot be written (${code}).`, cause)
   } finally {
     closeSync(file)
   }

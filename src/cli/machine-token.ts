@@ -5,6 +5,7 @@ import type { MachineKey } from '../api/local/index.ts'
 import { decodeBase64url } from '../crypto/base64url.ts'
 import { signAssertion } from '../crypto/client-assertion.ts'
 import { AppError, StartError } from '../errors.ts'
+import { valueOf } from '../remote/answer.ts'
 import { type Answer, openTransport } from '../remote/transport.ts'
 import { readAuthority } from '../remote/authority.ts'
 import { Passing } from '../remote/faults.ts'
@@ -27,6 +28,9 @@ function jsonOf({ body }: Answer): unknown {
 }
 
 function replyOf(answer: Answer, endpoint: string): Reply {
+  // An outage or a brake is the same for every route, and another matter than a refusal.
+  if (answer.status >= 500 || answer.status === 429)
+    return valueOf(answer, oauth.token, new URL(endpoint).origin) as Reply
   const value = jsonOf(answer)
   const reply = v.safeParse(oauth.token.reply, value)
   if (answer.status === 200 && reply.success) return reply.output

@@ -7,6 +7,7 @@ import type { Api } from '../../src/cli/command.ts'
 import { AppError, type Code, EXIT, StartError } from '../../src/errors.ts'
 import { enrolled } from '../device/enrolled.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
+import { scripted } from '../remote/scripted.ts'
 import { call } from './calling.ts'
 
 type Create = Api['machines']['create']
@@ -153,4 +154,37 @@ describe('machine create is refused', () => {
     }
     assert.equal(readFileSync(join(dir, 'text'), 'utf8'), 'my notes')
   })
+})
+
+describe('machine token', () => {
+  const KEY = {
+    kty: 'OKP',
+    crv: 'Ed25519',
+    // RFC 8037 appendix A
+    x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwaaPJHURo',
+    d: 'nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A',
+    kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+    alg: 'Ed25519',
+    account: 'acc_00000000000000000000000000',
+  }
+  for (const [status, body, says] of [
+    [429, { error: 'rate_limited', message: 'Slowly, please.' }, /Slowly, please/],
+    [503, { error: 'backend_unavailable', message: 'No database.' }, /says: No database/],
+    [500, { error: 'internal', message: 'Oh.' }, /failed with 500/],
+    [502, 'a proxy', /not ready \(502\)/],
+    [400, { error: 'invalid_scope', error_description: 'No such.' }, /No token \(invalid_scope\)/],
+  ] as const)
+    it(`${status}: told as what it is`, async (t) => {
+      const server = await scripted(t, (res) => {
+        res.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+      })
+      const path = join(freshFolder(t), 'key.jwk')
+      const key = { ...KEY, token_endpoint: `${server.base}/oauth/token` }
+      writeFileSync(path, JSON.stringify(key), { mode: 0o600 })
+      const { code, out, err } = await call({}, ['machine token', '--key-file', path])
+      assert.deepEqual([code, out], [EXIT.failed, ''])
+      assert.match(err, says)
+      assert(!err.includes(KEY.d))
+      assert.equal(server.seen.length, 1)
+    })
 })
