@@ -52,8 +52,8 @@ const FILL = (at: number) => {
   const n = `row_number() over (order by accounts.id)`
   return [
     `insert into emails select 'person-' || ${n} - 1 || '@example.org', id, 1, ${at} from accounts`,
-    `insert into sessions (id, account_id, device_id, refresh_hash, created_at, last_seen_at)
-      select 'ses_' || substr(id, 5), account_id, id, md5('refresh' || id), ${at}, ${at} from devices`,
+    `insert into sessions (id, account_id, device_id, refresh_hash, created_at, last_seen_at, proven)
+      select 'ses_' || substr(id, 5), account_id, id, md5('refresh' || id), ${at}, ${at}, 1 from devices`,
     `insert into access_tokens select md5('access' || id), id, ${soon} from sessions`,
     `insert into seen_once select md5('proof' || id || i), ${soon} from accounts, generate_series(1, 5) as i`,
     `insert into idempotency select id, 'key', md5(id), ${filler(800)}, ${at} from sessions`,

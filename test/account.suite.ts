@@ -257,6 +257,7 @@ export function accountSuite(name: string, open: () => Promise<Subject>): void {
           assert.deepEqual(await server.door().signIns.read({ body: { code } }), {
             account_id: null,
             key_log: [],
+            email: null,
           })
         await enrolled(server, newMaker(), code)
       })
@@ -304,12 +305,12 @@ export function accountSuite(name: string, open: () => Promise<Subject>): void {
         const code = await mailedCode(server, email)
         const door = server.door()
         const read = (text: string) => door.signIns.read({ body: { code: text } })
-        assert.deepEqual(await read(code), { account_id: null, key_log: [] })
+        assert.deepEqual(await read(code), { account_id: null, key_log: [], email })
         const ada = await enrolled(server, newMaker(), code)
         assert.equal((await ada.account.context.read({})).user.email, email)
         const next = await mailedCode(server, email)
         for (const text of [code, next])
-          assert.deepEqual(await read(text), { account_id: ada.id, key_log: [ada.entry] })
+          assert.deepEqual(await read(text), { account_id: ada.id, key_log: [ada.entry], email })
       })
 
       test('known or not: the same answer and the same mail', async () => {
@@ -773,6 +774,7 @@ export function accountSuite(name: string, open: () => Promise<Subject>): void {
         assert.deepEqual(await signIns.read({ body: { assertion: await assert_() } }), {
           account_id: id,
           key_log: [],
+          email: null,
         })
         await fails('conflict', enrolment.further(await present(furtherOf(newcomerOf(), ''))))
         const maker = newMaker({ id })

@@ -21,7 +21,7 @@ export function newBackground(log: Log): Background {
   return {
     run: (work) =>
       afterwards(() => {
-        const done = work()
+        const done = (async () => work())()
           .catch((error: unknown) => log('warn', 'work in the background failed', told(error)))
           .finally(() => running.delete(done))
         running.add(done)

@@ -97,16 +97,31 @@ export async function sendEnrolmentCode(
   address: string,
   send: (code: string) => Promise<void>,
 ): Promise<number> {
-  const { locator, code, expiresAt } = await makeCode(needs, { account: null, email: address })
+  const { db, now } = needs
+  const { locator, code, expiresAt } = await db.transaction().execute(async (trx) => {
+    await takeTurn(trx)
+    await demandRoom({ db: trx, now }, address)
+    return makeCode({ db: trx, now }, { account: null, email: address })
+  })
   try {
-    // After it is there: of several at the same moment, none misses the others.
-    await demandRoom(needs, address)
     await send(code)
   } catch (error) {
-    await dropCode(needs.db, locator)
+    await dropCode(db, locator)
     throw error
   }
   return expiresAt
+}
+
+/**
+ * Codes for mailboxes are counted and made one at a time, by all replicas together: of many at the same moment, exactly as many as
+ * there is room for are made. Both engines hold a row that was written until the transaction ends.
+ */
+async function takeTurn(trx: Transaction<Schema>): Promise<void> {
+  await trx
+    .insertInto('server_secrets')
+    .values({ name: 'turn of mailed codes', secret: '' })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ secret: '' }))
+    .execute()
 }
 
 /** Throws AppError `rate_limited`, until the oldest ends, while more mailed codes live than may. */
@@ -117,26 +132,28 @@ async function demandRoom({ db, now }: Needs, address: string): Promise<void> {
     .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
     .where('expires_at', '>', at)
   const there = await live.where('email', '=', address).executeTakeFirstOrThrow()
-  if (there.count > LIVE_OF_ADDRESS)
+  if (there.count >= LIVE_OF_ADDRESS)
     throw tooMany(
       'Too many codes were sent to this address: use the newest, or try again',
       there.first - at,
+      // Whoever reads its mail has a good one.
+      { state: 'code_sent' },
     )
   const anywhere = await live.where('email', 'is not', null).executeTakeFirstOrThrow()
-  if (anywhere.count > LIVE_OF_SERVER)
+  if (anywhere.count >= LIVE_OF_SERVER)
     throw tooMany(
       'This account server has sent as many codes as it may for now: use one that you have, or try again',
       anywhere.first - at,
     )
 }
 
-function tooMany(what: string, waitMs: number): AppError {
+function tooMany(what: string, waitMs: number, details: { state?: string } = {}): AppError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
   const minutes = Math.ceil(seconds / 60)
   return new AppError(
     'rate_limited',
     `${what} in ${minutes === 1 ? 'a minute' : `${minutes} minutes`}.`,
-    { headers: { 'Retry-After': String(seconds) } },
+    { details, headers: { 'Retry-After': String(seconds) } },
   )
 }
 

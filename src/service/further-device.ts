@@ -53,7 +53,13 @@ export async function admitFurther(
   if (log === null) throw nobodyApproves()
   if (await isKnown(trx, log, body)) return
   if (log.active.length === 0) throw nobodyApproves()
-  await wait(trx, log, body, at)
+  try {
+    await wait(trx, log, body, at)
+  } catch (error) {
+    // It presented itself twice, and the other request was faster.
+    const isTaken = error instanceof AppError && error.code === 'conflict'
+    if (!isTaken || !(await isKnown(trx, log, body))) throw error
+  }
 }
 
 /** Whether it is a live device of this account. Throws AppError for any other that has its id. */

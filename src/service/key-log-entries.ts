@@ -11,7 +11,7 @@ import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { primaryAddress } from './context.ts'
-import { demandApproved, endDevices, markLogged, waitingDevice } from './device-rows.ts'
+import { approvedAt, demandApproved, endDevices, markLogged, waitingDevice } from './device-rows.ts'
 import { deviceOf, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
@@ -63,8 +63,9 @@ async function append(
   // Verified before it is used for anything but looking.
   const device = typeof named === 'string' ? named : ''
   return db.transaction().execute(async (trx) => {
-    // Should the device be revoked from here on, the log has that entry, and takes no other in its place.
-    await demandApproved(trx, session)
+    // Should the device be revoked from here on, the log has that entry, and takes no other in its place. One that the log names
+    // and that gives up before the last word check may leave it, and nothing else.
+    await (op === 'revoke' && device === by ? approvedAt(trx, by) : demandApproved(trx, session))
     const { entries } = await readKeyLog(trx, account)
     // A device that did not hear the answer sends the same entry again.
     if (entries.includes(entry)) return { entries, added: null, to: null }

@@ -3,6 +3,7 @@
  * token is remembered between requests, so a revocation holds from the next one on, on every replica.
  */
 import { hash } from 'node:crypto'
+import type { Transaction } from 'kysely'
 import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service, Session } from '../api/port.ts'
@@ -119,14 +120,19 @@ async function demandMachine({ db }: Needs, account: string): Promise<void> {
     )
 }
 
-/** When a token ends that makes another. Throws AppError `invalid_token` when it is not there any more. */
-async function endOf({ db }: Needs, token: string): Promise<number | null> {
-  const row = await db
-    .selectFrom('machine_tokens')
-    .select('expires_at')
+/**
+ * When a token ends that makes another. Whoever revokes it waits until the transaction ends. Throws AppError `invalid_token` when
+ * it is good no more.
+ */
+async function endOf(trx: Transaction<Schema>, token: string, at: number): Promise<number | null> {
+  const row = await trx
+    .updateTable('machine_tokens')
+    .set({ last_used_at: at })
     .where('id', '=', token)
+    .where('revoked_at', 'is', null)
+    .returning('expires_at')
     .executeTakeFirst()
-  if (row === undefined) throw invalidToken()
+  if (row === undefined || (row.expires_at !== null && row.expires_at <= at)) throw invalidToken()
   return row.expires_at
 }
 
@@ -153,8 +159,11 @@ export const machineTokens = (ground: Needs): Service['machineTokens'] => ({
   create: async ({ body }, { account, token }) => {
     await demandMachine(ground, account)
     const { name, scope, label = null, expires_in = null } = body
-    const latest = token === null ? null : await endOf(ground, token)
-    return mintMachineToken(ground, account, { name, scope, label, expires_in, latest, granted: 0 })
+    return ground.db.transaction().execute(async (trx) => {
+      const latest = token === null ? null : await endOf(trx, token, ground.now())
+      const of = { name, scope, label, expires_in, latest, granted: 0 } as const
+      return mintMachineToken({ ...ground, db: trx }, account, of)
+    })
   },
   delete: async ({ id }, { account }) => {
     await demandMachine(ground, account)

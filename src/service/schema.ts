@@ -58,6 +58,8 @@ export interface Schema {
     refresh_hash: string
     created_at: number
     last_seen_at: number
+    /** 1 once its device has proven its key: until then anybody with a code may have opened it. */
+    proven: number
   }
   /** Access tokens of sessions: several live beside each other, so that two renewals at once end nobody's. */
   access_tokens: {
@@ -72,7 +74,7 @@ export interface Schema {
   }
   /** Secrets that all replicas share. */
   server_secrets: {
-    name: 'nonce'
+    name: 'nonce' | 'turn of mailed codes'
     secret: string
   }
   organisations: {

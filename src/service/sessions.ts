@@ -18,6 +18,8 @@ import type { Schema } from './schema.ts'
 const ACCESS_MS = 3_600_000
 /** How long a device may have a further session: of two sign-ins at once, neither ends the other. */
 const BESIDE_MS = 5 * 60_000
+/** How many sessions a device may have that nobody used yet. */
+const MOST_UNPROVEN = 20
 /** How exact `last_seen_at` is: a write for every request would tell nobody more. */
 const SEEN_MS = 60_000
 
@@ -35,17 +37,51 @@ async function openAccess(db: Kysely<Schema>, session: string, now: number) {
   return { access_token: access, access_expires_at: timeAt(expires) }
 }
 
-/** A new session of a device, in place of those it had. The tokens are in the answer and nowhere else. */
+/** Delete the access tokens of a device that are over. */
+async function dropExpired(db: Kysely<Schema>, device: string, now: number): Promise<void> {
+  await db
+    .deleteFrom('access_tokens')
+    .where('session_id', 'in', (of) =>
+      of.selectFrom('sessions').select('id').where('device_id', '=', device),
+    )
+    .where('expires_at', '<=', now)
+    .execute()
+}
+
+/**
+ * Forget the sessions of a device that nobody proved its key for in time, with all that is over. Throws AppError `rate_limited`
+ * while there are too many others.
+ */
+async function demandRoom(db: Kysely<Schema>, device: string, now: number): Promise<void> {
+  await dropExpired(db, device, now)
+  await db
+    .deleteFrom('sessions')
+    .where('device_id', '=', device)
+    .where('proven', '=', 0)
+    .where('created_at', '<=', now - BESIDE_MS)
+    .execute()
+  const { unproven } = await db
+    .selectFrom('sessions')
+    .select(({ fn }) => fn.countAll<number>().as('unproven'))
+    .where('device_id', '=', device)
+    .where('proven', '=', 0)
+    .executeTakeFirstOrThrow()
+  if (unproven < MOST_UNPROVEN) return
+  throw new AppError('rate_limited', 'This device was signed in too often: try again in a while.', {
+    headers: { 'Retry-After': String(BESIDE_MS / 1000) },
+  })
+}
+
+/**
+ * A new session of a device, beside those it has: whoever opens one has not proven the device's key yet. The tokens are in the
+ * answer and nowhere else.
+ */
 export async function openSession(
   db: Kysely<Schema>,
   of: { account: string; device: string },
   now: number,
 ): Promise<Tokens> {
-  await db
-    .deleteFrom('sessions')
-    .where('device_id', '=', of.device)
-    .where('created_at', '<=', now - BESIDE_MS)
-    .execute()
+  await demandRoom(db, of.device, now)
   const [id, refresh] = [newId('ses_', now), newSecret()]
   await db
     .insertInto('sessions')
@@ -56,6 +92,7 @@ export async function openSession(
       refresh_hash: hashed(refresh),
       created_at: now,
       last_seen_at: now,
+      proven: 0,
     })
     .execute()
   return { session_id: id, refresh_token: refresh, ...(await openAccess(db, id, now)) }
@@ -87,7 +124,14 @@ export async function authenticate(
     .selectFrom('access_tokens')
     .innerJoin('sessions', 'sessions.id', 'session_id')
     .innerJoin('devices', 'devices.id', 'device_id')
-    .select(['sessions.id', 'sessions.account_id', 'device_id', 'last_seen_at', 'approved_at'])
+    .select([
+      'sessions.id',
+      'sessions.account_id',
+      'device_id',
+      'last_seen_at',
+      'proven',
+      'approved_at',
+    ])
     .where('access_tokens.hash', '=', hashed(token))
     .where('access_tokens.expires_at', '>', at)
     .where('auth_kid', '=', shown.thumbprint)
@@ -96,8 +140,13 @@ export async function authenticate(
   // Also for a token that is another key's: whoever stole one learns nothing of it.
   if (row === undefined) throw ended()
   await proofs.use(shown)
-  if (row.last_seen_at <= at - SEEN_MS)
-    await db.updateTable('sessions').set({ last_seen_at: at }).where('id', '=', row.id).execute()
+  const seen = row.last_seen_at <= at - SEEN_MS ? at : row.last_seen_at
+  if (row.proven === 0 || seen !== row.last_seen_at)
+    await db
+      .updateTable('sessions')
+      .set({ last_seen_at: seen, proven: 1 })
+      .where('id', '=', row.id)
+      .execute()
   return {
     account: row.account_id,
     device: row.device_id,
@@ -148,16 +197,18 @@ export const session = ({ db, now }: Ground, proofs: Proofs): Open['session'] =>
       // Until this ends nobody ends the session; who did so a moment ago is heeded.
       const row = await trx
         .updateTable('sessions')
-        .set({ last_seen_at: at })
+        .set({ last_seen_at: at, proven: 1 })
         .where('id', '=', known.id)
-        .returning('id')
+        .returning(['id', 'device_id', 'created_at'])
         .executeTakeFirst()
       if (row === undefined) throw unknownSession()
+      // Those that this one replaces. Two that were opened at the same moment sign nobody out.
       await trx
-        .deleteFrom('access_tokens')
-        .where('session_id', '=', row.id)
-        .where('expires_at', '<=', at)
+        .deleteFrom('sessions')
+        .where('device_id', '=', row.device_id)
+        .where('created_at', '<=', row.created_at - BESIDE_MS)
         .execute()
+      await dropExpired(trx, row.device_id, at)
       const access = await openAccess(trx, row.id, at)
       return { session_id: row.id, refresh_token: body.refresh_token, ...access }
     })

@@ -51,8 +51,8 @@ export const signIns = (ground: Ground): Open['signIns'] => ({
   },
 
   read: async ({ body }) => {
-    const { account } = await present(ground, body)
+    const { account, code } = await present(ground, body)
     const key_log = account === null ? [] : (await entriesOf(ground.db, account)).entries
-    return { account_id: account, key_log }
+    return { account_id: account, key_log, email: code?.email ?? null }
   },
 })

@@ -133,10 +133,11 @@ export const second = (id: string) => [
     device_id ${id} not null references devices on delete cascade,
     refresh_hash ${id} not null unique,
     created_at bigint not null,
-    last_seen_at bigint not null
+    last_seen_at bigint not null,
+    proven integer not null
   )`,
-  `insert into sessions (id, account_id, device_id, refresh_hash, created_at, last_seen_at)
-    select id, account_id, device_id, refresh_hash, last_seen_at, last_seen_at from sessions_before`,
+  `insert into sessions (id, account_id, device_id, refresh_hash, created_at, last_seen_at, proven)
+    select id, account_id, device_id, refresh_hash, last_seen_at, last_seen_at, 1 from sessions_before`,
   `drop table sessions_before`,
   `create index sessions_of_account on sessions (account_id)`,
   `create index sessions_of_device on sessions (device_id)`,

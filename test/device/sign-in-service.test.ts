@@ -1,6 +1,5 @@
 /** Signing in to the account server itself, over HTTP with proofs: what the other tests say of an imagined one. */
 import assert from 'node:assert/strict'
-import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { serveAccount } from '../../src/account-server.ts'
@@ -9,6 +8,7 @@ import { remoteBackend } from '../../src/daemon/remote.ts'
 import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { environment, folder } from '../e2e/program.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
+import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 import {
   type Laptop,
   type Place,
@@ -43,14 +43,9 @@ describe('over the account server', () => {
       now: Date.now,
       door: backendFor().door,
       accountOf: (identity, keychain, again) => backendFor(keychain).accountOf(identity, again),
-      code(email) {
-        const letters = readdirSync(mail).toSorted().toReversed()
-        for (const name of letters) {
-          const text = readFileSync(join(mail, name), 'utf8')
-          const code = /[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}/.exec(text)
-          if (text.includes(`To: ${email}`) && code !== null) return code[0]
-        }
-        return assert.fail(`no mail to ${email}`)
+      code: async (email) => {
+        const newest = (await lettersIn(mail, email)).findLast(hasCode)
+        return newest === undefined ? assert.fail(`no mail to ${email}`) : codeIn(newest)
       },
     }
   })

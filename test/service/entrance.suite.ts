@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Kysely } from 'kysely'
 import type { Session } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
 import { AppError } from '../../src/errors.ts'
 import { newBackground } from '../../src/service/background.ts'
 import type { Ground } from '../../src/service/ground.ts'
@@ -163,6 +164,9 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await Promise.all([one, two, three].map(renew))
       subject.clock.ms += 1
       const four = await enter()
+      // Whoever knows a code and the key log may open a session; it ends no other before it has proven the key.
+      for (const { account } of [one, two]) await account.context.read({})
+      await renew(four)
       for (const { account } of [one, two])
         await assert.rejects(account.context.read({}), { code: 'invalid_token' })
       await Promise.all([three, four].map(renew))
@@ -170,6 +174,38 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       subject.clock.ms += 5 * MINUTE
       await enter()
       await renew(other)
+    })
+
+    test('sessions that nobody uses: twenty, and none of them for long', async () => {
+      const [maker, code] = [newMaker(), await subject.server.newEnrolmentCode()]
+      const enter = () => enrolled(subject.server, maker, code)
+      const first = await enter()
+      await first.account.context.read({})
+      for (let i = 0; i < 20; i++) await enter()
+      await assert.rejects(enter(), { code: 'rate_limited' })
+      subject.clock.ms += 5 * MINUTE
+      await enter()
+      const { db } = hand
+      const left = db.selectFrom('sessions').select('id').where('device_id', '=', maker.device)
+      assert.equal((await left.execute()).length, 2)
+      await renew(first)
+    })
+
+    test('a device that the log names and that gives up before its word check may leave it, and nothing else', async () => {
+      const { ada, laptop } = await withNewcomer()
+      const leaver = { ...laptop, id: ada.id, kid: thumbprint(laptop.keys.sign.jwk) }
+      await append(ada, await additionBy(ada, laptop))
+      for (const entry of [
+        await revocationBy(leaver, ada.device),
+        await additionBy(leaver, newcomerOf()),
+      ])
+        await assert.rejects(append(laptop, entry), { code: 'forbidden' })
+      await append(laptop, await revocationBy(leaver, laptop.device))
+      assert.deepEqual(
+        (await logOf(ada)).active.map(({ id }) => id),
+        [ada.device],
+      )
+      await assert.rejects(laptop.account.context.read({}), { code: 'invalid_token' })
     })
 
     test('who waits for a week has been given up', async () => {

