@@ -33,7 +33,8 @@ this machine's user stay.
 
   --last-device   also when it is the last device of the account, which only "countersignd reset" brings back
   --forget        also when the account server cannot be told: this device's keys are gone then, and where it was not revoked,
-                  it must be revoked from another device`,
+                  it must be revoked from another device. It also gives up a sign-in that was begun and not finished, with
+                  the keys that were made for it`,
   options: { 'last-device': { type: 'boolean' }, forget: { type: 'boolean' } },
   args: [0, 0],
   async run(invocation) {

@@ -39,7 +39,9 @@ async function isTaken(asking: Asking, { state }: SignIn): Promise<boolean> {
   return true
 }
 
-/** Have a code sent. Where too many were sent already, one of those serves. */
+const isOf = (seen: SignIn, email: string) => seen.email?.toLowerCase() === email.toLowerCase()
+
+/** Have a code sent. Where none is sent because there are good ones in that mailbox already, one of those serves. */
 async function sendCode(asking: Asking, email: string, which: 'A' | 'A new'): Promise<SignIn> {
   const { withApi, say } = asking
   try {
@@ -48,8 +50,10 @@ async function sendCode(asking: Asking, email: string, which: 'A' | 'A new'): Pr
     return sent
   } catch (error) {
     if (codeOf(error) !== 'rate_limited') throw error
+    const seen = await withApi((api) => api.signIn.read({}))
+    if (seen.state !== 'code_sent' || !isOf(seen, email)) throw error
     complain(asking, error)
-    return withApi((api) => api.signIn.read({}))
+    return seen
   }
 }
 
@@ -64,7 +68,7 @@ async function begun(asking: Asking, { email, reset, newCode }: ByMail): Promise
   const seen = await asking.withApi((api) => api.signIn.read({}))
   // Before a mail is sent in vain; who is here without one, the daemon says.
   if (reset && seen.email !== null && seen.account_id !== null) throw isHere(seen.account_id)
-  if (seen.email?.toLowerCase() === email.toLowerCase()) {
+  if (isOf(seen, email)) {
     if (seen.state !== 'code_sent' && (await isTaken(asking, seen))) return seen
     if (seen.state === 'code_sent' && !newCode) return seen
   }

@@ -55,6 +55,8 @@ export async function openConnection(
 ): Promise<Connection> {
   const { state, codes, identity, demandSeat } = device
   const id = idOf(PREFIX.connection, act)
+  // The answer to an earlier attempt was lost, and a sync brought the connection since.
+  if (state.connections.get(id) !== null) return account.connections.read({ id })
   const kept = readOpening(state, id)
   const body = kept ?? (await newOpening(device, { id, name, at: Math.floor(act.at / 1000) }))
   if (kept === null) keepOpening(state, body)

@@ -28,7 +28,7 @@ export interface Facts {
   readonly machine: boolean
   /** The origin of the account server that has the account; null for the one in this process. */
   readonly server: string | null
-  /** The mailbox that was proven, where one was. */
+  /** The mailbox to which the code was sent, as the account server says; null where it was proven otherwise. */
   readonly email: string | null
 }
 
@@ -96,11 +96,13 @@ export function readSession(keychain: Keychain): string {
   )
 }
 
+export const forgetKeys = (keychain: Keychain): void => keychain.delete(KEYS)
+
 /** Forget who this device is: the facts first, since without them nothing looks for the keys. */
 export function forgetIdentity({ meta }: Pick<State, 'meta'>, keychain: Keychain): void {
   meta.delete(META)
   keychain.delete(SESSION)
-  keychain.delete(KEYS)
+  forgetKeys(keychain)
 }
 
 /** The identity of an enrolled device, or null before enrolment. */

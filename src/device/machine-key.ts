@@ -62,7 +62,6 @@ export async function machineCredential(
   const { account } = key
   return {
     holder: account,
-    email: null,
     machine: true,
     present: async () => {
       // An assertion lives for minutes, by the clock of who reads it.

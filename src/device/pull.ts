@@ -14,6 +14,8 @@ import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
 import { guestRow } from './guests.ts'
 import type { Identity } from './identity.ts'
+import { dropOpening } from './openings.ts'
+import { unmarkSigned } from './sign-out-mark.ts'
 import type { Vault } from './vault.ts'
 
 /** Names are the local ones: whoever is known keeps the name under which they were accepted. */
@@ -48,16 +50,25 @@ export function newPull(of: {
 }) {
   const { state, vault, codes, identity, account, touched, log } = of
 
-  /** Throws AppError not_signed_in when this device is revoked. */
-  async function ownLog(report: SyncReport): Promise<void> {
+  /**
+   * @returns whether the account server has the log as this device knows it
+   * @throws AppError not_signed_in when this device is revoked
+   */
+  async function ownLog(report: SyncReport): Promise<boolean> {
     const seen = state.logs.head('keylog', identity.account)
     const { entries } = await account.keyLogs.read({ account: identity.account })
     // Mostly nothing is new; then the curves need not be loaded to check it.
-    if (seen !== null && entries.length === seen.seq + 1 && entries.at(-1) === seen.entry) return
+    if (seen !== null && entries.length === seen.seq + 1 && entries.at(-1) === seen.entry) {
+      unmarkSigned(state)
+      return true
+    }
     const { pullKeyLog } = await import('./key-log.ts')
     try {
       const { active } = await pullKeyLog(state, account, identity.account)
-      if (active.some(({ id }) => id === identity.device)) return
+      if (active.some(({ id }) => id === identity.device)) {
+        unmarkSigned(state)
+        return true
+      }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       log('error', 'own key log refused', { cause: error })
@@ -65,7 +76,7 @@ export function newPull(of: {
         report,
         `The key log of this account, as the account server shows it, was refused (${error.reason}): this device goes by the one it knows.`,
       )
-      return
+      return false
     }
     throw new AppError(
       'not_signed_in',
@@ -98,7 +109,11 @@ export function newPull(of: {
       members: pinned(members, state.connections.get(id)),
       updated_at: Date.parse(connection.updated_at),
     }
-    state.connections.put(row)
+    state.transaction(() => {
+      state.connections.put(row)
+      // It was opened here, and only the answer was lost.
+      dropOpening(state, id)
+    })
     codes.putConnection(row)
     report.pulled.connections++
   }

@@ -6,6 +6,7 @@ import type { Account } from '../api/port.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { State } from '../state/state.ts'
+import type { Identity } from './identity.ts'
 import { complain } from './pull.ts'
 
 const BATCH = 500
@@ -17,7 +18,9 @@ const FOR_GOOD: readonly Code[] = ['conflict', 'validation_failed', 'payload_too
 const MOST_TOLD = 5
 
 /** The handing-over half of a sync. */
-export function newPush({ state, account }: { state: State; account: Account }) {
+export function newPush(of: { state: State; account: Account; identity: Identity }) {
+  const { state, account, identity } = of
+
   async function verifications(report: SyncReport): Promise<void> {
     for (;;) {
       const items = state.verifications.unpushed(BATCH)
@@ -32,6 +35,9 @@ export function newPush({ state, account }: { state: State; account: Account }) 
   async function register(id: string, stamp: string): Promise<boolean> {
     try {
       const { receipt } = await account.stamps.create({ body: { stamp } })
+      // The curves are loaded when there is something to check.
+      const { demandReceipt } = await import('./receipts.ts')
+      demandReceipt(receipt, { id, jws: stamp }, identity.receiptKey)
       state.stamps.setReceipt(id, receipt)
       return true
     } catch (error) {

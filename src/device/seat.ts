@@ -2,6 +2,7 @@
  * Who is signed in here. It changes at run time: somebody signs in, is approved, signs out; whoever is asked meanwhile is told
  * as it is then. Signing out leaves nothing of the account behind, whenever the process dies on the way.
  */
+import assert from 'node:assert/strict'
 import type { Account } from '../api/port.ts'
 import { signedIn } from '../api/device/index.ts'
 import { rest } from '../api/rest/index.ts'
@@ -31,10 +32,12 @@ export interface Seat {
   account(): SeatAccount
   /** What to tell the person when the account server takes the session no more, as its last answer said; else null. */
   refused(): string | null
-  /** Somebody signed in, was approved, or has a new session. */
+  /** Somebody signed in, was approved, or has a new session. Not before a sign-out that failed half way is finished. */
   take(identity: Identity): void
   /** Sign out: wait for the sync under way, then forget all that belongs to the account. Its API tokens stay. */
   leave(): Promise<void>
+  /** Forget what a sign-out that failed half way left behind. Throws as the keychain does; nobody can sit down until then. */
+  finishLeaving(): void
 }
 
 export const notSignedIn = () =>
@@ -85,7 +88,12 @@ export function openSeat(of: {
   taken: () => void
 }): Seat {
   const { state, keychain, accountOf, deviceOf } = of
-  if (state.meta.get(LEAVING) !== null) forget(state, keychain)
+
+  const isLeaving = () => state.meta.get(LEAVING) !== null
+  function finishLeaving(): void {
+    if (isLeaving()) forget(state, keychain)
+  }
+  finishLeaving()
 
   const seated = (identity: Identity) => {
     const { account, ...session } = watched(accountOf(identity))
@@ -102,6 +110,8 @@ export function openSeat(of: {
     refused: () => here?.session.refused() ?? null,
 
     take(identity) {
+      // The rest of the forgetting would take the newcomer's keys.
+      assert(!isLeaving(), 'a sign-out is not finished')
       // A device at work stays as it is: what it does from now on goes by the new session.
       const isSame = here?.identity.device === identity.device
       if (here !== null && here.device !== null && isSame) here.session.renewed()
@@ -116,5 +126,7 @@ export function openSeat(of: {
       state.meta.set(LEAVING, true)
       forget(state, keychain)
     },
+
+    finishLeaving,
   }
 }

@@ -39,13 +39,9 @@ export function mailboxOf({ meta }: Meta, server: string | null, now: number): s
 /** Nobody waits for a code any more. */
 export const dropCode = ({ meta }: Meta): void => meta.delete(CODE_SENT)
 
-/**
- * What a person shows.
- * @param email the mailbox to which it was sent; null for a code that the operator made
- */
-export const codeCredential = (code: string, email: string | null): Credential => ({
-  holder: email,
-  email,
+/** What a person shows; whose it is, the account server knows. */
+export const codeCredential = (code: string): Credential => ({
+  holder: null,
   machine: false,
   present: async () => ({ code }),
   // Without the cause: what a far server says of a code may quote it.

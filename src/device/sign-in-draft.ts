@@ -8,6 +8,7 @@ import { PREFIX, newId } from '../crypto/id.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
 import { readKeys, storeKeys } from './identity.ts'
+import { unfinished } from './sign-in-refusals.ts'
 
 const DRAFT = 'sign_in_draft'
 
@@ -50,7 +51,28 @@ export function newDraft(
   return { ...stored, keys }
 }
 
-/** The draft of this holder for this server: the one that was made before, or a new one. */
+/** Whether a draft was made for this holder and server. */
+const isFor = (stored: Maker, { server, holder }: Maker) =>
+  stored.holder === holder && stored.server === server
+
+/** Throws AppError invalid_state while the draft of another may be enrolled already: its keys alone are of use then. */
+function demandFree(stored: Stored | null, maker: Maker): void {
+  if (stored !== null && stored.way !== null && !isFor(stored, maker)) throw unfinished(stored)
+}
+
+/**
+ * Before a code is sent in vain: throws as `draftFor` would for who gets it. A draft without a holder may be that of any code.
+ */
+export function demandMailbox({ meta }: State, server: string, email: string): void {
+  const stored = meta.get(DRAFT) as Stored | null
+  if (stored?.server !== server || stored.holder !== null)
+    demandFree(stored, { server, holder: email })
+}
+
+/**
+ * The draft of this holder for this server: the one that was made before, or a new one.
+ * @throws AppError invalid_state while that of another may be enrolled already
+ */
 export async function draftFor(
   state: State,
   keychain: Keychain,
@@ -58,8 +80,8 @@ export async function draftFor(
   now: number,
 ): Promise<Draft> {
   const stored = state.meta.get(DRAFT) as Stored | null
-  const isIts = stored?.holder === maker.holder && stored.server === maker.server
-  const keys = isIts ? await readKeys(keychain) : null
+  demandFree(stored, maker)
+  const keys = stored !== null && isFor(stored, maker) ? await readKeys(keychain) : null
   return stored === null || keys === null
     ? newDraft(state, keychain, maker, now)
     : { ...stored, keys }
@@ -71,5 +93,7 @@ export function keepWay({ meta }: State, { server, holder, device }: Draft, way:
   meta.set(DRAFT, stored)
 }
 
-/** Forget the draft, whose keys are those of the enrolled device by then. */
+export const hasDraft = ({ meta }: State): boolean => meta.get(DRAFT) !== null
+
+/** Forget the draft, whose keys are those of the enrolled device by then, or gone with it. */
 export const dropDraft = ({ meta }: State): void => meta.delete(DRAFT)

@@ -32,9 +32,8 @@ export interface Ground {
 
 /** What opens an account. */
 export interface Credential {
-  /** Whose it is: a mailbox, a machine account, or nobody's that is known here. */
+  /** The machine account whose it is; null for a code, of which the account server tells the mailbox. */
   readonly holder: string | null
-  readonly email: string | null
   readonly machine: boolean
   /** As a request shows it: once each time, for an assertion serves one request. */
   present(): Promise<{ code: string } | { assertion: string }>
@@ -67,6 +66,13 @@ async function shown<T>(
     }
 }
 
+/**
+ * What the account server tells of a credential, without using it up.
+ * @throws AppError not_signed_in for one that is not taken, and what the door throws
+ */
+export const opensOf = ({ signIns }: Door, credential: Credential): Promise<Opens> =>
+  shown(credential, (body) => signIns.read({ body }))
+
 type Made = Awaited<ReturnType<Door['enrolment']['create']>>
 
 /** Present a device to the server. Throws AppError backend_error when it answers for another one. */
@@ -97,7 +103,7 @@ async function planned(
   opens: Opens,
   reset: boolean,
 ): Promise<{ draft: Draft; way: Way }> {
-  const maker = { server, holder }
+  const maker = { server, holder: holder ?? opens.email }
   const kept = await draftFor(state, keychain, maker, now())
   const fits = wayIn(opens, kept, reset, now())
   const draft = fits === null ? newDraft(state, keychain, maker, now()) : kept
@@ -125,7 +131,7 @@ export async function enrolWith(
   reset: boolean,
 ): Promise<Identity> {
   const { state, keychain, door, server } = ground
-  const opens = await shown(credential, (body) => door.signIns.read({ body }))
+  const opens = await opensOf(door, credential)
   const { draft, way } = await planned(ground, credential, opens, reset)
   const made = await present(ground, credential, draft, way)
   storeSession(keychain, made.session.refresh_token)
@@ -141,7 +147,7 @@ export async function enrolWith(
       approved: way.entry !== null,
       machine: credential.machine,
       server,
-      email: credential.email,
+      email: opens.email,
     })
     dropDraft(state)
     dropCode(state)

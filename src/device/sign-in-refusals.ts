@@ -1,6 +1,7 @@
 /** Why a step of signing in or out is not taken, and what to do. */
 import { AppError } from '../errors.ts'
 import type { Facts } from './identity.ts'
+import type { Maker } from './sign-in-draft.ts'
 
 export const nobody = () =>
   new AppError('not_signed_in', 'Nobody is signed in here: run "countersignd login".')
@@ -45,6 +46,22 @@ export const turnedAway = () =>
   new AppError(
     'not_signed_in',
     'The account server knows this device no more: it was turned away before it was approved. "countersignd login" lets it ask again, "countersignd logout --forget" gives up.',
+  )
+
+function finishing({ holder }: Maker): string {
+  if (holder === null) return '"countersignd login" and the code of the operator'
+  return holder.includes('@')
+    ? `"countersignd login --email ${holder}"`
+    : `"countersignd login --machine" and the key of ${holder}`
+}
+
+/** Somebody else began here, and may be enrolled already. */
+export const unfinished = (kept: Maker) =>
+  new AppError(
+    'invalid_state',
+    `A sign-in${kept.holder === null ? '' : ` of ${kept.holder}`} to ${kept.server} was not finished here, and that account server may have enrolled this device already. ` +
+      `Finish it there with ${finishing(kept)}, or give it up with "countersignd logout --forget": the keys that were made for it are gone then.`,
+    { details: { state: 'unfinished' } },
   )
 
 export const leftMeanwhile = () =>

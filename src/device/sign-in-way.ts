@@ -10,6 +10,8 @@ import type { Draft, Way } from './sign-in-draft.ts'
 /** What the account server tells of a code or an assertion. */
 export interface Opens {
   readonly account_id: string | null
+  /** The mailbox to which the code was sent; null for an assertion, and a code that the operator made. */
+  readonly email: string | null
   readonly key_log: readonly string[]
 }
 

@@ -13,7 +13,7 @@ import type { Names } from './names.ts'
 import { type Identity, openIdentity } from './identity.ts'
 import type { Seat } from './seat.ts'
 import { demandPublicAddress } from './server-address.ts'
-import { codeCredential, dropCode, keepCode, mailboxOf } from './sign-in-code.ts'
+import { codeCredential, keepCode, mailboxOf } from './sign-in-code.ts'
 import type { Credential } from './sign-in-enrolment.ts'
 import {
   elsewhere,
@@ -29,7 +29,7 @@ export interface SignInFlow {
   read(): Promise<SignIn>
   /**
    * Have a code sent to a mailbox; also to that of the device that is here, whose session has ended. Throws AppError invalid_state,
-   * and what the door throws; after rate_limited, a code that came before is waited for.
+   * and what the door throws; after rate_limited as `code_sent`, a code that came before is waited for.
    */
   begin(email: string): Promise<SignIn>
   /** Sign in with a code, or renew the session of the device that is here. Throws AppError as `enrolWith` and `enrolAgain` do. */
@@ -39,8 +39,8 @@ export interface SignInFlow {
   /** The words that the approving device shows. Throws AppError as `confirm` does. */
   approve(words: string): Promise<SignIn>
   /**
-   * Sign out, once what was made here was handed over, as far as that goes. Throws AppError as `takeLeave` does; not_signed_in
-   * when nobody is signed in.
+   * Sign out, once what was made here was handed over, as far as that goes; or give up a sign-in that was not finished. Throws
+   * AppError as `leaveAccount` and `giveUp` do.
    */
   end(of: { last_device: boolean; forget: boolean }): Promise<void>
   /**
@@ -63,6 +63,10 @@ const signedOut: SignIn = {
 const isOf = (identity: Identity | null, email: string | null): identity is Identity =>
   email !== null && identity?.email?.toLowerCase() === email
 
+/** Whether the account server sends no code because there are good ones in the mailbox. */
+const isSentAlready = (error: unknown) =>
+  error instanceof AppError && error.code === 'rate_limited' && error.details.state === 'code_sent'
+
 /**
  * Make the flow.
  * @param of `server` is the origin of the account server, null for the one in this process; `now` gives Unix milliseconds
@@ -70,7 +74,7 @@ const isOf = (identity: Identity | null, email: string | null): identity is Iden
 export function newSignIn(of: {
   state: State
   keychain: Keychain
-  seat: Pick<Seat, 'identity' | 'account' | 'device' | 'take' | 'leave'>
+  seat: Pick<Seat, 'identity' | 'account' | 'device' | 'take' | 'leave' | 'finishLeaving'>
   door: Door
   server: string | null
   now: () => number
@@ -80,9 +84,15 @@ export function newSignIn(of: {
   const { state, keychain, seat, server, now, log } = of
 
   let tail: Promise<unknown> = Promise.resolve()
-  /** One step at a time: two that make keys at once would overwrite each other's. */
+  /**
+   * One step at a time: two that make keys at once would overwrite each other's. And none before a sign-out that failed half way
+   * is finished: what is left of it is nobody's.
+   */
   function inTurn<T>(step: () => Promise<T>): Promise<T> {
-    const turn = tail.then(step)
+    const turn = tail.then(() => {
+      seat.finishLeaving()
+      return step()
+    })
     tail = turn.catch(() => undefined)
     return turn
   }
@@ -127,13 +137,14 @@ export function newSignIn(of: {
     const at = ownServer()
     const email = given.toLowerCase()
     if (!isOf(await current(), email)) await demandNobody()
+    const { demandMailbox } = await import('./sign-in-draft.ts')
+    demandMailbox(state, at, email)
     await demandPublicAddress(of.door.clock, at)
     try {
       await of.door.signIns.create({ body: { email } })
     } catch (error) {
-      const isLimited = error instanceof AppError && error.code === 'rate_limited'
       // Anybody can use up what may be sent to an address: whoever reads its mail has good codes all the same.
-      if (isLimited && mailbox() !== email) keepCode(state, at, email, now())
+      if (isSentAlready(error) && mailbox() !== email) keepCode(state, at, email, now())
       throw error
     }
     keepCode(state, at, email, now())
@@ -168,11 +179,20 @@ export function newSignIn(of: {
   async function code(given: { code: string; reset: boolean }): Promise<SignIn> {
     ownServer()
     const email = mailbox()
-    const credential = codeCredential(given.code, email)
+    const credential = codeCredential(given.code)
     const identity = await current()
     if (!given.reset && isOf(identity, email)) return reenter(credential, identity)
     await demandNobody()
     return enter(credential, given.reset)
+  }
+
+  /** Whoever waits for a device that is lost comes in by the reset, and goes only when the account server would let it. */
+  async function makeWay(credential: Credential, at: string, identity: Identity): Promise<void> {
+    await demandPublicAddress(of.door.clock, at)
+    const { opensOf } = await import('./sign-in-enrolment.ts')
+    await opensOf(of.door, credential)
+    const { leaveAccount } = await import('./leaving.ts')
+    await leaveAccount(of, identity, { last_device: true, forget: true })
   }
 
   async function machine({ key, reset }: { key: MachineKey; reset: boolean }): Promise<SignIn> {
@@ -181,8 +201,7 @@ export function newSignIn(of: {
     const credential = await machineCredential(key, { ...of, server: at })
     const identity = await current()
     const isSame = identity !== null && identity.machine && identity.account === key.account
-    // Whoever waits for a device that is lost comes in by the reset.
-    if (isSame && reset && !identity.approved) await end({ last_device: false, forget: true })
+    if (isSame && reset && !identity.approved) await makeWay(credential, at, identity)
     else if (!isSame || reset) await demandNobody()
     const seen = await (isSame && !reset ? reenter(credential, identity) : enter(credential, reset))
     if (seen.state === 'awaiting_approval') log('warn', secondDevice, { account: key.account })
@@ -203,26 +222,10 @@ export function newSignIn(of: {
 
   async function end(how: { last_device: boolean; forget: boolean }): Promise<void> {
     const identity = await current()
-    if (identity === null) {
-      if (mailbox() === null) throw nobody()
-      // The draft stays: its device may be enrolled already, and then only its keys are of use.
-      return dropCode(state)
-    }
+    const { giveUp, leaveAccount } = await import('./leaving.ts')
+    if (identity === null) return giveUp(of, { waits: mailbox() !== null, forget: how.forget })
     ownServer()
-    const [{ takeLeave }, { forgetMachineKey }] = await Promise.all([
-      import('./sign-out.ts'),
-      import('./machine-key.ts'),
-    ])
-    // What was verified and stamped here still reaches the account. It says itself in its report what did not go well.
-    await seat.device()?.sync.run('request')
-    const account = seat.account()
-    const { last_device: lastDevice, forget } = how
-    // With the session that it has by now: the one that sat down may have had another.
-    const leaving = openIdentity(state, keychain) ?? identity
-    await takeLeave({ identity: leaving, state, account, now: now(), lastDevice, forget })
-    forgetMachineKey(keychain)
-    log('info', 'signed out', { account: identity.account, device: identity.device })
-    await seat.leave()
+    await leaveAccount(of, identity, how)
   }
 
   async function again(): Promise<Session> {

@@ -8,10 +8,8 @@ import { type KeyLog, revokeDevice } from '../crypto/key-log.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { Identity } from './identity.ts'
-import { continueKeyLog, judged } from './key-log.ts'
-
-/** The session in which this device last signed its own revocation: the server may know it, whatever was heard of that. */
-const SIGNED = 'sign_out'
+import { continueKeyLog, fetchKeyLog, judged } from './key-log.ts'
+import { isMarked, markSigned, unmarkSigned } from './sign-out-mark.ts'
 
 const lastDevice = () =>
   new AppError(
@@ -21,14 +19,23 @@ const lastDevice = () =>
     { details: { state: 'last_device' } },
   )
 
-const unknownHere = ({ machine, email }: Identity, cause: AppError) =>
-  new AppError(
+/** The command that gives the device a new session; null where only a code of the operator does. */
+function loginOf({ machine, email }: Identity): string | null {
+  if (machine) return 'countersignd login --machine'
+  return email === null ? null : `countersignd login --email ${email}`
+}
+
+function unknownHere(identity: Identity, cause: AppError): AppError {
+  const login = loginOf(identity)
+  const again =
+    login === null ? '' : ` "${login}" signs the same device in again if it is still good.`
+  return new AppError(
     'invalid_state',
     'The account server takes the session of this device no more: the device was revoked, or its session ended. So nobody hears that it leaves, and its keys may still be good. ' +
-      '"countersignd logout --forget" forgets them here all the same; ' +
-      `"countersignd login ${machine ? '--machine' : `--email ${email ?? 'ADDRESS'}`}" signs the same device in again if it is still good.`,
+      `"countersignd logout --forget" forgets them here all the same.${again}`,
     { details: { state: 'unknown_here' }, cause },
   )
+}
 
 /** The account server did not answer, or not with sense. */
 const AWAY: readonly Code[] = ['backend_error', 'backend_timeout', 'backend_unavailable']
@@ -45,12 +52,13 @@ const unheard = (error: AppError) =>
 /** Whether the server's 401 says nothing new: this device waits, or is revoked as far as it knows itself. */
 async function isGone({ identity, state }: { identity: Identity; state: State }): Promise<boolean> {
   const { approved, device, session } = identity
-  if (!approved || state.meta.get(SIGNED) === session) return true
+  if (!approved || isMarked(state, session)) return true
   return (await identity.keyLog()).devices.get(device)?.revokedAt != null
 }
 
 /**
- * Tell the account that this device leaves: one that awaits approval ends its session, any other revokes itself.
+ * Tell the account that this device leaves: it revokes itself where the key log names it, and otherwise, while it awaits approval,
+ * ends its session. One that gives up between the two word checks is in the log already.
  * @param of `now` in Unix milliseconds; `lastDevice`: it may be the last one; `forget`: it leaves also when nobody hears of it
  * @throws AppError invalid_state for the last device, and, as `unknown_here`, for a session that the server takes no more;
  *   backend_… when the server did not confirm; the device then stays
@@ -65,20 +73,27 @@ export async function takeLeave(of: {
 }): Promise<void> {
   const { identity, state, account, now } = of
   const { device: by, kid, session } = identity
-  try {
-    if (!identity.approved) return await account.currentSession.delete({})
-    const seed = (await identity.keys()).sign.secret
-    const revoked = (log: KeyLog) => {
-      if (log.active.every(({ id }) => id !== by)) return null
+  const isIn = (log: KeyLog) => log.active.some(({ id }) => id === by)
+
+  async function revoke(): Promise<void> {
+    const { secret: seed } = (await identity.keys()).sign
+    await continueKeyLog(state, account, identity.account, (log) => {
+      if (!isIn(log)) return null
       if (log.active.length === 1 && !of.lastDevice) throw lastDevice()
       const entry = { log, device: by, by, kid, seed, at: Math.floor(now / 1000) }
       const signed = judged(() => revokeDevice(entry))
-      state.meta.set(SIGNED, session)
+      markSigned(state, session)
       return signed
-    }
-    await continueKeyLog(state, account, identity.account, revoked)
+    })
+  }
+
+  try {
+    const isMember = identity.approved || isIn(await fetchKeyLog(state, account, identity.account))
+    await (isMember ? revoke() : account.currentSession.delete({}))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
+    // What the server refused outright, it did not do.
+    if (!UNHEARD.includes(error.code)) unmarkSigned(state)
     if (of.forget && UNHEARD.includes(error.code)) return
     if (AWAY.includes(error.code)) throw unheard(error)
     if (error.code !== 'not_signed_in') throw error

@@ -24,6 +24,9 @@ const OFFSET = 'clock_offset_ms'
 /** A secret is kept before the account hears of what it is for: one that is younger may be about to be used. */
 const ORPHAN_MS = 24 * 3600 * 1000
 
+/** As a limit of rows. */
+const ALL = -1
+
 type Trigger = SyncReport['trigger']
 
 export interface Sync {
@@ -41,6 +44,17 @@ export interface Sync {
   changed(id: string): void
   /** Ends when no run is under way. */
   idle(): Promise<void>
+  /**
+   * Hand over what was made here, and nothing else, after the run under way. Never throws.
+   * @returns how much the account server still does not have
+   */
+  handOver(): Promise<Unpushed>
+}
+
+/** What is here alone. */
+export interface Unpushed {
+  readonly verifications: number
+  readonly stamps: number
 }
 
 /** When a connection or a guest code was made, as its id says: Unix milliseconds (RFC 9562 section 5.7). */
@@ -65,7 +79,7 @@ export function newSync(options: {
   let refused: string | null = null
 
   const pull = newPull({ state, vault, codes, identity, account, touched, log })
-  const push = newPush({ state, account })
+  const push = newPush({ state, account, identity })
 
   /** A crash, or a server that never answered, leaves a secret without what it was made for. */
   function dropOrphans() {
@@ -84,24 +98,27 @@ export function newSync(options: {
     const guests = new Set(state.guests.all().map(({ id }) => id))
     // First of all: what is verified here while the rest fails must know whether the time is right.
     if (clock !== 'own') state.meta.set(OFFSET, await measureOffset(clock, now))
-    await pull.ownLog(report)
+    const isLogKnown = await pull.ownLog(report)
     await pull.connections(connections, report)
     await pull.guestCodes(guests, report)
     await push.verifications(report)
-    await push.stamps(report)
+    // A server without the log that stamps name refuses good ones: they wait until it has it again.
+    if (isLogKnown) await push.stamps(report)
     if (report.ok) dropOrphans()
   }
 
+  const newReport = (trigger: Trigger): SyncReport => ({
+    started_at: timeAt(now()),
+    finished_at: '',
+    ok: true,
+    trigger,
+    pulled: { connections: 0, secrets: 0, guest_codes: 0, rosters: 0 },
+    pushed: { verifications: 0, envelopes: 0 },
+    error: null,
+  })
+
   async function run(trigger: Trigger): Promise<SyncReport> {
-    const report: SyncReport = {
-      started_at: timeAt(now()),
-      finished_at: '',
-      ok: true,
-      trigger,
-      pulled: { connections: 0, secrets: 0, guest_codes: 0, rosters: 0 },
-      pushed: { verifications: 0, envelopes: 0 },
-      error: null,
-    }
+    const report = newReport(trigger)
     touched.clear()
     refused = null
     try {
@@ -132,7 +149,24 @@ export function newSync(options: {
   }
 
   let running: Promise<SyncReport> | null = null
+
+  async function handOver(): Promise<Unpushed> {
+    await running
+    // Each by itself: the one must not keep the other here.
+    for (const part of [push.verifications, push.stamps])
+      try {
+        await part(newReport('request'))
+      } catch (cause) {
+        log('warn', 'not handed over', { cause })
+      }
+    return {
+      verifications: state.verifications.unpushed(ALL).length,
+      stamps: state.stamps.withoutReceipt(ALL).length,
+    }
+  }
+
   return {
+    handOver,
     last: () => state.meta.get(REPORT) as SyncReport | null,
     lastGoodAt: () => state.meta.get(GOOD) as string | null,
     offsetMs: () => state.meta.get(OFFSET) as number | null,

@@ -7,13 +7,14 @@ import { PREFIX } from '../crypto/id.ts'
 import { signStamp, stampFragment, stampWords } from '../crypto/stamp.ts'
 import { idOf } from '../device/acts.ts'
 import type { Device } from '../device/device.ts'
+import { demandReceipt } from '../device/receipts.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { StampRow } from '../state/stamps.ts'
 import type { Handlers } from './context.ts'
 
 /** Words of two stamps are equal once in 2^36: a second try is rare, a fifth never happens. */
 const TRIES = 5
-/** The server is away: the stamp holds, and its receipt follows. */
+/** The server is away, or answers without sense: the stamp holds, and its receipt follows. */
 const AWAY: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
 
 interface Digest {
@@ -38,12 +39,18 @@ function digestOf(body: {
 }
 
 /**
- * Register a stamp for its receipt, which is null while the server is out of reach: the next sync asks again.
+ * Register a stamp for its receipt, which is null while the server sends none that is right: the next sync asks again.
  * Undefined when its words are another stamp's already.
  */
-async function register(account: Account, stamp: string): Promise<string | null | undefined> {
+async function register(
+  { identity }: Device,
+  account: Account,
+  made: Pick<StampRow, 'id' | 'jws'>,
+): Promise<string | null | undefined> {
   try {
-    return (await account.stamps.create({ body: { stamp } })).receipt
+    const { receipt } = await account.stamps.create({ body: { stamp: made.jws } })
+    demandReceipt(receipt, made, identity.receiptKey)
+    return receipt
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     if (error.code === 'conflict') return undefined
@@ -100,13 +107,14 @@ async function keptOrSigned(
 
 /** Its receipt, known or asked for now; undefined, and the stamp forgotten, when it cannot be. */
 async function receiptOf(
-  { state, demandSeat }: Device,
+  device: Device,
   account: Account,
   { id, jws, receipt: known }: StampRow,
 ): Promise<string | null | undefined> {
+  const { state, demandSeat } = device
   if (known !== null) return known
   try {
-    const receipt = await register(account, jws)
+    const receipt = await register(device, account, { id, jws })
     demandSeat()
     if (receipt === undefined) state.stamps.delete(id)
     else if (receipt !== null) state.stamps.setReceipt(id, receipt)

@@ -100,7 +100,9 @@ describe('codes', () => {
   async function limited(t: TestContext) {
     const server = testServer()
     await server.door.signIns.create({ body: { email: EMAIL } })
-    const create = async () => Promise.reject(new AppError('rate_limited', 'Too many codes.'))
+    const details = { state: 'code_sent' }
+    const create = async () =>
+      Promise.reject(new AppError('rate_limited', 'Too many codes.', { details }))
     const door = { ...server.door, signIns: { ...server.door.signIns, create } }
     return { server, api: apiOf(newLaptop(t, server, 'desk', { door }), server) }
   }
@@ -117,6 +119,19 @@ describe('codes', () => {
         input: server.code(),
       })
       assert.deepEqual([code, err.split('\n')[0]], [EXIT.ok, 'Too many codes.'])
+    })
+
+  for (const earlier of [null, 'bob@example.org'])
+    it(`nothing is sent to anybody just now, ${earlier ?? 'nobody'} waits for a code: told, and none is asked for`, async (t) => {
+      const server = testServer()
+      const laptop = newLaptop(t, server, 'desk')
+      if (earlier !== null) await laptop.flow.begin(earlier)
+      const create = async () => Promise.reject(new AppError('rate_limited', 'Later.'))
+      const door = { ...server.door, signIns: { ...server.door.signIns, create } }
+      const braked = apiOf(laptop.restart({ door }), server)
+      const { code, err } = await call(braked, LOGIN, { person: types('x') })
+      assert.notEqual(code, EXIT.ok)
+      assert.deepEqual([err.split('Later.').length - 1, err.includes('Code from')], [1, false])
     })
 
   it('at a terminal, too many sent: asked all the same, also after Enter', async (t) => {

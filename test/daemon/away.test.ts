@@ -1,5 +1,7 @@
 /** The account server goes away and comes back: what needs nobody goes on, and what was made meanwhile goes up once. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { it } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { asOwner, newMachine, signIn } from '../handlers/people.ts'
@@ -7,6 +9,32 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 
 interface Report {
   readonly last_sync: { ok: boolean; error: string | null; pushed: { verifications: number } }
+}
+
+/** How often a request is attempted as long as nothing says that the server is away. */
+const ATTEMPTS = 4
+
+/** What stands at the server's address while it is away: it counts who comes, and answers nobody. */
+async function nobodyAt(port: string) {
+  const found = { attempts: 0 }
+  const server = createServer((socket) => {
+    found.attempts += 1
+    socket.on('error', () => undefined).destroy()
+  })
+  server.listen(Number(port), '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    /** How many attempts something makes. */
+    async during<T>(act: () => Promise<T>): Promise<{ made: T; attempts: number }> {
+      const before = found.attempts
+      const made = await act()
+      return { made, attempts: found.attempts - before }
+    },
+    async close() {
+      server.close()
+      await once(server, 'close')
+    },
+  }
 }
 
 it('stamps and checks go on while it is away', async (t) => {
@@ -31,16 +59,25 @@ it('stamps and checks go on while it is away', async (t) => {
 
   await server.close()
   running.splice(running.indexOf(server), 1)
-  const { words } = await asOwner<{ words: string }>(
-    daemon,
-    'GET',
-    `/api/v1/connections/${id}/code`,
+  const gap = await nobodyAt(port)
+  t.after(() => gap.close().catch(() => undefined))
+  const checked = await gap.during(async () => {
+    const path = `/api/v1/connections/${id}/code`
+    const { words } = await asOwner<{ words: string }>(daemon, 'GET', path)
+    return asOwner<object>(daemon, 'POST', '/api/v1/verify', { words })
+  })
+  assert.partialDeepStrictEqual(checked.made, { echo: true, conclusive: true })
+  assert.equal(checked.attempts, 0, 'words are checked without anybody')
+  const stamped = await gap.during(() =>
+    asOwner<{ receipt: null }>(daemon, 'POST', '/api/v1/stamp', { content: 'x' }),
   )
-  const checked = await asOwner<object>(daemon, 'POST', '/api/v1/verify', { words })
-  assert.partialDeepStrictEqual(checked, { echo: true, conclusive: true })
-  const stamp = await asOwner<{ receipt: null }>(daemon, 'POST', '/api/v1/stamp', { content: 'x' })
-  assert.equal(stamp.receipt, null)
-  const away = (await sync()).last_sync
+  assert.equal(stamped.made.receipt, null)
+  assert(stamped.attempts <= ATTEMPTS, `${stamped.attempts} attempts for a receipt`)
+  const synced = await gap.during(sync)
+  const away = synced.made.last_sync
+  assert(synced.attempts > 0 && synced.attempts <= ATTEMPTS, `${synced.attempts} attempts to sync`)
+  const known = await gap.during(sync)
+  assert.equal(known.attempts, 1, 'a server that is known to be away is asked once')
   assert.deepEqual([away.ok, away.pushed.verifications], [false, 0])
   assert.match(away.error ?? '', /account server http:/)
   const list = await daemon.request('GET', '/api/v1/connections', { token: daemon.owner() })
@@ -51,6 +88,7 @@ it('stamps and checks go on while it is away', async (t) => {
   const machine = await daemon.request('GET', '/api/v1/status', { token: csm })
   assert.equal(machine.status, 503, 'nobody can say whether its token is still good')
 
+  await gap.close()
   await started({ SVC_STATE_DIR: dir, SVC_ACCOUNT_PORT: port })
   const back = (await sync()).last_sync
   assert.deepEqual([back.ok, back.error, back.pushed.verifications], [true, null, 1])

@@ -56,6 +56,29 @@ describe('an act that was cut off', () => {
     assert.equal(fresh.codes.own(id, device.clock.ms)?.words, words)
   })
 
+  it('a connection whose answer was lost, and that a sync brought since: nothing of the asking is kept', async (t) => {
+    const device = await enrolled(t)
+    const act = actAt(T0)
+    const deaf = device.reopen({
+      rosters: {
+        ...device.account.rosters,
+        open: async (input) => {
+          await device.account.rosters.open(input)
+          throw new AppError('backend_timeout', 'no answer')
+        },
+      },
+    })
+    await assert.rejects(openConnection(deaf, deaf.account, 'Bank', act), /no answer/)
+    const id = idOf('con_', act)
+    assert.notEqual(readOpening(device.state, id), null)
+    const next = device.reopen()
+    assert((await next.sync.run('timer')).ok)
+    assert.equal(readOpening(device.state, id), null)
+    assert.equal((await openConnection(next, next.account, 'Bank', act)).id, id)
+    assert.equal((await device.account.connections.list({})).items.length, 1)
+    assert.equal(readOpening(device.state, id), null)
+  })
+
   it('a connection whose answer was lost, before the key log grew: the same, by the same entry', async (t) => {
     const device = await enrolled(t)
     const { identity, server } = device

@@ -1,16 +1,34 @@
 /** What a sync hands over: every late stamp, whatever becomes of one among them, and each refusal heard once. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/id.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
+import { signJws } from '../../src/crypto/jws.ts'
+import { stampFragment } from '../../src/crypto/stamp.ts'
+import { changeFacts } from '../../src/device/identity.ts'
+import { stamp } from '../../src/handlers/stamp.ts'
 import { AppError, type Code } from '../../src/errors.ts'
+import { contextOf } from '../handlers/context.ts'
 import { T0 } from './bench.ts'
 import { enrolled } from './enrolled.ts'
 
 const MANY = 1200
 
+const { sign } = newDeviceKeys()
+const kid = thumbprint(sign.jwk)
+
+/** A receipt of the server whose key is pinned; `by` is another's. */
+function receiptFor(jti: string, stamp: string, by = { kid, secret: sign.secret }): string {
+  const seen = { received_at: T0, key_status: 'active', assurance: 'device' }
+  const receipt = { v: 1, jti, stamp_sha256: stampFragment(stamp), ...seen }
+  return signJws('receipt+jws', by.kid, receipt, by.secret)
+}
+
 /** A device with stamps that have no receipt yet, and an account that answers to them as it is told to. */
 async function late(t: TestContext) {
   const device = await enrolled(t)
+  changeFacts(device.state, { receiptKey: sign.jwk })
   const ids = Array.from({ length: MANY }, (_, at) => newId('stm_', T0 + at))
   device.state.transaction(() => {
     for (const id of ids)
@@ -24,7 +42,7 @@ async function late(t: TestContext) {
     asked.push(id)
     const code = refusals.get(id)
     if (code !== undefined) throw new AppError(code, 'No receipt.')
-    return { receipt: `receipt ${id}` }
+    return { receipt: receiptFor(id, stamp) }
   }
   const open = () => device.reopen({ stamps: { create } })
   return {
@@ -89,4 +107,64 @@ describe('late stamps', () => {
       assert.deepEqual([next.report.ok, next.asked], [true, ids.slice(700)])
       assert.deepEqual(without(), [bad])
     })
+})
+
+describe('a receipt that cannot be right', () => {
+  const other = newDeviceKeys().sign
+  const lies: [what: string, lie: (jti: string, stamp: string) => string][] = [
+    ['text', () => 'receipt'],
+    ['another key', (jti, of) => receiptFor(jti, of, { ...other, kid: thumbprint(other.jwk) })],
+    [
+      'another key under the pinned one’s name',
+      (jti, of) => receiptFor(jti, of, { ...other, kid }),
+    ],
+    ['another stamp', (jti) => receiptFor(jti, 'another')],
+    ['another id', (_, of) => receiptFor(newId('stm_', T0), of)],
+  ]
+  for (const [what, lie] of lies)
+    it(`${what}: the stamp holds without it, the report says so, and a right one is taken later`, async (t) => {
+      const { open, state } = await pinned(t)
+      const lying = open(lie)
+      const made = await stamp.create({ body: { content: 'x' } }, contextOf(lying))
+      assert.equal(made.receipt, null)
+      const { ok, error } = await lying.sync.run('timer')
+      assert.equal(ok, false)
+      assert.match(error ?? '', new RegExp(`receipt for ${made.id} that cannot be right`))
+      assert.equal(state.stamps.get(made.id)?.receipt, null)
+      assert((await open(receiptFor).sync.run('timer')).ok)
+      assert.equal(state.stamps.get(made.id)?.receipt, receiptFor(made.id, made.stamp))
+    })
+
+  /** A device that pinned the key of this test, over accounts that answer with a receipt of their own. */
+  async function pinned(t: TestContext) {
+    const device = await enrolled(t)
+    changeFacts(device.state, { receiptKey: sign.jwk })
+    const open = (make: (jti: string, jws: string) => string) =>
+      device.reopen({
+        stamps: {
+          create: async ({ body: { stamp: jws } }) => {
+            const payload = Buffer.from(jws.split('.')[1] as string, 'base64url').toString()
+            return { receipt: make((JSON.parse(payload) as { jti: string }).jti, jws) }
+          },
+        },
+      })
+    return { open, state: device.state }
+  }
+})
+
+describe('a server that has lost the key log which stamps name', () => {
+  it('is asked for receipts again when it has it back', async (t) => {
+    const device = await enrolled(t)
+    const away = device.reopen({
+      stamps: { create: () => Promise.reject(new AppError('backend_unavailable', 'Away.')) },
+    })
+    const { id } = await stamp.create({ body: { content: 'x' } }, contextOf(away))
+    const restored = device.reopen({
+      keyLogs: { ...device.account.keyLogs, read: async () => ({ entries: [] }) },
+      stamps: { create: () => Promise.reject(new AppError('validation_failed', 'No such log.')) },
+    })
+    assert.equal((await restored.sync.run('timer')).ok, false)
+    assert((await device.reopen().sync.run('timer')).ok)
+    assert.notEqual(device.state.stamps.get(id)?.receipt, null)
+  })
 })

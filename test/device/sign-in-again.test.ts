@@ -150,6 +150,13 @@ describe('what belongs to one account server', () => {
       server: other,
       door: { ...second.door, signIns, enrolment: { ...enrolment, create: told } },
     })
+    const unfinished = refusedWith('invalid_state', /countersign\.test/, 'unfinished')
+    await assert.rejects(elsewhere.flow.begin(EMAIL), unfinished)
+    await second.door.signIns.create({ body: { email: EMAIL } })
+    await assert.rejects(elsewhere.flow.code({ code: second.code(), reset: false }), unfinished)
+    assert.equal(laptop.keychain.get('device'), keys)
+    assert.equal(shown.length, 0)
+    await elsewhere.flow.end({ last_device: false, forget: true })
     await elsewhere.flow.begin(EMAIL)
     await elsewhere.flow.code({ code: second.code(), reset: false })
     assert.equal(shown.length, 1)
@@ -168,7 +175,10 @@ describe('an address to which too much was sent', () => {
     ...server.door,
     signIns: {
       ...server.door.signIns,
-      create: async () => Promise.reject(new AppError('rate_limited', 'Too many codes.')),
+      create: async () =>
+        Promise.reject(
+          new AppError('rate_limited', 'Too many codes.', { details: { state: 'code_sent' } }),
+        ),
     },
   })
 
@@ -180,6 +190,19 @@ describe('an address to which too much was sent', () => {
     assert.deepEqual([(await flow.read()).state, (await flow.read()).email], ['code_sent', EMAIL])
     const { email, state } = await flow.code({ code: server.code(), reset: false })
     assert.deepEqual([state, email], ['signed_in', EMAIL])
+  })
+
+  it('a server that sends nothing to anybody just now: no code is waited for, and one that is there still', async (t) => {
+    const server = testServer()
+    const laptop = newLaptop(t, server)
+    const create = async () => Promise.reject(new AppError('rate_limited', 'Later.'))
+    const door = { ...server.door, signIns: { ...server.door.signIns, create } }
+    const { flow } = laptop.restart({ door })
+    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    assert.equal((await flow.read()).state, 'signed_out')
+    await laptop.flow.begin(EMAIL)
+    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    assert.deepEqual([(await flow.read()).state, (await flow.read()).email], ['code_sent', EMAIL])
   })
 
   it('waits for no code longer than one lives', async (t) => {

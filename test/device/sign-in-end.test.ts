@@ -66,7 +66,10 @@ describe('sign-out', () => {
     await laptop.signIn()
     const done: string[] = []
     const syncing = laptop.restart({
-      sync: async () => void done.push('sync'),
+      handOver: async () => {
+        done.push('hand over')
+        return { verifications: 0, stamps: 2 }
+      },
       account: (account) => ({
         ...account,
         keyLogs: {
@@ -79,7 +82,8 @@ describe('sign-out', () => {
       }),
     })
     await syncing.flow.end({ last_device: true, forget: false })
-    assert.deepEqual(done, ['sync', 'leave'])
+    assert.deepEqual(done, ['hand over', 'leave'])
+    assert.match(JSON.stringify(syncing.logged), /did not take.*"verifications":0,"stamps":2/)
   })
 
   it('a server that shows an older log than was seen gets no signature', async (t) => {

@@ -1,10 +1,11 @@
 /** Machine accounts: a key in the place of a person. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Door } from '../../src/api/port.ts'
 import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { revokeDevice } from '../../src/crypto/key-log.ts'
 import { ORIGIN, testServer } from './sign-in-server.ts'
-import { EMAIL, losing, newLaptop, refusedWith, written } from './signing-in.ts'
+import { EMAIL, away, losing, newLaptop, refusedWith, written } from './signing-in.ts'
 
 describe('a machine account', () => {
   function machineOf(server: ReturnType<typeof testServer>, endpoint = `${ORIGIN}/oauth/token`) {
@@ -94,6 +95,43 @@ describe('a machine account', () => {
     const asked = await second.flow.machine({ key, reset: false })
     assert.equal(asked.state, 'awaiting_approval', 'when somebody says so, it does')
     assert(server.devices.has(device))
+  })
+
+  it('a reset while the server is away costs a waiting device nothing', async (t) => {
+    const server = testServer()
+    const key = machineOf(server)
+    const first = newLaptop(t, server, 'first')
+    await first.flow.machine({ key, reset: false })
+    const second = newLaptop(t, server, 'second')
+    await second.flow.machine({ key, reset: false })
+    const keys = second.keychain.get('device')
+    const { signIns } = server.door
+    const door = { ...server.door, signIns: { ...signIns, read: away } } as unknown as Door
+    await assert.rejects(
+      second.restart({ door }).flow.machine({ key, reset: true }),
+      refusedWith('backend_unavailable'),
+    )
+    assert.equal((await second.flow.read()).state, 'awaiting_approval')
+    assert.equal(second.keychain.get('device'), keys)
+    assert.equal(server.devices.size, 2)
+  })
+
+  it('a reset of a device that was approved and has not confirmed: it is revoked, and comes as a new one', async (t) => {
+    const server = testServer()
+    const key = machineOf(server)
+    const first = newLaptop(t, server, 'first')
+    await first.flow.machine({ key, reset: false })
+    const second = newLaptop(t, server, 'second')
+    const { device_id, device_words } = await second.flow.machine({ key, reset: false })
+    await first.approve(device_id ?? '', device_words ?? '')
+    await first.flow.end({ last_device: false, forget: false })
+    const { state } = await second.flow.machine({ key, reset: true })
+    assert.equal(state, 'signed_in')
+    assert.deepEqual(
+      server.logOf(key.account).active.map(({ id }) => id),
+      [second.identity().device],
+    )
+    assert.notEqual(second.identity().device, device_id)
   })
 
   it('a second device of one account: the log warns, and a reset from there brings it in', async (t) => {

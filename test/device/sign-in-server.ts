@@ -115,8 +115,8 @@ export function testServer(origin = ORIGIN) {
         return { email, expires_at: new Date(clock.ms + 900_000).toISOString() }
       },
       read: async ({ body }: { body: Given }) => {
-        const { account } = (await opened(body)).holder
-        return { account_id: account, key_log: logs.get(account ?? '') ?? [] }
+        const { account, email } = (await opened(body)).holder
+        return { account_id: account, email, key_log: logs.get(account ?? '') ?? [] }
       },
     },
     enrolment: {
@@ -166,6 +166,12 @@ export function testServer(origin = ORIGIN) {
       if (session !== found.session && !found.approved) throw gone()
       return found
     }
+    /** One that is in the log and not approved yet may take itself out of it. */
+    const mayAppend = (entry: string) => {
+      const { op, device: whom } = entryOf(entry)
+      if (!row().approved && (op !== 'revoke' || whom !== device))
+        throw new AppError('forbidden', 'waits for approval')
+    }
     const mayWrite = () => {
       if (!row().approved) throw new AppError('forbidden', 'waits for approval')
     }
@@ -185,7 +191,7 @@ export function testServer(origin = ORIGIN) {
       keyLogs: {
         read: async () => (row(), { entries: [...(logs.get(account) ?? [])] }),
         append: async ({ body: { entry } }: { body: { entry: string } }) => {
-          mayWrite()
+          mayAppend(entry)
           const before = logs.get(account) ?? []
           try {
             return { entries: [...store(verifyKeyLog(account, [...before, entry])).entries] }

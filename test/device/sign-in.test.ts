@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Door } from '../../src/api/port.ts'
-import { testServer } from './sign-in-server.ts'
-import { EMAIL, away, newLaptop, refusedWith, written } from './signing-in.ts'
+import { type TestServer, testServer } from './sign-in-server.ts'
+import { EMAIL, type Laptop, away, losing, newLaptop, refusedWith, written } from './signing-in.ts'
 
 describe('a person’s first device', () => {
   it('asks for a code, signs in, and is still signed in after another start', async (t) => {
@@ -88,7 +88,33 @@ describe('a person’s first device', () => {
     assert.equal(server.devices.size, 1)
   })
 
-  it('another mailbox than the one of an earlier try gets keys of its own', async (t) => {
+  it('another mailbox, while the answer to an earlier one is out: refused, the keys stay, and it is finished or given up', async (t) => {
+    const server = testServer()
+    const laptop = newLaptop(t, server)
+    await laptop.flow.begin(EMAIL)
+    const first = server.code()
+    const door = losing(server.door, 'enrolment', 'create', 3, 'backend_unavailable')
+    const dead = laptop.restart({ door })
+    await assert.rejects(dead.flow.code({ code: first, reset: false }))
+    const [enrolled] = server.devices.keys()
+    const keys = laptop.keychain.get('device')
+    await server.door.signIns.create({ body: { email: 'bob@example.org' } })
+    const other = server.code()
+    const unfinished = refusedWith(
+      'invalid_state',
+      /ada@example\.org.*login --email ada@example\.org.*countersignd logout --forget/,
+      'unfinished',
+    )
+    await assert.rejects(laptop.flow.begin('bob@example.org'), unfinished)
+    assert.equal(server.code(), other, 'no mail in vain')
+    await assert.rejects(laptop.flow.code({ code: other, reset: false }), unfinished)
+    assert.equal(laptop.keychain.get('device'), keys)
+
+    const finished = await laptop.restart().signIn()
+    assert.deepEqual([finished.device_id, finished.email], [enrolled, EMAIL])
+  })
+
+  it('an unfinished sign-in that is given up leaves no keys, and another mailbox gets its own', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)
     await laptop.flow.begin(EMAIL)
@@ -96,10 +122,42 @@ describe('a person’s first device', () => {
       door: { ...server.door, enrolment: { create: away, further: away } } as unknown as Door,
     })
     await assert.rejects(dead.flow.code({ code: server.code(), reset: false }))
-    const before = laptop.keychain.get('device')
-    await laptop.restart().signIn({ email: 'bob@example.org' })
-    assert.notEqual(laptop.keychain.get('device'), before)
+    const keys = laptop.keychain.get('device')
+    const { flow } = laptop.restart()
+    await flow.end({ last_device: false, forget: false })
+    assert.equal(
+      laptop.keychain.get('device'),
+      keys,
+      'no code is waited for any more, and that is all',
+    )
+    await assert.rejects(
+      flow.end({ last_device: false, forget: false }),
+      refusedWith('not_signed_in', /Nobody/),
+    )
+    await flow.end({ last_device: false, forget: true })
+    assert.equal(laptop.keychain.get('device'), null)
+    const { email } = await laptop.signIn({ email: 'bob@example.org' })
+    assert.equal(email, 'bob@example.org')
+    assert.notEqual(laptop.keychain.get('device'), keys)
   })
+
+  const mailed: [what: string, then: (laptop: Laptop, server: TestServer) => Promise<unknown>][] = [
+    ['after a code for another mailbox was asked for', ({ flow }) => flow.begin('bob@example.org')],
+    [
+      'after this device stopped waiting for it',
+      async (_, { clock }) => void (clock.ms += 900_001),
+    ],
+  ]
+  for (const [what, then] of mailed)
+    it(`a code that is typed ${what} signs in who it was mailed to`, async (t) => {
+      const server = testServer()
+      const laptop = newLaptop(t, server)
+      await laptop.flow.begin(EMAIL)
+      const code = server.code()
+      await then(laptop, server)
+      assert.equal((await laptop.flow.code({ code, reset: false })).email, EMAIL)
+      assert.equal(laptop.identity().email, EMAIL)
+    })
 
   for (const wrong of ['account_id', 'device_id'] as const)
     it(`a server that enrols another ${wrong} than was asked is refused`, async (t) => {

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
+import type { SyncReport } from '../../src/api/rest/sync.ts'
 import { revokeDevice } from '../../src/crypto/key-log.ts'
 import { changeFacts } from '../../src/device/identity.ts'
 import { keepKeyLog } from '../../src/device/key-log.ts'
+import { newPull } from '../../src/device/pull.ts'
 import { takeLeave } from '../../src/device/sign-out.ts'
 import { AppError } from '../../src/errors.ts'
 import { testServer } from './sign-in-server.ts'
@@ -42,6 +44,9 @@ async function signedIn(
   }
 }
 
+/** A sync that looks at the key log alone holds no secrets. */
+const unused = null as never
+
 const deaf = (part: 'read' | 'append') => (account: Account) => ({
   keyLogs: { ...account.keyLogs, [part]: away },
 })
@@ -57,6 +62,16 @@ describe('a device whose session the server takes no more', () => {
       /"countersignd login --email ada@example\.org" signs the same device in again/,
     ])
       await assert.rejects(leave(), refusedWith('invalid_state', says, 'unknown_here'))
+  })
+
+  it('and that has no mailbox is not told to sign in by one', async (t) => {
+    const { laptop, endSession, leave } = await signedIn(t)
+    changeFacts(laptop.state, { email: null })
+    endSession()
+    await assert.rejects(leave(), (error: Error) => {
+      assert(!error.message.includes('countersignd login'))
+      return refusedWith('invalid_state', /countersignd logout --forget/, 'unknown_here')(error)
+    })
   })
 
   it('goes when it is told to forget', async (t) => {
@@ -109,6 +124,55 @@ describe('a device that signed its revocation and heard no answer', () => {
     await assert.rejects(leave(), refusedWith('backend_unavailable'))
     changeFacts(laptop.state, { session: 'ses_00000000000000000000000000' })
     await assert.rejects(leave(), refusedWith('invalid_state', /./, 'unknown_here'))
+  })
+})
+
+describe('a device whose revocation never arrived, and whose session ends later', () => {
+  /** Whether the way to the server is cut: what is appended does not arrive. */
+  function cut() {
+    let isCut = true
+    const parts = (account: Account) => ({
+      keyLogs: {
+        ...account.keyLogs,
+        append: async (input: Parameters<Account['keyLogs']['append']>[0]) =>
+          isCut ? away() : account.keyLogs.append(input),
+      },
+    })
+    return { parts, mend: () => void (isCut = false) }
+  }
+  const unknown = refusedWith('invalid_state', /its keys may still be good/, 'unknown_here')
+
+  it('is told, where a sync saw it active since', async (t) => {
+    const { parts } = cut()
+    const { laptop, endSession, leave } = await signedIn(t, parts)
+    await assert.rejects(leave(), refusedWith('backend_unavailable'))
+    const { state } = laptop
+    const report = { ok: true, error: null } as SyncReport
+    await newPull({
+      state,
+      identity: laptop.identity(),
+      account: laptop.seat.account(),
+      touched: new Set(),
+      log: () => undefined,
+      vault: unused,
+      codes: unused,
+    }).ownLog(report)
+    assert(report.ok)
+    endSession()
+    await assert.rejects(leave(), unknown)
+  })
+
+  it('is told, where another attempt saw it active and was refused', async (t) => {
+    const { parts, mend } = cut()
+    const { endSession, leave } = await signedIn(t, parts)
+    await assert.rejects(leave(), refusedWith('backend_unavailable'))
+    mend()
+    await assert.rejects(
+      leave({ lastDevice: false }),
+      refusedWith('invalid_state', /./, 'last_device'),
+    )
+    endSession()
+    await assert.rejects(leave(), unknown)
   })
 })
 

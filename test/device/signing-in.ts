@@ -7,6 +7,7 @@ import type { Device } from '../../src/device/device.ts'
 import { openIdentity, type Identity } from '../../src/device/identity.ts'
 import { openSeat } from '../../src/device/seat.ts'
 import { type SignInFlow, newSignIn } from '../../src/device/sign-in.ts'
+import type { Unpushed } from '../../src/device/sync.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Keychain } from '../../src/keychain/keychain.ts'
 import { openState, type State } from '../../src/state/state.ts'
@@ -33,8 +34,8 @@ interface Parts {
   readonly server: string | null
   /** The clock here, where it is not the server's: Unix milliseconds. */
   readonly now: () => number
-  /** What happens when its device syncs. */
-  readonly sync: () => Promise<void>
+  /** What happens when its device hands over what was made. */
+  readonly handOver: () => Promise<Unpushed>
 }
 
 export type Laptop = ReturnType<typeof newLaptop>
@@ -55,7 +56,7 @@ export function newLaptop(
     account: (account) => account,
     server: server.origin,
     now: () => server.now(),
-    sync: async () => undefined,
+    handOver: async () => ({ verifications: 0, stamps: 0 }),
     ...parts,
   })
 }
@@ -69,7 +70,7 @@ function laptopOver(server: Place, name: string, parts: Parts) {
     accountOf: (identity) =>
       parts.account(server.accountOf(identity, keychain, () => flow.again())),
     deviceOf: () =>
-      ({ leave: async () => undefined, sync: { run: parts.sync } }) as unknown as Device,
+      ({ leave: async () => undefined, sync: { handOver: parts.handOver } }) as unknown as Device,
     taken: () => undefined,
   })
   const names = { display_name: 'Ada', device_name: name, platform: 'linux' } as const

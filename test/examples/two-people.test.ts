@@ -1,48 +1,130 @@
-/** The examples, as a reader would run them. */
+/** The examples, as a reader would run them: they do what they say, and leave nothing behind however they end. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 
-const ROOT = join(import.meta.dirname, '../..')
+const EXAMPLES = join(import.meta.dirname, '../../examples')
 
 /** What an example is promised to take at most, on two cores. */
 const LONGEST_MS = 40_000
 
-const PATH = process.env['PATH'] as string
+/** A folder that PostgreSQL, which never runs as root, can get through; `tmp` in it is the temporary folder of an example. */
+async function newPlace(t: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-example-'))
+  t.after(() => rm(folder, { recursive: true }))
+  await chmod(folder, 0o755)
+  const temporary = join(folder, 'tmp')
+  await mkdir(temporary)
+  return { folder, temporary }
+}
 
-const run = (example: string, path = PATH, temporary = tmpdir()) =>
-  new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    const env = { ...process.env, PATH: path, TMPDIR: temporary }
-    const options = { env, timeout: LONGEST_MS }
-    execFile(join(ROOT, 'examples', example), options, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+/** Run the example to its end. The exit code is null when a signal ended it. */
+const run = (temporary: string, more: NodeJS.ProcessEnv = {}) =>
+  new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
+    const options = {
+      env: { ...process.env, TMPDIR: temporary, ...more },
+      timeout: LONGEST_MS,
+    }
+    const child = execFile(join(EXAMPLES, 'two-people.sh'), options, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
     )
   })
 
-test('two people sign in to one server and see each other', async () => {
-  const { code, stdout, stderr } = await run('two-people.sh')
+/** What a program says of itself; nothing when it has ended meanwhile, or is somebody else's. */
+function told(read: () => string): string {
+  try {
+    return read()
+  } catch {
+    return ''
+  }
+}
+
+/** The programs that work in a folder, by their arguments or where they stand (proc(5)). */
+const programsIn = (folder: string) =>
+  (process.platform === 'linux' ? readdirSync('/proc') : [])
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) =>
+      [
+        told(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')),
+        told(() => readlinkSync(`/proc/${pid}/cwd`)),
+      ].join(' in '),
+    )
+    .filter((text) => text.includes(folder))
+
+async function assertGone(temporary: string): Promise<void> {
+  assert.deepEqual(programsIn(temporary), [])
+  assert.deepEqual(await readdir(temporary), [])
+}
+
+test('two people sign in to one server and see each other', async (t) => {
+  const { temporary } = await newPlace(t)
+  const { code, stdout, stderr } = await run(temporary)
   assert.equal(code, 0, stdout + stderr)
   const ids = [...stdout.matchAll(/"id":"(acc_\w{26})"/g)].map(([, id]) => id)
   assert.equal(new Set(ids).size, 2, stdout)
+  await assertGone(temporary)
 })
 
-for (const [name, program] of [
-  ['a sign-in', 'grep'],
-  ['a request', 'curl'],
-] as const)
+/** Which program is another, or what runs before each of Node's. */
+const BROKEN: readonly [name: string, file: string, text: string][] = [
+  ['the login itself', 'before.cjs', 'if (process.argv[2] === "login") process.exit(22)'],
+  ['a login with a wrong code', 'grep', '#!/bin/sh\necho AAAA-AAAA-AAAA-AAAA\n'],
+  ['a mailbox without the code', 'grep', '#!/bin/sh\nexit 22\n'],
+  ['a request', 'curl', '#!/bin/sh\nexit 22\n'],
+]
+for (const [name, file, text] of BROKEN)
   test(`${name} that fails fails the example, which leaves nothing behind`, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'countersign-example-'))
-    t.after(() => rm(folder, { recursive: true }))
-    await writeFile(join(folder, program), '#!/bin/sh\nexit 22\n')
-    await chmod(join(folder, program), 0o755)
-    const temporary = join(folder, 'tmp')
-    await mkdir(temporary)
-    await chmod(folder, 0o755)
-    const { code, stderr } = await run('two-people.sh', `${folder}:${PATH}`, temporary)
-    assert.notEqual(code, 0)
+    const { folder, temporary } = await newPlace(t)
+    const path = join(folder, file)
+    await writeFile(path, text)
+    await chmod(path, 0o755)
+    const { code, stdout, stderr } = await run(
+      temporary,
+      file.endsWith('.cjs')
+        ? { NODE_OPTIONS: `--require=${path}` }
+        : { PATH: `${folder}:${process.env['PATH']}` },
+    )
+    assert(code !== null && code !== 0, `it ended with ${code}`)
     assert.match(stderr, /This did not work/)
-    assert.deepEqual(await readdir(temporary), [])
+    assert.doesNotMatch(stdout, /== Done/)
+    await assertGone(temporary)
   })
+
+/** Ends when something is so. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await setTimeout(10)
+}
+
+for (const [signal, expected] of [
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const)
+  for (const [when, entry] of [
+    ['while its folder is made', 'data/PG_VERSION'],
+    ['when it runs', 'data/postmaster.pid'],
+  ] as const)
+    test(`PostgreSQL for the examples ends with ${signal} ${when}, and leaves nothing behind`, async (t) => {
+      const { temporary } = await newPlace(t)
+      const child = spawn(process.execPath, [join(EXAMPLES, 'postgres.ts')], {
+        env: { ...process.env, TMPDIR: temporary },
+        stdio: 'ignore',
+        timeout: LONGEST_MS,
+        killSignal: 'SIGKILL',
+      })
+      const ended = once(child, 'exit')
+      await until(
+        () =>
+          child.exitCode !== null ||
+          readdirSync(temporary).some((name) => existsSync(join(temporary, name, entry))),
+      )
+      if (process.platform === 'linux') assert.notDeepEqual(programsIn(temporary), [])
+      child.kill(signal)
+      assert.deepEqual(await ended, [expected, null])
+      await assertGone(temporary)
+    })

@@ -99,7 +99,8 @@ export const local = {
           v.pipe(
             v.boolean(),
             v.description(
-              'Also when the account server cannot be told: it is gone, or takes the session no more.',
+              'Also when the account server cannot be told: it is gone, or takes the session no more. ' +
+                'And drop what was made for a sign-in that was not finished.',
             ),
           ),
           false,
