@@ -10,6 +10,9 @@ PATH="$PWD/node_modules/.bin:$PATH"
 for name in $(compgen -e SVC_ || true); do unset "$name"; done
 
 work=$(mktemp -d)
+# Whatever a program leaves behind goes with it; and PostgreSQL, which never runs as root, must get through.
+export TMPDIR=$work
+chmod 711 "$work"
 running=()
 finish() {
   local code=$?
@@ -51,7 +54,8 @@ field() { node -e 'let v = JSON.parse(require("fs").readFileSync(0)); for (const
 # The code in the mail to an address.
 code_for() { # ADDRESS
   local mail
-  mail=$(grep -ls "^To: $1" "$work"/mail/*.eml)
+  # Without a file, the next one would wait for its standard input.
+  mail=$(grep -ls "^To: $1" "$work"/mail/*.eml) || { echo "No mail came to $1." >&2 && return 1; }
   grep -ohE '[0-9A-Z]{4}(-[0-9A-Z]{4}){3}' $mail | tail -n 1
 }
 
@@ -74,7 +78,8 @@ for person in ada bob; do
   as $person start $person node dist/countersignd.cjs serve --json
   # The first call has the code sent, and ends where there is nobody to type it; the second goes on with it.
   as $person countersignd login --email $person@example.org </dev/null || true
-  as $person countersignd login --email $person@example.org <<<"$(code_for $person@example.org)"
+  code=$(code_for $person@example.org)
+  as $person countersignd login --email $person@example.org <<<"$code"
   as $person countersignd whoami
 done
 
@@ -84,7 +89,7 @@ get() { # PERSON PATH
   curl -fsS "$(field address <"$work/$1.line")$2" -H "Authorization: Bearer $(cat "$work/$1.token")"
 }
 for person in ada bob; do
-  token $person >"$work/$person.token"
+  (umask 077 && token $person >"$work/$person.token")
   get $person /api/v1/context | field user.id >"$work/$person.id"
 done
 
