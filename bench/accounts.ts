@@ -7,15 +7,15 @@
  */
 import { join } from 'node:path'
 import pg from 'pg'
-import type { Account, Door } from '../src/api/port.ts'
 import { openRemote } from '../src/remote/remote.ts'
 import { startAccountServer } from '../test/account-server.ts'
-import { type TestDaemon, startDaemon } from '../test/daemon.ts'
+import { startDaemon } from '../test/daemon.ts'
 import { asOwner } from '../test/handlers/people.ts'
 import { codeIn, lettersIn } from '../test/service/letters.ts'
-import { enrolmentOf, furtherOf, newMaker, newcomerOf } from '../test/service/person.ts'
+import { enrolmentOf, newMaker } from '../test/service/person.ts'
 import { startPostgres } from '../test/service/postgres.ts'
-import { type Row, addressOf, fill, newRow } from './account-rows.ts'
+import { type Bench, MEASURES } from './account-measures.ts'
+import { type Row, fill, newRow } from './account-rows.ts'
 import { type Query, overheard, planOf, tablesOf, tap } from './plans.ts'
 
 const SIZES = [100, 1_000, 10_000]
@@ -35,18 +35,6 @@ const say = (text: string) => process.stdout.write(`${text}\n`)
 
 const closers: (() => unknown)[] = []
 const t = { after: (fn: unknown) => void closers.push(fn as () => unknown) }
-
-/** An account server over so many accounts, and who asks it. */
-interface Bench {
-  readonly size: number
-  readonly url: string
-  readonly rows: readonly Row[]
-  readonly door: Door
-  readonly account: Account
-  readonly daemon: TestDaemon
-  readonly token: string
-  readonly mailDir: string
-}
 
 async function openBench(url: string, rows: readonly Row[], at: number): Promise<Bench> {
   const server = await startAccountServer(t, { SVC_DATABASE_URL: url })
@@ -80,71 +68,6 @@ async function openBench(url: string, rows: readonly Row[], at: number): Promise
   const token = await daemon.token('full')
   return { size: rows.length, url, rows, door, account, daemon, token, mailDir }
 }
-
-/** How long something takes, in milliseconds. */
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const from = performance.now()
-  await work()
-  return performance.now() - from
-}
-
-interface Measure {
-  readonly name: string
-  /** How often in a round. */
-  readonly times: number
-  /** Once; `n` is a new number each time. Answers milliseconds. */
-  readonly once: (bench: Bench, n: number) => Promise<number>
-}
-
-const somebody = ({ rows }: Bench, n: number) => rows[(n * 7919) % rows.length] as Row
-
-const MEASURES: readonly Measure[] = [
-  {
-    // A person whose laptop is there already: the number of accounts stays what it is.
-    name: 'sign-in',
-    times: 4,
-    once: async ({ door, mailDir, size }, n) => {
-      const email = addressOf((n * 7) % size)
-      const newcomer = newcomerOf()
-      const asked = await timed(() => door.signIns.create({ body: { email } }))
-      const code = codeIn((await lettersIn(mailDir, email)).at(-1)!)
-      const read = await timed(() => door.signIns.read({ body: { code } }))
-      const enrolled = await timed(() => door.enrolment.further(furtherOf(newcomer, code)))
-      return asked + read + enrolled
-    },
-  },
-  {
-    name: 'sync',
-    times: 5,
-    once: async ({ daemon, token }) => {
-      const request = async (method: string, path: string, body?: object) => {
-        const { status, json, text } = await daemon.request(method, path, { token, body })
-        if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`)
-        return json as { items: { id: string }[]; words: string; last_sync: { ok: boolean } }
-      }
-      // So that there is something to hand over: own words are logged, and are no guess.
-      const [{ id }] = (await request('GET', '/api/v1/connections')).items as [{ id: string }]
-      const { words } = await request('GET', `/api/v1/connections/${id}/code`)
-      await request('POST', '/api/v1/verify', { words })
-      return timed(async () => {
-        const { last_sync } = await request('POST', '/api/v1/sync')
-        if (!last_sync.ok) throw new Error(`sync: ${JSON.stringify(last_sync)}`)
-      })
-    },
-  },
-  {
-    name: 'profile',
-    times: 20,
-    once: (bench, n) =>
-      timed(() => bench.account.profiles.read({ id: somebody(bench, n).account })),
-  },
-  {
-    name: 'its keys',
-    times: 10,
-    once: (bench, n) =>
-      timed(() => bench.account.profiles.keys({ id: somebody(bench, n).account })),
-  },
-]
 
 const quantile = (values: readonly number[], q: number) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * q)] as number
