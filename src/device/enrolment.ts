@@ -10,6 +10,7 @@ import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
 import { type Identity, openIdentity, storeFacts, storeKeys, storeSession } from './identity.ts'
 import type { Names } from './names.ts'
+import { demandNone } from './sign-in-draft.ts'
 
 const DRAFT = 'enrolment'
 
@@ -36,6 +37,7 @@ function newDraft(state: State, keychain: Keychain, now: number): Draft {
  * start, and the server knows it: no second account is made.
  * @param codeFor gets a one-time enrolment code of the server that serves this account alone
  * @param now Unix milliseconds
+ * @throws StartError configuration where another sign-in was not finished, and what the server throws
  */
 export async function enrol(
   state: State,
@@ -45,6 +47,7 @@ export async function enrol(
   names: Names,
   now: number,
 ): Promise<Identity> {
+  demandNone(state)
   const { account, entry } =
     (state.meta.get(DRAFT) as Draft | null) ?? newDraft(state, keychain, now)
   const code = await codeFor(account)

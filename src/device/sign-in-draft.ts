@@ -5,6 +5,7 @@
  */
 import { type DeviceKeys, newDeviceKeys } from '../crypto/device-keys.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
+import { StartError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
 import { readKeys, storeKeys } from './identity.ts'
@@ -91,6 +92,16 @@ export async function draftFor(
 export function keepWay({ meta }: State, { server, holder, device }: Draft, way: Way): void {
   const stored: Stored = { server, holder, device, way }
   meta.set(DRAFT, stored)
+}
+
+/**
+ * Before an account that needs no sign-in takes the place of its keys. Throws StartError configuration while a draft may be enrolled
+ * already.
+ */
+export function demandNone({ meta }: State): void {
+  const stored = meta.get(DRAFT) as Stored | null
+  if (stored !== null && stored.way !== null)
+    throw new StartError('configuration', unfinished(stored).message)
 }
 
 export const hasDraft = ({ meta }: State): boolean => meta.get(DRAFT) !== null

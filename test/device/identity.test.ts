@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { openDaemon } from '../../src/daemon.ts'
 import { enrol } from '../../src/device/enrolment.ts'
+import { keepWay, newDraft } from '../../src/device/sign-in-draft.ts'
 import { openIdentity } from '../../src/device/identity.ts'
 import { AppError } from '../../src/errors.ts'
 import { openKeychain } from '../../src/keychain/keychain.ts'
@@ -82,6 +83,19 @@ describe('enrolment', () => {
       (await server.as({ account, device, session, token: null }).context.read({})).user.id,
       account,
     )
+  })
+
+  it('a sign-in to another server that was not finished keeps its keys', async (t) => {
+    const { state, keychain, door, codeFor, clock } = await newGround(t)
+    const maker = { server: 'https://far.test', holder: 'ada@example.org' }
+    const draft = newDraft(state, keychain, maker, clock.ms)
+    keepWay(state, draft, { account: 'acc_00000000000000000000000000', entry: null })
+    const keys = keychain.get('device')
+    await assert.rejects(enrol(state, keychain, door, codeFor, NAMES, clock.ms), {
+      name: 'StartError',
+      message: /ada@example\.org.*https:\/\/far\.test was not finished.*logout --forget/,
+    })
+    assert.equal(keychain.get('device'), keys)
   })
 
   it('a server that enrols another account than was asked is refused', async (t) => {
