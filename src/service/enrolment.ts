@@ -16,7 +16,7 @@ import { judged } from './faults.ts'
 import { admitFurther, demandKeys, nobodyApproves, revoked } from './further-device.ts'
 import type { Ground } from './ground.ts'
 import { storeEntry } from './key-log-entries.ts'
-import { entriesOf } from './key-logs.ts'
+import { entriesOf, holdKeyLog } from './key-logs.ts'
 import { resetMessage } from './mail/messages.ts'
 import type { Schema } from './schema.ts'
 import { openSession } from './sessions.ts'
@@ -39,7 +39,10 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
     admit: (trx: Transaction<Schema>, opens: boolean) => Promise<void>,
   ) {
     const made = await db.transaction().execute(async (trx) => {
-      await admit(trx, await claim(trx, credential, place))
+      const opens = await claim(trx, credential, place)
+      // One at a time: of a device that presents itself twice, the second finds what the first began.
+      if (opens) await holdKeyLog(trx, place.account)
+      await admit(trx, opens)
       const session = await openSession(trx, place, now())
       const { approved_at } = await trx
         .selectFrom('devices')

@@ -39,7 +39,7 @@ export function demandKeys({ sign, seal, auth }: Body['keys']): void {
 }
 
 /**
- * Let a device in that its credential says is the account's: as it is, or to wait for its approval.
+ * Let a device in that its credential says is the account's: as it is, or to wait for its approval. The caller holds the key log.
  * @throws AppError `invalid_state` for a revoked one, `conflict` for one whose id is taken or whom nobody could approve
  */
 export async function admitFurther(
@@ -53,13 +53,7 @@ export async function admitFurther(
   if (log === null) throw nobodyApproves()
   if (await isKnown(trx, log, body)) return
   if (log.active.length === 0) throw nobodyApproves()
-  try {
-    await wait(trx, log, body, at)
-  } catch (error) {
-    // It presented itself twice, and the other request was faster.
-    const isTaken = error instanceof AppError && error.code === 'conflict'
-    if (!isTaken || !(await isKnown(trx, log, body))) throw error
-  }
+  await wait(trx, log, body, at)
 }
 
 /** Whether it is a live device of this account. Throws AppError for any other that has its id. */

@@ -1,7 +1,7 @@
 /**
  * Key logs are public to whoever is signed in: everybody checks everybody's. They are passed on as they were received.
  */
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../api/port.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
@@ -24,6 +24,16 @@ export async function readKeyLog(db: Kysely<Schema>, account: string) {
   const log = await entriesOf(db, account)
   if (log.entries.length === 0) throw notFound('account')
   return log
+}
+
+/** Keep others from the log of an account, should it exist, until the transaction ends. */
+export async function holdKeyLog(trx: Transaction<Schema>, account: string): Promise<void> {
+  // Changes nothing. It is how both engines hold a row.
+  await trx
+    .updateTable('accounts')
+    .set((of) => ({ display_name: of.ref('display_name') }))
+    .where('id', '=', account)
+    .execute()
 }
 
 export const keyLogs = (ground: Ground): Service['keyLogs'] => ({

@@ -130,6 +130,7 @@ async function endOf(trx: Transaction<Schema>, token: string, at: number): Promi
     .set({ last_used_at: at })
     .where('id', '=', token)
     .where('revoked_at', 'is', null)
+    .where('account_id', 'in', activeMachines(trx).select('machines.account_id'))
     .returning('expires_at')
     .executeTakeFirst()
   if (row === undefined || (row.expires_at !== null && row.expires_at <= at)) throw invalidToken()

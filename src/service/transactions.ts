@@ -166,9 +166,12 @@ export function newTransactions(single: boolean): Transactions {
           return say(connection, PART.begin)
         }
         // SQLite: one that reads first and writes later would fail where another program wrote in between.
-        return single
-          ? say(connection, ['begin immediate'])
-          : driver.beginTransaction(connection, settings)
+        if (single) return say(connection, ['begin immediate'])
+        // Whatever the database has as its default: each query sees what was kept before it, also by who held a row until then.
+        return driver.beginTransaction(connection, {
+          isolationLevel: 'read committed',
+          ...settings,
+        })
       },
       commitTransaction: (connection) =>
         joined.has(connection)
@@ -198,9 +201,7 @@ export function newTransactions(single: boolean): Transactions {
 
     atomically: (db, work) => {
       const act: Act = { after: [], end: null }
-      // Whatever the database has as its default: each query sees what was kept before it, also by who held a claim until then.
-      const transaction = db.transaction().setIsolationLevel('read committed')
-      const running = transaction.execute(async (trx) => {
+      const running = db.transaction().execute(async (trx) => {
         const surrounding = surround(trx)
         try {
           return await storage.run(surrounding, () => acts.run(act, work))

@@ -15,9 +15,15 @@ test('what fails in the background is a line in the log; a stack is for what sho
   ]
   for (const error of errors) background.run(() => Promise.reject(error))
   await background.idle()
+  // Whoever gives work has done its own, and is not told of a failure even at once.
+  background.run(() => {
+    throw bug
+  })
+  await background.idle()
   assert.deepEqual(lines, [
     { error: 'backend_error', cause: '550 no such user' },
     { error: 'backend_unavailable', cause: 'away' },
+    { cause: bug },
     { cause: bug },
   ])
 })

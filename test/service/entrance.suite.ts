@@ -7,6 +7,8 @@ import { after, before, describe, test } from 'node:test'
 import type { Kysely } from 'kysely'
 import type { Session } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { signAssertion } from '../../src/crypto/client-assertion.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { AppError } from '../../src/errors.ts'
 import { newBackground } from '../../src/service/background.ts'
@@ -33,7 +35,7 @@ import {
   type Person,
 } from './person.ts'
 import type { EngineUnderTest } from './service.suite.ts'
-import { openSubject, type LocalSubject } from './subject.ts'
+import { openSubject, PUBLIC_URL, type LocalSubject } from './subject.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -124,6 +126,46 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       assert.equal((await keysOnly.account.devices.list({})).items.length, 2)
     })
 
+    test('one that presents itself several times at the same moment is let in each time', async () => {
+      const { server, clock } = subject
+      const all = async <T>(calls: readonly (() => Promise<T>)[]) =>
+        Promise.all(calls.map((call) => call()))
+      const times = <T>(call: () => Promise<T>) => Array.from({ length: 6 }, () => call)
+      const { auth: key } = newDeviceKeys()
+      // By a code, the first of an account; then a further one, by a code and by several.
+      const [email, maker] = [newAddress(), newMaker()]
+      const first = await mailedCode(server, email)
+      const ada = (await all(times(() => enrolled(server, maker, first))))[0]!
+      const [code, laptop] = [await mailedCode(server, email), newcomerOf()]
+      await all(times(() => join(server, code, laptop)))
+      const tablet = newcomerOf()
+      const codes: string[] = []
+      for (let i = 0; i < 3; i++) codes.push(await mailedCode(server, email))
+      await all(codes.map((its) => () => join(server, its, tablet)))
+      // By assertions, each good for once: the first of a machine account.
+      const organisation = await ada.account.organisations.create({ body: { name: 'Acme' } })
+      const { account_id: machine } = await ada.account.machines.create({
+        body: { organisation_id: organisation.id, name: 'billing', key: key.jwk },
+      })
+      const { entry } = newMaker({ id: machine })
+      const assertions = await all(
+        times(() =>
+          signAssertion(
+            { account: machine, audience: PUBLIC_URL, at: Math.floor(clock.ms / 1000) },
+            key,
+          ),
+        ),
+      )
+      const about = { display_name: 'x', device_name: 'x', platform: 'linux' as const }
+      const made = await all(
+        assertions.map(
+          (assertion) => () =>
+            server.door().enrolment.create({ body: { assertion, entry, ...about } }),
+        ),
+      )
+      assert.equal(new Set(made.map(({ session }) => session.session_id)).size, 6)
+    })
+
     test('a revoked device is told that it is, whatever it presents', async () => {
       const { ada, laptop, code } = await withNewcomer()
       await append(ada, await additionBy(ada, laptop))
@@ -176,20 +218,39 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await renew(other)
     })
 
-    test('sessions that nobody uses: twenty, and none of them for long', async () => {
-      const [maker, code] = [newMaker(), await subject.server.newEnrolmentCode()]
-      const enter = () => enrolled(subject.server, maker, code)
-      const first = await enter()
-      await first.account.context.read({})
-      for (let i = 0; i < 20; i++) await enter()
-      await assert.rejects(enter(), { code: 'rate_limited' })
-      subject.clock.ms += 5 * MINUTE
-      await enter()
-      const { db } = hand
-      const left = db.selectFrom('sessions').select('id').where('device_id', '=', maker.device)
-      assert.equal((await left.execute()).length, 2)
-      await renew(first)
-    })
+    for (const [what, comes] of [
+      ['the first', (ada, code) => enrolled(subject.server, ada, code)],
+      ['a further', (_, code, laptop) => join(subject.server, code, laptop)],
+    ] as [string, (ada: Person, code: string, laptop: Newcomer) => Promise<Newcomer>][])
+      test(`sessions that nobody uses, of ${what} device: twenty, and none of them for long`, async () => {
+        const { ada, laptop, code } = await withNewcomer()
+        const its = await code()
+        const enter = () => comes(ada, its, laptop)
+        const first = await enter()
+        for (const { account } of [ada, laptop, first]) await account.context.read({})
+        const many = await Promise.allSettled(Array.from({ length: 40 }, enter))
+        assert.equal(many.filter(({ status }) => status === 'fulfilled').length, 20)
+        await assert.rejects(enter(), { code: 'rate_limited' })
+        subject.clock.ms += 5 * MINUTE
+        await enter()
+        const { db } = hand
+        const tokens = db
+          .selectFrom('access_tokens')
+          .innerJoin('sessions', 'sessions.id', 'session_id')
+          .select('proven')
+          .where('device_id', '=', first.device)
+          .orderBy('proven')
+        const proven = async () => (await tokens.execute()).map((row) => row.proven)
+        // Those that it used, and the newest.
+        assert.deepEqual(await proven(), [0, 1, 1])
+        // Expired tokens go, whether a session is opened or renewed.
+        subject.clock.ms += 60 * MINUTE
+        await comes(ada, await code(), laptop)
+        assert.deepEqual(await proven(), [0])
+        subject.clock.ms += 60 * MINUTE
+        await renew(first)
+        assert.deepEqual(await proven(), [1])
+      })
 
     test('a device that the log names and that gives up before its word check may leave it, and nothing else', async () => {
       const { ada, laptop } = await withNewcomer()

@@ -88,6 +88,24 @@ export function machineTokensSuite(name: string, engine: MachinesEngine): void {
         assert.equal((await refusal(here.authenticate(made.token))).error, 'invalid_token')
       })
 
+    for (const [what, end] of [
+      ['revoked', (of) => replica.machineTokens.delete({ id: of.id }, as(of.account))],
+      ['expired', async () => void (here.clock.ms += 60_000)],
+      ['that of a suspended machine', (of) => replica.setState(of.account, 'suspended')],
+    ] as [string, (of: { id: string; account: string }) => Promise<unknown>][])
+      test(`a token that is ${what} since it was let in makes no other`, async () => {
+        const { account } = await here.newMachine()
+        const own = await mint(account, { scope: 'full', expires_in: 60 })
+        const maker = await here.authenticate(own.token)
+        const make = () =>
+          here.machineTokens.create({ body: { name: 'Child', scope: 'full' } }, maker)
+        await make()
+        await end({ id: own.id, account })
+        assert.equal((await refusal(make())).error, 'invalid_token')
+        const { items } = await here.machineTokens.list({ limit: 10 }, as(account))
+        assert.equal(items.length, 2)
+      })
+
     for (const state of ['suspended', 'invited'] as const)
       test(`${state}: its tokens are refused, on the other replica too, until it is active again`, async () => {
         const { account } = await here.newMachine()

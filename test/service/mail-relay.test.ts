@@ -8,8 +8,10 @@ import { join } from 'node:path'
 import { after, before, describe, test, type TestContext } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { relayOf } from '../../src/config/relay.ts'
 import { AppError } from '../../src/errors.ts'
 import { openMail, type Message } from '../../src/service/mail/mail.ts'
+import { mailBySmtp } from '../../src/service/mail/smtp.ts'
 import { letterOf, type Letter } from './letters.ts'
 import { freePort } from './postgres.ts'
 
@@ -148,6 +150,28 @@ test('one that hangs up, and one that is not there, may be there later', async (
     const mail = mailBy(`smtp://ada:${PASSWORD}@127.0.0.1:${port}`)
     await refused(mail.send(message), 'backend_unavailable', NOW_NOT)
   }
+})
+
+test('one that talks on and on is left, in time', async (t) => {
+  const left = Promise.withResolvers<void>()
+  const dripping = createServer((socket) => {
+    socket.on('error', () => undefined)
+    t.after(() => socket.destroy())
+    socket.write('220 relay.example\r\n')
+    socket.once('data', () => {
+      const drip = setInterval(() => socket.write('250-and\r\n'), 5)
+      socket.once('close', () => {
+        clearInterval(drip)
+        left.resolve()
+      })
+    })
+  })
+  await new Promise<void>((resolve) => dripping.listen(0, '127.0.0.1', () => resolve()))
+  t.after(() => dripping.close())
+  const smtp = `smtp://ada:${PASSWORD}@127.0.0.1:${(dripping.address() as AddressInfo).port}`
+  const mail = mailBySmtp({ relay: relayOf(smtp), from: FROM, now: () => 0 }, 300)
+  await refused(mail.send(message), 'backend_unavailable', NOW_NOT)
+  await left.promise
 })
 
 describe('TLS', () => {

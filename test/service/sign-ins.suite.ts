@@ -118,6 +118,23 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       await ask('bob@example.org')
     })
 
+    test('also of many asked at once, with the other addresses beside it', async (t) => {
+      const one = await opened(t)
+      const two = one.place.url === null ? one : await opened(t, one.place)
+      const all = await Promise.allSettled(
+        Array.from({ length: 24 }, (_, i) =>
+          [one, two][i % 2]!.ask(i % 3 === 0 ? 'bob@example.org' : 'ada@example.org'),
+        ),
+      )
+      assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 10)
+      const codes = await one.codes()
+      for (const email of ['ada@example.org', 'bob@example.org'])
+        assert.equal(codes.filter((its) => its === email).length, 5)
+      for (const result of all)
+        if (result.status === 'rejected')
+          assert.deepEqual((result.reason as AppError).details, { state: 'code_sent' })
+    })
+
     for (const error of [
       new AppError('backend_unavailable', 'away', { cause: '421 busy' }),
       new AppError('backend_error', 'refused', { cause: '550 unknown' }),

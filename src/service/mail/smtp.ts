@@ -1,12 +1,22 @@
-/** Mail through a relay (RFC 5321). Somebody waits for an answer meanwhile, so a relay that is silent is given up soon. */
+/**
+ * Mail through a relay (RFC 5321). Somebody waits for an answer meanwhile, so a relay that is silent is given up soon, and one
+ * that talks on and on a little later.
+ */
 import { createTransport } from 'nodemailer'
 import type { Relay } from '../../config/relay.ts'
 import { AppError } from '../../errors.ts'
 import { composed, type Mail } from './mail.ts'
 
+/** How long a relay may say nothing. */
 const PATIENCE_MS = 10_000
 
-export function mailBySmtp(of: { relay: Relay; from: string; now: () => number }): Mail {
+/** How long it may take over a mail, whatever it says meanwhile. */
+const DEADLINE_MS = 25_000
+
+export function mailBySmtp(
+  of: { relay: Relay; from: string; now: () => number },
+  deadlineMs = DEADLINE_MS,
+): Mail {
   const { relay, from, now } = of
   const { host, port, secure, requireTLS, auth } = relay
   const transport = createTransport({
@@ -26,7 +36,8 @@ export function mailBySmtp(of: { relay: Relay; from: string; now: () => number }
   return {
     send: async (message) => {
       try {
-        await transport.sendMail(composed(message, from, now()))
+        const signal = AbortSignal.timeout(deadlineMs)
+        await transport.sendMail({ ...composed(message, from, now()), signal })
       } catch (error) {
         throw notSent(error, withoutSecrets(error))
       }
