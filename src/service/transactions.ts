@@ -168,10 +168,8 @@ export function newTransactions(single: boolean): Transactions {
         // SQLite: one that reads first and writes later would fail where another program wrote in between.
         if (single) return say(connection, ['begin immediate'])
         // Whatever the database has as its default: each query sees what was kept before it, also by who held a row until then.
-        return driver.beginTransaction(connection, {
-          isolationLevel: 'read committed',
-          ...settings,
-        })
+        const { isolationLevel = 'read committed' } = settings
+        return driver.beginTransaction(connection, { ...settings, isolationLevel })
       },
       commitTransaction: (connection) =>
         joined.has(connection)
