@@ -2,6 +2,7 @@
  * The log: JSON lines on standard error. One redactor stands before every line, so that no caller of it can leak a secret:
  * tokens, Authorization fields, signed structures, link fragments and long keys are cut out of whatever is written.
  */
+import { AppError } from './errors.ts'
 
 export type Level = 'error' | 'warn' | 'info' | 'debug'
 type Fields = Readonly<Record<string, unknown>>
@@ -23,8 +24,11 @@ const SECRETS: readonly RegExp[] = [
 export const redact = (text: string): string =>
   SECRETS.reduce((rest, secret) => rest.replace(secret, '[redacted]'), text)
 
-const plain = (value: unknown): unknown =>
-  value instanceof Error ? `${value.name}: ${value.message}\n${value.stack ?? ''}` : value
+/** What may happen on any day says in its message what it was; a stack is for what should not. */
+const plain = (value: unknown): unknown => {
+  if (value instanceof AppError) return `${value.code}: ${value.message}`
+  return value instanceof Error ? `${value.name}: ${value.message}\n${value.stack ?? ''}` : value
+}
 
 /** A log that keeps lines up to `level` and hands each, with its line feed, to `write`. */
 export function newLog(level: Level, write: (line: string) => void): Log {

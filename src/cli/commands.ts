@@ -20,6 +20,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Show the state of the daemon',
     load: async () => (await import('./status.ts')).statusCommand,
   },
+  sync: {
+    summary: 'Fetch what is new, hand over what was made here',
+    load: async () => (await import('./sync.ts')).syncCommand,
+  },
   login: {
     summary: 'Sign this device in',
     load: async () => (await import('./login.ts')).loginCommand,

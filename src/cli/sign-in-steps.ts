@@ -136,6 +136,15 @@ const notYet = () =>
     'Not signed in: nobody is here any more. Run the same command again.',
   )
 
+/** A daemon does so by itself; without one, nothing is verified for certain before it. What goes wrong stands in its report. */
+async function syncOnce({ withApi }: Asking): Promise<void> {
+  try {
+    await withApi((api) => api.sync.run({}))
+  } catch {
+    // Signed in all the same.
+  }
+}
+
 /** The second half alone, for whoever is enrolled: nothing to do for a device that is approved. */
 export async function finish(
   invocation: Asking & Pick<Invocation, 'print'>,
@@ -147,6 +156,7 @@ export async function finish(
   const done = seen.state === 'signed_in' ? seen : await approved(invocation, prompt, seen)
   const account = seen.account_id ?? ''
   if (done !== null) {
+    await syncOnce(invocation)
     print(done, `Signed in to ${account}${done.email === null ? '' : ` as ${shown(done.email)}`}.`)
     return EXIT.ok
   }

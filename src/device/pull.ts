@@ -7,6 +7,7 @@ import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { Refusal } from '../crypto/refusal.ts'
+import type { Roster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ConnectionRow, Member } from '../state/connections.ts'
@@ -84,10 +85,25 @@ export function newPull(of: {
     )
   }
 
+  /**
+   * The secret that was sealed to this device; null while there is none. One that a revoked device sealed is none: nobody can say
+   * whether it did so before (section 4). That is no fault of the server's, and the rest of the connection is good.
+   */
+  async function secretOf(roster: Roster): Promise<Uint8Array | null> {
+    const { fetchSecret } = await import('./secrets.ts')
+    try {
+      return await fetchSecret(identity, account, roster)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.reason !== 'revoked_signer') throw error
+      log('warn', 'secret of a revoked device refused', { connection: roster.connection })
+      return null
+    }
+  }
+
   async function pullConnection(connection: Connection, report: SyncReport) {
     const { id, name, members } = connection
     // The curves are loaded when there is something to check.
-    const { fetchRoster, fetchSecret } = await import('./secrets.ts')
+    const { fetchRoster } = await import('./secrets.ts')
     const { roster, entries, fresh } = await fetchRoster({ state, identity }, account, id)
     if (touched.has(id)) return
     state.transaction(() => {
@@ -95,7 +111,7 @@ export function newPull(of: {
         state.logs.append({ kind: 'roster', subject: id, seq, entry })
     })
     if (fresh) report.pulled.rosters++
-    const secret = vault.has(id) ? null : await fetchSecret(identity, account, roster)
+    const secret = vault.has(id) ? null : await secretOf(roster)
     if (touched.has(id)) return
     if (secret !== null) {
       vault.put(id, secret)

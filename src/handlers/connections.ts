@@ -67,7 +67,8 @@ export const connections: Handlers['connections'] = {
     await account.connections.read({ id })
     throw new AppError(
       'secret_unavailable',
-      "This device does not hold this connection's secret yet. POST /api/v1/sync fetches it.",
+      "This device does not hold this connection's secret. A sync fetches it where another device has sealed it to this one; a connection that " +
+        'was made before this device was approved, or by a device that is revoked, has to be made anew.',
     )
   },
 

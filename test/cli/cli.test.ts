@@ -50,6 +50,13 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.deepEqual([authenticated, version, name], [true, VERSION, 'embedded'])
     })
 
+    it('sync: what it did, and status knows of it', async () => {
+      const { code, out, err } = await cli(['sync'])
+      assert.equal(code, EXIT.ok, err)
+      assert.match(out, /^Fetched \d+ connections, .* handed over \d+ verifications\.\n$/)
+      assert.notEqual((await json('status')).last_sync_at, null)
+    })
+
     it('the embedded account: whoami, and nothing to sign in to or out of', async () => {
       const { sign_in, user, device } = await json('whoami')
       assert.deepEqual([sign_in.state, sign_in.account_id], ['signed_in', user.id])

@@ -5,6 +5,8 @@ import { timeAt } from '../../src/api/fields.ts'
 import type { Account } from '../../src/api/port.ts'
 import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/id.ts'
+import { sealEnvelope } from '../../src/crypto/envelope.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
 import { addDevice, revokeDevice, verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { verifyStamp } from '../../src/crypto/stamp.ts'
 import { AppError, type Code } from '../../src/errors.ts'
@@ -165,6 +167,50 @@ describe('the own key log', () => {
         lied.logged.map(({ event }) => event),
         ['own key log refused'],
       )
+    })
+
+  for (const [what, isRevoked, secrets] of [
+    ['another device sealed is taken', false, 1],
+    ['a device sealed that is revoked is not taken, which is no failure of the sync', true, 0],
+  ] as const)
+    it(`a secret that ${what}`, async (t) => {
+      const device = await enrolled(t)
+      const { identity, vault, state, clock } = device
+      const id = await device.connect()
+      const [log, { sign, seal }, other] = [
+        await identity.keyLog(),
+        await identity.keys(),
+        newDeviceKeys(),
+      ]
+      const at = Math.floor(clock.ms / 1000)
+      const by = { by: identity.device, kid: identity.kid, seed: sign.secret, at }
+      const sender = newId('dev_', clock.ms)
+      const added = addDevice({ log, device: { id: sender, keys: publicKeys(other) }, ...by })
+      const longer = verifyKeyLog(identity.account, [...log.entries, added])
+      const { head, epoch } = state.connections.get(id)!
+      const envelope = await sealEnvelope({
+        connection: id,
+        epoch,
+        epochHead: head,
+        k: vault.get(id)!,
+        sender,
+        senderKid: thumbprint(other.sign.jwk),
+        senderSeed: other.sign.secret,
+        recipient: identity.device,
+        recipientSeal: seal.jwk,
+      })
+      vault.delete(id)
+      const entries = isRevoked
+        ? [...longer.entries, revokeDevice({ log: longer, device: sender, ...by })]
+        : longer.entries
+      const later = device.reopen({
+        ...showing(device, entries),
+        envelopes: { read: async () => ({ envelopes: [envelope] }) },
+      })
+      const { ok, error, pulled } = await later.sync.run('timer')
+      assert.deepEqual([ok, error, pulled.secrets], [true, null, secrets])
+      assert.equal(later.vault.has(id), !isRevoked)
+      assert.notEqual(later.sync.lastGoodAt(), null)
     })
 
   it('that revokes this device: told clearly, in the report and in the status', async (t) => {

@@ -1,5 +1,5 @@
 /** A real PostgreSQL for tests: its own folder and port, gone afterwards. */
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { chmod, mkdir, readFile, symlink } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -116,6 +116,7 @@ export async function startPostgres(): Promise<Postgres> {
     onError: (error) => said.push(String(error)),
   })
   try {
+    demandWayIn()
     await linkLibraries(join(folder.path, 'lib'))
     await server.initialise()
     await server.start()
@@ -142,6 +143,17 @@ export async function startPostgres(): Promise<Postgres> {
       folder.remove()
     },
   }
+}
+
+/** PostgreSQL refuses to run as root, so it runs as another user then, who has to reach its programs. Throws for a closed folder. */
+function demandWayIn(): void {
+  if (process.getuid?.() !== 0) return
+  const others = 0o001
+  for (let path = import.meta.dirname; path !== dirname(path); path = dirname(path))
+    if ((statSync(path).mode & others) === 0)
+      throw new Error(
+        `PostgreSQL cannot run as root, and its own user cannot enter ${path}: clone into a folder that others may enter (chmod o+x), or run this as another user.`,
+      )
 }
 
 /**

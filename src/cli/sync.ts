@@ -1,0 +1,20 @@
+import { AppError } from '../errors.ts'
+import type { Command } from './command.ts'
+
+export const syncCommand: Command = {
+  usage: '[--json]',
+  help: `
+Fetches from the account server what is new and hands over what was made here. A daemon does so by itself, at its start and every
+few minutes; without one, "verify" is inconclusive until this was run.`,
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const { last_sync: report } = await withApi((api) => api.sync.run({}))
+    if (report === null || !report.ok)
+      throw new AppError('backend_error', report?.error ?? 'The sync did not go well.')
+    const { connections, secrets, guest_codes } = report.pulled
+    print(
+      report,
+      `Fetched ${connections} connections, ${secrets} secrets and ${guest_codes} guest codes; handed over ${report.pushed.verifications} verifications.`,
+    )
+  },
+}
