@@ -43,10 +43,13 @@ export interface Seat {
 export const notSignedIn = () =>
   new AppError('not_signed_in', 'Nobody is signed in on this device: run "countersignd login".')
 
-const nobody: Account = clientOf({ ...rest, ...signedIn }, () => Promise.reject(notSignedIn()), [
-  'account',
-  'both',
-])
+/** Made when somebody asks: most daemons have somebody. */
+let nobodys: Account | null = null
+const nobody = (): Account =>
+  (nobodys ??= clientOf({ ...rest, ...signedIn }, () => Promise.reject(notSignedIn()), [
+    'account',
+    'both',
+  ]))
 
 /** An account, and what it said last where that was that the session has ended. */
 function watched(of: SeatAccount) {
@@ -106,7 +109,7 @@ export function openSeat(of: {
   return {
     identity: () => here?.identity ?? null,
     device: () => here?.device ?? null,
-    account: () => here?.account ?? nobody,
+    account: () => here?.account ?? nobody(),
     refused: () => here?.session.refused() ?? null,
 
     take(identity) {
