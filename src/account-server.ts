@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import type { Log } from './log.ts'
 import { listenForAccount } from './server/account.ts'
 import { urlOf } from './server/hosts.ts'
+import { prepareMail } from './service/mail/mail.ts'
 import { openService } from './service/service.ts'
 import { takeLock } from './state/lock.ts'
 import { VERSION } from './version.ts'
@@ -34,6 +35,7 @@ export async function serveAccount(
       }
   }
   try {
+    await prepareMail(config.mail.place)
     let address = urlOf(accountBind, config.accountPort)
     const server = await openService({
       url: databaseUrl,

@@ -1,6 +1,6 @@
 /** The account server alone, over HTTP: who may ask what, with which proof, and what is done once. */
 import assert from 'node:assert/strict'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { serveAccount } from '../src/account-server.ts'
@@ -328,6 +328,22 @@ describe('its life', () => {
       assert.doesNotMatch(error.message, /hunter2/)
       return true
     })
+  })
+
+  test('a place where no mail can be written is told before a code is lost', async (t) => {
+    const stateDir = freshFolder(t)
+    const file = join(stateDir, 'a file')
+    writeFileSync(file, '')
+    const config = readConfig({
+      SVC_STATE_DIR: stateDir,
+      SVC_ACCOUNT_PORT: '0',
+      SVC_MAIL_DIR: join(file, 'mail'),
+    })
+    await assert.rejects(serveAccount(config, LOG), {
+      exit: EXIT.configuration,
+      message: /a file.mail \(ENOTDIR\): set SVC_MAIL_DIR to a folder/,
+    })
+    await startAccountServer(t, { SVC_STATE_DIR: stateDir })
   })
 
   test('behind a proxy it answers to its public name, and by that alone where it is not on loopback', async (t) => {

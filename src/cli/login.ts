@@ -5,8 +5,8 @@ import { finish, signInByMail } from './sign-in-steps.ts'
 const SECOND_DEVICE = `
 This machine account has a device already, and each daemon wants a machine account of its own: have one made with "countersignd
 machine create", run "countersignd logout" here, and sign in with that key. If the two are to share this account, approve this one
-on the other with the six words below. If the other is lost, run "countersignd reset --machine --key-file FILE": it revokes that
-device.
+on the other with the six words below. If the other is lost, run "countersignd reset --machine --key-file FILE --yes": it revokes
+that device.
 `
 
 /** Sign in as the options say. */

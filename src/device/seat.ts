@@ -2,7 +2,6 @@
  * Who is signed in here. It changes at run time: somebody signs in, is approved, signs out; whoever is asked meanwhile is told
  * as it is then. Signing out leaves nothing of the account behind, whenever the process dies on the way.
  */
-import assert from 'node:assert/strict'
 import type { Account } from '../api/port.ts'
 import { signedIn } from '../api/device/index.ts'
 import { rest } from '../api/rest/index.ts'
@@ -114,7 +113,7 @@ export function openSeat(of: {
 
     take(identity) {
       // The rest of the forgetting would take the newcomer's keys.
-      assert(!isLeaving(), 'a sign-out is not finished')
+      if (isLeaving()) throw new Error('a sign-out is not finished')
       // A device at work stays as it is: what it does from now on goes by the new session.
       const isSame = here?.identity.device === identity.device
       if (here !== null && here.device !== null && isSame) here.session.renewed()

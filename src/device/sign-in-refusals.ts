@@ -70,4 +70,4 @@ export const leftMeanwhile = () =>
 /** For the log: what it means when a machine account's device awaits approval. */
 export const secondDevice =
   'this machine account has a device already, so this one may only read until that one approves it: ' +
-  'give each daemon a machine account of its own, or, if the other device is lost, run "countersignd reset --machine --key-file FILE"'
+  'give each daemon a machine account of its own, or, if the other device is lost, run "countersignd reset --machine --key-file FILE --yes"'

@@ -134,7 +134,7 @@ async function demandRoom({ db, now }: Needs, address: string): Promise<void> {
   const there = await live.where('email', '=', address).executeTakeFirstOrThrow()
   if (there.count >= LIVE_OF_ADDRESS)
     throw tooMany(
-      'Too many codes were sent to this address: use the newest, or try again',
+      'Too many codes were sent to this address: use the newest if it was not used yet, or try again',
       there.first - at,
       // Whoever reads its mail has a good one.
       { state: 'code_sent' },
