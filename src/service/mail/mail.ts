@@ -1,9 +1,6 @@
 /** Outgoing mail: a file each in a folder, or through the operator's relay. The library is loaded when the first is sent. */
-import { constants } from 'node:fs'
-import { access, mkdir } from 'node:fs/promises'
 import type { SendMailOptions } from 'nodemailer'
 import { relayOf } from '../../config/relay.ts'
-import { StartError } from '../../errors.ts'
 
 export interface Message {
   /** One address. */
@@ -22,25 +19,6 @@ export interface Mail {
 
 /** Where mail goes: a folder, or the URL of a relay (see `relayOf`), which may hold a password. */
 export type MailPlace = { readonly dir: string } | { readonly smtp: string }
-
-/**
- * Before the first code is lost: make the folder for mail where there is none. A relay may come up later.
- * @throws StartError when no file can be written there
- */
-export async function prepareMail(place: MailPlace): Promise<void> {
-  if (!('dir' in place)) return
-  try {
-    await mkdir(place.dir, { recursive: true, mode: 0o700 })
-    await access(place.dir, constants.W_OK | constants.X_OK)
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new StartError(
-      'configuration',
-      `Mail cannot be written to ${place.dir} (${code}): set SVC_MAIL_DIR to a folder that this user may write, or SVC_SMTP_URL to a relay.`,
-      cause,
-    )
-  }
-}
 
 /**
  * @param of `from`: the sender, an address or `Name <address>`; `now` gives Unix milliseconds
