@@ -7,8 +7,11 @@ import { encodeBase64url } from './base64url.ts'
 import { hashOf } from './jws.ts'
 import { demand, Refusal, type Reason } from './refusal.ts'
 
-/** The highest place seen: `head` is the hash of entry `seq`, 32 bytes. */
-export type Known = { seq: number; head: Uint8Array }
+/**
+ * The highest place seen: `head` is the hash of entry `seq`, 32 bytes. With `heads`, the hash of
+ * every entry until then, a fork is known for one also where the other branch is shorter.
+ */
+export type Known = { seq: number; head: Uint8Array; heads?: readonly Uint8Array[] }
 
 /** `prev` of the entry with seq 0. */
 export const NO_PREV = encodeBase64url(new Uint8Array(32))
@@ -16,7 +19,10 @@ export const NO_PREV = encodeBase64url(new Uint8Array(32))
 export type Rules<E extends { seq: number; prev: string }, S> = {
   /** Takes one entry apart; throws what breaks a rule without looking at others. */
   read: (jws: string) => E
-  /** The state after an entry, from the state before it (none at seq 0); throws if it may not. */
+  /**
+   * The state after an entry, from the state before it (none at seq 0); throws if it may not. The
+   * state before is not used again, so that what only grows may be added to in place.
+   */
   apply: (before: S | undefined, entry: E, hash: Uint8Array) => S
   /** The reason for two valid successors of one `prev`. */
   forked: Reason
@@ -25,7 +31,8 @@ export type Rules<E extends { seq: number; prev: string }, S> = {
 /**
  * Follows `entries` (each an ASCII JWS) in the order received. Out: the state after the last, and
  * the hash of every entry. Throws `empty`, `gap`, `prev_mismatch`, `duplicate_entry`, the reason
- * of a fork, `rollback`, and what `read` and `apply` throw.
+ * of a fork, `rollback`, and what `read` and `apply` throw; the details of a refusal name the
+ * entry that was refused.
  */
 export function follow<E extends { seq: number; prev: string }, S>(
   entries: readonly string[],
@@ -33,34 +40,59 @@ export function follow<E extends { seq: number; prev: string }, S>(
   known?: Known,
 ): { state: S; heads: Uint8Array[] } {
   demand(entries.length > 0, 'empty', 'a log has at least one entry')
-  const states: S[] = []
   const heads: Uint8Array[] = []
-  const prevAt = (seq: number) => (seq === 0 ? NO_PREV : encodeBase64url(heads[seq - 1]!))
-
-  for (const jws of entries) {
-    const entry = rules.read(jws)
-    const { seq } = entry
-    demand(seq <= heads.length, 'gap', `entry ${heads.length} is missing`)
-    const again = seq < heads.length && entries[seq] === jws
-    demand(!again, 'duplicate_entry', `entry ${seq} comes twice`)
-    demand(
-      entry.prev === prevAt(seq),
-      'prev_mismatch',
-      `entry ${seq} does not follow the one before`,
-    )
-    const hash = hashOf(jws)
-    const state = rules.apply(states[seq - 1], entry, hash)
-    // Only now: an invalid second successor is no fork, it is merely refused.
-    if (seq < heads.length) throw new Refusal(rules.forked, `two entries ${seq}`)
-    states.push(state)
-    heads.push(hash)
+  let state: S | undefined
+  for (const [index, jws] of entries.entries()) {
+    state = naming(index, () => {
+      const entry = rules.read(jws)
+      const { seq } = entry
+      demand(seq <= index, 'gap', `entry ${index} is missing`)
+      const isNew = seq === index || entries[seq] !== jws
+      demand(isNew, 'duplicate_entry', `entry ${seq} comes twice`)
+      const prev = seq === 0 ? NO_PREV : encodeBase64url(heads[seq - 1]!)
+      demand(entry.prev === prev, 'prev_mismatch', `entry ${seq} does not follow the one before`)
+      const hash = hashOf(jws)
+      if (seq < index) {
+        // Only now: an invalid second successor is no fork, it is merely refused.
+        rules.apply(stateBefore(seq, entries, heads, rules), entry, hash)
+        throw new Refusal(rules.forked, `two entries ${seq}`)
+      }
+      const after = rules.apply(state, entry, hash)
+      const same = isAsSeen(hash, seq, known)
+      demand(same, rules.forked, `entry ${seq} was seen before and was another`)
+      heads.push(hash)
+      return after
+    })
   }
+  const whole = known === undefined || known.seq < heads.length
+  demand(whole, 'rollback', `entry ${known?.seq} was seen before and is missing`)
+  return { state: state!, heads }
+}
 
-  if (known !== undefined) {
-    const head = heads[known.seq]
-    demand(head !== undefined, 'rollback', `entry ${known.seq} was seen before and is missing`)
-    const same = encodeBase64url(head) === encodeBase64url(known.head)
-    demand(same, rules.forked, `entry ${known.seq} was seen before and was another`)
+/** What `follow` had when it came to entry `seq`: worked out again, for a fork is rare. */
+function stateBefore<E extends { seq: number; prev: string }, S>(
+  seq: number,
+  entries: readonly string[],
+  heads: readonly Uint8Array[],
+  { read, apply }: Rules<E, S>,
+): S | undefined {
+  return entries
+    .slice(0, seq)
+    .reduce<S | undefined>((before, jws, at) => apply(before, read(jws), heads[at]!), undefined)
+}
+
+/** Adds to a refusal which entry it is about. */
+function naming<T>(entry: number, attempt: () => T): T {
+  try {
+    return attempt()
+  } catch (error) {
+    if (error instanceof Refusal) error.details.entry = entry
+    throw error
   }
-  return { state: states.at(-1)!, heads }
+}
+
+/** Whether the hash of entry `seq` is the one seen there, if any was. */
+function isAsSeen(hash: Uint8Array, seq: number, known: Known | undefined): boolean {
+  const seen = known?.seq === seq ? known.head : known?.heads?.[seq]
+  return seen === undefined || encodeBase64url(seen) === encodeBase64url(hash)
 }

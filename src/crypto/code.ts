@@ -3,9 +3,9 @@
  * directions; the speaker is inside the MAC, so one's own words never answer for the other side.
  */
 import { hkdf } from '@noble/hashes/hkdf.js'
-import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { KEPT_WORDS, keepKey, newKeptHmac } from './kept-hmac.ts'
 import { demand } from './refusal.ts'
 
 export const LABEL = {
@@ -13,6 +13,8 @@ export const LABEL = {
   guest: 'countersign/v1/guest',
   public: 'countersign/v1/public',
 } as const
+
+const SPEAKER = 16
 
 /** Length of a window in seconds. */
 export const PERIOD_S = 60
@@ -44,33 +46,54 @@ export function codeKey(of: {
   return hkdf(sha256, of.key, of.subject, info, 32)
 }
 
+const MESSAGE = 1 + 8 + SPEAKER
+const mac = newKeptHmac(MESSAGE)
+mac.message.setUint8(0, 1)
+
+/**
+ * A code as one number of 36 bits, for whoever computes them by the hundred thousand: under the code key that `keepKey` kept at
+ * `at`, for the speaker whose 16 bytes begin at `from`. Less than a microsecond. Throws `bad_value` for a window that is not an
+ * integer from 0 to 2^53 − 1.
+ */
+export function codeUnder(
+  kept: Uint32Array,
+  at: number,
+  window: number,
+  speakers: Uint8Array,
+  from: number,
+): number {
+  demand(Number.isSafeInteger(window) && window >= 0, 'bad_value', 'a window is a whole number')
+  const { message } = mac
+  message.setUint32(1, Math.floor(window / 2 ** 32))
+  message.setUint32(5, window % 2 ** 32)
+  for (let i = 0; i < SPEAKER; i++) message.setUint8(9 + i, speakers[from + i]!)
+  return mac.first36(kept, at)
+}
+
+/** A code as a number in, its three word indices out. */
+export const indicesOf = (code: number): [number, number, number] => [
+  Math.floor(code / 2 ** 24),
+  (code >>> 12) & 0xfff,
+  code & 0xfff,
+]
+
+/** Three word indices in, the code as a number out. */
+export const codeOf = ([a = 0, b = 0, c = 0]: readonly number[]): number =>
+  (a * 2 ** 12 + b) * 2 ** 12 + c
+
 /**
  * A reader of codes under one code key (32 bytes, as `codeKey` gives it): window and speaker (16
- * bytes) in, three word indices out. The keyed state of HMAC is computed once and copied for each
- * code, about 1 µs. Throws `bad_value` for a window that is not an integer from 0 to 2^53 − 1 and
- * `bad_length` for a speaker of another size.
+ * bytes) in, three word indices out. Throws `bad_value` for a window that is not an integer from 0
+ * to 2^53 − 1 and `bad_length` for a speaker of another size.
  */
 export function codeReader(
   kc: Uint8Array,
 ): (window: number, speaker: Uint8Array) => [number, number, number] {
-  demand(kc.length === 32, 'bad_length', 'a code key is 32 bytes')
-  const keyed = hmac.create(sha256, kc)
-  const scratch = keyed.clone()
-  const message = new Uint8Array(1 + 8 + 16)
-  const view = new DataView(message.buffer)
-  const mac = new Uint8Array(32)
-  message[0] = 1
-
+  const kept = new Uint32Array(KEPT_WORDS)
+  keepKey(kc, kept, 0)
   return (window, speaker) => {
-    demand(Number.isSafeInteger(window) && window >= 0, 'bad_value', 'a window is a whole number')
-    demand(speaker.length === 16, 'bad_length', 'a speaker is 16 bytes')
-    view.setUint32(1, Math.floor(window / 2 ** 32))
-    view.setUint32(5, window % 2 ** 32)
-    message.set(speaker, 9)
-    keyed._cloneInto(scratch).update(message).digestInto(mac)
-    // The first 36 bits as in `firstIndices`, without an allocation each: scans read many codes.
-    const first = (mac[0]! << 16) | (mac[1]! << 8) | mac[2]!
-    return [first >> 12, first & 0xfff, (mac[3]! << 4) | (mac[4]! >> 4)]
+    demand(speaker.length === SPEAKER, 'bad_length', 'a speaker is 16 bytes')
+    return indicesOf(codeUnder(kept, 0, window, speaker, 0))
   }
 }
 

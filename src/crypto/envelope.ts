@@ -103,7 +103,7 @@ export async function openEnvelope(of: {
   demand(envelope.recipient === of.recipient, 'wrong_recipient', 'sealed to another device')
   const sameKey = envelope.recipient_kid === thumbprint(seal.jwk)
   demand(sameKey, 'wrong_recipient_kid', 'sealed to another key')
-  verifySignedBy(senderOf(envelope.sender, roster, of.keyLogs), jws)
+  verifySignedBy(senderOf(envelope.sender, jws.kid, roster, of.keyLogs), jws)
 
   const hpke = suite()
   const [enc, ct] = [decodeBase64url(envelope.enc), decodeBase64url(envelope.ct)]
@@ -121,11 +121,15 @@ export async function openEnvelope(of: {
   return k
 }
 
-/** The sender, active in the newest known log of a current member. */
-function senderOf(device: string, roster: Roster, keyLogs: KeyLogs): Device {
-  const log = roster.members
+/**
+ * The sender, active in the newest known log of a current member. A member may have named the
+ * device id of another one in its own log: the key decides whose device is meant.
+ */
+function senderOf(device: string, kid: string, roster: Roster, keyLogs: KeyLogs): Device {
+  const logs = roster.members
     .map(({ account }) => keyLogs.get(account))
-    .find((candidate) => candidate?.devices.has(device))
+    .filter((log) => log !== undefined && log.devices.has(device))
+  const log = logs.find((candidate) => candidate?.devices.get(device)?.kid === kid) ?? logs[0]
   demand(log !== undefined, 'sender_not_member', 'sealed by a device of no current member')
   return signerAt(log, device, log.seq)
 }

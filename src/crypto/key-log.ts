@@ -6,9 +6,10 @@ import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { follow, NO_PREV, type Known } from './chain.ts'
 import { publicKeys, type DeviceJwks, type DeviceKeys } from './device-keys.ts'
 import { PREFIX } from './id.ts'
-import { thumbprint } from './jwk.ts'
-import { hashOf, parseJws, signJws, verifyJws, type ParsedJws } from './jws.ts'
-import { base64url, exactly, id, jwk, natural, oneOf, payload, record } from './payload.ts'
+import { jwkForm, thumbprint, type PublicJwk } from './jwk.ts'
+import { hashOf, isSigningKey, parseJws, signJws, verifyJws, type ParsedJws } from './jws.ts'
+import { base64url, exactly, id, jwk, natural, oneOf, payload, record, text } from './payload.ts'
+import type { Kind } from './payload.ts'
 import { demand, type Reason } from './refusal.ts'
 
 export type Device = {
@@ -19,6 +20,8 @@ export type Device = {
   /** The seq of the entry that named it, and of the one that revoked it (a reset included). */
   addedAt: number
   revokedAt: number | null
+  /** The device that revoked it: itself where it signed out. */
+  revokedBy: string | null
   /** 1 for the first devices of an account, one more after each reset. */
   generation: number
 }
@@ -41,6 +44,13 @@ export type KeyLog = {
   active: readonly Device[]
 }
 
+/** As `jwk`, except that the group is looked at once for a key. */
+const signingKey: Kind<PublicJwk> = (value) => {
+  const key = record({ kty: text, crv: text, x: text })(value) as PublicJwk
+  demand(isSigningKey(jwkForm(key, 'Ed25519')), 'bad_key', 'not a point of the prime-order group')
+  return key
+}
+
 const OPS = ['add', 'revoke', 'reset'] as const
 const readEntry = payload(
   {
@@ -52,7 +62,7 @@ const readEntry = payload(
     by: id(PREFIX.device),
     at: natural,
   },
-  { keys: record({ sign: jwk('Ed25519'), seal: jwk('X25519'), auth: jwk('Ed25519') }) },
+  { keys: record({ sign: signingKey, seal: jwk('X25519'), auth: signingKey }) },
 )
 type Payload = ReturnType<typeof readEntry>
 type Entry = Payload & { jws: ParsedJws }
@@ -60,7 +70,8 @@ type Entry = Payload & { jws: ParsedJws }
 type Signed = { by: string; kid: string; seed: Uint8Array; at: number }
 /** A device that signs for itself. `at` is Unix seconds here as there. */
 type SelfSigned = { device: string; keys: DeviceKeys; at: number }
-type State = { devices: ReadonlyMap<string, Device>; generation: number }
+/** Both only grow, and a device that is revoked keeps its place; `keys` are the x of all JWKs. */
+type State = { devices: Map<string, Device>; keys: Set<string>; generation: number }
 
 /**
  * Verifies the whole log of `account`. `entries` are the JWSs in order; `known` is the highest
@@ -106,6 +117,12 @@ export function signerAt(log: Pick<KeyLog, 'devices'>, device: string, seq: numb
   const active = found.revokedAt === null || found.revokedAt > seq
   demand(active, 'revoked_signer', 'the signing device is revoked')
   return found
+}
+
+/** The generation of a log as of its entry `seq`: 1, and one more for each reset until then. */
+export function generationAt(log: Pick<KeyLog, 'devices'>, seq: number): number {
+  const named = [...log.devices.values()].filter(({ addedAt }) => addedAt <= seq)
+  return named.at(-1)?.generation ?? 1
 }
 
 /** Throws `kid_mismatch` or `bad_signature` unless the device's signing key made this JWS. */
@@ -171,13 +188,15 @@ function nextEntry(
 function apply(before: State | undefined, entry: Entry): State {
   if (before === undefined) {
     demand(entry.op === 'add', 'bad_op', 'a log begins with add')
-    return begin({ devices: new Map(), generation: 1 }, entry, 'seq0_not_self_signed')
+    const nothing = { devices: new Map(), keys: new Set<string>(), generation: 1 }
+    return begin(nothing, entry, 'seq0_not_self_signed')
   }
   if (entry.op === 'reset') {
-    const revoked = [...before.devices.values()].map((device) => revoke(device, entry.seq))
-    const devices = new Map(revoked.map((device) => [device.id, device]))
-    const generation = before.generation + 1
-    return begin({ devices, generation }, entry, 'reset_not_self_signed')
+    for (const device of before.devices.values()) {
+      if (device.revokedAt === null) revoke(before, device, entry)
+    }
+    const after = { ...before, generation: before.generation + 1 }
+    return begin(after, entry, 'reset_not_self_signed')
   }
   verifySignedBy(signerAt(before, entry.by, entry.seq - 1), entry.jws)
   if (entry.op === 'add') return withDevice(before, entry)
@@ -185,9 +204,8 @@ function apply(before: State | undefined, entry: Entry): State {
   const target = before.devices.get(entry.device)
   demand(target !== undefined, 'unknown_device', 'the log has no device to revoke')
   demand(target.revokedAt === null, 'already_revoked', 'the device is revoked already')
-  // A map keeps the place of a key that is set again, and so the order of addition.
-  const devices = new Map(before.devices).set(target.id, revoke(target, entry.seq))
-  return { ...before, devices }
+  revoke(before, target, entry)
+  return before
 }
 
 /** The first entry and a reset name a device that vouches for itself. */
@@ -199,25 +217,21 @@ function begin(before: State, entry: Entry, otherwise: Reason): State {
   return after
 }
 
-function withDevice(before: State, entry: Entry): State {
-  const { generation } = before
+function withDevice(state: State, entry: Entry): State {
+  const { devices, generation } = state
   const keys = entry.keys!
-  demand(!before.devices.has(entry.device), 'duplicate_device', 'a device id occurs once in a log')
-  const used = [...before.devices.values(), { keys }].flatMap((device) =>
-    Object.values(device.keys).map((key) => key.x),
-  )
-  demand(new Set(used).size === used.length, 'duplicate_key', 'a public key occurs once in a log')
-  const added: Device = {
-    id: entry.device,
-    keys,
-    kid: thumbprint(keys.sign),
-    addedAt: entry.seq,
-    revokedAt: null,
-    generation,
+  demand(!devices.has(entry.device), 'duplicate_device', 'a device id occurs once in a log')
+  for (const { x } of Object.values(keys)) {
+    demand(!state.keys.has(x), 'duplicate_key', 'a public key occurs once in a log')
+    state.keys.add(x)
   }
-  return { generation, devices: new Map(before.devices).set(added.id, added) }
+  const kid = thumbprint(keys.sign)
+  const { device: id, seq: addedAt } = entry
+  devices.set(id, { id, keys, kid, addedAt, revokedAt: null, revokedBy: null, generation })
+  return state
 }
 
-function revoke(device: Device, seq: number): Device {
-  return { ...device, revokedAt: device.revokedAt ?? seq }
+/** A map keeps the place of a key that is set again, and so the order of addition. */
+function revoke({ devices }: State, device: Device, { seq, by }: Entry): void {
+  devices.set(device.id, { ...device, revokedAt: seq, revokedBy: by })
 }

@@ -4,7 +4,7 @@
  * their own codes. A refusal never carries a secret.
  */
 
-export const REASONS = [
+const REASONS = [
   // Text forms
   'respelt_base64',
   'length',
@@ -54,6 +54,15 @@ export const REASONS = [
   'missing_k_commit',
   'epoch_skip',
   'actor_log_mismatch',
+  'actor_log_back',
+  'member_log_mismatch',
+  'generation_unconfirmed',
+  'not_member',
+  'not_owner',
+  'already_member',
+  'last_owner',
+  'too_many_members',
+  'rotation_pending',
   // Envelopes
   'old_epoch',
   'unknown_epoch',
@@ -88,8 +97,10 @@ export const REASONS = [
 
 export type Reason = (typeof REASONS)[number]
 
-/** What a caller may show next to a reason; only the word reasons fill it. */
+/** What a caller may show next to a reason. */
 export type RefusalDetails = {
+  /** Logs: which of the entries handed in was refused, from 0. */
+  entry?: number
   /** `word_count`: how many words the input held. */
   found?: number
   /** `unknown_word`: the run of letters that is not on the list, normalised. */

@@ -4,6 +4,15 @@ import { newDeviceKeys, publicKeys, type DeviceKeys } from '../../src/crypto/dev
 import { newId, PREFIX } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf, signJws, type Typ } from '../../src/crypto/jws.ts'
+import {
+  addDevice,
+  addFirst,
+  resetLog,
+  revokeDevice,
+  verifyKeyLog,
+  type KeyLog,
+} from '../../src/crypto/key-log.ts'
+import { commitment, type Roster, type Signer } from '../../src/crypto/roster.ts'
 
 export type TestDevice = { id: string; keys: DeviceKeys; kid: string }
 
@@ -33,3 +42,73 @@ export function logEntry(
   const entry = { v: 1, account, seq: log.length, prev, op, device: device.id, ...keys }
   return sign('keylog+jws', by, { ...entry, by: by.id, at: 1767225600, ...change })
 }
+
+/** An account whose devices are at hand; `log` is its key log as it stands. */
+export type Person = { readonly account: string; log: KeyLog }
+
+const AT = 1767225600
+
+/** A person of one device. */
+export function newPerson(device: TestDevice, account = newAccount()): Person {
+  const begin = addFirst({ account, device: device.id, keys: device.keys, at: AT })
+  return { account, log: verifyKeyLog(account, [begin]) }
+}
+
+const follow = (person: Person, entry: string) => {
+  person.log = verifyKeyLog(person.account, [...person.log.entries, entry], person.log)
+}
+const by = ({ id, kid, keys }: TestDevice) => ({ by: id, kid, seed: keys.sign.secret, at: AT })
+
+/** Adds a device, revokes one, resets the log to a new one. */
+export function add(person: Person, { id, keys }: TestDevice, signer: TestDevice) {
+  const device = { id, keys: publicKeys(keys) }
+  follow(person, addDevice({ log: person.log, device, ...by(signer) }))
+}
+export function revoke(person: Person, { id }: TestDevice, signer: TestDevice) {
+  follow(person, revokeDevice({ log: person.log, device: id, ...by(signer) }))
+}
+export function reset(person: Person, { id, keys }: TestDevice) {
+  follow(person, resetLog({ log: person.log, device: id, keys, at: AT }))
+}
+
+/** A device of a person who signs at a place of its key log, the newest unless another is named. */
+export function signer({ account, log }: Person, device: TestDevice, seq = log.seq): Signer {
+  const actorLog = { seq, head: log.heads[seq]! }
+  const { id, kid, keys } = device
+  return { actor: account, device: id, actorLog, kid, seed: keys.sign.secret, at: AT }
+}
+
+/** The key logs of people, as they stand. */
+export const logsOf = (...people: readonly Person[]) =>
+  new Map(people.map(({ account, log }) => [account, log]))
+
+/** A place of a key log as entries name it. */
+export const place = ({ log }: Person, seq = log.seq) => ({
+  seq,
+  head: encodeBase64url(log.heads[seq]!),
+})
+
+/**
+ * The next entry of a roster as anybody might sign it, right or wrong: `change` is laid over the
+ * members that every entry has, and what it sets to undefined is left out.
+ */
+export function rosterEntry(
+  roster: Pick<Roster, 'connection' | 'seq' | 'head' | 'epoch'>,
+  person: Person,
+  device: TestDevice,
+  change: object,
+): string {
+  const { connection, epoch } = roster
+  const next = { v: 1, connection, seq: roster.seq + 1, epoch, prev: encodeBase64url(roster.head) }
+  const signed = { actor: person.account, device: device.id, actor_log: place(person), at: AT }
+  return sign('roster+jws', device, { ...next, ...signed, ...change })
+}
+
+/** The members of an entry that opens the next epoch of a roster with K. */
+export const opening = (
+  { connection, epoch }: Pick<Roster, 'connection' | 'epoch'>,
+  k: Uint8Array,
+) => ({
+  epoch: epoch + 1,
+  k_commit: commitment(connection, epoch + 1, k),
+})

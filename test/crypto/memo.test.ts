@@ -1,0 +1,47 @@
+/** What is remembered as good: not looked at again, and never more than so much of it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hashOf } from '../../src/crypto/jws.ts'
+import { memo } from '../../src/crypto/memo.ts'
+import { commitment, verifyRoster } from '../../src/crypto/roster.ts'
+import { newConnection, newDevice, newPerson, opening, rosterEntry } from './builders.ts'
+
+test('what was good is not looked at again, what was bad is', () => {
+  const looked: string[] = []
+  const good = memo(2)
+  const look = (name: string) => good(name, () => looked.push(name) > 0 && name !== 'bad')
+  const asked = ['a', 'bad', 'a', 'bad', 'b', 'a', 'b']
+  assert.deepEqual(asked.map(look), [true, false, true, false, true, true, true])
+  assert.deepEqual(looked, ['a', 'bad', 'bad', 'b'])
+})
+
+test('the oldest is forgotten for one too many', () => {
+  const looked: string[] = []
+  const good = memo(2)
+  for (const name of ['a', 'b', 'c', 'c', 'b', 'a', 'b', 'c']) good(name, () => !!looked.push(name))
+  assert.deepEqual(looked, ['a', 'b', 'c', 'a', 'b', 'c'])
+})
+
+test('a roster is verified again in a fraction of the time', () => {
+  const device = newDevice()
+  const person = newPerson(device)
+  const keyLogs = new Map([[person.account, person.log]])
+  const connection = newConnection()
+  const k = new Uint8Array(32)
+  const nothing = { connection, seq: -1, head: new Uint8Array(32), epoch: 1 }
+  const first = { op: 'open', k_commit: commitment(connection, 1, k) }
+  const entries = [rosterEntry(nothing, person, device, first)]
+  for (let seq = 1; seq < 60; seq++) {
+    const head = hashOf(entries.at(-1)!)
+    const before = { connection, seq: seq - 1, head, epoch: seq }
+    entries.push(rosterEntry(before, person, device, { op: 'rotate', ...opening(before, k) }))
+  }
+  const verify = () => {
+    const begun = performance.now()
+    verifyRoster(connection, entries, keyLogs)
+    return performance.now() - begun
+  }
+  const whole = verify()
+  const again = Math.min(verify(), verify(), verify())
+  assert.ok(again < whole / 5, `${again} ms after ${whole} ms`)
+})

@@ -1,0 +1,111 @@
+/** The first entry of a roster: what it says, and every way in which it may be wrong. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { ZERO_HEAD } from '../../src/crypto/code.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
+import { addFirst, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import type { Reason } from '../../src/crypto/refusal.ts'
+import { commitment, openEntry, verifyRoster } from '../../src/crypto/roster.ts'
+import { logEntry, newAccount, newConnection, newDevice, sign } from './builders.ts'
+
+const account = newAccount()
+const [first, second, third] = [newDevice(), newDevice(), newDevice()]
+const at = 1767225600
+const begin = addFirst({ account, device: first.id, keys: first.keys, at })
+const two = [begin, logEntry(account, [begin], 'add', second, first)]
+const refused = (attempt: () => unknown, reason: Reason) => assert.throws(attempt, { reason })
+
+const log = verifyKeyLog(account, two)
+const keyLogs = new Map([[account, log]])
+const connection = newConnection()
+const k = crypto.getRandomValues(new Uint8Array(32))
+const opening = { connection, actor: account, device: first.id, actorLog: log, k, at }
+const own = { kid: first.kid, seed: first.keys.sign.secret }
+const open = openEntry({ ...opening, ...own })
+
+describe('a roster that is opened', () => {
+  const payload = {
+    v: 1,
+    connection,
+    seq: 0,
+    epoch: 1,
+    prev: encodeBase64url(ZERO_HEAD),
+    op: 'open',
+    k_commit: commitment(connection, 1, k),
+    actor: account,
+    device: first.id,
+    actor_log: { seq: log.seq, head: encodeBase64url(log.head) },
+    at,
+  }
+  test('opened', () => {
+    const roster = verifyRoster(connection, [open], keyLogs, { seq: 0, head: hashOf(open) })
+    assert.deepEqual(roster, {
+      connection,
+      seq: 0,
+      head: hashOf(open),
+      epoch: 1,
+      epochHead: hashOf(open),
+      kCommit: payload.k_commit,
+      members: [{ account, role: 'owner', logSeq: 1, keyedSeq: 1, generation: 1 }],
+      rotationPending: false,
+      entries: [open],
+    })
+    assert.equal(open, sign('roster+jws', first, payload))
+  })
+
+  const made = (change: object, by = first) => sign('roster+jws', by, { ...payload, ...change })
+  const { k_commit: _, ...uncommitted } = payload
+  const early = { actor_log: { seq: 0, head: encodeBase64url(log.heads[0]!) } }
+  const table: [string, string[], Reason][] = [
+    ['no entry', [], 'empty'],
+    ['an op of nobody', [made({ op: 'close' })], 'bad_op'],
+    ['two openings', [open, made({ at: 1 })], 'roster_forked'],
+    [
+      'opened again',
+      [open, made({ seq: 1, epoch: 2, prev: encodeBase64url(hashOf(open)) })],
+      'bad_op',
+    ],
+    ['the same entry twice', [open, open], 'duplicate_entry'],
+    ['not the first', [made({ seq: 1 })], 'gap'],
+    ['prev at seq 0', [made({ prev: payload.k_commit })], 'prev_mismatch'],
+    ['epoch 2', [made({ epoch: 2 })], 'epoch_skip'],
+    ['epoch 2^32', [made({ epoch: 2 ** 32 })], 'bad_value'],
+    ['no k_commit', [sign('roster+jws', first, uncommitted)], 'missing_k_commit'],
+    ['a role', [made({ role: 'owner' })], 'superfluous_member'],
+    ['a member', [made({ member: account })], 'superfluous_member'],
+    ['another connection', [made({ connection: newConnection() })], 'wrong_connection'],
+    ['a log that nobody gave', [made({ actor: newAccount() })], 'actor_log_mismatch'],
+    [
+      'another head',
+      [made({ actor_log: { seq: 0, head: payload.actor_log.head } })],
+      'actor_log_mismatch',
+    ],
+    [
+      'a seq to come',
+      [made({ actor_log: { seq: 9, head: payload.actor_log.head } })],
+      'actor_log_mismatch',
+    ],
+    ['a device of nobody', [made({ device: third.id }, third)], 'unknown_signer'],
+    ['a device not yet added', [made({ ...early, device: second.id }, second)], 'unknown_signer'],
+    ['another device', [made({}, second)], 'kid_mismatch'],
+    ['the wrong typ', [sign('keylog+jws', first, payload)], 'wrong_typ'],
+  ]
+  for (const [name, entries, reason] of table) {
+    test(`${name}: ${reason}`, () =>
+      refused(() => verifyRoster(connection, entries, keyLogs), reason))
+  }
+  test('a revoked device: revoked_signer', () => {
+    const revoked = verifyKeyLog(account, [...two, logEntry(account, two, 'revoke', first, second)])
+    const entry = openEntry({ ...opening, actorLog: revoked, ...own })
+    const logs = new Map([[account, revoked]])
+    refused(() => verifyRoster(connection, [entry], logs), 'revoked_signer')
+    // Unrevoked at its own actor_log, so the older entry stands.
+    assert.equal(verifyRoster(connection, [open], logs).epoch, 1)
+  })
+  test('what was seen must be there', () => {
+    const seen = { seq: 0, head: new Uint8Array(32) }
+    refused(() => verifyRoster(connection, [open], keyLogs, seen), 'roster_forked')
+    refused(() => verifyRoster(connection, [open], keyLogs, { ...seen, seq: 1 }), 'rollback')
+  })
+})

@@ -1,0 +1,50 @@
+/** The number that two people compare. Its value is in the test kit; here is what they rely on. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { formatId, PREFIX } from '../../src/crypto/id.ts'
+import { safetyNumber } from '../../src/crypto/safety-number.ts'
+
+const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
+const side = fc.record({ raw: bytes(16), head: bytes(32) })
+const named = ({ raw, head }: { raw: Uint8Array; head: Uint8Array }) => ({
+  account: formatId(PREFIX.account, raw),
+  head,
+})
+
+test('is the same on both sides, and the one of the document', () => {
+  fc.assert(
+    fc.property(side, side, (one, other) => {
+      const number = safetyNumber(named(one), named(other))
+      assert.match(number, /^\d{5}( \d{5}){11}$/)
+      assert.equal(safetyNumber(named(other), named(one)), number)
+      const [lower, higher] = [one, other].sort((x, y) => Buffer.compare(x.raw, y.raw))
+      let digest = Buffer.concat([
+        Buffer.from('countersign/v1/safety\0'),
+        lower!.raw,
+        lower!.head,
+        higher!.raw,
+        higher!.head,
+      ])
+      for (let i = 0; i < 5200; i++) digest = createHash('sha256').update(digest).digest()
+      const wide = createHash('sha512').update(digest).digest()
+      const groups = Array.from({ length: 12 }, (_, i) => wide.readUIntBE(5 * i, 5) % 100_000)
+      assert.equal(number, groups.map((group) => String(group).padStart(5, '0')).join(' '))
+    }),
+    { numRuns: 15 },
+  )
+})
+
+test('changes with each log, and takes no other lengths', () => {
+  const [a, b] = [1, 2].map((byte) => ({
+    account: formatId(PREFIX.account, new Uint8Array(16).fill(byte)),
+    head: new Uint8Array(32).fill(byte),
+  })) as [ReturnType<typeof named>, ReturnType<typeof named>]
+  const another = { ...a, head: a.head.with(31, 0) }
+  assert.notEqual(safetyNumber(another, b), safetyNumber(a, b))
+  const short = { ...a, head: a.head.subarray(1) }
+  assert.throws(() => safetyNumber(short, b), { reason: 'bad_length' })
+  const device = { ...a, account: formatId(PREFIX.device, new Uint8Array(16)) }
+  assert.throws(() => safetyNumber(device, b), { reason: 'prefix' })
+})

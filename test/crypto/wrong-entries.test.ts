@@ -1,0 +1,214 @@
+/** Every way in which an entry of a roster may be wrong, and its reason. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
+import { Refusal, type Reason } from '../../src/crypto/refusal.ts'
+import { addMember, verifyRoster, type Roster } from '../../src/crypto/roster.ts'
+import {
+  newAccount,
+  newConnection,
+  opening,
+  place,
+  rosterEntry,
+  signer,
+  type Person,
+  type TestDevice,
+} from './builders.ts'
+import { A, after, alone, B, C, connection, devices, E, k, left } from './people.ts'
+import { memberLog, three, two, withEntry } from './people.ts'
+
+const { a1, a2, b1, c1, e1 } = devices
+const [a, b, c] = [A.account, B.account, C.account]
+const refused = (attempt: () => unknown, reason: Reason, entry: number) =>
+  assert.throws(attempt, (error: Refusal) => {
+    assert.deepEqual([error.reason, error.details.entry], [reason, entry])
+    return true
+  })
+
+describe('a wrong entry', () => {
+  const adding = (person: Person, change: object = {}) => ({
+    op: 'add',
+    member: person.account,
+    member_log: place(person, 0),
+    role: 'member',
+    ...change,
+  })
+  const rotating = (roster: Roster, change: object = {}) => ({
+    op: 'rotate',
+    ...opening(roster, k(2)),
+    ...change,
+  })
+  const removing = (roster: Roster, member: string, change: object = {}) => ({
+    op: 'remove',
+    member,
+    ...opening(roster, k(2)),
+    ...change,
+  })
+  const leaving = { op: 'leave' }
+  const owning = (member: string) => ({ op: 'role', member, role: 'owner' })
+  const early = { actor_log: place(A, 0) }
+  const nowhere = encodeBase64url(new Uint8Array(32))
+  type Row = [name: string, before: Roster, person: Person, device: TestDevice, object, Reason]
+  const table: Row[] = [
+    ['add by a member', two, B, b1, adding(C), 'not_owner'],
+    ['add by nobody', two, E, e1, adding(C), 'not_member'],
+    ['add of a member', two, A, a2, adding(B), 'already_member'],
+    ['add of oneself', two, A, a2, adding(A), 'already_member'],
+    ['add while a rotation is pending', left, A, a2, adding(E), 'rotation_pending'],
+    ['add of the one who left', left, A, a2, adding(C), 'rotation_pending'],
+    ['add without a role', two, A, a2, adding(C, { role: undefined }), 'missing_member'],
+    ['add without a log', two, A, a2, adding(C, { member_log: undefined }), 'missing_member'],
+    ['add with K', two, A, a2, { ...adding(C), ...opening(two, k(2)) }, 'superfluous_member'],
+    ['add in a new epoch', two, A, a2, adding(C, { epoch: 2 }), 'epoch_skip'],
+    [
+      'add naming the log of another',
+      two,
+      A,
+      a2,
+      adding(C, { member_log: place(E) }),
+      'member_log_mismatch',
+    ],
+    [
+      'add naming no place',
+      two,
+      A,
+      a2,
+      adding(C, { member_log: { seq: 7, head: nowhere } }),
+      'member_log_mismatch',
+    ],
+    [
+      'add of an account without a log',
+      two,
+      A,
+      a2,
+      adding(C, { member: newAccount() }),
+      'member_log_mismatch',
+    ],
+    ['add of an address', two, A, a2, adding(C, { member: 'c@example.org' }), 'bad_value'],
+    ['add as admin', two, A, a2, adding(C, { role: 'admin' }), 'bad_value'],
+    ['remove by a member', three, B, b1, removing(three, c), 'not_owner'],
+    ['remove of oneself by a member', three, B, b1, removing(three, b), 'not_owner'],
+    ['remove of nobody', three, A, a2, removing(three, E.account), 'not_member'],
+    ['remove of the last owner', three, A, a2, removing(three, a), 'last_owner'],
+    [
+      'remove without K',
+      three,
+      A,
+      a2,
+      removing(three, b, { k_commit: undefined }),
+      'missing_k_commit',
+    ],
+    ['remove without a member', three, A, a2, rotating(three, { op: 'remove' }), 'missing_member'],
+    ['remove in the same epoch', three, A, a2, removing(three, b, { epoch: 1 }), 'epoch_skip'],
+    [
+      'remove with a role',
+      three,
+      A,
+      a2,
+      removing(three, b, { role: 'member' }),
+      'superfluous_member',
+    ],
+    ['role by a member', two, B, b1, owning(b), 'not_owner'],
+    ['role of nobody', two, A, a2, owning(E.account), 'not_member'],
+    [
+      'role that leaves no owner',
+      two,
+      A,
+      a2,
+      { op: 'role', member: a, role: 'member' },
+      'last_owner',
+    ],
+    ['role in a new epoch', two, A, a2, { ...owning(b), epoch: 2 }, 'epoch_skip'],
+    ['role with a log', two, A, a2, { ...adding(B), op: 'role' }, 'superfluous_member'],
+    ['leave by nobody', two, E, e1, leaving, 'not_member'],
+    ['leave twice', left, C, c1, leaving, 'not_member'],
+    ['leave of the last owner', two, A, a2, leaving, 'last_owner'],
+    ['leave of the only member', alone, A, a2, leaving, 'last_owner'],
+    ['leave of another', two, B, b1, { ...leaving, member: b }, 'superfluous_member'],
+    ['leave with K', two, B, b1, { ...leaving, ...opening(two, k(2)) }, 'superfluous_member'],
+    ['rotate by nobody', two, E, e1, rotating(two), 'not_member'],
+    ['rotate by the one who left', left, C, c1, rotating(left), 'not_member'],
+    ['rotate over an epoch', two, A, a2, rotating(two, { epoch: 3 }), 'epoch_skip'],
+    ['rotate without K', two, A, a2, rotating(two, { k_commit: undefined }), 'missing_k_commit'],
+    [
+      'rotate with K of 31 bytes',
+      two,
+      A,
+      a2,
+      rotating(two, { k_commit: encodeBase64url(new Uint8Array(31)) }),
+      'bad_value',
+    ],
+    ['open again', two, A, a2, rotating(two, { op: 'open' }), 'bad_op'],
+    ['an op of nobody', two, A, a2, { op: 'merge' }, 'bad_op'],
+    ['the op null', two, A, a2, { op: null }, 'bad_op'],
+    ['a device not yet in the log', two, A, a2, rotating(two, early), 'unknown_signer'],
+    ['a device revoked by then', two, A, a1, rotating(two), 'revoked_signer'],
+    ['a device of another', two, B, e1, rotating(two), 'unknown_signer'],
+    ['a device in the name of another', two, A, b1, rotating(two), 'unknown_signer'],
+    [
+      'another device than it says',
+      two,
+      A,
+      a2,
+      rotating(two, { ...early, device: a1.id }),
+      'kid_mismatch',
+    ],
+    [
+      'a log that goes on elsewhere',
+      two,
+      A,
+      a2,
+      rotating(two, { actor_log: { seq: 2, head: nowhere } }),
+      'actor_log_mismatch',
+    ],
+    [
+      'the place of another log',
+      two,
+      B,
+      b1,
+      rotating(two, { actor_log: place(E) }),
+      'actor_log_mismatch',
+    ],
+    ['a seq left out', two, A, a2, rotating(two, { seq: 3 }), 'gap'],
+    ['no prev', two, A, a2, rotating(two, { prev: nowhere }), 'prev_mismatch'],
+    [
+      'another connection',
+      two,
+      A,
+      a2,
+      rotating(two, { connection: newConnection() }),
+      'wrong_connection',
+    ],
+    ['version 2', two, A, a2, rotating(two, { v: 2 }), 'wrong_version'],
+  ]
+  for (const [name, before, person, device, change, reason] of table) {
+    test(`${name}: ${reason}`, () => {
+      const entry = rosterEntry(before, person, device, change)
+      refused(() => withEntry(before, entry), reason, before.seq + 1)
+    })
+  }
+
+  test('first, but not open: bad_op', () => {
+    const nothing = { connection, seq: -1, head: new Uint8Array(32), epoch: 1 }
+    refused(() => after([rosterEntry(nothing, A, a2, adding(B))]), 'bad_op', 0)
+  })
+  test('member 201: too_many_members', () => {
+    const people = Array.from({ length: 200 }, () => ({ ...E, account: newAccount() }))
+    const logs = new Map([
+      ...people.map(({ account }) => [account, E.log] as const),
+      [a, A.log] as const,
+    ])
+    const entries = [...alone.entries]
+    let roster = alone
+    for (const person of people.slice(1)) {
+      entries.push(rosterEntry({ ...roster, seq: entries.length - 1 }, A, a2, adding(person)))
+      roster = { ...roster, head: hashOf(entries.at(-1)!) }
+    }
+    const full = verifyRoster(connection, entries, logs)
+    assert.equal(full.members.length, 200)
+    const last = { member: people[0]!.account, memberLog: memberLog(E), role: 'member' as const }
+    const one = { roster: full, keyLogs: logs, ...last, ...signer(A, a2) }
+    refused(() => addMember(one), 'too_many_members', 200)
+  })
+})
