@@ -65,6 +65,8 @@ export interface Details {
   readonly required_scope?: string
   readonly issues?: readonly Issue[]
   readonly state?: string
+  /** The hash of the newest entry of a log that another one was meant for, base64url. */
+  readonly head?: string
   readonly found?: number
   readonly word?: string
   readonly suggestions?: readonly string[]

@@ -14,6 +14,7 @@ import { thumbprint } from '../src/crypto/jwk.ts'
 import { signJws } from '../src/crypto/jws.ts'
 import { addDevice, resetLog } from '../src/crypto/key-log.ts'
 import { verifyStamp } from '../src/crypto/stamp.ts'
+import { approved, changeBy, connected, make, takeIn } from './service/connecting.ts'
 import { codeIn } from './service/letters.ts'
 import {
   additionBy,
@@ -1053,6 +1054,90 @@ export function accountSuite(name: string, open: () => Promise<Subject>): void {
       })
     })
 
+    describe('people in a connection', () => {
+      test('an invitation, its approval, and the entry that takes somebody in', async () => {
+        const [ada, bob] = [await enrol(server, 'Ada'), await enrol(server, 'Bob')]
+        const { id } = await connect(ada, 'Club')
+        const asked = await ada.account.members.add({ id, body: { user_id: bob.id } })
+        assert.equal(asked.state, 'pending')
+        const { received } = await bob.account.invitations.pending({})
+        assert.deepEqual(received, [{ ...asked, direction: 'received' }])
+        await bob.account.invitations.approve({ id: asked.id })
+        assert.deepEqual((await ada.account.duties.read({})).joins, [
+          { connection: id, account: bob.id, email: null },
+        ])
+        await fails('not_found', bob.account.connections.read({ id }))
+        const { seq } = await make(ada, id, { op: 'add', member: bob.id })
+        assert.equal(seq, 1)
+        assert.deepEqual(await ada.account.duties.read({}), { joins: [], unsealed: [] })
+        const theirs = await bob.account.connections.read({ id })
+        assert.deepEqual([theirs.name, theirs.state, theirs.kind], ['Ada', 'active', 'direct'])
+        const { entries, key_logs } = await bob.account.rosters.read({ connection: id })
+        assert.equal(entries.length, 2)
+        assert.deepEqual(
+          new Map(key_logs.map(({ account, seq: newest }) => [account, newest])),
+          new Map([
+            [ada.id, 0],
+            [bob.id, 0],
+          ]),
+        )
+        const { envelopes } = await bob.account.envelopes.read({ connection: id })
+        assert.equal(envelopes.length, 1)
+      })
+
+      test('whoever is second is told where the roster is', async () => {
+        const { id, people } = await connected(server, ['Ada', 'Bob'])
+        const [ada, bob] = people
+        const { body } = await changeBy(bob, id, { op: 'rotate' })
+        const { head } = await make(ada, id, { op: 'rotate' })
+        await assert.rejects(
+          bob.account.rosters.append({ connection: id, body }),
+          (error: Fault) => {
+            assert.deepEqual([error.code, error.details?.head], ['conflict', head])
+            return true
+          },
+        )
+      })
+
+      test('everybody has a name of their own for it, and nobody ends it for others', async () => {
+        const { id, people } = await connected(server, ['Ada', 'Bob'])
+        const [ada, bob] = people
+        await bob.account.connections.update({ id, body: { name: 'Ada L.', favorite: true } })
+        const seen = []
+        for (const { account } of people) {
+          const { name, favorite } = await account.connections.read({ id })
+          seen.push([name, favorite])
+          await fails('no_device', account.connections.delete({ id }))
+        }
+        assert.deepEqual(seen, [
+          ['Club', false],
+          ['Ada L.', true],
+        ])
+        await make(bob, id, { op: 'leave' })
+        await fails('not_found', bob.account.connections.read({ id }))
+        await ada.account.connections.delete({ id })
+      })
+
+      test('a state that does not allow it is told', async () => {
+        const { id, people } = await connected(server, ['Ada', 'Bob'])
+        const [ada, bob] = people
+        const carl = await enrol(server)
+        const cases: [string, () => Promise<unknown>][] = [
+          ['self', () => ada.account.members.add({ id, body: { user_id: ada.id } })],
+          ['member', () => ada.account.members.add({ id, body: { user_id: bob.id } })],
+          ['not_approved', () => make(ada, id, { op: 'add', member: carl.id })],
+        ]
+        for (const [state, call] of cases)
+          await assert.rejects(call(), (error: Fault) => {
+            assert.deepEqual([error.code, error.details?.state], ['invalid_state', state])
+            return true
+          })
+        await approved(ada, id, carl)
+        await ada.account.members.remove({ id, mid: carl.id })
+        await takeIn(ada, id, carl)
+      })
+    })
+
     describe('guest codes', () => {
       test('create answers the code without its secret', async () => {
         const { account } = await enrol(server)
@@ -1254,7 +1339,7 @@ export function accountSuite(name: string, open: () => Promise<Subject>): void {
     })
 
     test('a malformed id is no resource', async () => {
-      const { account } = await enrol(server)
+      const { account, entry, id: account_id } = await enrol(server)
       const real = newId('con_', Date.now())
       for (const id of ['x', 'con_', `${real}0`, real.toUpperCase(), `${real.slice(0, -1)}\0`]) {
         const calls: Call[] = [
@@ -1262,8 +1347,15 @@ export function accountSuite(name: string, open: () => Promise<Subject>): void {
           (of) => of.connections.update({ id, body: { name: 'x' } }),
           (of) => of.connections.favorite({ id, body: {} }),
           (of) => of.connections.delete({ id }),
+          (of) => of.members.add({ id, body: { user_id: account_id } }),
+          (of) => of.members.remove({ id, mid: account_id }),
+          (of) => of.invitations.approve({ id }),
+          (of) => of.invitations.decline({ id }),
+          (of) => of.invitations.withdraw({ id }),
           (of) => of.rosters.read({ connection: id }),
+          (of) => of.rosters.append({ connection: id, body: { entry, envelopes: [] } }),
           (of) => of.envelopes.read({ connection: id }),
+          (of) => of.envelopes.add({ connection: id, body: { envelopes: [entry] } }),
           (of) => of.guestCodes.delete({ id }),
           (of) => of.keyLogs.read({ account: id }),
           (of) => of.profiles.keys({ id }),
@@ -1287,21 +1379,34 @@ export function accountSuite(name: string, open: () => Promise<Subject>): void {
       const connection = await connect(ada)
       const guest = await newGuest(ada.account)
       const { id } = connection
+      const mail = { body: { email: newAddress() } }
+      const asked = await ada.account.members.add({ id, ...mail })
+      const rotation = (await changeBy(ada, id, { op: 'rotate' })).body
+      const before = await ada.account.connections.read({ id })
       const calls: Call[] = [
         (of) => of.connections.read({ id }),
         (of) => of.connections.update({ id, body: { name: 'x' } }),
         (of) => of.connections.update({ id, body: {} }),
         (of) => of.connections.favorite({ id, body: {} }),
         (of) => of.connections.delete({ id }),
+        (of) => of.members.add({ id, ...mail }),
+        (of) => of.members.remove({ id, mid: ada.id }),
+        (of) => of.invitations.approve({ id: asked.id }),
+        (of) => of.invitations.decline({ id: asked.id }),
+        (of) => of.invitations.withdraw({ id: asked.id }),
         (of) => of.rosters.read({ connection: id }),
+        (of) => of.rosters.append({ connection: id, body: rotation }),
         (of) => of.envelopes.read({ connection: id }),
+        (of) => of.envelopes.add({ connection: id, body: { envelopes: rotation.envelopes } }),
         (of) => of.guestCodes.delete({ id: guest.id }),
       ]
       for (const call of calls) await fails('not_found', call(eve.account))
       const { connections, guestCodes, verificationLog } = eve.account
       for (const list of [connections.list, guestCodes.list, verificationLog.list])
         assert.deepEqual(await list({}), { items: [], next_cursor: null })
-      assert.deepEqual((await ada.account.connections.list({})).items, [connection])
+      assert.deepEqual(await eve.account.invitations.list({}), { received: [], sent: [] })
+      assert.deepEqual(await eve.account.duties.read({}), { joins: [], unsealed: [] })
+      assert.deepEqual((await ada.account.connections.list({})).items, [before])
       assert.deepEqual((await ada.account.guestCodes.list({})).items, [guest])
     })
   })

@@ -51,6 +51,7 @@ export const ACCOUNT: Rules = [
   ['/device/v1/key-logs/**', 'device'],
   ['/device/v1/token', 'read'],
   ['/device/v1/machine-tokens/**', 'full'],
+  ['/device/v1/lookups', 'write'],
   ['/device/v1/**', 'session'],
   ['/api/v1/org/**', 'full'],
 ]

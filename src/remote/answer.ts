@@ -34,6 +34,7 @@ const Refused = v.object({
   required_scope: detail(Text),
   issues: detail(few(v.object({ path: Text, message: Text }))),
   state: detail(Text),
+  head: detail(Text),
   found: detail(v.number()),
   word: detail(Text),
   suggestions: detail(few(Text)),

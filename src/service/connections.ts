@@ -8,11 +8,12 @@ import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { Connection, Member } from '../api/rest/connections.ts'
 import { isId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
+import { PREFIX, demandMember, holdConnection, later } from './connection-rows.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { invitedIn, standing } from './invitation-rows.ts'
 import type { Schema } from './schema.ts'
-
-const PREFIX = 'con_'
 
 /** The connections of an account. */
 const seenBy = (db: Kysely<Schema>, account: string) =>
@@ -24,8 +25,12 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
 
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
 
-/** The rows as resources, with the members of all of them in one query. */
-async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<Connection[]> {
+/** The rows as resources, with the members of all of them, and whoever is invited, in one query each. */
+async function resources(
+  db: Kysely<Schema>,
+  rows: readonly Row[],
+  at: number,
+): Promise<Connection[]> {
   if (rows.length === 0) return []
   const ids = rows.map((row) => row.id)
   const members = await db
@@ -35,20 +40,22 @@ async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<Conn
     .where('connection_id', 'in', ids)
     .orderBy('account_id')
     .execute()
+  const activeOf = grouped(members)
+  const invitedOf = grouped(await standing(db, ids, at).execute())
   return rows.map((row) => {
-    const own = members
-      .filter((member) => member.connection_id === row.id)
-      .map(({ account_id, display_name, role }): Member => {
-        return { user_id: account_id, display_name, role, state: 'active' }
-      })
+    const active = (activeOf.get(row.id) ?? []).map((one): Member => {
+      const { account_id, display_name, role } = one
+      return { user_id: account_id, display_name, role, state: 'active' }
+    })
+    const all = [...active, ...invitedIn(invitedOf.get(row.id) ?? [])]
     return {
       id: row.id,
       name: row.name,
-      kind: 'direct',
-      state: own.length < 2 ? 'pending' : 'active',
+      kind: all.length > 2 ? 'group' : 'direct',
+      state: active.length < 2 ? 'pending' : 'active',
       favorite: row.favorite === 1,
       tag_ids: [],
-      members: own,
+      members: all,
       preset_id: null,
       epoch: row.epoch,
       secret_here: false,
@@ -58,40 +65,69 @@ async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<Conn
   })
 }
 
+const grouped = <T extends { connection_id: string }>(rows: readonly T[]) =>
+  Map.groupBy(rows, ({ connection_id }) => connection_id)
+
 /** A connection as an account sees it. Throws AppError `not_found`. */
 export async function readConnection(
-  db: Kysely<Schema>,
+  { db, now }: Pick<Ground, 'db' | 'now'>,
   account: string,
   id: string,
 ): Promise<Connection> {
   demandId(PREFIX, id, 'connection')
   const rows = await seenBy(db, account).where('id', '=', id).execute()
-  const [connection] = await resources(db, rows)
+  const [connection] = await resources(db, rows, now())
   if (connection === undefined) throw notFound('connection')
   return connection
 }
 
 /** Change what is given and differs; a change that changes nothing leaves `updated_at` alone. */
 async function change(
-  { db, now }: Ground,
+  ground: Ground,
   account: string,
   id: string,
   wanted: { name?: string | undefined; favorite?: boolean | undefined },
 ): Promise<Connection> {
-  const before = await readConnection(db, account, id)
+  const before = await readConnection(ground, account, id)
   const { name = before.name, favorite = before.favorite } = wanted
   if (name === before.name && favorite === before.favorite) return before
-  await db
+  await ground.db
     .updateTable('memberships')
-    .set({
+    .set((of) => ({
       ...(wanted.name === undefined ? {} : { name }),
-      ...(wanted.favorite === undefined ? {} : { favorite: favorite ? 1 : 0 }),
-      updated_at: now(),
-    })
+      ...(wanted.favorite === undefined
+        ? {}
+        : { favorite: favorite ? (1 as const) : (0 as const) }),
+      ...later(of, ground.now()),
+    }))
     .where('account_id', '=', account)
     .where('connection_id', '=', id)
     .execute()
-  return readConnection(db, account, id)
+  return readConnection(ground, account, id)
+}
+
+/** End a connection that has no other member, and every invitation to it. */
+async function end({ db }: Ground, account: string, id: string): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await demandMember(trx, account, id)
+    await holdConnection(trx, id)
+    const members = await trx
+      .selectFrom('memberships')
+      .select('account_id')
+      .where('connection_id', '=', id)
+      .limit(2)
+      .execute()
+    if (members.length > 1)
+      throw new AppError(
+        'no_device',
+        'Others are in this connection, and leaving it takes the keys of a device: do it where one is signed in.',
+      )
+    const { numDeletedRows: ended } = await trx
+      .deleteFrom('connections')
+      .where('id', '=', id)
+      .executeTakeFirst()
+    if (ended === 0n) throw notFound('connection')
+  })
 }
 
 export const connections = (ground: Ground): Service['connections'] => ({
@@ -102,25 +138,10 @@ export const connections = (ground: Ground): Service['connections'] => ({
       .orderBy('own.connection_id', 'desc')
       .limit(rowsFor(page))
       .execute()
-    return pageOf(await resources(ground.db, rows), page)
+    return pageOf(await resources(ground.db, rows, ground.now()), page)
   },
-  read: ({ id }, { account }) => readConnection(ground.db, account, id),
+  read: ({ id }, { account }) => readConnection(ground, account, id),
   update: ({ id, body }, { account }) => change(ground, account, id, body),
   favorite: ({ id, body }, { account }) => change(ground, account, id, body),
-  delete: async ({ id }, { account }) => {
-    demandId(PREFIX, id, 'connection')
-    const { numDeletedRows: deleted } = await ground.db
-      .deleteFrom('connections')
-      .where('id', '=', id)
-      // It ends for every member, so only an owner may.
-      .where('id', 'in', (of) =>
-        of
-          .selectFrom('memberships')
-          .select('connection_id')
-          .where('account_id', '=', account)
-          .where('role', '=', 'owner'),
-      )
-      .executeTakeFirst()
-    if (deleted === 0n) throw notFound('connection')
-  },
+  delete: ({ id }, { account }) => end(ground, account, id),
 })

@@ -117,7 +117,10 @@ export async function markLogged(trx: Transaction<Schema>, id: string): Promise<
   return marked === 1n
 }
 
-/** Devices are revoked: their sessions end, and nothing stays that was sealed to them. */
+/**
+ * Devices are revoked: their sessions end, and nothing stays that was sealed to them, nor what they sealed and might not have been opened
+ * yet, which members would refuse.
+ */
 export async function endDevices(
   trx: Transaction<Schema>,
   devices: readonly string[],
@@ -131,6 +134,7 @@ export async function endDevices(
     .execute()
   await trx.deleteFrom('sessions').where('device_id', 'in', devices).execute()
   await trx.deleteFrom('envelopes').where('recipient', 'in', devices).execute()
+  await trx.deleteFrom('envelopes').where('sender', 'in', devices).execute()
 }
 
 /** All devices of an account but one are lost. */

@@ -1,10 +1,15 @@
 /** Envelopes, each for the one device that can open it. */
 import type { Service } from '../api/port.ts'
-import { deviceOf } from './faults.ts'
+import { accountsOf, verifyRoster } from '../crypto/roster.ts'
+import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
+import { demandApproved, holdApproved } from './device-rows.ts'
+import { addressed, storeEnvelopes } from './envelope-rows.ts'
+import { demandId, deviceOf, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { demandMember } from './rosters.ts'
+import { keyLogsOf, rosterEntries } from './roster-rows.ts'
+import { verifyAhead } from './verifying-ahead.ts'
 
-export const envelopes = ({ db }: Ground): Service['envelopes'] => ({
+export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
   read: async ({ connection }, session) => {
     const device = deviceOf(session)
     await demandMember(db, session.account, connection)
@@ -19,5 +24,27 @@ export const envelopes = ({ db }: Ground): Service['envelopes'] => ({
       .orderBy('epoch')
       .execute()
     return { envelopes: rows.map((row) => row.envelope) }
+  },
+
+  add: async ({ connection, body }, session) => {
+    demandId(PREFIX, connection, 'connection')
+    const { account } = session
+    const sender = { account, device: await demandApproved(db, session) }
+    await verifyAhead(db, connection, sender, body)
+    return db.transaction().execute(async (trx) => {
+      await holdApproved(trx, session)
+      await holdConnection(trx, connection)
+      await demandMember(trx, account, connection)
+      const entries = await rosterEntries(trx, connection)
+      const keyLogs = await keyLogsOf(trx, accountsOf(entries))
+      const roster = verifyRoster(connection, entries, keyLogs)
+      const all = judged('envelopes', () =>
+        addressed(body.envelopes, { sender, roster, keyLogs, newest: roster.head }),
+      )
+      const kept = await storeEnvelopes(trx, { roster, sender: sender.device }, all)
+      const owners = [...new Set(kept.map((one) => one.account))]
+      if (owners.length > 0) await touchConnection(trx, connection, now(), owners)
+      return { stored: kept.length }
+    })
   },
 })

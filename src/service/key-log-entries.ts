@@ -10,6 +10,7 @@ import { hashOf, parseJws } from '../crypto/jws.ts'
 import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
+import { touchConnectionsOf } from './connection-rows.ts'
 import { primaryAddress } from './context.ts'
 import { approvedAt, demandApproved, endDevices, markLogged, waitingDevice } from './device-rows.ts'
 import { deviceOf, judged } from './faults.ts'
@@ -44,6 +45,8 @@ export async function storeEntry(
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
   if (stored !== 1n) throw cameFirst()
+  // Whoever is connected with the account checks its log.
+  await touchConnectionsOf(trx, account, at)
   return log
 }
 

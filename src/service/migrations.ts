@@ -4,6 +4,7 @@
  */
 import { StartError } from '../errors.ts'
 import type { Engine, Query } from './engine.ts'
+import { third } from './version-3.ts'
 import { first, second } from './versions.ts'
 
 interface Version {
@@ -15,6 +16,7 @@ interface Version {
 const VERSIONS: readonly Version[] = [
   { statements: first },
   { statements: second, more: bindSessions },
+  { statements: third },
 ]
 
 /** Sessions are bound to the authentication key of their device, which only its entry of the key log names. */

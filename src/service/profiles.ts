@@ -17,11 +17,11 @@ export const profiles = ({ db }: Ground): Service['profiles'] => ({
     demandId('acc_', id, 'account')
     const row = await db
       .selectFrom('accounts')
-      .select(['id', 'display_name', 'kind'])
+      .select(['id', 'display_name', 'handle', 'kind'])
       .where('id', '=', id)
       .executeTakeFirst()
     if (row === undefined) throw notFound('account')
-    return { ...row, handle: null }
+    return { ...row }
   },
 
   keys: async ({ id: account, ...page }) => {

@@ -8,6 +8,37 @@ export interface Schema {
     id: string
     kind: 'person' | 'machine'
     display_name: string
+    /** A name that is unique on the server, where the person chose one. */
+    handle: string | null
+    headline: string | null
+  }
+  /** What was chosen; without a row, or with null, the default. */
+  preferences: {
+    account_id: string
+    locale: string | null
+    time_zone: string | null
+    public_code: 0 | 1
+    email_notifications: 0 | 1
+  }
+  /** Secrets of public codes, which the account server has to know (section 6). */
+  public_codes: {
+    account_id: string
+    /** 32 bytes, base64url; null once the owner has switched it off. */
+    k: string | null
+    /** Rises with every change of any public code: whoever remembers them asks for what came since. */
+    turn: number
+  }
+  /** One row: the newest turn. Who takes the next one holds it, so that turns are in the order in which they are kept. */
+  public_code_turns: {
+    id: 1
+    turn: number
+  }
+  /** What an account may do so often in a while, until it no longer counts. */
+  tries: {
+    account_id: string
+    what: 'look-up' | 'follow by mailbox' | 'invitation'
+    id: string
+    expires_at: number
   }
   /** Proven mailboxes, in lower case: each opens one account. */
   emails: {
@@ -74,7 +105,7 @@ export interface Schema {
   }
   /** Secrets that all replicas share. */
   server_secrets: {
-    name: 'nonce' | 'turn of mailed codes'
+    name: 'nonce' | 'turn of mailed codes' | 'turn of handles'
     secret: string
   }
   organisations: {
@@ -143,6 +174,40 @@ export interface Schema {
     favorite: 0 | 1
     updated_at: number
   }
+  invitations: {
+    id: string
+    connection_id: string
+    /** What the inviter called the connection then. */
+    connection_name: string
+    from_account: string
+    /** Whom it is for: an account, or a mailbox until whoever proves that one approves. */
+    to_account: string | null
+    /** In lower case. */
+    to_email: string | null
+    /** As decided; one that is pending for too long has expired. */
+    state: 'pending' | 'approved' | 'declined' | 'withdrawn'
+    /** Whether owners may take the account in: 1 since it approved, which their devices are told; 2 once it was; 0 again when it left. */
+    consent: 0 | 1 | 2
+    created_at: number
+    expires_at: number
+  }
+  /** Who follows whom. */
+  trust_cards: {
+    account_id: string
+    watched_id: string
+    note: string | null
+    created_at: number
+    confirmed_at: number | null
+    last_verified_at: number | null
+  }
+  trust_events: {
+    id: string
+    account_id: string
+    watched_id: string
+    at: number
+    event: 'followed' | 'confirmed' | 'verified' | 'note_changed'
+    detail: string | null
+  }
   roster_entries: {
     connection_id: string
     seq: number
@@ -153,6 +218,8 @@ export interface Schema {
     epoch: number
     recipient: string
     envelope: string
+    /** The device that sealed it; null for one of a time when that was always of the same account. */
+    sender: string | null
   }
   guest_codes: {
     id: string

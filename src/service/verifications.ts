@@ -4,23 +4,27 @@ import type { Service } from '../api/port.ts'
 import type { LogEntry } from '../api/rest/verify.ts'
 import { isId } from '../crypto/id.ts'
 import type { Ground } from './ground.ts'
+import { noteVerified } from './trust-events.ts'
 
-export const verifications = ({ db }: Ground): Service['verifications'] => ({
+export const verifications = ({ db, now }: Ground): Service['verifications'] => ({
   /** `accepted` counts what is new; a device may push an entry again when it did not hear the answer. */
-  push: async ({ body }, { account }) => {
-    if (body.items.length === 0) return { accepted: 0 }
-    const { numInsertedOrUpdatedRows: accepted } = await db
-      .insertInto('verifications')
-      .values(
-        body.items.map((entry) => ({
-          account_id: account,
-          id: entry.id,
-          entry: JSON.stringify(entry),
-        })),
-      )
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst()
-    return { accepted: Number(accepted) }
+  push: async ({ body: { items } }, { account }) => {
+    if (items.length === 0) return { accepted: 0 }
+    return db.transaction().execute(async (trx) => {
+      const { numInsertedOrUpdatedRows: accepted } = await trx
+        .insertInto('verifications')
+        .values(
+          items.map((entry) => ({
+            account_id: account,
+            id: entry.id,
+            entry: JSON.stringify(entry),
+          })),
+        )
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst()
+      await noteVerified(trx, account, items, now())
+      return { accepted: Number(accepted) }
+    })
   },
 })
 

@@ -243,7 +243,7 @@ export async function opening(
     recipientSeal: keys.seal.jwk,
     ...envelopeOf,
   })
-  return { connection, name, entry: opened, envelopes: [envelope] }
+  return { connection, name, entry: opened, envelopes: [envelope], invite: [] }
 }
 
 export const connect = async (person: Person, name?: string) =>

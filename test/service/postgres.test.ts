@@ -8,6 +8,8 @@ import { newId } from '../../src/crypto/id.ts'
 import { AppError } from '../../src/errors.ts'
 import { openServiceDatabase } from './database.ts'
 import { accountSuite } from '../account.suite.ts'
+import { make } from './connecting.ts'
+import { connectionsSuite } from './connections.suite.ts'
 import {
   approve,
   enrol,
@@ -17,6 +19,7 @@ import {
   mailedCode,
   newAddress,
   newMaker,
+  opening,
   resetOf,
   revocationBy,
 } from './person.ts'
@@ -24,6 +27,7 @@ import { freePort, startPostgres, type Postgres } from './postgres.ts'
 import { proofsSuite } from './proofs.suite.ts'
 import { entranceSuite } from './entrance.suite.ts'
 import { failsToStart, serviceSuite } from './service.suite.ts'
+import { rostersSuite } from './rosters.suite.ts'
 import { openSubject, type Place } from './subject.ts'
 
 /** Never read: the URL decides. */
@@ -107,6 +111,10 @@ describe('PostgreSQL', () => {
 
   accountSuite('PostgreSQL', async () => openSubject(await newPlace()))
 
+  connectionsSuite('PostgreSQL', { newPlace })
+
+  rostersSuite('PostgreSQL', { newPlace })
+
   proofsSuite('PostgreSQL', { newPlace })
 
   entranceSuite('PostgreSQL', { newPlace })
@@ -130,7 +138,7 @@ describe('PostgreSQL', () => {
     const keys = new Set(people.map(({ enrolment }) => enrolment.receipt_key.x))
     assert.equal(keys.size, 1)
     const [versions] = await plainly(place.url, ['select version from schema_version'])
-    assert.deepEqual(versions, [{ version: 1 }, { version: 2 }])
+    assert.deepEqual(versions, [{ version: 1 }, { version: 2 }, { version: 3 }])
     await Promise.all(all.map(({ close }) => close()))
   })
 
@@ -168,13 +176,25 @@ describe('PostgreSQL', () => {
       `insert into seen_once select 'p' || n, ${soon} ${many}`,
       `insert into connections select 'c' || n, 1, 0 ${many}`,
       `insert into memberships select 'a' || n, 'c' || n, 'owner', 'Bob', 0, 0 ${many}`,
-      `insert into envelopes select 'c' || n, 1, 'd' || n, 'e' ${many}`,
+      `insert into envelopes (connection_id, epoch, recipient, envelope, sender)
+        select 'c' || n, 1, 'd' || n, 'e', 'd' || n ${many}`,
+      `insert into roster_entries select 'c' || n, 0, 'e' ${many}`,
+      `insert into invitations select 'i' || n, 'c' || n, 'Bob', 'a' || n,
+        case when n <= 1500 then 'a' || (n + 1) end, 'b' || n || '@example.org',
+        case when n <= 1500 then 'approved' else 'pending' end,
+        case when n <= 1500 then 2 else 0 end, 0, ${soon} ${many}`,
+      `insert into preferences select 'a' || n, null, null, 0, 1 ${many}`,
+      `insert into tries select 'a' || n, 'invitation', 'x', ${soon} ${many}`,
       'analyze',
     ])
     const { server, close } = await openSubject(place)
     const email = newAddress()
     const ada = await enrolByMail(server, email)
     const laptop = await join(server, await mailedCode(server, email))
+    const mailbox = newAddress()
+    const bob = await enrolByMail(server, mailbox)
+    const openClub = async (by: typeof ada) =>
+      by.account.rosters.open({ body: { ...(await opening(by)), invite: [{ email: mailbox }] } })
     await plainly(place.url, ['select pg_stat_reset()'])
     const { refresh_token } = ada.enrolment.session
     await server.door(ada.keys.auth).session.renew({ body: { refresh_token } })
@@ -183,7 +203,14 @@ describe('PostgreSQL', () => {
     await ada.account.devices.list({})
     await ada.account.pendingDevices.list({})
     await ada.account.profiles.read({ id: laptop.enrolment.account_id })
+    const { id } = await openClub(ada)
+    const [asked] = (await bob.account.invitations.list({})).received
+    await bob.account.invitations.approve({ id: asked!.id })
+    await ada.account.duties.read({})
+    await make(ada, id, { op: 'add', member: bob.id })
     await ada.account.connections.list({})
+    await ada.account.invitations.pending({})
+    await bob.account.duties.read({})
     const entry = await revocationBy(ada, laptop.device)
     await ada.account.keyLogs.append({ body: { entry } })
     await resetOf(server, ada.id, await mailedCode(server, email))

@@ -318,50 +318,6 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       const rest = await ada.account.profiles.keys({ id: ada.id, cursor: next_cursor! })
       assert.deepEqual(rest, empty)
     })
-
-    test('a second member makes it active, with a name of their own', async () => {
-      const [ada, bob] = [await enrol(subject.server, 'Ada'), await enrol(subject.server, 'Bob')]
-      const { id } = await connect(ada, 'Bob')
-      await hand.db
-        .insertInto('memberships')
-        .values({
-          connection_id: id,
-          account_id: bob.id,
-          role: 'member',
-          name: 'Ada',
-          favorite: 1,
-          updated_at: 1,
-        })
-        .execute()
-      const theirs = await bob.account.connections.read({ id })
-      assert.deepEqual([theirs.name, theirs.favorite, theirs.state], ['Ada', true, 'active'])
-      assert.deepEqual(
-        theirs.members.map(({ display_name, role }) => [display_name, role]),
-        [
-          ['Ada', 'owner'],
-          ['Bob', 'member'],
-        ],
-      )
-      await bob.account.connections.update({ id, body: { name: 'Ada L.', favorite: false } })
-      const own = await ada.account.connections.read({ id })
-      assert.deepEqual([own.name, own.favorite], ['Bob', false])
-      // No envelope is sealed to the newcomer's device yet, and the end of it is the owner's to decide.
-      const { envelopes } = await bob.account.envelopes.read({ connection: id })
-      assert.deepEqual(envelopes, [])
-      await assert.rejects(bob.account.connections.delete({ id }), { code: 'not_found' })
-      await ada.account.connections.delete({ id })
-      await assert.rejects(bob.account.connections.read({ id }), { code: 'not_found' })
-      assert.equal(
-        (
-          await hand.db
-            .selectFrom('roster_entries')
-            .selectAll()
-            .where('connection_id', '=', id)
-            .execute()
-        ).length,
-        0,
-      )
-    })
   })
 
   describe(`site: ${name}`, () => {

@@ -11,9 +11,11 @@ import { after, test } from 'node:test'
 import { sql } from 'kysely'
 import { openServiceDatabase } from './database.ts'
 import { accountSuite } from '../account.suite.ts'
+import { connectionsSuite } from './connections.suite.ts'
 import { proofsSuite } from './proofs.suite.ts'
 import { entranceSuite } from './entrance.suite.ts'
 import { failsToStart, serviceSuite } from './service.suite.ts'
+import { rostersSuite } from './rosters.suite.ts'
 import { openSubject, type Place } from './subject.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-sqlite-'))
@@ -33,6 +35,10 @@ function plainly<T>({ file }: Place, use: (database: DatabaseSync) => T): T {
 }
 
 accountSuite('SQLite', () => openSubject(newPlace()))
+
+connectionsSuite('SQLite', { newPlace: async () => newPlace() })
+
+rostersSuite('SQLite', { newPlace: async () => newPlace() })
 
 proofsSuite('SQLite', { newPlace: async () => newPlace() })
 

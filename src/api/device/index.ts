@@ -7,7 +7,8 @@ import { approval, pendingDevices } from './approval.ts'
 import { clock } from './clock.ts'
 import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { deviceGuestCodes } from './guest-codes.ts'
-import { envelopes, keyLogs, rosters } from './logs.ts'
+import { duties, envelopes, keyLogs, rosters } from './logs.ts'
+import { lookups, publicCode } from './public-code.ts'
 import { bearer, machineTokens, machines, organisations } from './machines.ts'
 import { oauth } from './oauth.ts'
 import { stamps } from './stamps.ts'
@@ -23,6 +24,9 @@ export const signedIn = {
   approval,
   rosters,
   envelopes,
+  duties,
+  publicCode,
+  lookups,
   deviceGuestCodes,
   stamps,
   verifications,

@@ -1,9 +1,16 @@
 import * as v from 'valibot'
-import { Jws, id } from '../fields.ts'
+import { Jws, email, id } from '../fields.ts'
 import type { Routes } from '../route.ts'
-import { Connection, ConnectionName } from '../rest/connections.ts'
+import { Connection, ConnectionName, Invitees } from '../rest/connections.ts'
 
 const Entries = v.object({ entries: v.array(Jws) })
+const Count = v.pipe(v.number(), v.integer(), v.minValue(0))
+const Seq = Count
+const Head = v.pipe(
+  v.string(),
+  v.regex(/^[\w-]{43}$/),
+  v.description('The hash of the newest entry, base64url.'),
+)
 
 export const keyLogs = {
   read: {
@@ -35,6 +42,7 @@ export const rosters = {
       name: ConnectionName,
       entry: Jws,
       envelopes: v.pipe(v.array(Jws), v.minLength(1), v.maxLength(100)),
+      invite: Invitees,
     }),
     reply: Connection,
     status: 201,
@@ -42,9 +50,27 @@ export const rosters = {
   read: {
     method: 'GET',
     path: '/device/v1/rosters/{connection}',
-    summary: 'Read the roster of a connection',
+    summary: 'Read the roster of a connection, and how long the key logs are that it rests on',
     by: 'account',
-    reply: Entries,
+    reply: v.object({
+      entries: v.array(Jws),
+      key_logs: v.pipe(
+        v.array(v.object({ account: id('acc_'), seq: Seq })),
+        v.description('Of everybody whom the entries name: the seq of the newest key log entry.'),
+      ),
+    }),
+  },
+  append: {
+    method: 'POST',
+    path: '/device/v1/rosters/{connection}',
+    summary:
+      'Add an entry to a roster, with the secret sealed to those who shall have it; 409 when another came first',
+    by: 'account',
+    // Of two hundred members, each with a few devices.
+    limit: 4 * 1024 * 1024,
+    body: v.strictObject({ entry: Jws, envelopes: v.pipe(v.array(Jws), v.maxLength(2000)) }),
+    reply: v.object({ seq: Seq, head: Head }),
+    status: 201,
   },
 } as const satisfies Routes
 
@@ -55,5 +81,52 @@ export const envelopes = {
     summary: 'Read the envelopes of a connection for this device',
     by: 'account',
     reply: v.object({ envelopes: v.array(Jws) }),
+  },
+  add: {
+    method: 'POST',
+    path: '/device/v1/envelopes/{connection}',
+    summary:
+      'Hand over the secret of the current epoch, sealed to devices that have no envelope of it',
+    by: 'account',
+    limit: 4 * 1024 * 1024,
+    body: v.strictObject({
+      envelopes: v.pipe(v.array(Jws), v.minLength(1), v.maxLength(2000)),
+    }),
+    reply: v.object({ stored: Count }),
+  },
+} as const satisfies Routes
+
+/**
+ * What the account server would have this device do, a hint and no more: each is checked against verified rosters and key logs before
+ * anything is signed or sealed.
+ */
+export const duties = {
+  read: {
+    method: 'GET',
+    path: '/device/v1/duties',
+    summary:
+      'Tell which members wait to be taken in, and which devices lack the secret of a connection',
+    by: 'account',
+    reply: v.object({
+      joins: v.pipe(
+        v.array(
+          v.object({
+            connection: id('con_'),
+            account: id('acc_'),
+            email: v.pipe(
+              v.nullable(email),
+              v.description('The mailbox that was invited; null where the account was.'),
+            ),
+          }),
+        ),
+        v.description(
+          'Approved invitations to connections of which the asking account is an owner.',
+        ),
+      ),
+      unsealed: v.pipe(
+        v.array(v.object({ connection: id('con_'), devices: v.array(id('dev_')) })),
+        v.description('Devices of current members that have no envelope of the current epoch.'),
+      ),
+    }),
   },
 } as const satisfies Routes

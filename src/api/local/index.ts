@@ -5,6 +5,7 @@
 import * as v from 'valibot'
 import { email, id, name } from '../fields.ts'
 import { Machine, MachinePublicKey, Organisation } from '../device/machines.ts'
+import { Connection } from '../rest/connections.ts'
 import type { Table } from '../route.ts'
 
 /** Six words as read off another screen. */
@@ -120,6 +121,23 @@ export const local = {
         device_name: v.string(),
         words: v.pipe(v.string(), v.description('Six words to type on the new device.')),
       }),
+    },
+  },
+  rosters: {
+    rotate: {
+      method: 'POST',
+      path: '/local/v1/connections/{id}/rotation',
+      summary: 'Give a connection a new secret',
+      by: 'daemon',
+      reply: Connection,
+    },
+    role: {
+      method: 'POST',
+      path: '/local/v1/connections/{id}/members/{mid}/role',
+      summary: 'Make a member of a connection an owner, or an owner a member',
+      by: 'daemon',
+      body: v.strictObject({ role: v.picklist(['owner', 'member']) }),
+      reply: Connection,
     },
   },
   organisations: {

@@ -1,13 +1,32 @@
 import * as v from 'valibot'
-import { Page, Time, id, listOf, name, named } from '../fields.ts'
+import { Page, Time, email, id, listOf, name, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { Invitation } from './invitations.ts'
 
 export const ConnectionName = name(200)
+
+/** So many people are in a connection at most, invited ones included. */
+export const MOST_MEMBERS = 200
+
+/** Somebody to invite: by mailbox, which needs no account yet, or by account. */
+export const Invitee = v.union([v.strictObject({ email }), v.strictObject({ user_id: id('acc_') })])
+export type Invitee = v.InferOutput<typeof Invitee>
+
+export const Invitees = v.optional(
+  v.pipe(
+    v.array(Invitee),
+    v.maxLength(MOST_MEMBERS - 1, `A connection has at most ${MOST_MEMBERS} members.`),
+  ),
+  [],
+)
 
 export const Member = named(
   'Member',
   v.object({
-    user_id: id('acc_'),
+    user_id: v.pipe(
+      v.nullable(id('acc_')),
+      v.description('null for a mailbox that was invited and has not approved yet.'),
+    ),
     display_name: v.string(),
     role: v.picklist(['owner', 'member']),
     state: v.picklist(['invited', 'active']),
@@ -62,7 +81,7 @@ export const connections = {
     path: '/api/v1/connections',
     summary: 'Create a connection',
     by: 'daemon',
-    body: v.strictObject({ name: ConnectionName }),
+    body: v.strictObject({ name: ConnectionName, invite: Invitees }),
     reply: Connection,
     status: 201,
   },
@@ -110,12 +129,16 @@ export const members = {
     method: 'POST',
     path: '/api/v1/connections/{id}/members',
     summary: 'Invite a member to a connection',
-    by: 'pending',
+    by: 'both',
+    body: Invitee,
+    reply: Invitation,
+    status: 201,
   },
   remove: {
     method: 'DELETE',
     path: '/api/v1/connections/{id}/members/{mid}',
-    summary: 'Remove a member from a connection',
-    by: 'pending',
+    summary: 'Remove a member from a connection, or withdraw the invitation of one',
+    by: 'both',
+    status: 204,
   },
 } as const satisfies Routes

@@ -1,34 +1,77 @@
+import * as v from 'valibot'
+import { Time, id, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
+
+/** One side of an invitation. */
+const Party = v.object({
+  user_id: v.pipe(
+    v.nullable(id('acc_')),
+    v.description('null for a mailbox: whether it has an account is told once it approves.'),
+  ),
+  display_name: v.nullable(v.string()),
+  email: v.nullable(v.string()),
+})
+
+export const Invitation = named(
+  'Invitation',
+  v.object({
+    id: id('inv_'),
+    direction: v.picklist(['received', 'sent']),
+    connection_id: id('con_'),
+    connection_name: v.string(),
+    from: Party,
+    to: Party,
+    state: v.pipe(
+      v.picklist(['pending', 'approved', 'declined', 'withdrawn', 'expired']),
+      v.description(
+        'approved: a device of an owner takes the member in, at once or at its next sync.',
+      ),
+    ),
+    expires_at: Time,
+    created_at: Time,
+  }),
+)
+export type Invitation = v.InferOutput<typeof Invitation>
+
+const Both = named(
+  'Invitations',
+  v.object({ received: v.array(Invitation), sent: v.array(Invitation) }),
+)
 
 export const invitations = {
   list: {
     method: 'GET',
     path: '/api/v1/invitations',
     summary: 'List invitations in both directions',
-    by: 'pending',
+    by: 'account',
+    reply: Both,
   },
   pending: {
     method: 'GET',
     path: '/api/v1/invitations/pending',
     summary: 'List pending invitations',
-    by: 'pending',
+    by: 'account',
+    reply: Both,
   },
   approve: {
     method: 'POST',
     path: '/api/v1/invitations/{id}/approve',
     summary: 'Approve an invitation',
-    by: 'pending',
+    by: 'both',
+    reply: Invitation,
   },
   decline: {
     method: 'POST',
     path: '/api/v1/invitations/{id}/decline',
     summary: 'Decline an invitation',
-    by: 'pending',
+    by: 'account',
+    reply: Invitation,
   },
   withdraw: {
     method: 'POST',
     path: '/api/v1/invitations/{id}/withdraw',
-    summary: 'Withdraw an invitation',
-    by: 'pending',
+    summary: 'Withdraw an invitation that was sent',
+    by: 'both',
+    reply: Invitation,
   },
 } as const satisfies Routes

@@ -1,11 +1,44 @@
+import * as v from 'valibot'
+import { named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
+const entries = {
+  locale: v.pipe(
+    v.string(),
+    v.regex(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/, 'Expected a language tag, as in en or de-CH.'),
+    v.maxLength(35),
+  ),
+  time_zone: v.pipe(
+    v.string(),
+    v.maxLength(64),
+    v.regex(/^[\w+-]+(\/[\w+-]+)*$/, 'Expected a time zone, as in Europe/Zurich.'),
+  ),
+  public_code: v.pipe(
+    v.boolean(),
+    v.description(
+      'Whether strangers may ask the account server whose words the public code’s are.',
+    ),
+  ),
+  email_notifications: v.boolean(),
+}
+
+export const Preferences = named('Preferences', v.object(entries))
+export type Preferences = v.InferOutput<typeof Preferences>
+
 export const preferences = {
-  read: { method: 'GET', path: '/api/v1/preferences', summary: 'Read preferences', by: 'pending' },
+  read: {
+    method: 'GET',
+    path: '/api/v1/preferences',
+    summary: 'Read preferences',
+    by: 'account',
+    reply: Preferences,
+  },
   update: {
     method: 'PATCH',
     path: '/api/v1/preferences',
-    summary: 'Update preferences',
-    by: 'pending',
+    summary: 'Change preferences',
+    by: 'both',
+    body: v.partial(v.strictObject(entries)),
+    reply: Preferences,
   },
 } as const satisfies Routes

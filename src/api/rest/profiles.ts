@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Jwk, Page, Time, id, listOf, named } from '../fields.ts'
+import { Jwk, Page, Time, id, listOf, name, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 export const PublicKey = named(
@@ -25,13 +25,48 @@ export const PublicProfile = named(
 )
 export type PublicProfile = v.InferOutput<typeof PublicProfile>
 
+const Handle = v.pipe(
+  v.string(),
+  v.regex(
+    /^[a-z0-9](?:[a-z0-9-]{1,38}[a-z0-9])$/,
+    'Give 3 to 40 of a-z, 0-9 and -, with a letter or digit at both ends.',
+  ),
+)
+const Headline = name(200)
+
+export const Profile = named(
+  'Profile',
+  v.object({
+    display_name: v.string(),
+    handle: v.nullable(v.string()),
+    headline: v.nullable(v.string()),
+    public_code: v.pipe(
+      v.nullable(v.object({ words: v.string(), valid_until: Time })),
+      v.description('The words to say now; null while it is off, or its secret is not here.'),
+    ),
+  }),
+)
+export type Profile = v.InferOutput<typeof Profile>
+
 export const profile = {
-  read: { method: 'GET', path: '/api/v1/profile', summary: 'Read the own profile', by: 'pending' },
+  read: {
+    method: 'GET',
+    path: '/api/v1/profile',
+    summary: 'Read the own profile',
+    by: 'both',
+    reply: Profile,
+  },
   update: {
     method: 'PATCH',
     path: '/api/v1/profile',
-    summary: 'Update the own profile',
-    by: 'pending',
+    summary: 'Change the own profile',
+    by: 'both',
+    body: v.strictObject({
+      display_name: v.optional(name(100)),
+      handle: v.optional(v.nullable(Handle)),
+      headline: v.optional(v.nullable(Headline)),
+    }),
+    reply: Profile,
   },
 } as const satisfies Routes
 

@@ -1,35 +1,105 @@
+import * as v from 'valibot'
+import { Page, Time, email, id, listOf, named, wellFormed } from '../fields.ts'
 import type { Routes } from '../route.ts'
+
+const Note = v.nullable(v.pipe(v.string(), v.maxLength(2000), wellFormed))
+const Count = v.pipe(v.number(), v.integer())
+
+export const TrustCard = named(
+  'TrustCard',
+  v.object({
+    user_id: id('acc_'),
+    display_name: v.pipe(v.string(), v.description('The name under which this device knows them.')),
+    name_changed: v.pipe(
+      v.boolean(),
+      v.description('Whether they go by another name by now: GET /api/v1/profiles/{id} has it.'),
+    ),
+    note: Note,
+    key_status: v.pipe(
+      v.picklist(['unchanged', 'changed_unverified', 'confirmed']),
+      v.description(
+        'changed_unverified: all their devices were replaced, or the account server shows a key log that does not hold (nothing can be ' +
+          'confirmed then). Compare the safety number before you confirm. confirmed: on this device; another of the account judges for itself.',
+      ),
+    ),
+    safety_number: v.pipe(
+      v.nullable(v.string()),
+      v.description(
+        'Sixty digits that are the same on both sides. null where no device of the own account answers, or one of the two has none.',
+      ),
+    ),
+    last_verified_at: v.nullable(Time),
+    created_at: Time,
+  }),
+)
+export type TrustCard = v.InferOutput<typeof TrustCard>
+
+export const TrustEvent = named(
+  'TrustEvent',
+  v.object({
+    at: Time,
+    event: v.picklist([
+      'followed',
+      'key_added',
+      'key_revoked',
+      'keys_changed',
+      'confirmed',
+      'verified',
+      'note_changed',
+    ]),
+    detail: v.pipe(v.nullable(v.string()), v.description('Of a key: the name of its device.')),
+  }),
+)
+export type TrustEvent = v.InferOutput<typeof TrustEvent>
 
 export const trustCards = {
   list: {
     method: 'GET',
     path: '/api/v1/trust-cards',
     summary: 'List followed people',
-    by: 'pending',
+    by: 'both',
+    query: Page,
+    reply: listOf(TrustCard),
   },
   create: {
     method: 'POST',
     path: '/api/v1/trust-cards',
     summary: 'Follow a person',
-    by: 'pending',
+    by: 'both',
+    body: v.union([
+      v.strictObject({ user_id: id('acc_'), note: v.optional(Note) }),
+      v.strictObject({ email, note: v.optional(Note) }),
+    ]),
+    reply: TrustCard,
+    status: 201,
   },
   update: {
     method: 'PATCH',
     path: '/api/v1/trust-cards/{id}',
-    summary: 'Update a trust card',
-    by: 'pending',
+    summary: 'Change the note on a followed person, or confirm their keys',
+    by: 'both',
+    body: v.strictObject({
+      note: v.optional(Note),
+      confirmed: v.optional(
+        v.pipe(v.literal(true), v.description('The safety numbers were compared and are equal.')),
+      ),
+    }),
+    reply: TrustCard,
   },
   delete: {
     method: 'DELETE',
     path: '/api/v1/trust-cards/{id}',
     summary: 'Unfollow a person',
-    by: 'pending',
+    by: 'both',
+    status: 204,
   },
   history: {
     method: 'GET',
     path: '/api/v1/trust-cards/{id}/history',
     summary: 'Read the history of a trust card',
-    by: 'pending',
+    by: 'both',
+    query: Page,
+    reply: listOf(TrustEvent),
   },
 } as const satisfies Routes
 
@@ -38,6 +108,17 @@ export const trust = {
     method: 'GET',
     path: '/api/v1/trust/metrics',
     summary: 'Read trust metrics',
-    by: 'pending',
+    by: 'both',
+    reply: named(
+      'TrustMetrics',
+      v.object({
+        following: Count,
+        followers: Count,
+        confirmed: Count,
+        keys_changed_30d: Count,
+        verifications_30d: Count,
+        inconclusive_30d: Count,
+      }),
+    ),
   },
 } as const satisfies Routes

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Page, Time, Words, id, listOf, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { PublicProfile } from './profiles.ts'
 
 export const Match = named(
   'Match',
@@ -52,6 +53,46 @@ export const Verification = named(
 )
 export type Verification = v.InferOutput<typeof Verification>
 
+/** A stamp as its words find it: they are a hint where to look, the signature at the URL is the evidence. */
+export const StampFound = v.object({
+  issuer: id('acc_'),
+  signed_at: Time,
+  received_at: Time,
+  verification_url: v.string(),
+})
+
+/** From the lowest: the account server alone vouches for a public code. */
+export const AssuranceLevel = v.picklist([
+  'public_code',
+  'device',
+  'verified_email',
+  'organisation',
+  'guest',
+  'connection',
+])
+
+export const PublicVerification = named(
+  'PublicVerification',
+  v.object({
+    found: v.boolean(),
+    ambiguous: v.pipe(
+      v.boolean(),
+      v.description('true: the words are those of more than one. Ask for the next minute’s.'),
+    ),
+    matches: v.array(
+      v.object({
+        kind: v.picklist(['account', 'stamp', 'connection', 'guest']),
+        assurance_level: AssuranceLevel,
+        profile: v.optional(PublicProfile),
+        stamp: v.optional(StampFound),
+        match: v.optional(Match),
+      }),
+    ),
+    checked_at: Time,
+  }),
+)
+export type PublicVerification = v.InferOutput<typeof PublicVerification>
+
 export const LogEntry = named(
   'LogEntry',
   v.object({
@@ -79,7 +120,10 @@ export const verify = {
     method: 'POST',
     path: '/api/v1/verify/public',
     summary: 'Ask the account server whose three words these are',
-    by: 'pending',
+    by: 'daemon',
+    body: v.strictObject({ words: Words }),
+    reply: PublicVerification,
+    repeats: true,
   },
 } as const satisfies Routes
 

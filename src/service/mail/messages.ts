@@ -26,6 +26,59 @@ If it was not you, ignore this mail: without the code nothing happens.
 `,
 })
 
+/** The most of a name that goes into a mail. */
+const LONGEST_NAME = 60
+
+/** What somebody wrote, in somebody else's mailbox: one line, not long, and nothing that a mail program makes a link of. */
+function quoted(text: string): string {
+  const line = text
+    .toWellFormed()
+    .replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ')
+    .replaceAll(/["<>]/g, "'")
+    .replaceAll(/[.:/@\\](?=\S)/g, '$& ')
+    .trim()
+  const characters = Array.from(line)
+  return characters.length <= LONGEST_NAME
+    ? `"${line}"`
+    : `"${characters.slice(0, LONGEST_NAME - 1).join('')}…"`
+}
+
+/**
+ * An invitation to a connection. It reads the same whether the address has an account or not.
+ * @param of `from` and `connection` are what the inviter wrote; `fromEmail` is proven, null for somebody without a mailbox
+ */
+export const invitationMessage = (of: {
+  to: string
+  from: string
+  fromEmail: string | null
+  connection: string
+  days: number
+  publicUrl: string
+}): Message => ({
+  to: of.to,
+  subject: `An invitation to connect at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+somebody who calls themselves
+    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${of.fromEmail}`}
+invites you to a connection that they call
+    ${quoted(of.connection)}
+on the Countersign account server
+    ${of.publicUrl}
+People who are connected recognise each other by three words.
+
+Anybody can write any name: ask them whether it was they, by a way that you
+know. To answer, sign in to that server with this address, look at the
+invitation, and approve or decline it:
+
+    countersignd login --email <this address>
+    countersignd invite list
+
+It is good for ${of.days} days. If you do not know them, ignore this mail: then nothing
+happens.
+`,
+})
+
 /** After a further device was added to the key log. */
 export const deviceAddedMessage = (of: {
   to: string

@@ -1,0 +1,57 @@
+/**
+ * The public code (protocol, section 6): the device makes its secret and shares it with the account server, which resolves words
+ * to accounts, and to stamps by the words of those.
+ */
+import * as v from 'valibot'
+import { id } from '../fields.ts'
+import { PublicProfile } from '../rest/profiles.ts'
+import { StampFound } from '../rest/verify.ts'
+import type { Routes } from '../route.ts'
+
+export const publicCode = {
+  create: {
+    method: 'POST',
+    path: '/device/v1/public-code',
+    summary:
+      'Share the secret of the public code with the account server, in place of the one before',
+    by: 'account',
+    repeats: true,
+    body: v.strictObject({
+      k: v.pipe(v.string(), v.regex(/^[\w-]{43}$/), v.description('32 bytes, base64url.')),
+    }),
+    status: 204,
+  },
+  read: {
+    method: 'GET',
+    path: '/device/v1/public-code',
+    summary: 'Read the secret of the own public code, which another device may have made',
+    by: 'account',
+    reply: v.object({ k: v.nullable(v.string()) }),
+  },
+} as const satisfies Routes
+
+export const lookups = {
+  create: {
+    method: 'POST',
+    path: '/device/v1/lookups',
+    summary: 'Tell whose public code, and of which stamps, three words are now',
+    by: 'account',
+    repeats: true,
+    body: v.strictObject({
+      words: v.pipe(
+        v.array(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(4095))),
+        v.length(3),
+        v.description('Their indices on the word list.'),
+      ),
+    }),
+    reply: v.object({
+      accounts: v.array(
+        v.object({
+          profile: PublicProfile,
+          window: v.pipe(v.number(), v.integer()),
+        }),
+      ),
+      stamps: v.array(v.object({ id: id('stm_'), stamp: StampFound })),
+    }),
+  },
+} as const satisfies Routes

@@ -1,0 +1,98 @@
+/** The mails about invitations: whether one goes out, and where. */
+import type { Kysely, Transaction } from 'kysely'
+import { roleIn } from './connection-rows.ts'
+import { primaryAddress } from './context.ts'
+import type { Ground } from './ground.ts'
+import type { Mail, Message } from './mail/mail.ts'
+import { invitationMessage } from './mail/messages.ts'
+import type { Schema } from './schema.ts'
+
+const HOUR_MS = 3_600_000
+/** So many mails go to one mailbox in an hour; whoever has it finds further invitations on signing in. */
+const MOST_RECEIVED = 10
+
+/** Whoever invites, and what they call the connection. */
+export interface Inviter {
+  readonly account: string
+  readonly connection: string
+  readonly name: string
+}
+
+/** Whom it is for; one of the two is null. */
+export interface Target {
+  readonly account: string | null
+  /** In lower case. */
+  readonly email: string | null
+}
+
+/** The account that has proven to be at a mailbox. Only the server may act on it. */
+export async function accountAt(db: Kysely<Schema>, email: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('emails')
+    .select('account_id')
+    .where('address', '=', email)
+    .executeTakeFirst()
+  return row?.account_id ?? null
+}
+
+/** Where a mail about it goes; null where none should. */
+async function addressFor(
+  trx: Transaction<Schema>,
+  by: Inviter,
+  { account, email }: Target,
+  at: number,
+): Promise<string | null> {
+  const person = account ?? (await accountAt(trx, email!))
+  const address = email ?? (await primaryAddress(trx, account!))
+  if (address === null) return null
+  if (person !== null) {
+    const told = await trx
+      .selectFrom('preferences')
+      .select('email_notifications')
+      .where('account_id', '=', person)
+      .executeTakeFirst()
+    if (told?.email_notifications === 0) return null
+    if ((await roleIn(trx, by.connection, person)) !== null) return null
+  }
+  const { received } = await trx
+    .selectFrom('invitations')
+    .select(({ fn }) => fn.countAll<number>().as('received'))
+    .where('created_at', '>', at - HOUR_MS)
+    .$if(account !== null, (query) => query.where('to_account', '=', account))
+    .$if(account === null, (query) => query.where('to_email', '=', email))
+    .executeTakeFirstOrThrow()
+  return Number(received) > MOST_RECEIVED ? null : address
+}
+
+/** The mail about an invitation that is kept; null where none should go out. */
+export async function letterFor(
+  { publicUrl }: Pick<Ground, 'publicUrl'>,
+  trx: Transaction<Schema>,
+  of: { by: Inviter; target: Target; at: number; days: number },
+): Promise<Message | null> {
+  const { by, target, at, days } = of
+  const to = await addressFor(trx, by, target, at)
+  if (to === null) return null
+  const { display_name: from } = await trx
+    .selectFrom('accounts')
+    .select('display_name')
+    .where('id', '=', by.account)
+    .executeTakeFirstOrThrow()
+  const fromEmail = await primaryAddress(trx, by.account)
+  return invitationMessage({
+    to,
+    from,
+    fromEmail,
+    connection: by.name,
+    days,
+    publicUrl: publicUrl(),
+  })
+}
+
+/** Send mails, one after the other; what goes wrong with one keeps no other back. Throws the first of what went wrong. */
+export async function sendAll(mail: Mail, letters: readonly Message[]): Promise<void> {
+  const failed: unknown[] = []
+  for (const letter of letters)
+    await mail.send(letter).catch((error: unknown) => void failed.push(error))
+  if (failed.length > 0) throw failed[0]
+}

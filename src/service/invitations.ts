@@ -1,0 +1,168 @@
+/**
+ * Invitations, as both sides see and answer them. To whoever is not concerned there is no such invitation. Approving shares nothing
+ * yet: a device of an owner takes the account in.
+ */
+import type { Kysely, Transaction } from 'kysely'
+import type { Service } from '../api/port.ts'
+import type { Invitation } from '../api/rest/invitations.ts'
+import { AppError } from '../errors.ts'
+import { holdConnection, roleIn } from './connection-rows.ts'
+import { demandId, notFound } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { type Named, PREFIX, invitations as rows, resource, stateOf } from './invitation-rows.ts'
+import type { Schema } from './schema.ts'
+
+/** So many are listed of each direction, the newest. */
+const MOST = 500
+
+const ENDED: Readonly<Record<Invitation['state'], string>> = {
+  pending: 'This invitation was not answered yet.',
+  approved:
+    'This invitation was approved, and a member is what came of it: leave the connection, or remove the member, instead.',
+  declined: 'This invitation was declined: it takes another one.',
+  withdrawn: 'This invitation was withdrawn: ask for another one.',
+  expired: 'This invitation has expired: ask for another one.',
+}
+
+const ended = (state: Invitation['state']) =>
+  new AppError('invalid_state', ENDED[state], { details: { state } })
+
+/** Whether it is for the account: by its id, or by a mailbox that it has proven, while nobody else has answered it. */
+async function isFor(db: Kysely<Schema>, account: string, row: Named): Promise<boolean> {
+  if (row.to_account !== null) return row.to_account === account
+  const own = await db
+    .selectFrom('emails')
+    .select('address')
+    .where('address', '=', row.to_email)
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  return own !== undefined
+}
+
+const sentBy = async (db: Kysely<Schema>, account: string, pendingAt: number | null) =>
+  rows(db)
+    .where('from_account', '=', account)
+    .$if(pendingAt !== null, (query) =>
+      query.where('state', '=', 'pending').where('expires_at', '>', pendingAt!),
+    )
+    .orderBy('invitations.id', 'desc')
+    .limit(MOST)
+    .execute()
+
+/** One for a mailbox of a member is hidden: its sender must not learn from an answer whose the mailbox is. */
+async function receivedBy(db: Kysely<Schema>, account: string, pendingAt: number | null) {
+  const all = () =>
+    rows(db)
+      .where((of) =>
+        of.or([
+          of('state', '!=', 'pending'),
+          of.not(
+            of.exists(
+              of
+                .selectFrom('memberships')
+                .select('account_id')
+                .where('account_id', '=', account)
+                .whereRef('memberships.connection_id', '=', 'invitations.connection_id'),
+            ),
+          ),
+        ]),
+      )
+      .$if(pendingAt !== null, (query) =>
+        query.where('state', '=', 'pending').where('expires_at', '>', pendingAt!),
+      )
+      .orderBy('invitations.id', 'desc')
+      .limit(MOST)
+  // Two queries, as each has an index.
+  const byAccount = await all().where('to_account', '=', account).execute()
+  const byMailbox = await all()
+    .where('to_account', 'is', null)
+    .where('to_email', 'in', (of) =>
+      of.selectFrom('emails').select('address').where('account_id', '=', account),
+    )
+    .execute()
+  return [...byAccount, ...byMailbox].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, MOST)
+}
+
+async function both(db: Kysely<Schema>, account: string, at: number, pendingAt: number | null) {
+  const received = await receivedBy(db, account, pendingAt)
+  const sent = await sentBy(db, account, pendingAt)
+  return {
+    received: received.map((row) => resource(row, 'received', at)),
+    sent: sent.map((row) => resource(row, 'sent', at)),
+  }
+}
+
+/** What an answer changes in a row; null for nothing. */
+type Change = Partial<Pick<Named, 'state' | 'consent' | 'to_account'>> | null
+
+export const invitations = ({ db, now }: Ground): Service['invitations'] => {
+  /**
+   * Answer an invitation while nobody else changes its connection.
+   * @param judge what of the row changes, by its state and whether whom it is for is a member
+   */
+  async function answer(
+    of: { id: string; account: string; direction: Invitation['direction'] },
+    judge: (trx: Transaction<Schema>, row: Named, isMember: boolean) => Promise<Change> | Change,
+  ): Promise<Invitation> {
+    const { id, account, direction } = of
+    demandId(PREFIX, id, 'invitation')
+    return db.transaction().execute(async (trx) => {
+      const read = () => rows(trx).where('invitations.id', '=', id).executeTakeFirst()
+      const before = await read()
+      if (before !== undefined) await holdConnection(trx, before.connection_id)
+      const row = await read()
+      const isTheirs =
+        row !== undefined &&
+        (direction === 'sent' ? row.from_account === account : await isFor(trx, account, row))
+      if (!isTheirs) throw notFound('invitation')
+      const invited = direction === 'sent' ? row.to_account : account
+      const isMember = invited !== null && (await roleIn(trx, row.connection_id, invited)) !== null
+      const change = await judge(trx, row, isMember)
+      if (change !== null)
+        await trx.updateTable('invitations').set(change).where('id', '=', id).execute()
+      return resource((await read())!, direction, now())
+    })
+  }
+
+  /** Whoever declines one that they approved takes back all that they approved of the connection. */
+  const declineAll = (trx: Transaction<Schema>, { connection_id, to_account }: Named) =>
+    trx
+      .updateTable('invitations')
+      .set({ state: 'declined', consent: 0 })
+      .where('connection_id', '=', connection_id)
+      .where('to_account', '=', to_account)
+      .where('state', '=', 'approved')
+      .execute()
+
+  return {
+    list: async (_, { account }) => both(db, account, now(), null),
+
+    pending: async (_, { account }) => both(db, account, now(), now()),
+
+    approve: async ({ id }, { account }) =>
+      answer({ id, account, direction: 'received' }, (_, row, isMember) => {
+        const state = stateOf(row, now())
+        if (state === 'approved') return null
+        if (state !== 'pending') throw ended(state)
+        return { state: 'approved', consent: isMember ? 2 : 1, to_account: account }
+      }),
+
+    decline: async ({ id }, { account }) =>
+      answer({ id, account, direction: 'received' }, async (trx, row, isMember) => {
+        const state = stateOf(row, now())
+        if (state === 'declined') return null
+        if (state === 'approved' && !isMember) await declineAll(trx, row)
+        else if (state !== 'pending') throw ended(state)
+        return { state: 'declined', consent: 0 }
+      }),
+
+    withdraw: async ({ id }, { account }) =>
+      answer({ id, account, direction: 'sent' }, (_, row, isMember) => {
+        const state = stateOf(row, now())
+        if (state === 'withdrawn') return null
+        const isOpen = state === 'pending' || (state === 'approved' && !isMember)
+        if (!isOpen) throw ended(state)
+        return { state: 'withdrawn', consent: 0 }
+      }),
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * Inviting somebody to a connection, by account or by mailbox. A mailbox that is an account's reads here like one that is nobody's:
+ * the same answers, the same place among the members. So one person may be invited twice, and approves what they like.
+ */
+import type { Transaction } from 'kysely'
+import { type Invitee, MOST_MEMBERS } from '../api/rest/connections.ts'
+import { newId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
+import { roleIn } from './connection-rows.ts'
+import { notFound } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { type Inviter, type Target, accountAt, letterFor } from './invitation-letters.ts'
+import { PREFIX, type Standing, invitedIn, standing } from './invitation-rows.ts'
+import type { Message } from './mail/mail.ts'
+import type { Schema } from './schema.ts'
+
+const DAY_MS = 24 * 3_600_000
+const LIFETIME_DAYS = 14
+const HOUR_MS = 3_600_000
+/** So many invitations may an account send in an hour: a whole connection. */
+const MOST_SENT = MOST_MEMBERS
+
+/** What became of it, and the mail to send once it is kept. */
+export interface Invited {
+  readonly id: string
+  readonly letter: Message | null
+}
+
+const STATES = {
+  self: 'This is your own account.',
+  member: 'This account is a member of the connection already.',
+  invited: 'Another owner has invited them already: their answer is awaited.',
+  full: `A connection has at most ${MOST_MEMBERS} members, and this one has as many, invited ones included.`,
+} as const
+
+const refused = (state: keyof typeof STATES) =>
+  new AppError('invalid_state', STATES[state], { details: { state } })
+
+const targetOf = (invitee: Invitee): Target =>
+  'email' in invitee
+    ? { account: null, email: invitee.email.toLowerCase() }
+    : { account: invitee.user_id, email: null }
+
+/** Throws AppError `not_found`, `invalid_state` where there is nobody to invite. */
+async function demandOther(trx: Transaction<Schema>, by: Inviter, { account, email }: Target) {
+  const own = account ?? (await accountAt(trx, email!))
+  if (own === by.account) throw refused('self')
+  if (account === null) return
+  const row = await trx
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '=', account)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('account')
+}
+
+/** Throws AppError `invalid_state` for a member. Of a mailbox that is known only where this connection has made it known. */
+async function demandNoMember(trx: Transaction<Schema>, { connection }: Inviter, target: Target) {
+  const { account, email } = target
+  if (account !== null) {
+    if ((await roleIn(trx, connection, account)) !== null) throw refused('member')
+    return
+  }
+  const row = await trx
+    .selectFrom('invitations')
+    .innerJoin('memberships', (join) =>
+      join
+        .onRef('memberships.connection_id', '=', 'invitations.connection_id')
+        .onRef('memberships.account_id', '=', 'to_account'),
+    )
+    .select('id')
+    .where('invitations.connection_id', '=', connection)
+    .where('to_email', '=', email)
+    .executeTakeFirst()
+  if (row !== undefined) throw refused('member')
+}
+
+async function demandRoom(
+  trx: Transaction<Schema>,
+  { connection }: Inviter,
+  invited: readonly Standing[],
+) {
+  const { members } = await trx
+    .selectFrom('memberships')
+    .select(({ fn }) => fn.countAll<number>().as('members'))
+    .where('connection_id', '=', connection)
+    .executeTakeFirstOrThrow()
+  if (Number(members) + invitedIn(invited).length >= MOST_MEMBERS) throw refused('full')
+}
+
+/** Count what goes out: also of connections that are deleted by then. Throws AppError `rate_limited`. */
+async function count(trx: Transaction<Schema>, account: string, id: string, at: number) {
+  await trx
+    .deleteFrom('tries')
+    .where('account_id', '=', account)
+    .where('what', '=', 'invitation')
+    .where('expires_at', '<=', at)
+    .execute()
+  const { sent, first } = await trx
+    .selectFrom('tries')
+    .where('account_id', '=', account)
+    .where('what', '=', 'invitation')
+    .select(({ fn }) => [fn.countAll<number>().as('sent'), fn.min('expires_at').as('first')])
+    .executeTakeFirstOrThrow()
+  if (Number(sent) >= MOST_SENT) {
+    const seconds = Math.max(1, Math.ceil((first - at) / 1000))
+    throw new AppError(
+      'rate_limited',
+      `Too many people were invited: ${MOST_SENT} an hour is the most. Try again in ${seconds} s.`,
+      { headers: { 'Retry-After': String(seconds) } },
+    )
+  }
+  await trx
+    .insertInto('tries')
+    .values({ account_id: account, what: 'invitation', id, expires_at: at + HOUR_MS })
+    .execute()
+}
+
+/**
+ * Invite somebody in the name of an owner. The caller holds the connection. Again is as once; whoever has approved and waits to be
+ * taken in is not asked again.
+ * @throws AppError `not_found` for an account that does not exist, `invalid_state` with the states of `STATES`, `rate_limited`
+ */
+export async function invite(
+  trx: Transaction<Schema>,
+  ground: Pick<Ground, 'now' | 'publicUrl'>,
+  by: Inviter,
+  invitee: Invitee,
+): Promise<Invited> {
+  const target = targetOf(invitee)
+  const { account, email } = target
+  await demandOther(trx, by, target)
+  await demandNoMember(trx, by, target)
+  const at = ground.now()
+  const all = await standing(trx, [by.connection], at).execute()
+  const same = all.filter((one) =>
+    email === null ? one.to_account === account && one.to_email === null : one.to_email === email,
+  )
+  const own = same.find((one) => one.from_account === by.account)
+  if (own !== undefined) return { id: own.id, letter: null }
+  if (same.some(({ state }) => state === 'pending')) throw refused('invited')
+  const approved = [
+    ...same,
+    ...all.filter((one) => account !== null && one.to_account === account),
+  ].find(({ consent }) => consent === 1)
+  if (approved === undefined) await demandRoom(trx, by, all)
+  const id = newId(PREFIX, at)
+  await count(trx, by.account, id, at)
+  await trx
+    .insertInto('invitations')
+    .values({
+      id,
+      connection_id: by.connection,
+      connection_name: by.name,
+      from_account: by.account,
+      to_account: approved?.to_account ?? account,
+      to_email: email,
+      state: approved === undefined ? 'pending' : 'approved',
+      consent: approved === undefined ? 0 : 1,
+      created_at: at,
+      expires_at: at + LIFETIME_DAYS * DAY_MS,
+    })
+    .execute()
+  if (approved !== undefined) return { id, letter: null }
+  const letter = await letterFor(ground, trx, { by, target, at, days: LIFETIME_DAYS })
+  return { id, letter }
+}

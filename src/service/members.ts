@@ -1,0 +1,60 @@
+/** Members of a connection, as far as that takes no keys: inviting, and taking invitations back. */
+import type { Service } from '../api/port.ts'
+import { AppError } from '../errors.ts'
+import { isId } from '../crypto/id.ts'
+import { demandMember, demandOwner, holdConnection, roleIn } from './connection-rows.ts'
+import { notFound } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { invitations, isStanding, resource } from './invitation-rows.ts'
+import { sendAll } from './invitation-letters.ts'
+import { invite } from './inviting.ts'
+
+export const members = (ground: Ground): Service['members'] => {
+  const { db, now } = ground
+
+  return {
+    add: async ({ id: connection, body }, { account }) => {
+      const { letter, made } = await db.transaction().execute(async (trx) => {
+        await demandMember(trx, account, connection)
+        await holdConnection(trx, connection)
+        await demandOwner(trx, account, connection)
+        const { name } = await trx
+          .selectFrom('memberships')
+          .select('name')
+          .where('account_id', '=', account)
+          .where('connection_id', '=', connection)
+          .executeTakeFirstOrThrow()
+        const { id, letter } = await invite(trx, ground, { account, connection, name }, body)
+        const row = await invitations(trx)
+          .where('invitations.id', '=', id)
+          .executeTakeFirstOrThrow()
+        return { letter, made: resource(row, 'sent', now()) }
+      })
+      // It is kept already: a relay that is away must not say otherwise.
+      if (letter !== null) ground.background.run(() => sendAll(ground.mail, [letter]))
+      return made
+    },
+
+    remove: async ({ id: connection, mid }, { account }) => {
+      await db.transaction().execute(async (trx) => {
+        await demandMember(trx, account, connection)
+        if (mid === account) throw noDevice('Leaving')
+        await holdConnection(trx, connection)
+        await demandOwner(trx, account, connection)
+        if (!isId('acc_', mid)) throw notFound('member')
+        if ((await roleIn(trx, connection, mid)) !== null) throw noDevice('Removing a member')
+        const { numUpdatedRows: withdrawn } = await trx
+          .updateTable('invitations')
+          .set({ state: 'withdrawn', consent: 0 })
+          .where('connection_id', '=', connection)
+          .where('to_account', '=', mid)
+          .where((of) => isStanding(of, now()))
+          .executeTakeFirst()
+        if (withdrawn === 0n) throw notFound('member')
+      })
+    },
+  }
+}
+
+const noDevice = (what: string) =>
+  new AppError('no_device', `${what} takes the keys of a device: do it where one is signed in.`)

@@ -1,0 +1,206 @@
+/**
+ * How rosters grow: by one valid entry at a time, with the envelopes of those who shall have the secret, and with all that follows from
+ * it in one transaction. The connection is held meanwhile, so that of two entries at the same moment one is second, and told so.
+ */
+import type { Transaction } from 'kysely'
+import { invalid } from '../api/input.ts'
+import type { Service } from '../api/port.ts'
+import { encodeBase64url } from '../crypto/base64url.ts'
+import type { JsonObject } from '../crypto/json.ts'
+import { hashOf, parseJws } from '../crypto/jws.ts'
+import { signerAt } from '../crypto/key-log.ts'
+import { demand } from '../crypto/refusal.ts'
+import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
+import { AppError } from '../errors.ts'
+import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
+import { demandApproved, holdApproved } from './device-rows.ts'
+import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
+import { demandId, judged } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { invitedIn, isStanding, standing, withdrawAllOf } from './invitation-rows.ts'
+import { keyLogsOf, rosterEntries } from './roster-rows.ts'
+import type { Schema } from './schema.ts'
+import { verifyAhead } from './verifying-ahead.ts'
+
+const placeOf = (entries: readonly string[], seq: number) => ({
+  seq,
+  head: encodeBase64url(hashOf(entries[seq]!)),
+})
+
+/**
+ * Throws Refusal unless the newest entry of a verified roster was made by this device, which is active: what an entry says of its key
+ * log may be older than its revocation.
+ */
+export function demandSignedBy(
+  entry: JsonObject,
+  { account, device }: Sender,
+  keyLogs: KeyLogs,
+): void {
+  const own = entry.get('actor') === account && entry.get('device') === device
+  demand(own, 'unknown_signer', 'signed by another device')
+  const log = keyLogs.get(account)
+  demand(log !== undefined, 'unknown_signer', 'the account has no key log')
+  signerAt(log, device, log.seq)
+}
+
+/** Throws AppError `validation_failed` for an epoch whose secret its own maker would not have. */
+export function demandSealed(sender: Sender, envelopes: readonly Addressed[]): void {
+  if (envelopes.some(({ recipient }) => recipient === sender.device)) return
+  const message = 'Give an envelope for the device that opens the epoch, and for every other one.'
+  throw invalid('body', [{ path: 'envelopes', message }])
+}
+
+/** The invitation by which an account may be taken in. Throws AppError `invalid_state` where there is none. */
+async function consentOf(trx: Transaction<Schema>, connection: string, account: string) {
+  const row = await trx
+    .selectFrom('invitations')
+    .innerJoin('accounts', 'accounts.id', 'from_account')
+    .select(['connection_name', 'display_name'])
+    .where('connection_id', '=', connection)
+    .where('to_account', '=', account)
+    .where('consent', 'in', [1, 2])
+    .orderBy('invitations.id', 'desc')
+    .executeTakeFirst()
+  if (row === undefined)
+    throw new AppError(
+      'invalid_state',
+      'This account has not approved an invitation to the connection: invite it, and wait for its answer.',
+      { details: { state: 'not_approved' } },
+    )
+  return row
+}
+
+/** The account is a member from now on. What it calls the connection: the inviter, or as that one does where there are others. */
+async function takeIn(
+  trx: Transaction<Schema>,
+  { connection, members }: Roster,
+  account: string,
+  at: number,
+) {
+  const { connection_name, display_name } = await consentOf(trx, connection, account)
+  await trx
+    .updateTable('invitations')
+    .set({ state: 'approved', consent: 2 })
+    .where('connection_id', '=', connection)
+    .where('to_account', '=', account)
+    .where((of) => isStanding(of, at))
+    .execute()
+  const invited = invitedIn(await standing(trx, [connection], at).execute())
+  const { role } = members.find((one) => one.account === account)!
+  await trx
+    .insertInto('memberships')
+    .values({
+      account_id: account,
+      connection_id: connection,
+      role,
+      name: members.length + invited.length > 2 ? connection_name : display_name,
+      favorite: 0,
+      updated_at: at,
+    })
+    .execute()
+}
+
+async function letGo(
+  trx: Transaction<Schema>,
+  { connection, account }: { connection: string; account: string },
+  at: number,
+) {
+  await trx
+    .deleteFrom('memberships')
+    .where('connection_id', '=', connection)
+    .where('account_id', '=', account)
+    .execute()
+  await withdrawAllOf(trx, { connection, account }, at)
+}
+
+/** Of a verified entry. */
+const opensEpoch = (entry: JsonObject) => entry.has('k_commit')
+
+/** What follows from an entry for who is in the connection, and as what. */
+async function apply(
+  trx: Transaction<Schema>,
+  roster: Roster,
+  entry: JsonObject,
+  at: number,
+): Promise<void> {
+  const { connection } = roster
+  const text = (name: string) => {
+    const value = entry.get(name)
+    return typeof value === 'string' ? value : ''
+  }
+  const [op, actor, member, role] = [text('op'), text('actor'), text('member'), text('role')]
+  if (op === 'add') await takeIn(trx, roster, member, at)
+  if (op === 'remove') await letGo(trx, { connection, account: member }, at)
+  if (op === 'leave') {
+    await letGo(trx, { connection, account: actor }, at)
+    // It would take another approval.
+    await trx
+      .updateTable('invitations')
+      .set({ consent: 0 })
+      .where('connection_id', '=', connection)
+      .where('to_account', '=', actor)
+      .execute()
+  }
+  if (op === 'role') {
+    await trx
+      .updateTable('memberships')
+      .set({ role: role as 'owner' | 'member' })
+      .where('connection_id', '=', connection)
+      .where('account_id', '=', member)
+      .execute()
+    if (role === 'member') await withdrawAllOf(trx, { connection, account: member }, at)
+  }
+}
+
+async function store(
+  trx: Transaction<Schema>,
+  roster: Roster,
+  of: { said: JsonObject; sender: Sender; envelopes: readonly Addressed[]; at: number },
+): Promise<void> {
+  const { said, sender, envelopes, at } = of
+  const { connection, seq, epoch, entries } = roster
+  const entry = entries[seq]!
+  await trx.insertInto('roster_entries').values({ connection_id: connection, seq, entry }).execute()
+  await apply(trx, roster, said, at)
+  if (opensEpoch(said)) {
+    await trx.updateTable('connections').set({ epoch }).where('id', '=', connection).execute()
+    await trx.deleteFrom('envelopes').where('connection_id', '=', connection).execute()
+  }
+  await storeEnvelopes(trx, { roster, sender: sender.device }, envelopes)
+  await touchConnection(trx, connection, at)
+}
+
+/** Add an entry to a roster. */
+export const appendTo =
+  ({ db, now }: Ground): Service['rosters']['append'] =>
+  async ({ connection, body: { entry, envelopes } }, session) => {
+    demandId(PREFIX, connection, 'connection')
+    const { account } = session
+    const sender = { account, device: await demandApproved(db, session) }
+    const { payload: said } = judged('entry', () => parseJws(entry, 'roster+jws'))
+    await verifyAhead(db, connection, sender, { entry, envelopes })
+    return db.transaction().execute(async (trx) => {
+      await holdApproved(trx, session)
+      await holdConnection(trx, connection)
+      const entries = await rosterEntries(trx, connection)
+      // A device that did not hear the answer sends the same again, perhaps the entry by which it left.
+      const seen = entries.indexOf(entry)
+      if (seen >= 0 && said.get('actor') === account) return placeOf(entries, seen)
+      await demandMember(trx, account, connection)
+      const head = hashOf(entries.at(-1)!)
+      if (said.get('prev') !== encodeBase64url(head)) throw moved('Another entry came first', head)
+      const accounts = judged('entry', () => accountsOf([...entries, entry]))
+      const keyLogs = await keyLogsOf(trx, accounts)
+      const after = judged('entry', () => {
+        const roster = verifyRoster(connection, [...entries, entry], keyLogs)
+        demandSignedBy(said, sender, keyLogs)
+        return roster
+      })
+      const sealed = judged('envelopes', () =>
+        addressed(envelopes, { sender, roster: after, keyLogs, newest: head }),
+      )
+      if (opensEpoch(said)) demandSealed(sender, sealed)
+      await store(trx, after, { said, sender, envelopes: sealed, at: now() })
+      return placeOf(after.entries, after.seq)
+    })
+  }

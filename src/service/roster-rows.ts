@@ -1,0 +1,43 @@
+/** Rosters as the tables have them, and the key logs that they rest on. */
+import type { Kysely } from 'kysely'
+import { verifyKeyLog } from '../crypto/key-log.ts'
+import type { KeyLogs } from '../crypto/roster.ts'
+import type { Schema } from './schema.ts'
+
+/** The entries of a roster, in order; none where there is no such connection. */
+export async function rosterEntries(db: Kysely<Schema>, connection: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('roster_entries')
+    .select('entry')
+    .where('connection_id', '=', connection)
+    .orderBy('seq')
+    .execute()
+  return rows.map(({ entry }) => entry)
+}
+
+/** The key logs of accounts as entries, each in order; an account that has none is not among them. */
+export async function logEntries(
+  db: Kysely<Schema>,
+  accounts: readonly string[],
+): Promise<Map<string, string[]>> {
+  const rows = await db
+    .selectFrom('key_log_entries')
+    .select(['account_id', 'entry'])
+    .where('account_id', 'in', accounts)
+    .orderBy('account_id')
+    .orderBy('seq')
+    .execute()
+  const logs = new Map<string, string[]>()
+  for (const [account, of] of Map.groupBy(rows, ({ account_id }) => account_id))
+    logs.set(
+      account,
+      of.map(({ entry }) => entry),
+    )
+  return logs
+}
+
+/** The same, verified: what was kept was verified before it was. */
+export async function keyLogsOf(db: Kysely<Schema>, accounts: readonly string[]): Promise<KeyLogs> {
+  const logs = await logEntries(db, accounts)
+  return new Map([...logs].map(([account, entries]) => [account, verifyKeyLog(account, entries)]))
+}

@@ -1,0 +1,56 @@
+/** What an account may do only so often in a while, counted where all replicas see it. */
+import { newId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
+import type { Ground } from './ground.ts'
+import { holdKeyLog } from './key-logs.ts'
+import type { Schema } from './schema.ts'
+
+export interface Brake {
+  readonly what: Schema['tries']['what']
+  /** So many. */
+  readonly most: number
+  /** In so many milliseconds. */
+  readonly periodMs: number
+  /** What is told of it, before "Try again in …". */
+  readonly told: string
+}
+
+/**
+ * Count a try. Not inside the caller's transaction: a roll-back there must not give the try back.
+ * @throws AppError `rate_limited`, with Retry-After, while there were too many
+ */
+export async function countTry(
+  { db, now }: Pick<Ground, 'db' | 'now'>,
+  account: string,
+  { what, most, periodMs, told }: Brake,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    // Of many at the same moment, exactly as many as may are let through.
+    await holdKeyLog(trx, account)
+    const at = now()
+    await trx
+      .deleteFrom('tries')
+      .where('account_id', '=', account)
+      .where('what', '=', what)
+      .where('expires_at', '<=', at)
+      .execute()
+    const { count, first } = await trx
+      .selectFrom('tries')
+      .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
+      .where('account_id', '=', account)
+      .where('what', '=', what)
+      .executeTakeFirstOrThrow()
+    if (count >= most) throw tooMany(told, first - at)
+    await trx
+      .insertInto('tries')
+      .values({ account_id: account, what, id: newId('', at), expires_at: at + periodMs })
+      .execute()
+  })
+}
+
+function tooMany(told: string, waitMs: number): AppError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000))
+  return new AppError('rate_limited', `${told} Try again in ${seconds} s.`, {
+    headers: { 'Retry-After': String(seconds) },
+  })
+}

@@ -1,0 +1,135 @@
+/** The own profile and preferences, for every engine. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { newId } from '../../src/crypto/id.ts'
+import { enrol, type Person } from './person.ts'
+import { openSubject, type LocalSubject } from './subject.ts'
+import { fails, type TrustEngine } from './trust.suite.ts'
+
+/** A name that nobody has taken. */
+const newHandle = () => `h${newId('', Date.now())}`
+
+export function preferencesSuite(name: string, { newPlace }: TrustEngine): void {
+  let subject: LocalSubject
+  let ada: Person
+  const open = async () => {
+    subject = await openSubject(await newPlace())
+    ada = await enrol(subject.server, 'Ada')
+  }
+
+  describe(`preferences: ${name}`, () => {
+    before(open)
+    after(() => subject.close())
+
+    const defaults = {
+      locale: 'en',
+      time_zone: 'UTC',
+      public_code: false,
+      email_notifications: true,
+    }
+
+    test('what nobody chose is a default; a change leaves the rest', async () => {
+      const { preferences } = ada.account
+      assert.deepEqual(await preferences.read({}), defaults)
+      let expected: object = defaults
+      for (const body of [
+        {},
+        { locale: 'de-CH' },
+        { time_zone: 'Europe/Zurich' },
+        { email_notifications: false },
+        { locale: 'fr', email_notifications: true },
+        { public_code: false },
+      ]) {
+        expected = { ...expected, ...body }
+        assert.deepEqual(await preferences.update({ body }), expected)
+        assert.deepEqual(await preferences.read({}), expected)
+      }
+      const other = await enrol(subject.server)
+      assert.deepEqual(await other.account.preferences.read({}), defaults)
+    })
+
+    for (const body of [
+      { time_zone: 'Mars/Olympus' },
+      { time_zone: '../etc/localtime' },
+      { time_zone: '' },
+      { locale: 'x' },
+      { locale: 'en-x' },
+      { locale: 'de_CH' },
+      { locale: null },
+      { colour: 'red' },
+    ])
+      test(`refused: ${JSON.stringify(body)}`, async () => {
+        const before = await ada.account.preferences.read({})
+        const update = ada.account.preferences.update({
+          body: { ...body, locale: 'it', ...body } as object,
+        })
+        await assert.rejects(update, { code: 'validation_failed' })
+        assert.deepEqual(await ada.account.preferences.read({}), before)
+      })
+  })
+
+  describe(`the own profile: ${name}`, () => {
+    before(open)
+    after(() => subject.close())
+
+    test('a change leaves the rest, null clears, and others see the handle', async () => {
+      const { profile, profiles, context } = ada.account
+      const handle = newHandle()
+      const first = { display_name: 'Ada', handle: null, headline: null, public_code: null }
+      assert.deepEqual(await profile.read({}), first)
+      let expected: object = first
+      for (const body of [
+        {},
+        { headline: 'Counts on engines' },
+        { handle },
+        { handle },
+        { display_name: 'Ada L.' },
+        { headline: null },
+      ]) {
+        expected = { ...expected, ...body }
+        assert.deepEqual(await profile.update({ body }), expected)
+        assert.deepEqual(await profile.read({}), expected)
+      }
+      const shown = { id: ada.id, display_name: 'Ada L.', handle, kind: 'person' }
+      assert.deepEqual(await profiles.read({ id: ada.id }), shown)
+      assert.equal((await context.read({})).user.display_name, 'Ada L.')
+      await profile.update({ body: { handle: null } })
+      assert.equal((await profiles.read({ id: ada.id })).handle, null)
+    })
+
+    test('a handle is one account’s, until that gives it back; of several at once one gets it', async () => {
+      const handle = newHandle()
+      const others = await Promise.all([1, 2, 3].map(() => enrol(subject.server)))
+      const tried = await Promise.allSettled(
+        [ada, ...others].map(({ account }) => account.profile.update({ body: { handle } })),
+      )
+      assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1)
+      for (const one of tried)
+        if (one.status === 'rejected') await fails('conflict', Promise.reject(one.reason as Error))
+      const at = tried.findIndex(({ status }) => status === 'fulfilled')
+      const people = [ada, ...others]
+      const [owner, next] = [people[at], people[(at + 1) % 4]] as [Person, Person]
+      await fails('conflict', next.account.profile.update({ body: { handle, headline: 'x' } }))
+      assert.equal((await next.account.profile.read({})).headline, null)
+      await owner.account.profile.update({ body: { handle: null } })
+      assert.equal((await next.account.profile.update({ body: { handle } })).handle, handle)
+    })
+
+    for (const body of [
+      { handle: 'ab' },
+      { handle: 'Ada' },
+      { handle: '-ada' },
+      { handle: 'ada-' },
+      { handle: 'a'.repeat(41) },
+      { display_name: null },
+      { display_name: ' ' },
+      { display_name: 'a\u202eb' },
+      { headline: 'a\nb' },
+      { public_code: null },
+    ])
+      test(`refused: ${JSON.stringify(body)}`, async () => {
+        const update = ada.account.profile.update({ body: body as object })
+        await assert.rejects(update, { code: 'validation_failed' })
+      })
+  })
+}
