@@ -292,6 +292,40 @@ test('a live daemon answers as the document says', async (t) => {
     assert.equal((await call(rest.stamp.create, '/api/v1/stamp', { body }))['sha256'], sha256)
 
   await call(rest.guestCodes.delete, at(rest.guestCodes.delete.path, guest['id']))
+
+  const ada = (await call(rest.context.read, '/api/v1/context', onLaptop))['user'] as Json
+  const invite = (body: Json) => call(rest.members.add, at(rest.members.add.path, id), { body })
+  const act = (route: Route, invitation: Json, question = {}) =>
+    call(route, at(route.path, invitation['id']), question)
+  await act(rest.invitations.withdraw, await invite({ email: 'nobody@example.org' }))
+  await act(rest.invitations.decline, await invite({ user_id: ada['id'] }), onLaptop)
+  await act(rest.invitations.approve, await invite({ user_id: ada['id'] }), onLaptop)
+  await call(rest.invitations.list, '/api/v1/invitations', onLaptop)
+  await call(rest.invitations.pending, '/api/v1/invitations/pending')
+  await call(rest.sync.run, '/api/v1/sync')
+  await call(rest.connections.read, at(rest.connections.read.path, id), onLaptop)
+  const ofAda = (path: string) => at(path, id).replace('{mid}', ada['id'] as string)
+  await call(rest.members.remove, ofAda(rest.members.remove.path))
+
+  const card = (route: Route, question = {}) => call(route, at(route.path, ada['id']), question)
+  await call(rest.trustCards.create, '/api/v1/trust-cards', { body: { user_id: ada['id'] } })
+  await call(rest.trustCards.list, '/api/v1/trust-cards')
+  await card(rest.trustCards.update, { body: { note: 'A friend', confirmed: true } })
+  await card(rest.trustCards.history)
+  await call(rest.trust.metrics, '/api/v1/trust/metrics')
+  await card(rest.trustCards.delete)
+
+  await call(rest.preferences.read, '/api/v1/preferences')
+  await call(rest.preferences.update, '/api/v1/preferences', { body: { public_code: true } })
+  await call(rest.profile.update, '/api/v1/profile', { body: { headline: 'At home' } })
+  const own = await call(rest.profile.read, '/api/v1/profile')
+  const { words } = own['public_code'] as Json
+  const found = await call(rest.verify.public, '/api/v1/verify/public', {
+    ...onLaptop,
+    body: { words },
+  })
+  assert.equal(found['found'], true)
+
   await call(rest.connections.delete, at(rest.connections.delete.path, id))
 
   const implemented = rowsOf(rest).filter(({ route }) => (route as Route).by !== 'pending')

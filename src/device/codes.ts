@@ -1,41 +1,20 @@
 /**
- * The index of codes: every connection and active guest code this device knows, with the reader of its words. It answers
- * "what do I say" and "whose words are these". Up to ten thousand subjects a scan of all of them takes a few milliseconds.
+ * Codes: what the own account says on each connection and to each guest, and whose words somebody else's are. Both follow from
+ * the state, which is asked when somebody wants to know; who changes something there says so here.
  */
 import { timeAt } from '../api/fields.ts'
 import type { Match } from '../api/rest/verify.ts'
-import { LABEL, PERIOD_S, ZERO_HEAD, codeKey, codeReader, windowOf } from '../crypto/code.ts'
+import { PERIOD_S, codeOf, codeReader, windowOf } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import { wordsAt } from '../crypto/words.ts'
-import { AppError } from '../errors.ts'
-import type { ConnectionRow } from '../state/connections.ts'
+import type { ConnectionRow, Hold } from '../state/connections.ts'
 import type { GuestRow } from '../state/guests.ts'
 import type { State } from '../state/state.ts'
+import { type Said, newCodeIndex } from './code-index.ts'
+import { type Tally, newIntake } from './code-intake.ts'
+import { type Pace, REAL_PACE, type Schedule, acceptedAt, newSchedule } from './code-schedule.ts'
+import { type Subject, readCodeKey, readSubject } from './code-subjects.ts'
 import type { Vault } from './vault.ts'
-
-/** Codes of the minute before and after are accepted: two clocks differ, and speaking takes time. */
-const DRIFT = [-1, 0, 1] as const
-
-interface Speaker {
-  readonly id: string
-  readonly bytes: Uint8Array
-  readonly self: boolean
-  readonly name: string
-}
-
-interface Subject {
-  readonly kind: 'connection' | 'guest'
-  readonly id: string
-  readonly name: string
-  readonly bytes: Uint8Array
-  readonly epoch: number
-  readonly head: Uint8Array
-  readonly speakers: readonly Speaker[]
-  /** Unix milliseconds; null for a connection, which does not end by itself. */
-  readonly expiresAt: number | null
-  read: ReturnType<typeof codeReader> | null
-  said: { readonly window: number; readonly code: ConnectionCode } | null
-}
 
 /** One's own words of a window, as they go over the wire. */
 export interface OwnCode {
@@ -55,116 +34,102 @@ export interface Hit {
   readonly use: { subject: string; epoch: number; speaker: string; window: number }
 }
 
+/** Everybody whose words these are, and how much could be checked. */
+export interface Found extends Tally {
+  readonly hits: Hit[]
+}
+
 export interface Codes {
-  putConnection(row: ConnectionRow): void
-  putGuest(row: GuestRow): void
+  /** A connection was put into the state, or its secret into the vault, or both. */
+  putConnection(row: Pick<ConnectionRow, 'id'>): void
+  /** The same of a guest code. */
+  putGuest(row: Pick<GuestRow, 'id'>): void
   remove(id: string): void
-  /** Connections and active guest codes known here. */
-  count(now: number): { connections: number; all: number }
+  /** Connections known here. */
+  count(now: number): { connections: number }
+  /** Whether this is a connection that is known here, or a guest code that was not ended. */
   has(id: string): boolean
-  /** The own words for a guest code or on a connection now; null when it, or its secret, is not here. */
+  /** What holds a connection back: nothing of it is said or verified meanwhile. */
+  hold(id: string): Hold | null
+  /** The own words for a guest code or on a connection now; null when it, or its secret, is not here, or it is held. */
   own(id: string, now: number): OwnCode | null
   /** The same of a connection, with its id; null for anything that is none. */
   toSay(connection: string, now: number): ConnectionCode | null
-  /** Everybody whose words these are, and how many subjects could and could not be checked. */
-  find(indices: readonly number[], now: number): { hits: Hit[]; checked: number; unchecked: number }
+  /** Make `find` answer at once: null when it does already. To be asked again before it is called. */
+  readonly ready: Schedule['ready']
+  /** Everybody whose words these three are, by indices. Right in any case; quick when it is ready. */
+  find(indices: readonly number[], now: number): Found
 }
 
-/** Build the index from the state. `account` is the own account id. */
-export function openCodes(state: State, vault: Vault, account: string): Codes {
-  const subjects = new Map<string, Subject>()
-  const self = { id: account, bytes: parseId(PREFIX.account, account), self: true }
+/** A subject of which words were wanted. */
+interface Spoken {
+  readonly kind: Subject['kind']
+  readonly read: ReturnType<typeof codeReader>
+  said: { readonly window: number; readonly code: ConnectionCode } | null
+}
 
-  function putConnection({ id, name, epoch, head, members }: ConnectionRow): void {
-    subjects.set(id, {
-      kind: 'connection',
-      id,
-      name,
-      bytes: parseId(PREFIX.connection, id),
-      epoch,
-      head,
-      speakers: members.map(({ user_id, display_name }) => ({
-        id: user_id,
-        bytes: parseId(PREFIX.account, user_id),
-        self: user_id === account,
-        name: display_name,
-      })),
-      expiresAt: null,
-      read: null,
-      said: null,
-    })
+/** Oldest first, so that the same words have the same answer after another start. */
+const bySubject = ({ use: { subject: a } }: Hit, { use: { subject: b } }: Hit) =>
+  a < b ? -1 : a > b ? 1 : 0
+
+/** Codes by the state. `account` is the own account id. */
+export function openCodes(
+  state: State,
+  vault: Vault,
+  account: string,
+  pace: Pace = REAL_PACE,
+): Codes {
+  const own = parseId(PREFIX.account, account)
+  const spoken = new Map<string, Spoken>()
+  const index = newCodeIndex()
+  const intake = newIntake({ state, vault, account, index })
+  const schedule = newSchedule({
+    work: (windows, enough) => intake.work(enough) && index.prepare(windows, enough),
+    codes: () => index.codes(),
+    pace,
+  })
+
+  function changed(id: string): void {
+    spoken.delete(id)
+    intake.changed(id)
   }
 
-  function putGuest({ id, label, state: at, expires_at }: GuestRow): void {
-    if (at !== 'active') {
-      subjects.delete(id)
-      return
-    }
-    const bytes = parseId(PREFIX.guest, id)
-    subjects.set(id, {
-      kind: 'guest',
-      id,
-      name: label,
-      bytes,
-      epoch: 1,
-      head: ZERO_HEAD,
-      speakers: [
-        { id, bytes, self: false, name: label },
-        { ...self, name: label },
-      ],
-      expiresAt: expires_at,
-      read: null,
-      said: null,
-    })
+  function spokenOf(id: string): Spoken | null {
+    const known = spoken.get(id)
+    if (known !== undefined) return known
+    const subject = readSubject(state, account, id)
+    if (subject === null || subject.hold !== null) return null
+    const kc = readCodeKey(vault, subject)
+    if (kc === null) return null
+    const made = { kind: subject.kind, read: codeReader(kc), said: null }
+    kc.fill(0)
+    spoken.set(id, made)
+    return made
   }
 
-  for (const row of state.connections.all()) putConnection(row)
-  for (const row of state.guests.all()) putGuest(row)
-
-  /** A record that is damaged is a secret that is not here: it must not keep the others from being checked. */
-  function secretOf(id: string): Uint8Array | null {
-    try {
-      return vault.get(id)
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'secret_unavailable') return null
-      throw error
-    }
-  }
-
-  function readerOf(subject: Subject): ReturnType<typeof codeReader> | null {
-    if (subject.read !== null) return subject.read
-    const key = secretOf(subject.id)
-    if (key === null) return null
-    const { bytes, epoch, head } = subject
-    subject.read = codeReader(
-      codeKey({ label: LABEL[subject.kind], key, subject: bytes, epoch, head }),
-    )
-    key.fill(0)
-    return subject.read
-  }
-
-  /** The own code of a subject, the same object as long as its window lasts; null without its secret. */
-  function codeOf(subject: Subject, now: number): ConnectionCode | null {
+  /** The own code of a subject, the same object as long as its window lasts. */
+  function ownCode(id: string, of: Spoken, now: number): ConnectionCode {
     const window = windowOf(now)
-    if (subject.said?.window === window) return subject.said.code
-    const read = readerOf(subject)
-    if (read === null) return null
+    if (of.said?.window === window) return of.said.code
     const from = window * PERIOD_S * 1000
     const code = Object.freeze({
-      connection_id: subject.id,
-      words: wordsAt(read(window, self.bytes)).join(' '),
+      connection_id: id,
+      words: wordsAt(of.read(window, own)).join(' '),
       period_s: PERIOD_S,
       valid_from: timeAt(from),
       valid_until: timeAt(from + PERIOD_S * 1000),
     })
-    subject.said = { window, code }
+    of.said = { window, code }
     return code
   }
 
-  const isLive = ({ expiresAt }: Subject, now: number) => expiresAt === null || expiresAt > now
-
-  function matchOf(subject: Subject, speaker: Speaker, window: number): Hit {
-    const { kind, id, name, epoch } = subject
+  /** Who it is that says a code, by name; null for a guest code that has run out. */
+  function hitOf({ id, speaker: bytes, window }: Said, now: number): Hit | null {
+    const subject = readSubject(state, account, id)
+    const speaker = subject?.speakers.find((one) => Buffer.from(one.bytes).equals(bytes))
+    if (subject === null || speaker === undefined) return null
+    const { kind, name, epoch, expiresAt } = subject
+    if (expiresAt !== null && expiresAt <= now) return null
     const named =
       kind === 'guest'
         ? { guest_code_id: id }
@@ -182,52 +147,38 @@ export function openCodes(state: State, vault: Vault, account: string): Codes {
   }
 
   return {
-    putConnection,
-    putGuest,
-    remove: (id) => void subjects.delete(id),
-    has: (id) => subjects.has(id),
+    putConnection: ({ id }) => changed(id),
+    putGuest: ({ id }) => changed(id),
+    count: () => ({ connections: state.connections.count() }),
+    has: (id) => readSubject(state, account, id) !== null,
+    hold: (id) => state.connections.get(id)?.hold ?? null,
+    ready: (now) => schedule.ready(now),
 
-    count(now) {
-      const live = [...subjects.values()].filter((subject) => isLive(subject, now))
-      return {
-        connections: live.filter(({ kind }) => kind === 'connection').length,
-        all: live.length,
-      }
+    remove(id) {
+      spoken.delete(id)
+      intake.removed(id)
     },
 
     own(id, now) {
-      const subject = subjects.get(id)
-      const code = subject === undefined ? null : codeOf(subject, now)
-      if (code === null) return null
-      const { connection_id: _, ...own } = code
-      return own
+      const of = spokenOf(id)
+      if (of === null) return null
+      const { connection_id: _, ...code } = ownCode(id, of, now)
+      return code
     },
 
     toSay(connection, now) {
-      const subject = subjects.get(connection)
-      return subject?.kind === 'connection' ? codeOf(subject, now) : null
+      const of = spokenOf(connection)
+      return of?.kind === 'connection' ? ownCode(connection, of, now) : null
     },
 
-    find([a, b, c], now) {
-      const current = windowOf(now)
-      const hits: Hit[] = []
-      let checked = 0
-      let unchecked = 0
-      for (const subject of subjects.values()) {
-        if (!isLive(subject, now)) continue
-        const read = readerOf(subject)
-        if (read === null) {
-          unchecked++
-          continue
-        }
-        checked++
-        for (const speaker of subject.speakers)
-          for (const drift of DRIFT) {
-            const [x, y, z] = read(current + drift, speaker.bytes)
-            if (x === a && y === b && z === c) hits.push(matchOf(subject, speaker, current + drift))
-          }
-      }
-      return { hits, checked, unchecked }
+    find(indices, now) {
+      intake.work(() => false)
+      const hits = index
+        .find(codeOf(indices), acceptedAt(now))
+        .map((said) => hitOf(said, now))
+        .filter((hit) => hit !== null)
+        .toSorted(bySubject)
+      return { hits, ...intake.tally(now) }
     },
   }
 }

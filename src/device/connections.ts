@@ -1,6 +1,6 @@
 /** Making a connection: its secret, the first entry of its roster, and the secret sealed to this device, in one request. */
 import type { Account } from '../api/port.ts'
-import type { Connection } from '../api/rest/connections.ts'
+import type { Connection, Invitee } from '../api/rest/connections.ts'
 import { randomBytes } from 'node:crypto'
 import { sealEnvelope } from '../crypto/envelope.ts'
 import { PREFIX } from '../crypto/id.ts'
@@ -8,12 +8,21 @@ import { openEntry, verifyRoster } from '../crypto/roster.ts'
 import { type Act, isRefusal } from '../state/idempotency.ts'
 import { idOf } from './acts.ts'
 import type { Device } from './device.ts'
+import { keepConnection } from './kept-connection.ts'
+import { targetOf } from './members.ts'
 import { type Opening, dropOpening, keepOpening, readOpening } from './openings.ts'
+import { rememberRoster } from './rosters.ts'
+
+/** What the person asks for. */
+export interface Wanted {
+  readonly name: string
+  readonly invite: readonly Invitee[]
+}
 
 /** The first entry and an envelope for each device of the account. */
 async function newOpening(
   { vault, identity }: Device,
-  { id: connection, name, at }: { id: string; name: string; at: number },
+  { id: connection, name, invite, at }: Wanted & { id: string; at: number },
 ): Promise<Opening> {
   const k = vault.get(connection) ?? new Uint8Array(randomBytes(32))
   const log = await identity.keyLog()
@@ -39,27 +48,33 @@ async function newOpening(
     ),
   )
   if (!vault.has(connection)) vault.put(connection, k)
-  return { connection, name, entry, envelopes }
+  return { connection, name, entry, envelopes, invite: [...invite] }
 }
 
 /**
- * Open a new connection whose only member is the own account. The secret, and all that the server is asked, are kept before it
+ * Open a new connection whose only member is the own account, others being invited to it. The secret, and all that the server is asked, are kept before it
  * hears of the connection: a crash in between leaves a secret without a connection, never a connection without its secret, and
  * the same act asks the same again, whatever became of the own key log.
  */
 export async function openConnection(
   device: Device,
   account: Account,
-  name: string,
+  { name, invite }: Wanted,
   act: Act,
 ): Promise<Connection> {
-  const { state, codes, identity, demandSeat } = device
+  const { state, identity, demandSeat } = device
   const id = idOf(PREFIX.connection, act)
   // The answer to an earlier attempt was lost, and a sync brought the connection since.
   if (state.connections.get(id) !== null) return account.connections.read({ id })
   const kept = readOpening(state, id)
-  const body = kept ?? (await newOpening(device, { id, name, at: Math.floor(act.at / 1000) }))
-  if (kept === null) keepOpening(state, body)
+  const body =
+    kept ?? (await newOpening(device, { id, name, invite, at: Math.floor(act.at / 1000) }))
+  if (kept === null)
+    state.transaction(() => {
+      keepOpening(state, body)
+      for (const one of invite)
+        state.invites.put({ connection: id, target: targetOf(one), again: false })
+    })
   const { entry } = body
   const own = new Map([[identity.account, await identity.keyLog()]])
   const roster = verifyRoster(id, [entry], own)
@@ -69,19 +84,7 @@ export async function openConnection(
     throw error
   })
   demandSeat()
-  const row = {
-    id,
-    name: made.name,
-    epoch: roster.epoch,
-    head: roster.epochHead,
-    members: made.members.map(({ user_id, display_name }) => ({ user_id, display_name })),
-    updated_at: Date.parse(made.updated_at),
-  }
-  state.transaction(() => {
-    state.logs.append({ kind: 'roster', subject: id, seq: 0, entry })
-    state.connections.put(row)
-    dropOpening(state, id)
-  })
-  codes.putConnection(row)
+  rememberRoster(state, roster)
+  keepConnection(device, identity.account, made, { roster, keyLogs: own })
   return made
 }

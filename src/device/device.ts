@@ -65,9 +65,12 @@ export function openDevice(options: {
   let left = false
   const vault = openVault(keychain, state.secrets)
   const codes = openCodes(state, vault, identity.account)
-  const sync = newSync({ state, vault, codes, identity, account, clock, now, log })
+  function demandSeat(): void {
+    if (left) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
+  }
+  const sync = newSync({ state, vault, codes, identity, account, clock, now, log, demandSeat })
   const freshness = freshnessOf(clock, sync, now)
-  const verifier = newVerifier({ state, codes, now, freshness })
+  const verifier = newVerifier({ state, codes, now, freshness, demandSeat })
   return {
     ...options.run,
     now,
@@ -78,9 +81,7 @@ export function openDevice(options: {
     verifier,
     sync,
     freshness,
-    demandSeat() {
-      if (left) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
-    },
+    demandSeat,
     async leave() {
       left = true
       vault.close()

@@ -7,28 +7,15 @@ import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import type { Roster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { ConnectionRow, Member } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
 import { guestRow } from './guests.ts'
 import type { Identity } from './identity.ts'
-import { dropOpening } from './openings.ts'
+import type { Known } from './rosters.ts'
 import { unmarkSigned } from './sign-out-mark.ts'
 import type { Vault } from './vault.ts'
-
-/** Names are the local ones: whoever is known keeps the name under which they were accepted. */
-function pinned(members: Connection['members'], known: ConnectionRow | null): Member[] {
-  const names = new Map(known?.members.map(({ user_id, display_name }) => [user_id, display_name]))
-  return members
-    .filter((member) => member.state === 'active')
-    .map(({ user_id, display_name }) => ({
-      user_id,
-      display_name: names.get(user_id) ?? display_name,
-    }))
-}
 
 /** Tell of something that went wrong, beside what is told already. */
 export function complain(report: SyncReport, message: string): void {
@@ -86,51 +73,44 @@ export function newPull(of: {
   }
 
   /**
-   * The secret that was sealed to this device; null while there is none. One that a revoked device sealed is none: nobody can say
-   * whether it did so before (section 4). That is no fault of the server's, and the rest of the connection is good.
+   * Fetch the secret that was sealed to this device. One that a revoked device sealed is none: nobody can say whether it did so before
+   * (section 4). Whatever else is wrong with it, the roster is good and what it says holds: words of an earlier epoch are no good.
    */
-  async function secretOf(roster: Roster): Promise<Uint8Array | null> {
-    const { fetchSecret } = await import('./secrets.ts')
+  async function pullSecret(known: Known, report: SyncReport): Promise<void> {
+    const { connection } = known.roster
+    const { fetchSecret, holdsSecret } = await import('./secrets.ts')
+    if (holdsSecret(vault, known)) return
     try {
-      return await fetchSecret(identity, account, roster)
+      const secret = await fetchSecret(identity, account, known)
+      if (secret === null || touched.has(connection)) return
+      vault.put(connection, secret)
+      report.pulled.secrets++
     } catch (error) {
-      if (!(error instanceof Refusal) || error.reason !== 'revoked_signer') throw error
-      log('warn', 'secret of a revoked device refused', { connection: roster.connection })
-      return null
+      if (!(error instanceof Refusal)) throw error
+      log('warn', 'secret refused', { connection, cause: error })
+      if (error.reason === 'revoked_signer') return
+      complain(
+        report,
+        `The secret of ${connection} that the account server sent was refused (${error.reason}): its words cannot be checked here.`,
+      )
     }
   }
 
   async function pullConnection(connection: Connection, report: SyncReport) {
-    const { id, name, members } = connection
+    const { id } = connection
     // The curves are loaded when there is something to check.
-    const { fetchRoster } = await import('./secrets.ts')
-    const { roster, entries, fresh } = await fetchRoster({ state, identity }, account, id)
+    const { fetchRoster, rememberRoster } = await import('./rosters.ts')
+    const { keepConnection } = await import('./kept-connection.ts')
+    const known = await fetchRoster(state, account, id)
     if (touched.has(id)) return
-    state.transaction(() => {
-      for (const [seq, entry] of entries.entries())
-        state.logs.append({ kind: 'roster', subject: id, seq, entry })
-    })
-    if (fresh) report.pulled.rosters++
-    const secret = vault.has(id) ? null : await secretOf(roster)
+    rememberRoster(state, known.roster)
+    if (known.fresh) report.pulled.rosters++
+    // Removed, and the account server does not know it yet.
+    if (!known.roster.members.some((member) => member.account === identity.account))
+      return forget(id)
+    await pullSecret(known, report)
     if (touched.has(id)) return
-    if (secret !== null) {
-      vault.put(id, secret)
-      report.pulled.secrets++
-    }
-    const row = {
-      id,
-      name,
-      epoch: roster.epoch,
-      head: roster.epochHead,
-      members: pinned(members, state.connections.get(id)),
-      updated_at: Date.parse(connection.updated_at),
-    }
-    state.transaction(() => {
-      state.connections.put(row)
-      // It was opened here, and only the answer was lost.
-      dropOpening(state, id)
-    })
-    codes.putConnection(row)
+    keepConnection({ state, codes }, identity.account, connection, known)
     report.pulled.connections++
   }
 
@@ -141,21 +121,32 @@ export function newPull(of: {
       await pullConnection(connection, report)
     } catch (error) {
       if (error instanceof AppError && error.code === 'not_found') forget(id)
-      else if (error instanceof Refusal) {
-        log('warn', 'connection refused', { connection: id, cause: error })
-        complain(
-          report,
-          `What the account server sent of ${id} was refused (${error.reason}): it stays here as it was.`,
-        )
-      } else throw error
+      else if (error instanceof Refusal) await refuse(connection, error, report)
+      else throw error
     }
+  }
+
+  async function refuse({ id, name }: Connection, refusal: Refusal, report: SyncReport) {
+    const { reason } = refusal
+    log('warn', 'connection refused', { connection: id, cause: refusal })
+    const { holdRefused } = await import('./kept-connection.ts')
+    holdRefused({ state, codes }, { id, name }, reason)
+    complain(
+      report,
+      reason === 'roster_forked'
+        ? `The account server shows two histories of ${id}: nothing of it verifies any more, make a new connection.`
+        : `What the account server sent of ${id} was refused (${reason}): it stays here as it was.`,
+    )
   }
 
   async function connections(before: ReadonlySet<string>, report: SyncReport) {
     const listed = await every((query) => account.connections.list(query))
     for (const connection of listed) {
       const { id, updated_at } = connection
-      const same = state.connections.get(id)?.updated_at === Date.parse(updated_at)
+      const known = state.connections.get(id)
+      // Told already, and nothing makes it good again.
+      if (known?.hold === 'roster_forked') continue
+      const same = known?.updated_at === Date.parse(updated_at)
       if (!same || !vault.has(id)) await tryConnection(connection, report)
     }
     const kept = new Set(listed.map(({ id }) => id))

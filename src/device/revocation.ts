@@ -1,4 +1,7 @@
-/** Revoking another device of the own account: the key log alone says who belongs to it, and only a device can write there. */
+/**
+ * Revoking another device of the own account: the key log alone says who belongs to it, and only a device can write there. Whatever the
+ * device knew gets a new secret.
+ */
 import type { Account } from '../api/port.ts'
 import { revokeDevice } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
@@ -10,11 +13,8 @@ import { continueKeyLog, keepKeyLog } from './key-log.ts'
  * @throws AppError not_found for one that is unknown or revoked already, invalid_state for the device that answers, and what
  *   `continueKeyLog` and the account throw
  */
-export async function revoke(
-  { state, identity, now, demandSeat }: Device,
-  account: Account,
-  id: string,
-): Promise<void> {
+export async function revoke(device: Device, account: Account, id: string): Promise<void> {
+  const { state, identity, now, sync, demandSeat } = device
   const own = identity.device
   if (id === own)
     throw new AppError(
@@ -34,5 +34,21 @@ export async function revoke(
   })
   demandSeat()
   state.transaction(() => keepKeyLog(state, log))
-  if (!revoked) await account.devices.delete({ id })
+  if (!revoked) return account.devices.delete({ id })
+  holdAll(device)
+  // One that began before may have passed the connections already. What goes wrong stands in its report, and the next one goes on.
+  await sync.idle()
+  await sync.run('request')
+}
+
+/** The revoked device knows the words of every connection: none verifies until it has a new secret (section 4). */
+function holdAll({ state, codes }: Device): void {
+  state.transaction(() => {
+    for (const row of state.connections.all()) {
+      if (row.hold !== null) continue
+      const held = { ...row, hold: 'rotation_pending' as const }
+      state.connections.put(held)
+      codes.putConnection(held)
+    }
+  })
 }

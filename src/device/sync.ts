@@ -1,7 +1,7 @@
 /**
- * Sync: bring this device's picture of the account up to date, and hand over what was made while the server was away. One
- * run at a time: a request that comes while one runs joins it. The report says what was done. What the person does meanwhile
- * stands: a run writes nothing over it, and the next run sees both.
+ * Sync: bring this device's picture of the account up to date, hand over what was made while the server was away, and do what
+ * others wait for. One run at a time: a request that comes while one runs joins it. The report says what was done. What the person
+ * does meanwhile stands: a run writes nothing over it, and the next run sees both.
  */
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
@@ -13,9 +13,11 @@ import type { State } from '../state/state.ts'
 import { type ServerClock, measureOffset } from './clock.ts'
 import type { Codes } from './codes.ts'
 import type { Identity } from './identity.ts'
+import { newDuties } from './duties.ts'
 import { dropOpening } from './openings.ts'
 import { complain, newPull } from './pull.ts'
 import { newPush } from './push.ts'
+import { refreshTrust } from './trust.ts'
 import type { Vault } from './vault.ts'
 
 const REPORT = 'last_sync'
@@ -72,6 +74,7 @@ export function newSync(options: {
   clock: ServerClock
   now: () => number
   log: Log
+  demandSeat: () => void
 }): Sync {
   const { state, vault, codes, identity, account, clock, now, log } = options
   /** What the person changed since the run under way began. */
@@ -80,6 +83,7 @@ export function newSync(options: {
 
   const pull = newPull({ state, vault, codes, identity, account, touched, log })
   const push = newPush({ state, account, identity })
+  const duties = newDuties({ device: options, account, log })
 
   /** A crash, or a server that never answered, leaves a secret without what it was made for. */
   function dropOrphans() {
@@ -94,7 +98,7 @@ export function newSync(options: {
 
   async function work(report: SyncReport): Promise<void> {
     // Taken before the server is asked: what is made while it answers is not in its answer, and is no leftover.
-    const connections = new Set(state.connections.all().map(({ id }) => id))
+    const connections = new Set(state.connections.ids())
     const guests = new Set(state.guests.all().map(({ id }) => id))
     // First of all: what is verified here while the rest fails must know whether the time is right.
     if (clock !== 'own') state.meta.set(OFFSET, await measureOffset(clock, now))
@@ -104,6 +108,8 @@ export function newSync(options: {
     await push.verifications(report)
     // A server without the log that stamps name refuses good ones: they wait until it has it again.
     if (isLogKnown) await push.stamps(report)
+    await duties(report)
+    await refreshTrust(options, account)
     if (report.ok) dropOrphans()
   }
 

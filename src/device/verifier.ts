@@ -10,7 +10,7 @@ import { Refusal } from '../crypto/refusal.ts'
 import { parseWords } from '../crypto/words.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
-import type { Codes, Hit } from './codes.ts'
+import type { Codes, Found, Hit } from './codes.ts'
 import { newGuesses } from './guesses.ts'
 
 const STALE_MS = 7 * 24 * 3600 * 1000
@@ -26,8 +26,16 @@ export interface Freshness {
 }
 
 export interface Verifier {
-  /** Check three words for a caller (a token id, or null). Throws AppError word_count, unknown_word, rate_limited. */
-  verify(words: string | readonly string[], caller: string | null): Verification
+  /**
+   * Check three words for a caller (a token id, or null). Every check is logged, a public one if it ends here: what matches nothing is
+   * looked up elsewhere.
+   * @throws AppError word_count, unknown_word, rate_limited, keychain_locked, not_signed_in when this device signed out meanwhile
+   */
+  verify(
+    words: string | readonly string[],
+    caller: string | null,
+    method?: LogEntry['method'],
+  ): Promise<Verification>
 }
 
 /** Parse three words as a person may have written them. Throws AppError word_count or unknown_word. */
@@ -90,27 +98,37 @@ export function verifyNothing(words: string | readonly string[], at: number): Ve
   return { ...result, summary: summarise(result, [], result.reasons), checked_at: timeAt(at) }
 }
 
-/** The verifier over the index of codes. */
+/**
+ * The verifier over the codes.
+ * @param options `demandSeat` throws when this device has signed out
+ */
 export function newVerifier(options: {
   state: State
   codes: Codes
   now: () => number
   freshness: Freshness
+  demandSeat: () => void
 }): Verifier {
-  const { state, codes, now, freshness } = options
+  const { state, codes, now, freshness, demandSeat } = options
   const guesses = newGuesses()
 
   /** Acceptance reaches one window ahead, so only a clock further back than that has gone backwards. */
   const clockWentBack = (at: number) => windowOf(at) + 1 < state.replays.highest()
 
-  function reasonsNot(at: number, wentBack: boolean, checked: number, unchecked: number): Reason[] {
+  function reasonsNot(
+    at: number,
+    wentBack: boolean,
+    { checked, unchecked, lacks }: Found,
+  ): Reason[] {
     const offset = freshness.offsetMs()
     const synced = freshness.lastSyncAt()
     const found: [Reason, boolean][] = [
       ['nothing_cached', checked + unchecked === 0],
-      ['secret_missing', unchecked > 0],
+      ['secret_missing', lacks.includes('secret_missing')],
       ['clock_uncertain', offset === null || Math.abs(offset) > MOST_OFFSET_MS || wentBack],
       ['sync_stale', synced === null || at - synced > STALE_MS],
+      ['rotation_pending', lacks.includes('rotation_pending')],
+      ['roster_forked', lacks.includes('roster_forked')],
     ]
     return found.filter(([, holds]) => holds).map(([reason]) => reason)
   }
@@ -122,12 +140,32 @@ export function newVerifier(options: {
     return used.length === 0 || used.length < hits.length ? null : Math.min(...used)
   }
 
-  function verify(words: string | readonly string[], caller: string | null): Verification {
+  async function verify(
+    words: string | readonly string[],
+    caller: string | null,
+    method: LogEntry['method'] = 'local',
+  ): Promise<Verification> {
+    guesses.check(now())
+    const indices = threeWords(words)
+    for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) {
+      await wait
+      demandSeat()
+    }
+    return check(indices, caller, method)
+  }
+
+  /** All at once: whoever waited is braked by those who guessed meanwhile, and of two with the same words one is first. */
+  function check(
+    indices: readonly number[],
+    caller: string | null,
+    method: LogEntry['method'],
+  ): Verification {
     const at = now()
     guesses.check(at)
-    const { hits, checked, unchecked } = codes.find(threeWords(words), at)
+    const found = codes.find(indices, at)
+    const { hits, checked, unchecked } = found
     const wentBack = clockWentBack(at)
-    const reasons = reasonsNot(at, wentBack, checked, unchecked)
+    const reasons = reasonsNot(at, wentBack, found)
     const others = hits.filter(({ match }) => match.speaker === 'other')
     const echo = others.length < hits.length
     const matches = hits.map(({ match }) => match)
@@ -149,7 +187,8 @@ export function newVerifier(options: {
       if (hits.length === 0) guesses.wrong(at)
       // By the uses themselves, not by the clock: one that ran ahead for a while must not make words count twice.
       state.replays.prune(state.replays.highest() - REMEMBERED)
-      state.verifications.insert(entry(result, at, caller))
+      if (method === 'local' || hits.length > 0)
+        state.verifications.insert(entry(result, at, caller, method))
       return {
         ...result,
         summary: summarise(result, otherMatches, reasons),
@@ -162,6 +201,7 @@ export function newVerifier(options: {
     { verified, conclusive, echo, replayed, matches }: Omit<Verification, 'summary' | 'checked_at'>,
     at: number,
     caller: string | null,
+    method: LogEntry['method'],
   ): LogEntry {
     const outcome = verified
       ? 'verified'
@@ -170,7 +210,7 @@ export function newVerifier(options: {
         : conclusive || replayed
           ? 'not_verified'
           : 'inconclusive'
-    return { id: newId('ver_', at), at: timeAt(at), method: 'local', outcome, matches, caller }
+    return { id: newId('ver_', at), at: timeAt(at), method, outcome, matches, caller }
   }
 
   return { verify }

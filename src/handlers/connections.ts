@@ -1,5 +1,7 @@
+import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { Device } from '../device/device.ts'
+import type { Hold } from '../state/connections.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
@@ -22,14 +24,30 @@ function remember({ id, name }: Connection, { state, codes, sync, demandSeat }: 
   codes.putConnection(renamed)
 }
 
-function forget(id: string, { state, codes, sync, vault }: Device): void {
+/** The roster of one that was left stays: whoever is taken in again must not be shown an older one. */
+function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }: Device): void {
   sync.changed(id)
   codes.remove(id)
   state.transaction(() => {
     vault.delete(id)
     state.connections.delete(id)
-    state.logs.delete('roster', id)
+    state.invites.clear(id)
+    if (how === 'ended') state.logs.delete('roster', id)
   })
+}
+
+/** Leave a connection, or end it where nobody else is in it, and forget it. */
+export async function leave(id: string, account: Account, device: Device): Promise<void> {
+  const { leaveOrEnd } = await import('../device/members.ts')
+  forget(id, await leaveOrEnd(device, account, id), device)
+}
+
+/** Why there are no words to say. */
+const HELD: Readonly<Record<Hold, string>> = {
+  rotation_pending:
+    'Somebody who knew the words of this connection left it: it gets a new secret at the next sync of a member who stays (POST /api/v1/sync).',
+  roster_forked:
+    'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
 }
 
 export const connections: Handlers['connections'] = {
@@ -41,7 +59,7 @@ export const connections: Handlers['connections'] = {
   create: async ({ body }, { home, local, act }) => {
     const { openConnection } = await import('../device/connections.ts')
     // Not as a part of the act: envelopes differ each time, and the server knows the roster's entry again.
-    return decorated(await openConnection(local, home.seat.account(), body.name, act), local)
+    return decorated(await openConnection(local, home.seat.account(), body, act), local)
   },
 
   read: async ({ id }, { account, device }) =>
@@ -56,19 +74,21 @@ export const connections: Handlers['connections'] = {
 
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
-    await context.account.connections.delete({ id })
-    if (keeper !== null) forget(id, keeper)
+    if (keeper === null) return context.account.connections.delete({ id })
+    return leave(id, context.account, keeper)
   },
 
   code: async ({ id }, { account, local }) => {
     const code = local.codes.toSay(id, local.now())
     if (code !== null) return code
+    const hold = local.state.connections.get(id)?.hold ?? null
+    if (hold !== null) throw new AppError('invalid_state', HELD[hold], { details: { state: hold } })
     // Tell "no such connection" from "not on this device": the account knows.
     await account.connections.read({ id })
     throw new AppError(
       'secret_unavailable',
-      "This device does not hold this connection's secret. A sync fetches it where another device has sealed it to this one; a connection that " +
-        'was made before this device was approved, or by a device that is revoked, has to be made anew.',
+      "This device does not hold this connection's secret yet. Any device of a member that holds it hands it over at its next sync: sync there, " +
+        'then here (POST /api/v1/sync).',
     )
   },
 

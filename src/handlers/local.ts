@@ -18,6 +18,16 @@ export const localAnswers: Answers<Local, 'daemon', Context> = {
       return approveDevice(local, account, id, body.words)
     },
   },
+  rosters: {
+    rotate: async ({ id }, { account, local }) => {
+      const { rotateNow } = await import('../device/members.ts')
+      return rotateNow(local, account, id)
+    },
+    role: async ({ id, mid, body }, { account, local }) => {
+      const { setRole } = await import('../device/members.ts')
+      return setRole(local, account, id, { member: mid, role: body.role })
+    },
+  },
   organisations: {
     create: async ({ body }, { account }) => account.organisations.create({ body }),
   },

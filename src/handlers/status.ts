@@ -1,6 +1,7 @@
 import type { Status } from '../api/rest/status.ts'
 import type { InferOutput } from 'valibot'
 import type { Device } from '../device/device.ts'
+import { isActive } from '../device/public-code.ts'
 import { VERSION } from '../version.ts'
 import type { Context, Handlers } from './context.ts'
 
@@ -25,13 +26,14 @@ const without = (authenticated: boolean, summary: string): Found => ({
   summary,
 })
 
-function ofDevice({ codes, sync, now }: Device, refused: string | null, backend: string): Found {
+function ofDevice(device: Device, refused: string | null, backend: string): Found {
+  const { codes, sync, now } = device
   const { connections } = codes.count(now())
   const plural = connections === 1 ? 'connection' : 'connections'
   return {
     authenticated: refused === null,
     device_registered: true,
-    global_key_active: false,
+    global_key_active: isActive(device),
     cached_connections: connections,
     last_sync_at: sync.lastGoodAt(),
     summary: refused ?? `Signed in to ${backend} with ${connections} ${plural} on this device.`,

@@ -3,14 +3,20 @@ import type { DatabaseSync } from 'node:sqlite'
 import { connectionRows } from './connections.ts'
 import type { ConnectionRows } from './connections.ts'
 import { openDatabase } from './database.ts'
+import { forkRows } from './forks.ts'
+import type { ForkRows } from './forks.ts'
 import { guestRows } from './guests.ts'
 import type { GuestRows } from './guests.ts'
 import { idempotencyRows } from './idempotency.ts'
 import type { IdempotencyRows } from './idempotency.ts'
+import { inviteRows } from './invites.ts'
+import type { InviteRows } from './invites.ts'
 import { logRows } from './logs.ts'
 import type { LogRows } from './logs.ts'
 import { metaRows } from './meta.ts'
 import type { MetaRows } from './meta.ts'
+import { nameRows } from './names.ts'
+import type { NameRows } from './names.ts'
 import { replayRows } from './replays.ts'
 import type { ReplayRows } from './replays.ts'
 import { secretRows } from './secrets.ts'
@@ -20,6 +26,8 @@ import { stampRows } from './stamps.ts'
 import type { StampRows } from './stamps.ts'
 import { tokenRows } from './tokens.ts'
 import type { TokenRows } from './tokens.ts'
+import { trustRows } from './trust.ts'
+import type { TrustRows } from './trust.ts'
 import { verificationRows } from './verifications.ts'
 import type { VerificationRows } from './verifications.ts'
 
@@ -31,6 +39,10 @@ export interface State {
   readonly connections: ConnectionRows
   readonly guests: GuestRows
   readonly logs: LogRows
+  readonly forks: ForkRows
+  readonly invites: InviteRows
+  readonly names: NameRows
+  readonly trust: TrustRows
   readonly replays: ReplayRows
   readonly verifications: VerificationRows
   readonly stamps: StampRows
@@ -51,6 +63,10 @@ export function openState(dir: string): State {
     connections: connectionRows(db),
     guests: guestRows(db),
     logs: logRows(db),
+    forks: forkRows(db),
+    invites: inviteRows(db),
+    names: nameRows(db),
+    trust: trustRows(db),
     replays: replayRows(db),
     verifications: verificationRows(db),
     stamps: stampRows(db),

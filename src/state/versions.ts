@@ -94,4 +94,40 @@ export const VERSIONS: readonly string[] = [
   ) strict, without rowid;
   create index idempotency_by_age on idempotency (at);
   `,
+  // What holds a connection back, the second of two histories of one, and the names under which people were accepted.
+  `
+  alter table connections add column hold text check (hold in ('rotation_pending', 'roster_forked'));
+  -- To count and to list them, too: the table itself is ten times as large.
+  create index connections_by_hold on connections (hold);
+
+  create table forks (
+    connection text not null,
+    seq integer not null,
+    entry text not null,
+    primary key (connection, seq, entry)
+  ) strict, without rowid;
+
+  create table invites (
+    connection text not null,
+    target text not null,
+    again integer not null check (again in (0, 1)),
+    primary key (connection, target)
+  ) strict, without rowid;
+
+  create table names (
+    account text primary key,
+    name text not null
+  ) strict, without rowid;
+
+  create table trust (
+    account text primary key,
+    pinned integer not null,
+    confirmed integer not null check (confirmed in (0, 1)),
+    seq integer not null,
+    newest integer not null,
+    shown integer not null,
+    refused text,
+    checked_at integer not null
+  ) strict, without rowid;
+  `,
 ]

@@ -16,6 +16,8 @@ import { contextOf } from '../handlers/context.ts'
 import { T0 } from './bench.ts'
 import { type Enrolled, actAt, enrolled } from './enrolled.ts'
 
+const BANK = { name: 'Bank', invite: [] }
+
 describe('ids of an act', () => {
   it('are the same again, and others for other things and acts', () => {
     const act = actAt(T0)
@@ -45,8 +47,8 @@ describe('an act that was cut off', () => {
         },
       },
     })
-    await assert.rejects(openConnection(deaf, deaf.account, 'Bank', act), /no answer/)
-    const { id } = await openConnection(device.reopen(), device.account, 'Bank', act)
+    await assert.rejects(openConnection(deaf, deaf.account, BANK, act), /no answer/)
+    const { id } = await openConnection(device.reopen(), device.account, BANK, act)
     assert.equal((await device.account.connections.list({})).items.length, 1)
     const words = device.reopen().codes.own(id, device.clock.ms)?.words
     // The secret that the server's roster commits to, out of the envelope that the first attempt sealed.
@@ -68,13 +70,13 @@ describe('an act that was cut off', () => {
         },
       },
     })
-    await assert.rejects(openConnection(deaf, deaf.account, 'Bank', act), /no answer/)
+    await assert.rejects(openConnection(deaf, deaf.account, BANK, act), /no answer/)
     const id = idOf('con_', act)
     assert.notEqual(readOpening(device.state, id), null)
     const next = device.reopen()
     assert((await next.sync.run('timer')).ok)
     assert.equal(readOpening(device.state, id), null)
-    assert.equal((await openConnection(next, next.account, 'Bank', act)).id, id)
+    assert.equal((await openConnection(next, next.account, BANK, act)).id, id)
     assert.equal((await device.account.connections.list({})).items.length, 1)
     assert.equal(readOpening(device.state, id), null)
   })
@@ -94,7 +96,7 @@ describe('an act that was cut off', () => {
         },
       },
     }
-    await assert.rejects(openConnection(device, deaf, 'Bank', act), /no answer/)
+    await assert.rejects(openConnection(device, deaf, BANK, act), /no answer/)
     const before = await device.account.rosters.read({ connection: idOf('con_', act) })
     const log = await identity.keyLog()
     const entry = addDevice({
@@ -106,7 +108,7 @@ describe('an act that was cut off', () => {
       at: T0 / 1000,
     })
     keepKeyLog(device.state, verifyKeyLog(identity.account, [...log.entries, entry]))
-    const { id } = await openConnection(device.reopen(), acting(), 'Bank', act)
+    const { id } = await openConnection(device.reopen(), acting(), BANK, act)
     assert.deepEqual(await device.account.rosters.read({ connection: id }), before)
     assert.deepEqual(device.state.logs.read('roster', id), before.entries)
     assert.equal(readOpening(device.state, id), null)

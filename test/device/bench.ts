@@ -1,9 +1,14 @@
 /** A device on a workbench: its state on disk, a keychain in memory, a clock and a freshness in the hands of the test. */
 import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
+import type { Pace } from '../../src/device/code-schedule.ts'
+import { PREFIX, formatId } from '../../src/crypto/id.ts'
+import { parseWords } from '../../src/crypto/words.ts'
 import { openCodes, type Codes } from '../../src/device/codes.ts'
 import { openVault, type Vault } from '../../src/device/vault.ts'
 import { newVerifier, type Verifier } from '../../src/device/verifier.ts'
+import { AppError } from '../../src/errors.ts'
+import type { Hold } from '../../src/state/connections.ts'
 import { openState, type State } from '../../src/state/state.ts'
 import { wordsFrom } from '../e2e/peer.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
@@ -25,6 +30,11 @@ export const GUEST = id('gst', '2')
 /** 32 bytes that follow from a name. */
 export const keyOf = (name: string): Buffer => createHash('sha256').update(name).digest()
 
+interface Parts {
+  readonly state?: State
+  readonly pace?: Pace
+}
+
 export interface Bench {
   readonly state: State
   readonly vault: Vault
@@ -38,6 +48,7 @@ export interface Bench {
     name?: string
     others?: readonly string[]
     epoch?: number
+    hold?: Hold | null
   }) => string
   /** A guest code. */
   readonly guest: (of?: {
@@ -49,29 +60,35 @@ export interface Bench {
   /** What a speaker says about a subject of the bench in a window. */
   readonly say: (subject: string, speaker: string, window?: number) => string
   /** The same device after another start, with some part replaced. */
-  readonly reopen: (parts?: { state?: State }) => Bench
+  readonly reopen: (parts?: Parts) => Bench
+  /** Whether this device has signed out. */
+  readonly seat: { left: boolean }
 }
 
 const HEAD = keyOf('head')
 
-export function bench(t: TestContext): Bench {
+export function bench(t: TestContext, first: Parts = {}): Bench {
   const state = openState(freshFolder(t))
   t.after(() => state.close())
   const keychain = memoryKeychain()
   const clock = { ms: T0 }
   const freshness: Bench['freshness'] = { offset: 0, lastSync: T0 }
+  const seat = { left: false }
   const epochs = new Map<string, number>()
   const keys = new Map<string, Uint8Array>()
 
-  function open(parts: { state?: State } = {}): Bench {
+  function open(parts: Parts = {}): Bench {
     const used = parts.state ?? state
     const vault = openVault(keychain, used.secrets)
-    const codes = openCodes(used, vault, ME)
+    const codes = openCodes(used, vault, ME, parts.pace)
     const verifier = newVerifier({
       state: used,
       codes,
       now: () => clock.ms,
       freshness: { offsetMs: () => freshness.offset, lastSyncAt: () => freshness.lastSync },
+      demandSeat() {
+        if (seat.left) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
+      },
     })
     const keep = (subject: string, k: Uint8Array) => {
       keys.set(subject, k)
@@ -84,14 +101,21 @@ export function bench(t: TestContext): Bench {
       verifier,
       clock,
       freshness,
-      connection({ id: subject = CONNECTION, name = 'Bank', others = [BOB], epoch = 1 } = {}) {
+      seat,
+      connection({
+        id: subject = CONNECTION,
+        name = 'Bank',
+        others = [BOB],
+        epoch = 1,
+        hold = null,
+      } = {}) {
         keep(subject, keyOf(`${subject} ${epoch}`))
         epochs.set(subject, epoch)
         const members = [ME, ...others].map((user_id) => ({
           user_id,
           display_name: nameOf(user_id),
         }))
-        const row = { id: subject, name, epoch, head: HEAD, members, updated_at: T0 }
+        const row = { id: subject, name, epoch, head: HEAD, members, hold, updated_at: T0 }
         used.connections.put(row)
         codes.putConnection(row)
         return subject
@@ -113,8 +137,34 @@ export function bench(t: TestContext): Bench {
       reopen: open,
     }
   }
-  return open()
+  return open(first)
 }
 
 export const nameOf = (account: string): string =>
   ({ [ME]: 'Me', [BOB]: 'Bob', [CAROL]: 'Carol' })[account] ?? account
+
+/** The number of a connection or a guest code, as an id. */
+export const numbered = (kind: 'connection' | 'guest', n: number): string =>
+  formatId(PREFIX[kind], keyOf(`${kind} ${n}`).subarray(0, 16))
+
+/** What `find` is asked. */
+export const indicesOf = (words: string): number[] => parseWords(words, 3).indices
+
+/** A pace by which every look at the clock takes so long, and no timer runs out. `between` is the turn of everybody else. */
+export function slowPace(lookMs: number, between: () => void = () => undefined) {
+  let elapsed = 0
+  const count = { turns: 0, looks: 0, most: 0, timers: 0 }
+  const pace: Pace = {
+    elapsed() {
+      count.most = Math.max(count.most, ++count.looks)
+      return (elapsed += lookMs)
+    },
+    async turn() {
+      count.turns++
+      count.looks = 0
+      between()
+    },
+    later: () => void count.timers++,
+  }
+  return { pace, count }
+}

@@ -122,7 +122,8 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
       dir,
       logged,
       account,
-      connect: async (name = 'Bank') => (await openConnection(device, account, name, next())).id,
+      connect: async (name = 'Bank') =>
+        (await openConnection(device, account, { name, invite: [] }, next())).id,
       invite: async (label = 'Bob') => {
         const guest = { label, expiresIn: 3600 }
         return (await createGuestCode(device, account, guest, clock.ms)).made.id

@@ -118,7 +118,7 @@ describe('what was made here', () => {
       stamps: { create: () => Promise.reject(new AppError('backend_unavailable', 'Away.')) },
     })
     const made = await stamp.create({ body: { content: 'x' } }, contextOf(offline))
-    offline.verifier.verify('matador carload recede', null)
+    await offline.verifier.verify('matador carload recede', null)
     assert.deepEqual([made.receipt, device.state.verifications.unpushed(9).length], [null, 1])
     const here = device.reopen(parts(device.account))
     const logged: unknown[] = []
@@ -190,7 +190,7 @@ describe('what was made here', () => {
     }))
     const syncing = at.here.sync.run('timer')
     await asked.promise
-    at.here.verifier.verify('matador carload recede', null)
+    await at.here.verifier.verify('matador carload recede', null)
     const leaving = leave(at, { last_device: true })
     answer.resolve()
     await Promise.all([syncing, leaving])

@@ -21,7 +21,7 @@ async function furnished(t: TestContext) {
   const device = await enrolled(t)
   const connection = await device.connect('The name of a bank')
   const guest = await device.invite('The label of a guest')
-  device.verifier.verify('matador carload recede', null)
+  await device.verifier.verify('matador carload recede', null)
   await stamp.create({ body: { content: 'x' } }, contextOf(device))
   await device.sync.run('timer')
   const keys = await device.identity.keys()
@@ -129,6 +129,7 @@ describe('signing out', () => {
     device.vault.delete(connection)
     const late = device.reopen({
       envelopes: {
+        ...device.account.envelopes,
         read: async (input) => {
           asked.resolve()
           await promise
@@ -161,7 +162,10 @@ describe('signing out', () => {
         },
       },
     })
-    await assert.rejects(openConnection(late, late.account, 'n', actAt(T0)), notSignedIn)
+    await assert.rejects(
+      openConnection(late, late.account, { name: 'n', invite: [] }, actAt(T0)),
+      notSignedIn,
+    )
     assert.deepEqual([late.state.connections.all(), late.state.secrets.ids()], [[], []])
   })
 

@@ -46,7 +46,7 @@ describe('the clock', () => {
       assert((await far.sync.run('start')).ok)
       for (const { sync, verifier } of [far, far.reopen({}, serverClock(device, ms))]) {
         assert.equal(sync.offsetMs(), offset)
-        const { reasons, conclusive } = verifier.verify('matador carload recede', null)
+        const { reasons, conclusive } = await verifier.verify('matador carload recede', null)
         assert.deepEqual([reasons, conclusive], [sure ? [] : ['clock_uncertain'], sure])
       }
       const made = await stamp.create({ body: { content: 'x' } }, contextOf(far))
@@ -59,7 +59,7 @@ describe('the clock', () => {
     await device.connect()
     const far = device.reopen({}, { read: away('backend_unavailable') })
     assert.equal((await far.sync.run('start')).ok, false)
-    const { reasons } = far.verifier.verify('matador carload recede', null)
+    const { reasons } = await far.verifier.verify('matador carload recede', null)
     assert.deepEqual(reasons, ['clock_uncertain', 'sync_stale'])
     const made = await stamp.create({ body: { content: 'x' } }, contextOf(far))
     const { payload } = verifyStamp({ stamp: made.stamp, key_log: made.key_log })
@@ -72,10 +72,15 @@ describe('the clock', () => {
     const far = device.reopen({}, serverClock(device, 0))
     await far.sync.run('start')
     device.clock.ms += 7 * DAY
-    assert.deepEqual(far.verifier.verify('matador carload recede', null).reasons, [])
+    assert.deepEqual((await far.verifier.verify('matador carload recede', null)).reasons, [])
     device.clock.ms += MINUTE
-    assert.deepEqual(far.verifier.verify('matador carload recede', null).reasons, ['sync_stale'])
-    assert.deepEqual(device.reopen().verifier.verify('matador carload recede', null).reasons, [])
+    assert.deepEqual((await far.verifier.verify('matador carload recede', null)).reasons, [
+      'sync_stale',
+    ])
+    assert.deepEqual(
+      (await device.reopen().verifier.verify('matador carload recede', null)).reasons,
+      [],
+    )
   })
 })
 
@@ -90,7 +95,7 @@ describe('a server that is away and comes back', () => {
       })
       const made = await stamp.create({ body: { content: 'x' } }, contextOf(gone))
       assert.equal(made.receipt, null)
-      gone.verifier.verify('matador carload recede', null)
+      await gone.verifier.verify('matador carload recede', null)
       const report = await gone.sync.run('timer')
       assert.deepEqual([report.ok, report.error], [false, 'The account is away.'])
 
@@ -205,7 +210,9 @@ describe('the own key log', () => {
         : longer.entries
       const later = device.reopen({
         ...showing(device, entries),
-        envelopes: { read: async () => ({ envelopes: [envelope] }) },
+        envelopes: { ...device.account.envelopes, read: async () => ({ envelopes: [envelope] }) },
+        // It would be rotated otherwise, with a log that the account server does not know.
+        rosters: { ...device.account.rosters, append: away('conflict') },
       })
       const { ok, error, pulled } = await later.sync.run('timer')
       assert.deepEqual([ok, error, pulled.secrets], [true, null, secrets])

@@ -28,7 +28,7 @@ const refusal = (code: string) => (error: unknown) => {
 }
 
 describe('directional', () => {
-  it('others’ words verify, one’s own are an echo, and a stranger’s are nothing', (t) => {
+  it('others’ words verify, one’s own are an echo, and a stranger’s are nothing', async (t) => {
     const { verifier, connection, say } = bench(t)
     connection({ others: [BOB, CAROL] })
     for (const [speaker, verified, echo, who] of [
@@ -36,7 +36,7 @@ describe('directional', () => {
       [ME, false, true, 'self'],
       [CAROL, true, false, 'other'],
     ] as const) {
-      const answer = verifier.verify(say(CONNECTION, speaker), null)
+      const answer = await verifier.verify(say(CONNECTION, speaker), null)
       assert.deepEqual([answer.verified, answer.echo, answer.replayed], [verified, echo, false])
       assert.deepEqual(answer.matches, [
         {
@@ -50,21 +50,25 @@ describe('directional', () => {
         },
       ])
     }
-    const stranger = verifier.verify(say(CONNECTION, GUEST), null)
+    const stranger = await verifier.verify(say(CONNECTION, GUEST), null)
     assert.deepEqual([stranger.verified, stranger.echo, stranger.matches], [false, false, []])
   })
 
-  it('a guest: the guest’s words verify, the owner’s are an echo, and both are what they say', (t) => {
+  it('a guest: the guest’s words verify, the owner’s are an echo, and both are what they say', async (t) => {
     const { verifier, guest, say, codes, clock } = bench(t)
     guest()
     assert.equal(codes.own(GUEST, clock.ms)?.words, say(GUEST, ME))
-    const heard = verifier.verify(say(GUEST, GUEST), 'tok')
+    const heard = await verifier.verify(say(GUEST, GUEST), 'tok')
     assert.deepEqual([heard.verified, heard.matches[0]?.guest_code_id], [true, GUEST])
     assert.equal(heard.summary, 'Verified: the words of guest "Ann".')
-    const echo = verifier.verify(say(GUEST, ME), 'tok')
+    const echo = await verifier.verify(say(GUEST, ME), 'tok')
     assert.deepEqual([echo.verified, echo.echo], [false, true])
     assert.equal(echo.summary, 'Your own words for this guest, repeated back: no proof.')
-    assert.equal(verifier.verify(say(GUEST, ME), 'tok').replayed, false, 'an echo uses nothing up')
+    assert.equal(
+      (await verifier.verify(say(GUEST, ME), 'tok')).replayed,
+      false,
+      'an echo uses nothing up',
+    )
   })
 
   it('one’s own words turn with the minute', (t) => {
@@ -81,14 +85,14 @@ describe('directional', () => {
     }
   })
 
-  it('words of another epoch do not verify', (t) => {
+  it('words of another epoch do not verify', async (t) => {
     const { verifier, connection, say } = bench(t)
     connection({ epoch: 1 })
     const old = say(CONNECTION, BOB)
     connection({ epoch: 2 })
-    const { verified, matches } = verifier.verify(old, null)
+    const { verified, matches } = await verifier.verify(old, null)
     assert.deepEqual([verified, matches], [false, []])
-    assert.equal(verifier.verify(say(CONNECTION, BOB), null).verified, true)
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
   })
 })
 
@@ -100,10 +104,10 @@ describe('windows', () => {
     [1, true],
     [2, false],
   ] as const)
-    it(`words of the window ${drift >= 0 ? '+' : ''}${drift}: ${verified ? 'verify' : 'nothing'}`, (t) => {
+    it(`words of the window ${drift >= 0 ? '+' : ''}${drift}: ${verified ? 'verify' : 'nothing'}`, async (t) => {
       const { verifier, connection, say } = bench(t)
       connection()
-      const answer = verifier.verify(say(CONNECTION, BOB, W0 + drift), null)
+      const answer = await verifier.verify(say(CONNECTION, BOB, W0 + drift), null)
       assert.equal(answer.verified, verified)
       assert.equal(answer.conclusive, true)
       assert.deepEqual(
@@ -112,46 +116,50 @@ describe('windows', () => {
       )
     })
 
-  it('each window counts for itself, and a later one does not free an earlier one', (t) => {
+  it('each window counts for itself, and a later one does not free an earlier one', async (t) => {
     const { verifier, connection, say, clock } = bench(t)
     connection()
     const verify = (window: number) => verifier.verify(say(CONNECTION, BOB, window), null)
-    for (const window of [W0, W0 - 1, W0 + 1]) assert.equal(verify(window).verified, true)
-    for (const window of [W0, W0 - 1, W0 + 1]) assert.equal(verify(window).replayed, true)
+    for (const window of [W0, W0 - 1, W0 + 1]) assert.equal((await verify(window)).verified, true)
+    for (const window of [W0, W0 - 1, W0 + 1]) assert.equal((await verify(window)).replayed, true)
     clock.ms += MINUTE
+    const later = await Promise.all([W0, W0 + 1, W0 + 2].map(verify))
     assert.deepEqual(
-      [W0, W0 + 1, W0 + 2].map((window) => verify(window).verified),
+      later.map(({ verified }) => verified),
       [false, false, true],
     )
   })
 
-  it('an expired guest code says and verifies nothing', (t) => {
+  it('an expired guest code says and verifies nothing', async (t) => {
     const { verifier, guest, say, clock } = bench(t)
     guest({ expiresAt: T0 + 5000 })
     clock.ms += 5000
-    const { verified, checked, reasons } = verifier.verify(say(GUEST, GUEST), null)
+    const { verified, checked, reasons } = await verifier.verify(say(GUEST, GUEST), null)
     assert.deepEqual([verified, checked, reasons], [false, 0, ['nothing_cached']])
   })
 })
 
 describe('replay', () => {
-  it('is told with the time of the first use, after another start too', (t) => {
+  it('is told with the time of the first use, after another start too', async (t) => {
     const first = bench(t)
     first.connection()
     const words = first.say(CONNECTION, BOB)
-    const at = first.verifier.verify(words, null).checked_at
+    const at = (await first.verifier.verify(words, null)).checked_at
     first.clock.ms += 70_000
     for (const { verifier } of [first, first.reopen()]) {
-      const { verified, replayed, first_verified_at, conclusive } = verifier.verify(words, null)
+      const { verified, replayed, first_verified_at, conclusive } = await verifier.verify(
+        words,
+        null,
+      )
       assert.deepEqual([verified, replayed, first_verified_at, conclusive], [false, true, at, true])
     }
   })
 
-  it('is per speaker', (t) => {
+  it('is per speaker', async (t) => {
     const { verifier, connection, say } = bench(t)
     connection({ others: [BOB, CAROL] })
-    assert.equal(verifier.verify(say(CONNECTION, BOB), null).verified, true)
-    assert.equal(verifier.verify(say(CONNECTION, CAROL), null).verified, true)
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
+    assert.equal((await verifier.verify(say(CONNECTION, CAROL), null)).verified, true)
   })
 })
 
@@ -161,12 +169,12 @@ describe('a clock that goes back', () => {
     ['two minutes', 2, true],
     ['a day', 24 * 60, true],
   ] as const)
-    it(`${name}: ${uncertain ? 'clock_uncertain, and nothing verifies' : 'no matter'}`, (t) => {
+    it(`${name}: ${uncertain ? 'clock_uncertain, and nothing verifies' : 'no matter'}`, async (t) => {
       const { verifier, connection, say, clock } = bench(t)
       connection()
-      assert.equal(verifier.verify(say(CONNECTION, BOB), null).verified, true)
+      assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
       clock.ms -= back * MINUTE
-      const answer = verifier.verify(say(CONNECTION, BOB), null)
+      const answer = await verifier.verify(say(CONNECTION, BOB), null)
       assert.equal(answer.verified, !uncertain)
       assert.equal(answer.conclusive, !uncertain)
       assert.deepEqual(answer.reasons, uncertain ? ['clock_uncertain'] : [])
@@ -183,7 +191,7 @@ describe('a clock that goes back', () => {
     [0, -5, 0],
     [1, -100, 1, 0],
   ])
-    it(`lets nothing verify twice: ${stops.join(', ')}`, (t) => {
+    it(`lets nothing verify twice: ${stops.join(', ')}`, async (t) => {
       const all = bench(t)
       all.connection()
       const words = all.say(CONNECTION, BOB, W0)
@@ -192,8 +200,8 @@ describe('a clock that goes back', () => {
         all.clock.ms = T0 + stop * MINUTE
         all.freshness.lastSync = all.clock.ms
         for (const { verifier } of [all, all.reopen()]) {
-          verifier.verify(WRONG, null)
-          if (verifier.verify(words, null).verified) verified++
+          await verifier.verify(WRONG, null)
+          if ((await verifier.verify(words, null)).verified) verified++
         }
       }
       assert.equal(verified, 1)
@@ -217,6 +225,19 @@ describe('conclusive', () => {
         vault.delete(connection())
       },
       ['secret_missing'],
+    ],
+    ...(['rotation_pending', 'roster_forked'] as const).map((hold): (typeof cases)[number] => [
+      'one that is held, and one that is not',
+      ({ connection, guest }) => {
+        guest()
+        connection({ hold })
+      },
+      [hold],
+    ]),
+    [
+      'one that is held, without its secret',
+      ({ connection, vault }) => vault.delete(connection({ hold: 'rotation_pending' })),
+      ['rotation_pending'],
     ],
     [
       'the offset is unknown',
@@ -260,21 +281,38 @@ describe('conclusive', () => {
     ],
   ]
   for (const [name, set, reasons] of cases)
-    it(`${name}: ${reasons.join(', ') || 'yes'}`, (t) => {
+    it(`${name}: ${reasons.join(', ') || 'yes'}`, async (t) => {
       const all = bench(t)
       set(all)
-      const answer = all.verifier.verify(WRONG, null)
+      const answer = await all.verifier.verify(WRONG, null)
       assert.deepEqual([answer.verified, answer.reasons], [false, reasons])
       assert.equal(answer.conclusive, reasons.length === 0)
       for (const reason of reasons) assert(answer.summary.includes(reason), answer.summary)
       assert.equal(answer.summary.startsWith('Not verified'), reasons.length === 0)
     })
 
-  it('a match verifies although something else could not be checked, and says so', (t) => {
+  it('what is held verifies nothing: neither a member’s words nor an echo, until it is held no more', async (t) => {
+    const { verifier, connection, say } = bench(t)
+    connection({ hold: 'roster_forked' })
+    for (const speaker of [BOB, ME]) {
+      const { verified, echo, conclusive, matches, checked, unchecked } = await verifier.verify(
+        say(CONNECTION, speaker),
+        null,
+      )
+      assert.deepEqual(
+        { verified, echo, conclusive, matches, checked, unchecked },
+        { verified: false, echo: false, conclusive: false, matches: [], checked: 0, unchecked: 1 },
+      )
+    }
+    connection()
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
+  })
+
+  it('a match verifies although something else could not be checked, and says so', async (t) => {
     const { verifier, connection, guest, vault, say } = bench(t)
     connection()
     vault.delete(guest())
-    const answer = verifier.verify(say(CONNECTION, BOB), null)
+    const answer = await verifier.verify(say(CONNECTION, BOB), null)
     assert.deepEqual(
       [answer.verified, answer.conclusive, answer.checked, answer.unchecked],
       [true, false, 1, 1],
@@ -290,40 +328,40 @@ describe('several matches', () => {
     { id: formatId(PREFIX.guest, new Uint8Array(16).fill(2)), label: 'Ben', k: keyOf('b190998') },
   ] as const
 
-  it('are all returned, never only the first, and each is used up', (t) => {
+  it('are all returned, never only the first, and each is used up', async (t) => {
     const { verifier, guest, say } = bench(t)
     const [ann, ben] = guests.map((one) => guest(one)) as [string, string]
     const words = say(ann, ann)
     assert.equal(words, say(ben, ben), 'the two collide')
-    const first = verifier.verify(words, null)
+    const first = await verifier.verify(words, null)
     assert.deepEqual(
       first.matches.map((match) => match.guest_code_id),
       [ann, ben],
     )
     assert.equal(first.verified, true)
     assert.match(first.summary, /guest "Ann", guest "Ben"/)
-    const again = verifier.verify(words, null)
+    const again = await verifier.verify(words, null)
     assert.deepEqual([again.verified, again.replayed, again.matches.length], [false, true, 2])
   })
 
-  it('one of whose words were used: what is still fresh verifies, once', (t) => {
+  it('one of whose words were used: what is still fresh verifies, once', async (t) => {
     const { verifier, guest, say } = bench(t)
     const [ann, ben] = [guests[0].id, guests[1].id]
     guest(guests[0])
-    assert.equal(verifier.verify(say(ann, ann), null).verified, true)
+    assert.equal((await verifier.verify(say(ann, ann), null)).verified, true)
     guest(guests[1])
-    const second = verifier.verify(say(ben, ben), null)
+    const second = await verifier.verify(say(ben, ben), null)
     assert.deepEqual([second.verified, second.replayed], [true, false])
-    assert.equal(verifier.verify(say(ben, ben), null).replayed, true)
+    assert.equal((await verifier.verify(say(ben, ben), null)).replayed, true)
   })
 })
 
 describe('guessing', () => {
-  it('twenty wrong tries a minute; then 429 with Retry-After, for good words too, until the clock moves on', (t) => {
+  it('twenty wrong tries a minute; then 429 with Retry-After, for good words too, until the clock moves on', async (t) => {
     const { verifier, connection, say, clock } = bench(t)
     connection()
     for (let i = 0; i < 20; i++) {
-      verifier.verify(WRONG, `tok_${i}`)
+      await verifier.verify(WRONG, `tok_${i}`)
       clock.ms += 100
     }
     const limited = (wait: string) => (error: unknown) => {
@@ -331,36 +369,39 @@ describe('guessing', () => {
       assert.equal((error as AppError).headers['Retry-After'], wait)
       return true
     }
-    assert.throws(() => verifier.verify(WRONG, null), limited('58'))
-    assert.throws(() => verifier.verify(say(CONNECTION, BOB), null), limited('58'))
+    await assert.rejects(verifier.verify(WRONG, null), limited('58'))
+    await assert.rejects(verifier.verify(say(CONNECTION, BOB), null), limited('58'))
     clock.ms = T0 + MINUTE - 1
-    assert.throws(() => verifier.verify(WRONG, null), limited('1'))
+    await assert.rejects(verifier.verify(WRONG, null), limited('1'))
     clock.ms = T0 + MINUTE
-    assert.equal(verifier.verify(say(CONNECTION, BOB), null).verified, true)
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
     // One try has fallen out of the minute, so one more is free.
-    verifier.verify(WRONG, null)
-    assert.throws(() => verifier.verify(WRONG, null), limited('1'))
+    await verifier.verify(WRONG, null)
+    await assert.rejects(verifier.verify(WRONG, null), limited('1'))
     clock.ms += MINUTE
-    verifier.verify(WRONG, null)
+    await verifier.verify(WRONG, null)
   })
 
-  it('a clock that was set back does not keep the brake on', (t) => {
+  it('a clock that was set back does not keep the brake on', async (t) => {
     const { verifier, connection, clock } = bench(t)
     connection()
-    for (let i = 0; i < 20; i++) verifier.verify(WRONG, null)
+    for (let i = 0; i < 20; i++) await verifier.verify(WRONG, null)
     clock.ms -= DAY
-    assert.equal(verifier.verify(WRONG, null).verified, false)
+    assert.equal((await verifier.verify(WRONG, null)).verified, false)
   })
 
-  it('only wrong words count: not good ones, not used ones, not what is no word', (t) => {
+  it('only wrong words count: not good ones, not used ones, not what is no word', async (t) => {
     const { verifier, connection, say } = bench(t)
     connection()
     for (let i = 0; i < 30; i++) {
-      verifier.verify(say(CONNECTION, BOB), null)
-      verifier.verify(say(CONNECTION, ME), null)
-      assert.throws(() => verifier.verify('matadorx carload recede', null), refusal('unknown_word'))
+      await verifier.verify(say(CONNECTION, BOB), null)
+      await verifier.verify(say(CONNECTION, ME), null)
+      await assert.rejects(
+        verifier.verify('matadorx carload recede', null),
+        refusal('unknown_word'),
+      )
     }
-    assert.equal(verifier.verify(WRONG, null).verified, false)
+    assert.equal((await verifier.verify(WRONG, null)).verified, false)
   })
 })
 
@@ -376,10 +417,10 @@ describe('words as people write them', () => {
     ],
     ['an array', (words: string) => words.split(' ')],
   ] as const)
-    it(name, (t) => {
+    it(name, async (t) => {
       const { verifier, connection, say } = bench(t)
       connection()
-      assert.equal(verifier.verify(spell(say(CONNECTION, BOB)), null).verified, true)
+      assert.equal((await verifier.verify(spell(say(CONNECTION, BOB)), null)).verified, true)
     })
 
   for (const [words, code, details] of [
@@ -387,18 +428,18 @@ describe('words as people write them', () => {
     ['matador carload recede recede', 'word_count', { found: 4 }],
     ['', 'word_count', { found: 0 }],
   ] as const)
-    it(`"${words}": ${code}`, (t) => {
-      assert.throws(
-        () => bench(t).verifier.verify(words, null),
+    it(`"${words}": ${code}`, async (t) => {
+      await assert.rejects(
+        bench(t).verifier.verify(words, null),
         (error) =>
           refusal(code)(error) &&
           assert.deepEqual((error as AppError).details, details) === undefined,
       )
     })
 
-  it('an unknown word is named, with what is near it', (t) => {
-    assert.throws(
-      () => bench(t).verifier.verify('matador carlod recede', null),
+  it('an unknown word is named, with what is near it', async (t) => {
+    await assert.rejects(
+      bench(t).verifier.verify('matador carlod recede', null),
       (error: AppError) => {
         assert.equal(error.code, 'unknown_word')
         assert.equal(error.details.word, 'carlod')
@@ -410,13 +451,13 @@ describe('words as people write them', () => {
 })
 
 describe('the verification log', () => {
-  it('has an entry of every outcome, without the words', (t) => {
+  it('has an entry of every outcome, without the words', async (t) => {
     const { verifier, connection, say, state, freshness } = bench(t)
     connection()
     const said = [say(CONNECTION, BOB), say(CONNECTION, BOB), say(CONNECTION, ME), WRONG]
-    for (const words of said) verifier.verify(words, 'tok_1')
+    for (const words of said) await verifier.verify(words, 'tok_1')
     freshness.offset = null
-    verifier.verify(WRONG, null)
+    await verifier.verify(WRONG, null)
     const entries = state.verifications.page(9, null)
     assert.deepEqual(
       entries.map(({ outcome, caller, matches }) => [outcome, caller, matches.length]),
@@ -431,7 +472,7 @@ describe('the verification log', () => {
     for (const word of said.join(' ').split(' ')) assert(!JSON.stringify(entries).includes(word))
   })
 
-  it('is written before the answer: what cannot be logged is not answered, and not used up', (t) => {
+  it('is written before the answer: what cannot be logged is not answered, and not used up', async (t) => {
     const good = bench(t)
     good.connection()
     const words = good.say(CONNECTION, BOB)
@@ -442,8 +483,8 @@ describe('the verification log', () => {
     const broken = good.reopen({
       state: { ...state, verifications: { ...state.verifications, insert: full } },
     })
-    assert.throws(() => broken.verifier.verify(words, null), refusal('storage_full'))
-    assert.equal(good.verifier.verify(words, null).verified, true)
+    await assert.rejects(broken.verifier.verify(words, null), refusal('storage_full'))
+    assert.equal((await good.verifier.verify(words, null)).verified, true)
     assert.equal(state.verifications.page(9, null).length, 1)
   })
 })
@@ -487,7 +528,7 @@ describe('the vault', () => {
     ],
   ]
   for (const [name, spoil] of cases)
-    it(`${name}: refused, and never used`, (t) => {
+    it(`${name}: refused, and never used`, async (t) => {
       const all = bench(t)
       all.connection()
       all.guest()
@@ -495,7 +536,7 @@ describe('the vault', () => {
       const again = all.reopen()
       assert.throws(() => again.vault.get(CONNECTION), refusal('secret_unavailable'))
       assert.equal(again.codes.own(CONNECTION, again.clock.ms), null)
-      const { verified, conclusive, reasons, checked, unchecked } = again.verifier.verify(
+      const { verified, conclusive, reasons, checked, unchecked } = await again.verifier.verify(
         all.say(GUEST, GUEST),
         null,
       )

@@ -10,7 +10,7 @@ import { rowsOf } from '../../src/dispatch.ts'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
 import { type Machine, asOwner, newMachine, signIn } from './people.ts'
 
-type Names = 'connection' | 'guest' | 'device' | 'account' | 'token'
+type Names = 'connection' | 'invitation' | 'guest' | 'device' | 'account' | 'token'
 /** What is the owner's, by kind. */
 type Ids = Readonly<Record<Names, string>>
 
@@ -24,6 +24,17 @@ const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
   'openapi.read': {},
   'docs.read': {},
   'verify.words': { body: { words: 'matador carload recede' } },
+  'verify.public': { body: { words: 'matador carload recede' } },
+  'trustCards.list': {},
+  'trustCards.create': { body: { user_id: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e' } },
+  'trustCards.update': { of: 'account', body: { confirmed: true } },
+  'trustCards.delete': { of: 'account' },
+  'trustCards.history': { of: 'account' },
+  'trust.metrics': {},
+  'preferences.read': {},
+  'preferences.update': { body: { public_code: true } },
+  'profile.read': {},
+  'profile.update': { body: { headline: 'x' } },
   'stamp.create': { body: { content: 'x' } },
   'verificationLog.list': {},
   'connections.list': {},
@@ -33,6 +44,10 @@ const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
   'connections.delete': { of: 'connection' },
   'connections.code': { of: 'connection' },
   'connections.favorite': { of: 'connection', body: { favorite: true } },
+  'members.add': { of: 'connection', body: { email: 'bob@example.org' } },
+  'members.remove': { of: 'connection' },
+  'invitations.approve': { of: 'invitation' },
+  'invitations.withdraw': { of: 'invitation' },
   'guestCodes.list': {},
   'guestCodes.create': { body: { label: 'n' } },
   'guestCodes.delete': { of: 'guest' },
@@ -50,6 +65,7 @@ const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
 /** Nothing of the owner's is wrong here: the ids of another. */
 const NONE: Ids = {
   connection: 'con_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  invitation: 'inv_01k9zq3v5w8x2y4z6a8b0c2d4e',
   guest: 'gst_01k9zq3v5w8x2y4z6a8b0c2d4e',
   device: 'dev_01k9zq3v5w8x2y4z6a8b0c2d4e',
   account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e',
@@ -73,7 +89,8 @@ async function ask(daemon: TestDaemon, row: string, token: string, ids: Ids): Pr
   const { of, body } = ROWS[row] as (typeof ROWS)[string]
   const route = routes.get(row)
   assert(route)
-  const path = of === undefined ? route.path : route.path.replace('{id}', ids[of])
+  const filled = route.path.replace('{mid}', NONE.account)
+  const path = of === undefined ? filled : filled.replace('{id}', ids[of])
   return daemon.request(route.method, path, { token, body })
 }
 
@@ -105,8 +122,11 @@ before(async () => {
     (await asOwner<{ id: string }>(home, 'POST', path, body)).id
   const { user } = await asOwner<{ user: { id: string } }>(home, 'GET', '/api/v1/context')
   const devices = await asOwner<{ items: { id: string }[] }>(home, 'GET', '/api/v1/devices')
+  const connection = await made('/api/v1/connections', { name: 'Bank' })
+  const invited = { email: 'ann@example.org' }
   owned = {
-    connection: await made('/api/v1/connections', { name: 'Bank' }),
+    connection,
+    invitation: await made(`/api/v1/connections/${connection}/members`, invited),
     guest: await made('/api/v1/guest-codes', { label: 'Ann' }),
     token: await made('/api/v1/api-tokens', { name: 'mine', scope: 'full' }),
     device: devices.items[0]?.id as string,
@@ -141,6 +161,17 @@ describe('a machine account’s token', () => {
       checked: 0,
       unchecked: 0,
     },
+    'verify.public': { found: false },
+    'trustCards.list': nothing,
+    'trustCards.create': 'not_found',
+    'trustCards.update': 'not_found',
+    'trustCards.delete': 'not_found',
+    'trustCards.history': 'not_found',
+    'trust.metrics': { following: 0 },
+    'preferences.read': { public_code: false },
+    'preferences.update': 'no_device',
+    'profile.read': { public_code: null },
+    'profile.update': { headline: 'x', public_code: null },
     'stamp.create': 'no_device',
     'verificationLog.list': nothing,
     'connections.list': nothing,
@@ -150,6 +181,10 @@ describe('a machine account’s token', () => {
     'connections.delete': 'not_found',
     'connections.code': 'no_device',
     'connections.favorite': 'not_found',
+    'members.add': 'not_found',
+    'members.remove': 'not_found',
+    'invitations.approve': 'not_found',
+    'invitations.withdraw': 'not_found',
     'guestCodes.list': nothing,
     'guestCodes.create': 'no_device',
     'guestCodes.delete': 'not_found',
@@ -311,6 +346,11 @@ describe('two devices of a person', () => {
     'openapi.read': 200,
     'docs.read': 200,
     'verify.words': { conclusive: false, reasons: ['nothing_cached'] },
+    'trustCards.list': { items: [] },
+    'trustCards.history': 'not_found',
+    'trust.metrics': { following: 0 },
+    'preferences.read': { public_code: false },
+    'profile.read': { public_code: null },
     'verificationLog.list': { items: [] },
     'connections.list': { items: [{ name: 'Bank', secret_here: false }] },
     'connections.read': 'not_found',

@@ -70,7 +70,7 @@ describe('connections', () => {
     await connections.favorite({ id, body: { favorite: true } }, context)
     const { words } = await connections.code({ id }, context)
     for (const { verifier } of [device, device.reopen()])
-      assert.equal(verifier.verify(words, null).matches[0]?.connection_name, 'The bank')
+      assert.equal((await verifier.verify(words, null)).matches[0]?.connection_name, 'The bank')
   })
 
   it('a deleted one is gone here too, and its words are nobody’s', async (t) => {
@@ -79,7 +79,7 @@ describe('connections', () => {
     const { words } = await connections.code({ id }, context)
     await connections.delete({ id }, context)
     for (const { verifier, vault, state } of [device, device.reopen()]) {
-      assert.deepEqual(verifier.verify(words, null).matches, [])
+      assert.deepEqual((await verifier.verify(words, null)).matches, [])
       assert.deepEqual([vault.has(id), state.connections.get(id)], [false, null])
     }
     await fails('not_found', connections.delete({ id }, context))
@@ -151,15 +151,15 @@ describe('the verification log', () => {
   it('is one list, newest first, of what the account has and what it was not told yet', async (t) => {
     const { device, context } = await desk(t)
     await device.connect()
-    const verify = (times: number) => {
+    const verify = async (times: number) => {
       for (let i = 0; i < times; i++) {
-        device.verifier.verify(WRONG, null)
+        await device.verifier.verify(WRONG, null)
         device.clock.ms += MINUTE
       }
     }
-    verify(5)
+    await verify(5)
     await device.sync.run('timer')
-    verify(4)
+    await verify(4)
     const expected = device.state.verifications.page(99, null).map(({ id }) => id)
     assert.equal(expected.length, 9)
     for (const limit of [1, 2, 3, 4, 5, 8, 9, 10]) {

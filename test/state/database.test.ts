@@ -50,6 +50,30 @@ test('an older database is brought forward, a migration that fails leaves it as 
   db.close()
 })
 
+test('a database of version 2 keeps its connections, and nothing holds them back', (t) => {
+  const dir = freshFolder(t)
+  const old = new DatabaseSync(join(dir, 'state.db'))
+  for (const version of VERSIONS.slice(0, 2)) old.exec(version)
+  old.exec('pragma user_version = 2')
+  old
+    .prepare(
+      'insert into connections (id, name, epoch, head, members, updated_at) values (?, ?, ?, ?, ?, ?)',
+    )
+    .run('con_1', 'Ada', 3, new Uint8Array(32), '[]', 7)
+  old.close()
+  const state = openState(dir)
+  t.after(() => state.close())
+  assert.deepEqual(state.connections.get('con_1'), {
+    id: 'con_1',
+    name: 'Ada',
+    epoch: 3,
+    head: new Uint8Array(32),
+    members: [],
+    hold: null,
+    updated_at: 7,
+  })
+})
+
 test('a newer database is refused and not touched, whether or not its writer closed it', (t) => {
   const [written, closed, crashed] = [freshFolder(t), freshFolder(t), freshFolder(t)]
   const writer = openState(written)

@@ -98,11 +98,12 @@ const connection = (id: string, epoch: number) => ({
   epoch,
   head: new Uint8Array(32).fill(epoch),
   members: [{ user_id: 'acc_1', display_name: 'Ada "the first" Łovelace' }],
+  hold: null,
   updated_at: epoch,
 })
 
 kept(
-  'connections: replaced whole, renamed, deleted; a head has 32 bytes',
+  'connections: replaced whole, renamed, deleted, listed by pages; a head has 32 bytes, and a hold is one of two',
   ({ connections }) => {
     connections.put(connection('con_1', 1))
     connections.put(connection('con_1', 2))
@@ -110,6 +111,13 @@ kept(
     connections.put(connection('con_3', 1))
     const short = { ...connection('con_4', 1), head: new Uint8Array(31) }
     assert.throws(() => connections.put(short), /CHECK/)
+    const hold = 'moody' as 'roster_forked'
+    assert.throws(() => connections.put({ ...connection('con_4', 1), hold }), /CHECK/)
+    connections.put({ ...connection('con_5', 1), hold: 'roster_forked' })
+    connections.put({ ...connection('con_6', 1), hold: 'roster_forked' })
+    connections.put({ ...connection('con_6', 1), hold: 'rotation_pending' })
+    connections.put({ ...connection('con_7', 1), hold: 'roster_forked' })
+    connections.put(connection('con_7', 1))
     assert.equal(connections.rename('con_2', 'other', 9), true)
     assert.equal(connections.rename('con_9', 'other', 9), false)
     assert.equal(connections.delete('con_3'), true)
@@ -117,7 +125,18 @@ kept(
   },
   ({ connections }) => {
     const renamed = { ...connection('con_2', 1), name: 'other', updated_at: 9 }
-    assert.deepEqual(connections.all(), [renamed, connection('con_1', 2)])
+    assert.deepEqual(connections.all(), [
+      connection('con_7', 1),
+      { ...connection('con_6', 1), hold: 'rotation_pending' },
+      { ...connection('con_5', 1), hold: 'roster_forked' },
+      renamed,
+      connection('con_1', 2),
+    ])
+    assert.equal(connections.count(), 5)
+    assert.deepEqual(
+      [connections.page('', 2), connections.page('con_2', 2), connections.page('con_7', 2)],
+      [['con_1', 'con_2'], ['con_5', 'con_6'], []],
+    )
     assert.deepEqual(connections.get('con_2'), renamed)
     assert.equal(connections.get('con_3'), null)
   },

@@ -1,0 +1,105 @@
+/** Connections and guest codes as their words see them. The state is what they are; nothing is remembered here. */
+import { LABEL, ZERO_HEAD, codeKey } from '../crypto/code.ts'
+import { PREFIX, parseId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
+import type { Hold } from '../state/connections.ts'
+import type { State } from '../state/state.ts'
+import type { Vault } from './vault.ts'
+
+export interface Speaker {
+  readonly id: string
+  readonly bytes: Uint8Array
+  readonly self: boolean
+  readonly name: string
+}
+
+/** A connection, or a guest code that was not ended. */
+export interface Subject {
+  readonly kind: 'connection' | 'guest'
+  readonly id: string
+  readonly bytes: Uint8Array
+  readonly name: string
+  readonly epoch: number
+  readonly head: Uint8Array
+  readonly hold: Hold | null
+  readonly speakers: readonly Speaker[]
+  /** Unix milliseconds; null for a connection, which does not end by itself. */
+  readonly expiresAt: number | null
+}
+
+/**
+ * Read a connection or a guest code; null when it is not here, or ended.
+ * @param account the own account id
+ */
+export function readSubject(state: State, account: string, id: string): Subject | null {
+  return id.startsWith(PREFIX.connection)
+    ? readConnection(state, account, id)
+    : readGuest(state, account, id)
+}
+
+const accountSpeaker = (id: string, name: string, own: string): Speaker => ({
+  id,
+  bytes: parseId(PREFIX.account, id),
+  self: id === own,
+  name,
+})
+
+function readConnection({ connections }: State, account: string, id: string): Subject | null {
+  const row = connections.get(id)
+  if (row === null) return null
+  const { name, epoch, head, hold, members } = row
+  return {
+    kind: 'connection',
+    id,
+    bytes: parseId(PREFIX.connection, id),
+    name,
+    epoch,
+    head,
+    hold,
+    speakers: members.map(({ user_id, display_name }) =>
+      accountSpeaker(user_id, display_name, account),
+    ),
+    expiresAt: null,
+  }
+}
+
+function readGuest({ guests }: State, account: string, id: string): Subject | null {
+  const row = guests.get(id)
+  if (row?.state !== 'active') return null
+  const bytes = parseId(PREFIX.guest, id)
+  const { label: name, expires_at: expiresAt } = row
+  return {
+    kind: 'guest',
+    id,
+    bytes,
+    name,
+    epoch: 1,
+    head: ZERO_HEAD,
+    hold: null,
+    speakers: [{ id, bytes, self: false, name }, accountSpeaker(account, name, account)],
+    expiresAt,
+  }
+}
+
+/**
+ * The code key of a subject, for the caller to wipe; null where its secret is not on this device. A record that is damaged is a
+ * secret that is not here: it must not keep the others from being checked.
+ * @throws AppError keychain_locked, not_signed_in
+ */
+export function readCodeKey(vault: Vault, subject: Subject): Uint8Array | null {
+  const key = secretOf(vault, subject.id)
+  if (key === null) return null
+  const { kind, bytes, epoch, head } = subject
+  const kc = codeKey({ label: LABEL[kind], key, subject: bytes, epoch, head })
+  key.fill(0)
+  return kc
+}
+
+function secretOf(vault: Vault, id: string): Uint8Array | null {
+  try {
+    return vault.get(id)
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'secret_unavailable') return null
+    throw error
+  }
+}

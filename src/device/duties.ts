@@ -1,0 +1,82 @@
+/**
+ * What a sync does for others once it has fetched everything: new secrets where they are due, members taken in, the secret sealed to
+ * devices that lack it. What the account server asks for is a hint: each is decided on checked rosters and key logs.
+ */
+import type { Account } from '../api/port.ts'
+import type { SyncReport } from '../api/rest/sync.ts'
+import { Refusal } from '../crypto/refusal.ts'
+import { AppError, type Code } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { complain } from './pull.ts'
+import type { Signing } from './roster-entries.ts'
+
+/** About the one connection, and no reason to leave the others: it is decided again at the next sync. */
+const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
+/** About the one connection too; the person should hear of it. */
+const WRONG: readonly Code[] = ['backend_error', 'validation_failed']
+
+type Hints = Awaited<ReturnType<Account['duties']['read']>>
+
+/** The dutiful third of a sync. */
+export function newDuties(of: { device: Signing; account: Account; log: Log }) {
+  const { device, account, log } = of
+  const { state, vault } = device
+
+  /** A connection for which nothing can be done now must not keep the others waiting. */
+  async function attempt(connection: string, report: SyncReport, work: () => Promise<number>) {
+    try {
+      report.pushed.envelopes += await work()
+    } catch (error) {
+      const code = error instanceof AppError ? error.code : null
+      const isOfOne = code !== null && [...PASSING, ...WRONG].includes(code)
+      if (!isOfOne && !(error instanceof Refusal)) throw error
+      log('warn', 'duty not done', { connection, cause: error })
+      // Another sync of somebody's settles what they disagree about; what cannot be right, the person should hear of.
+      if (error instanceof Refusal)
+        complain(
+          report,
+          `What the account server sent for ${connection} was refused (${error.reason}).`,
+        )
+      else if (code !== null && WRONG.includes(code))
+        complain(report, `${connection}: ${(error as AppError).message}`)
+    }
+  }
+
+  async function rotations(report: SyncReport) {
+    for (const id of state.connections.pending()) {
+      const { rotateIfDue } = await import('./members.ts')
+      await attempt(id, report, () => rotateIfDue(device, account, id))
+    }
+  }
+
+  /** Those whom this device invited, and nobody else whom the account server names. */
+  async function joins(report: SyncReport, hints: Hints['joins']) {
+    for (const { connection, target: member } of state.invites.again()) {
+      const { takeInAnew } = await import('./members.ts')
+      await attempt(connection, report, () => takeInAnew(device, account, { connection, member }))
+    }
+    for (const { connection, account: member, email } of hints) {
+      const target = email?.toLowerCase() ?? member
+      if (!state.invites.has(connection, target)) continue
+      const { takeIn } = await import('./members.ts')
+      await attempt(connection, report, () =>
+        takeIn(device, account, { connection, member, target }),
+      )
+    }
+  }
+
+  async function seals(report: SyncReport, hints: Hints['unsealed']) {
+    for (const { connection, devices } of hints) {
+      if (!vault.has(connection)) continue
+      const { sealMissing } = await import('./sealing.ts')
+      await attempt(connection, report, () => sealMissing(device, account, connection, devices))
+    }
+  }
+
+  return async (report: SyncReport): Promise<void> => {
+    await rotations(report)
+    const hints = await account.duties.read({})
+    await joins(report, hints.joins)
+    await seals(report, hints.unsealed)
+  }
+}

@@ -1,0 +1,240 @@
+/**
+ * Who is in a connection, changed by what this device signs: taking in whom it invited, removing, leaving, a new secret, roles. Each
+ * is decided on the newest checked roster, whatever the account server says of members and roles.
+ */
+import type { Account } from '../api/port.ts'
+import type { Connection, Invitee } from '../api/rest/connections.ts'
+import type { Invitation } from '../api/rest/invitations.ts'
+import {
+  type Member,
+  type Role,
+  type Roster,
+  type Signer,
+  addMember,
+  changeRole,
+  changedMembers,
+  leave,
+  removeMember,
+  rotate,
+  rotationDue,
+} from '../crypto/roster.ts'
+import type { KeyLog } from '../crypto/key-log.ts'
+import { AppError } from '../errors.ts'
+import type { State } from '../state/state.ts'
+import { pullKeyLog } from './key-log.ts'
+import {
+  type Next,
+  type Signing,
+  changeRoster,
+  continueRoster,
+  newSecret,
+} from './roster-entries.ts'
+import { type Known, rememberedRoster } from './rosters.ts'
+
+const everybody = () => true
+const nobody = () => false
+
+const notMember = () => new AppError('not_found', 'The connection has no member with this id.')
+
+const notOwner = () =>
+  new AppError('forbidden', 'Only an owner of the connection may do that: ask one of them.')
+
+const lastOwner = () =>
+  new AppError(
+    'invalid_state',
+    'You are its only owner: make another member an owner ("countersignd connection role"), or remove the others first.',
+    { details: { state: 'last_owner' } },
+  )
+
+const memberOf = ({ members }: Roster, account: string): Member | undefined =>
+  members.find((one) => one.account === account)
+
+const ownersOf = ({ members }: Roster) => members.filter(({ role }) => role === 'owner')
+
+/** Throws AppError forbidden. */
+function demandOwner(roster: Roster, account: string): void {
+  if (memberOf(roster, account)?.role !== 'owner') throw notOwner()
+}
+
+/** Under what this device remembers whom it invited. */
+export const targetOf = (invitee: Invitee): string =>
+  'email' in invitee ? invitee.email.toLowerCase() : invitee.user_id
+
+/**
+ * Invite somebody. This device remembers it before the account server hears of it: an approval of an invitation that it does not know
+ * takes nobody in.
+ * @throws AppError what the account throws
+ */
+export async function invite(
+  { state }: Pick<Signing, 'state'>,
+  account: Account,
+  connection: string,
+  invitee: Invitee,
+): Promise<Invitation> {
+  state.invites.put({ connection, target: targetOf(invitee), again: false })
+  return account.members.add({ id: connection, body: invitee })
+}
+
+/** Forget that somebody was invited. */
+export function forgetInvite(state: State, { connection_id, to }: Invitation): void {
+  for (const target of [to.user_id, to.email?.toLowerCase()])
+    if (target != null) state.invites.delete(connection_id, target)
+}
+
+/**
+ * Of somebody who is followed, the keys must be those that the person has looked at: the account server may show others by now.
+ * @param again whether they must have been confirmed as well
+ * @throws AppError invalid_state
+ */
+function demandLooked({ trust }: State, { account, generation }: KeyLog, again = false): void {
+  const row = trust.get(account)
+  const isLooked = row !== null && row.refused === null && generation === row.pinned
+  if (isLooked ? row.confirmed || !again : row === null && !again) return
+  throw new AppError(
+    'invalid_state',
+    `The keys of ${account} are not those that you have looked at: compare the safety number, then confirm them ("countersignd trust confirm").`,
+    { details: { state: 'changed_unverified' } },
+  )
+}
+
+/**
+ * Take in an account that approved an invitation of this device: the entry names the newest place of its key log, and the secret is
+ * sealed to its devices. Nothing happens while the secret or the right to do so is not here.
+ * @param of `target`: under what this device remembers the invitation, which then has served; `again`: it was a member before, and its
+ *   new keys must have been confirmed
+ * @returns to how many devices the secret was sealed
+ * @throws AppError as `continueRoster` does, Refusal for a key log that breaks a rule
+ */
+export async function takeIn(
+  device: Signing,
+  account: Account,
+  of: { connection: string; member: string; target: string; again?: boolean },
+): Promise<number> {
+  const { connection, member, target, again } = of
+  const log = await pullKeyLog(device.state, account, member)
+  demandLooked(device.state, log, again)
+  const memberLog = { seq: log.seq, head: log.head }
+  const own = device.identity.account
+  const next = ({ roster, keyLogs }: Known, signer: Signer, holds: boolean): Next | null => {
+    const may = memberOf(roster, own)?.role === 'owner' && holds && !roster.rotationPending
+    if (!may || memberOf(roster, member) !== undefined) return null
+    const logs = new Map(keyLogs).set(member, log)
+    const entry = addMember({ roster, keyLogs: logs, member, memberLog, role: 'member', ...signer })
+    return { entry, k: null, to: (one) => one === member, newcomer: log }
+  }
+  const { roster, sealed } = await changeRoster(device, account, connection, next)
+  // Kept, it would take the same account in again after somebody removed it.
+  if (memberOf(roster, member) !== undefined) device.state.invites.delete(connection, target)
+  return sealed
+}
+
+/**
+ * Remove a member: whoever stays gets a new secret.
+ * @throws AppError not_found, forbidden, and as `continueRoster` does
+ */
+export async function remove(
+  device: Signing,
+  account: Account,
+  connection: string,
+  member: string,
+): Promise<void> {
+  // Whoever is invited anew, is invited anew.
+  device.state.invites.delete(connection, member)
+  await changeRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
+    if (memberOf(roster, member) === undefined) throw notMember()
+    demandOwner(roster, signer.actor)
+    const k = newSecret()
+    return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: everybody }
+  })
+}
+
+/** Make a member an owner, or an owner a member. As `remove`, and AppError invalid_state for the last owner. */
+export async function setRole(
+  device: Signing,
+  account: Account,
+  connection: string,
+  { member, role }: { member: string; role: Role },
+): Promise<Connection> {
+  const after = await changeRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
+    const found = memberOf(roster, member)
+    if (found === undefined) throw notMember()
+    demandOwner(roster, signer.actor)
+    if (found.role === role) return null
+    if (role === 'member' && ownersOf(roster).length === 1) throw lastOwner()
+    return { entry: changeRole({ roster, keyLogs, member, role, ...signer }), k: null, to: nobody }
+  })
+  return after.connection
+}
+
+function rotation({ roster, keyLogs }: Known, signer: Signer): Next {
+  const k = newSecret()
+  return { entry: rotate({ roster, keyLogs, k, ...signer }), k, to: everybody }
+}
+
+/** Give a connection a new secret. Throws AppError as `continueRoster` does. */
+export const rotateNow = async (
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<Connection> => (await changeRoster(device, account, connection, rotation)).connection
+
+/** The same where it is due: a member left, or a device of the own account was revoked. Answers as `takeIn` does. */
+export async function rotateIfDue(
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<number> {
+  const { sealed } = await changeRoster(device, account, connection, (known, signer) =>
+    rotationDue(known.roster, known.keyLogs, signer.actor) ? rotation(known, signer) : null,
+  )
+  return sealed
+}
+
+/**
+ * Leave a connection, or end it where nobody else is in it.
+ * @returns which of the two
+ * @throws AppError invalid_state for the last owner among others, and as `continueRoster` does
+ */
+export async function leaveOrEnd(
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<'left' | 'ended'> {
+  const known = rememberedRoster(device.state, connection)
+  // Whatever this device does not know of, it cannot sign for; the account server says whether there is one.
+  const alone = known === null || known.roster.members.length < 2
+  if (alone) {
+    await account.connections.delete({ id: connection })
+    return 'ended'
+  }
+  await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
+    const own = memberOf(roster, signer.actor)
+    if (own === undefined) return null
+    if (own.role === 'owner' && ownersOf(roster).length === 1) throw lastOwner()
+    return { entry: leave({ roster, keyLogs, ...signer }), k: null, to: nobody }
+  })
+  return 'left'
+}
+
+/**
+ * Take a member in anew whose new keys the person has confirmed: removed and added, naming its log as it is now (section 3). What a
+ * crash leaves half done, the next sync finishes.
+ * @returns as `takeIn` does
+ * @throws AppError forbidden, and as `continueRoster` does
+ */
+export async function takeInAnew(
+  device: Signing,
+  account: Account,
+  { connection, member }: { connection: string; member: string },
+): Promise<number> {
+  const { state } = device
+  state.invites.put({ connection, target: member, again: true })
+  demandLooked(state, await pullKeyLog(state, account, member), true)
+  await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
+    if (!changedMembers(roster, keyLogs).includes(member)) return null
+    demandOwner(roster, signer.actor)
+    const k = newSecret()
+    return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: everybody }
+  })
+  return takeIn(device, account, { connection, member, target: member, again: true })
+}

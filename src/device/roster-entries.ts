@@ -1,0 +1,169 @@
+/**
+ * Adding to a roster: the entry, and the secret sealed to those who shall have it, in one request. Whoever is second of two at the
+ * same moment decides anew on what the first has done. A crash leaves the roster as it was, or with the entry and its envelopes.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Account } from '../api/port.ts'
+import type { Connection } from '../api/rest/connections.ts'
+import { sealEnvelope } from '../crypto/envelope.ts'
+import type { Device as LoggedDevice, KeyLog } from '../crypto/key-log.ts'
+import { Refusal } from '../crypto/refusal.ts'
+import {
+  type Roster,
+  type Signer,
+  changedMembers,
+  recipientsOf,
+  verifyRoster,
+} from '../crypto/roster.ts'
+import { AppError } from '../errors.ts'
+import type { Device } from './device.ts'
+import { keepConnection } from './kept-connection.ts'
+import { type Known, fetchRoster, rememberRoster } from './rosters.ts'
+import { holdsSecret } from './secrets.ts'
+
+/** Each time somebody else was faster. */
+const ATTEMPTS = 8
+
+/** What signing needs of a device. */
+export type Signing = Pick<Device, 'state' | 'identity' | 'vault' | 'codes' | 'now' | 'demandSeat'>
+
+/** What is signed next: an entry, the secret of the epoch that it opens or null, and to which members the secret is sealed. */
+export interface Next {
+  readonly entry: string
+  readonly k: Uint8Array | null
+  readonly to: (account: string) => boolean
+  /** The key log of whom the entry takes in. */
+  readonly newcomer?: KeyLog
+}
+
+/** The secret of a new epoch: 32 bytes. */
+export const newSecret = (): Uint8Array => new Uint8Array(randomBytes(32))
+
+/** Who signs now, and where in its key log that device stands. */
+async function signerOf({ identity, now }: Signing): Promise<Signer> {
+  const { account: actor, device, kid } = identity
+  const { seq, head } = await identity.keyLog()
+  const { sign } = await identity.keys()
+  const at = Math.floor(now() / 1000)
+  return { actor, device, actorLog: { seq, head }, kid, seed: sign.secret, at }
+}
+
+/**
+ * Seal the secret of the current epoch to devices, each of which is in the checked key log of a current member.
+ * @param k 32 bytes
+ * @returns the envelopes (JWSs)
+ */
+export async function sealedTo(
+  { identity }: Pick<Signing, 'identity'>,
+  { connection, epoch, epochHead }: Roster,
+  k: Uint8Array,
+  devices: readonly LoggedDevice[],
+): Promise<string[]> {
+  const { sign } = await identity.keys()
+  const of = { connection, epoch, epochHead, k }
+  const by = { sender: identity.device, senderKid: identity.kid, senderSeed: sign.secret }
+  const envelopes: string[] = []
+  for (const { id: recipient, keys } of devices)
+    envelopes.push(await sealEnvelope({ ...of, ...by, recipient, recipientSeal: keys.seal }))
+  return envelopes
+}
+
+/** A connection whose history forked takes no more entries. Throws AppError. */
+function demandWhole({ state }: Signing, id: string): void {
+  if (state.connections.get(id)?.hold === 'roster_forked')
+    throw new AppError(
+      'invalid_state',
+      'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
+      { details: { state: 'roster_forked' } },
+    )
+}
+
+/** What signs must be of the generation that an owner took in (section 3). Throws AppError. */
+function demandConfirmed({ roster, keyLogs }: Known, own: string): void {
+  if (changedMembers(roster, keyLogs).includes(own))
+    throw new AppError(
+      'invalid_state',
+      'All devices of this account were replaced since it came into this connection: until an owner confirms its new keys ("countersignd trust confirm"), nothing can be changed from here.',
+      { details: { state: 'changed_unverified' } },
+    )
+}
+
+async function post(
+  device: Signing,
+  account: Account,
+  { roster, keyLogs: known }: Known,
+  { entry, k, to, newcomer }: Next,
+): Promise<Known & { sealed: number }> {
+  const { connection, entries } = roster
+  const keyLogs = newcomer === undefined ? known : new Map(known).set(newcomer.account, newcomer)
+  const after = verifyRoster(connection, [...entries, entry], keyLogs)
+  const secret = k ?? device.vault.get(connection)
+  const devices = recipientsOf(after, keyLogs)
+    .filter((one) => to(one.account))
+    .map((one) => one.device)
+  const envelopes = secret === null ? [] : await sealedTo(device, after, secret, devices)
+  await account.rosters.append({ connection, body: { entry, envelopes } })
+  device.demandSeat()
+  rememberRoster(device.state, after)
+  if (k !== null) device.vault.put(connection, k)
+  return { roster: after, keyLogs, sealed: envelopes.length }
+}
+
+/**
+ * Add an entry to the roster of a connection.
+ * @param next makes the entry that follows what is known by then, or null when there is nothing to add any more; `holds` says whether
+ *   the secret of the current epoch is here
+ * @returns what is known then, and to how many devices the secret was sealed
+ * @throws AppError conflict when others were faster every time, backend_error for what cannot be right, and what the account and `next`
+ *   throw
+ */
+export async function continueRoster(
+  device: Signing,
+  account: Account,
+  connection: string,
+  next: (known: Known, signer: Signer, holds: boolean) => Next | null,
+): Promise<Known & { sealed: number }> {
+  demandWhole(device, connection)
+  for (let attempt = 1; ; attempt++) {
+    const known = await checked(() => fetchRoster(device.state, account, connection))
+    device.demandSeat()
+    rememberRoster(device.state, known.roster)
+    demandConfirmed(known, device.identity.account)
+    const wanted = next(known, await signerOf(device), holdsSecret(device.vault, known))
+    if (wanted === null) return { ...known, sealed: 0 }
+    try {
+      return await post(device, account, known, wanted)
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'conflict' || attempt === ATTEMPTS)
+        throw error
+    }
+  }
+}
+
+/** Do something that judges what the server sent. Throws AppError backend_error where that breaks a rule. */
+async function checked<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause
+    throw new AppError(
+      'backend_error',
+      `What the account server sent of this connection cannot be right (${cause.reason}), and nothing was changed. The server may be dishonest.`,
+      { cause },
+    )
+  }
+}
+
+/** Add an entry, and keep the connection as it is then. As `continueRoster`; answers also the connection. */
+export async function changeRoster(
+  device: Signing,
+  account: Account,
+  connection: string,
+  next: (known: Known, signer: Signer, holds: boolean) => Next | null,
+): Promise<Known & { sealed: number; connection: Connection }> {
+  const after = await continueRoster(device, account, connection, next)
+  const now = await account.connections.read({ id: connection })
+  device.demandSeat()
+  keepConnection(device, device.identity.account, now, after)
+  return { ...after, connection: now }
+}

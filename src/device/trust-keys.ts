@@ -1,0 +1,116 @@
+/**
+ * The keys of those whom the person follows: fetched, judged, compared with what the person has looked at (protocol, section 3). Beside
+ * what a sync does for every card, since the curves are loaded when there is something to check.
+ */
+import type { Account } from '../api/port.ts'
+import { hashOf } from '../crypto/jws.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { Refusal } from '../crypto/refusal.ts'
+import { safetyNumber } from '../crypto/safety-number.ts'
+import { AppError } from '../errors.ts'
+import type { State } from '../state/state.ts'
+import type { TrustRow } from '../state/trust.ts'
+import { fetchKeyLog, keepKeyLog } from './key-log.ts'
+import { type Hinted, type Trusting, isHinted, isJudged } from './trust.ts'
+
+/** So many safety numbers are remembered: each takes some ten milliseconds. */
+const MOST_NUMBERS = 1000
+
+/** A row for somebody of whom nothing is known. */
+const unknown = (account: string): TrustRow => ({
+  account,
+  pinned: 0,
+  confirmed: false,
+  seq: -1,
+  newest: 0,
+  shown: 0,
+  refused: null,
+  checked_at: 0,
+})
+
+/** The row by a log that was judged. Keys that are seen for the first time are those that the person follows. */
+function judgedBy(row: TrustRow, log: KeyLog): TrustRow {
+  const { seq, generation: newest } = log
+  return { ...row, seq, newest, pinned: row.pinned === 0 ? newest : row.pinned }
+}
+
+/** What is known of somebody's keys by the log as it is remembered, which other work may have fetched. */
+function known(state: State, before: TrustRow): TrustRow {
+  if (isJudged(state, before)) return before
+  const { account } = before
+  return judgedBy(before, verifyKeyLog(account, state.logs.read('keylog', account)))
+}
+
+/** Why a log was refused; null for an error that says nothing of it. */
+function refusalIn({ logs }: State, id: string, error: unknown): string | null {
+  if (!(error instanceof AppError)) return null
+  if (error.cause instanceof Refusal) return error.cause.reason
+  // A log that was there does not vanish.
+  return error.code === 'not_found' && logs.head('keylog', id) !== null ? 'rollback' : null
+}
+
+/**
+ * Ask the account server for somebody's key log and judge it. One that breaks a rule, goes back or forks changes nothing of what is
+ * known, but that it was refused.
+ * @throws AppError what the account throws
+ */
+export async function examine(
+  { state, now, demandSeat }: Trusting,
+  account: Account,
+  id: string,
+): Promise<TrustRow> {
+  const checked_at = now()
+  let log: KeyLog | null = null
+  let refused: string | null = null
+  try {
+    log = await fetchKeyLog(state, account, id)
+  } catch (error) {
+    refused = refusalIn(state, id, error)
+    // An account may have no keys yet.
+    const hasNone = error instanceof AppError && error.code === 'not_found'
+    if (refused === null && !hasNone) throw error
+  }
+  demandSeat()
+  return state.transaction(() => {
+    if (log !== null) keepKeyLog(state, log)
+    const before = state.trust.get(id) ?? unknown(id)
+    const row = { ...known(state, before), refused, checked_at }
+    state.trust.put(row)
+    return row
+  })
+}
+
+/**
+ * What is known of the keys behind a card. The account server is asked only when nothing is known, or when it hints that there is more
+ * to see.
+ * @throws AppError what the account throws
+ */
+export async function look(device: Trusting, account: Account, card: Hinted): Promise<TrustRow> {
+  const { state } = device
+  const before = state.trust.get(card.user_id)
+  if (before === null) return examine(device, account, card.user_id)
+  const row = known(state, before)
+  if (isHinted(card, row)) return examine(device, account, card.user_id)
+  if (row !== before) state.trust.put(row)
+  return row
+}
+
+const numbers = new Map<string, string>()
+
+/** The safety number of the own account and another, by their key logs as they are known here; null where one of the two has none. */
+export function numberWith({ logs }: State, own: string, other: string): string | null {
+  const [ours, theirs] = [own, other].map((account) => logs.head('keylog', account)?.entry)
+  if (ours === undefined || theirs === undefined) return null
+  const [a, b] = [
+    { account: own, head: hashOf(ours) },
+    { account: other, head: hashOf(theirs) },
+  ]
+  const key = [own, other, Buffer.concat([a.head, b.head]).toString('base64url')].join(' ')
+  const known = numbers.get(key)
+  if (known !== undefined) return known
+  const made = safetyNumber(a, b)
+  // The oldest goes.
+  if (numbers.size >= MOST_NUMBERS) numbers.delete(numbers.keys().next().value as string)
+  numbers.set(key, made)
+  return made
+}

@@ -1,0 +1,148 @@
+/**
+ * Whose keys this device trusts (protocol, section 3). It fetches and judges the key logs of those whom the person follows, whatever
+ * the account server says of them, and remembers what the person has looked at: keys of a later generation are unverified until the
+ * safety number was compared. What another device of the account confirmed, this one has not seen.
+ */
+import { every } from '../api/cursor.ts'
+import type { Account } from '../api/port.ts'
+import type { TrustCard } from '../api/rest/trust-cards.ts'
+import { AppError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { State } from '../state/state.ts'
+import type { TrustRow } from '../state/trust.ts'
+
+/** How long a key log that was looked at counts as it was, unless the account server hints at another. */
+const FRESH_MS = 3600 * 1000
+
+/** What trust needs of a device. */
+export interface Trusting {
+  readonly state: State
+  readonly now: () => number
+  /** Throws AppError not_signed_in once this device has signed out. */
+  readonly demandSeat: () => void
+}
+
+/**
+ * What to think of the keys behind a card. A log that the account server shows and that does not hold is no better than other keys: one
+ * of the two histories is not theirs.
+ */
+export const statusOf = ({
+  refused,
+  newest,
+  pinned,
+  confirmed,
+}: TrustRow): TrustCard['key_status'] =>
+  refused !== null || newest > pinned ? 'changed_unverified' : confirmed ? 'confirmed' : 'unchanged'
+
+/** What a card says of whose it is, and the account server's hint that there are other keys to see. */
+export type Hinted = Pick<TrustCard, 'user_id' | 'key_status'>
+
+/** Whether the account server hints at other keys than those known here. */
+export const isHinted = ({ key_status }: Hinted, row: TrustRow): boolean =>
+  key_status === 'changed_unverified' && statusOf(row) !== key_status
+
+/** Whether the newest key log entry that is remembered is the one that was judged last. */
+export const isJudged = ({ logs }: State, { account, seq }: TrustRow): boolean =>
+  (logs.head('keylog', account)?.seq ?? -1) === seq
+
+/** Follow somebody from now on: under the name they go by, and with the keys that are seen next. */
+export function pin(
+  { state }: Pick<Trusting, 'state'>,
+  { user_id, display_name }: Pick<TrustCard, 'user_id' | 'display_name'>,
+): void {
+  // What an earlier follow pinned is over.
+  state.trust.delete(user_id)
+  state.names.pin(user_id, display_name)
+}
+
+/** Follow somebody no more. The key log stays: an account server must not get to show an older one later. */
+export function unpin({ state }: Pick<Trusting, 'state'>, id: string): void {
+  const isMember = state.connections
+    .all()
+    .some(({ members }) => members.some(({ user_id }) => user_id === id))
+  state.transaction(() => {
+    state.trust.delete(id)
+    // Whoever is in a connection is still known by it.
+    if (!isMember) state.names.delete(id)
+  })
+}
+
+/** The safety number of these keys is given out now. */
+export function show({ state }: Pick<Trusting, 'state'>, row: TrustRow): void {
+  if (row.shown !== row.newest) state.trust.put({ ...row, shown: row.newest })
+}
+
+/**
+ * Throws unless the keys that the person is about to confirm are those whose safety number was given out: between the comparison and
+ * the confirmation the account server could show others.
+ * @throws AppError conflict, invalid_state where there are no keys
+ */
+export function demandShown({ refused, newest, shown }: TrustRow): void {
+  if (refused !== null)
+    throw new AppError(
+      'conflict',
+      `The key log of this account, as the account server shows it, does not hold (${refused}): confirm nothing. The server may be dishonest.`,
+    )
+  if (newest === 0)
+    throw new AppError(
+      'invalid_state',
+      'This account has no keys yet, so there is nothing to confirm.',
+      { details: { state: 'no_keys' } },
+    )
+  if (newest > shown)
+    throw new AppError(
+      'conflict',
+      'The safety number of these keys was not shown yet, or they changed since: list trust cards, compare it, then confirm.',
+    )
+}
+
+/** The person compared the safety number of the newest keys. */
+export function confirm({ state }: Pick<Trusting, 'state'>, row: TrustRow): TrustRow {
+  const confirmed = { ...row, pinned: row.newest, confirmed: true }
+  state.trust.put(confirmed)
+  return confirmed
+}
+
+/** When people were verified here, as far as the account server has not been told yet, by account. */
+export function verifiedHere({ verifications }: State): ReadonlyMap<string, string> {
+  const last = new Map<string, string>()
+  // Oldest first.
+  for (const { outcome, at, matches } of verifications.unpushed(-1))
+    if (outcome === 'verified')
+      for (const { member_id, speaker } of matches)
+        if (member_id !== undefined && speaker === 'other') last.set(member_id, at)
+  return last
+}
+
+/**
+ * Bring up to date what is known of the keys of everybody who is followed: of those not looked at for an hour, and of those of whom
+ * the account server hints at other keys.
+ * @returns those whose key log is refused, and why
+ * @throws AppError what the account throws
+ */
+export async function refreshTrust(
+  device: Trusting & { readonly log: Log },
+  account: Account,
+): Promise<{ readonly account: string; readonly reason: string }[]> {
+  const { state, now, demandSeat, log } = device
+  const refused = []
+  for (const card of await every((query) => account.trustCards.list(query))) {
+    const { user_id: id, display_name } = card
+    demandSeat()
+    state.names.pin(id, display_name)
+    const known = state.trust.get(id)
+    const isFresh = known !== null && Math.abs(now() - known.checked_at) < FRESH_MS
+    const isCurrent = isFresh && isJudged(state, known) && !isHinted(card, known)
+    const row = isCurrent ? known : await judged(device, account, card, isFresh)
+    if (row.refused === null) continue
+    log('warn', 'key log refused', { account: id, reason: row.refused })
+    refused.push({ account: id, reason: row.refused })
+  }
+  return refused
+}
+
+/** The curves are loaded when there is something to check. */
+async function judged(device: Trusting, account: Account, card: TrustCard, isFresh: boolean) {
+  const { examine, look } = await import('./trust-keys.ts')
+  return isFresh ? look(device, account, card) : examine(device, account, card.user_id)
+}

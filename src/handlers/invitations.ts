@@ -1,0 +1,22 @@
+import { type Handlers, keeperOf } from './context.ts'
+
+export const invitations: Handlers['invitations'] = {
+  /** The inviter stays who they were when the person said yes. */
+  approve: async ({ id }, context) => {
+    const keeper = keeperOf(context)
+    const approved = await context.account.invitations.approve({ id })
+    const { user_id, display_name } = approved.from
+    if (keeper !== null && user_id !== null && display_name !== null)
+      keeper.state.names.pin(user_id, display_name)
+    return approved
+  },
+
+  withdraw: async ({ id }, context) => {
+    const keeper = keeperOf(context)
+    const withdrawn = await context.account.invitations.withdraw({ id })
+    if (keeper === null) return withdrawn
+    const { forgetInvite } = await import('../device/members.ts')
+    forgetInvite(keeper.state, withdrawn)
+    return withdrawn
+  },
+}

@@ -1,0 +1,24 @@
+import { leave } from './connections.ts'
+import { type Handlers, keeperOf } from './context.ts'
+
+export const members: Handlers['members'] = {
+  add: async ({ id, body }, context) => {
+    const keeper = keeperOf(context)
+    if (keeper === null) return context.account.members.add({ id, body })
+    const { invite } = await import('../device/members.ts')
+    return invite(keeper, context.account, id, body)
+  },
+
+  /** Whoever is in the roster is removed by what a device signs; whoever was only invited, by the account server. */
+  remove: async ({ id, mid }, context) => {
+    const keeper = keeperOf(context)
+    const { account } = context
+    if (keeper === null) return account.members.remove({ id, mid })
+    if (mid === keeper.identity.account) return leave(id, context.account, keeper)
+    const { members: known } = keeper.state.connections.get(id) ?? { members: [] }
+    const { remove } = await import('../device/members.ts')
+    if (known.some(({ user_id }) => user_id === mid)) return remove(keeper, account, id, mid)
+    await account.members.remove({ id, mid })
+    keeper.state.invites.delete(id, mid)
+  },
+}

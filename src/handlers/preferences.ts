@@ -1,0 +1,26 @@
+import type { Account } from '../api/port.ts'
+import type { Device } from '../device/device.ts'
+import { type Handlers, keeperOf } from './context.ts'
+
+type Input = Parameters<Account['preferences']['update']>[0]
+
+/** The account server has the secret before the code is active, and this device keeps it once it is. */
+async function switched(device: Device, account: Account, input: Input, on: boolean) {
+  const { keepCode, shareCode } = await import('../device/public-code.ts')
+  const secret = on ? await shareCode(account) : null
+  const updated = await account.preferences.update(input)
+  keepCode(device, secret)
+  return updated
+}
+
+export const preferences: Handlers['preferences'] = {
+  update: async (input, context) => {
+    const keeper = keeperOf(context)
+    const { account } = context
+    const { public_code: on } = input.body
+    // Without a device there is no secret: the account server says so.
+    return keeper === null || on === undefined
+      ? account.preferences.update(input)
+      : switched(keeper, account, input, on)
+  },
+}

@@ -1,0 +1,152 @@
+/** Trust cards: the account keeps whom it follows, and this device judges their keys and knows them by the name it accepted. */
+import { setImmediate } from 'node:timers/promises'
+import { every } from '../api/cursor.ts'
+import type { Account } from '../api/port.ts'
+import type { TrustCard } from '../api/rest/trust-cards.ts'
+import { isId } from '../crypto/id.ts'
+import type { Device } from '../device/device.ts'
+import { confirm, demandShown, pin, show, statusOf, unpin, verifiedHere } from '../device/trust.ts'
+import { AppError } from '../errors.ts'
+import type { TrustRow } from '../state/trust.ts'
+import { type Handlers, keeperOf } from './context.ts'
+import { historyOf } from './trust-history.ts'
+
+const MONTH_MS = 30 * 24 * 3600 * 1000
+
+/** The curves are loaded when there is somebody whose keys are to be judged. */
+const keys = () => import('../device/trust-keys.ts')
+
+/** The later of two times, of which each may be missing. */
+const later = (a: string | null, b: string | null) => ((a ?? '') > (b ?? '') ? a : b)
+
+/** Add what this device knows: the name, what it thinks of the keys, and the safety number, which is thereby given out. */
+async function decorated(device: Device, card: TrustCard, row: TrustRow): Promise<TrustCard> {
+  const { state, identity } = device
+  const { user_id: id } = card
+  device.demandSeat()
+  const name = state.names.pin(id, card.display_name)
+  const { numberWith } = await keys()
+  const safety_number = numberWith(state, identity.account, id)
+  if (safety_number !== null) show(device, row)
+  return {
+    ...card,
+    display_name: name,
+    name_changed: name !== card.display_name,
+    key_status: statusOf(row),
+    safety_number,
+    last_verified_at: later(card.last_verified_at, verifiedHere(state).get(id) ?? null),
+  }
+}
+
+/** The card as it is now, by key logs as the account server shows them now: the own one is half of the safety number. */
+async function fresh(device: Device, account: Account, id: string): Promise<TrustRow> {
+  const { examine } = await keys()
+  await refreshOwn(device, account)
+  return examine(device, account, id)
+}
+
+/** What is wrong with the own key log a sync tells; here this device goes by the one it knows. */
+async function refreshOwn({ state, identity, demandSeat }: Device, account: Account) {
+  const { fetchKeyLog, keepKeyLog } = await import('../device/key-log.ts')
+  try {
+    const log = await fetchKeyLog(state, account, identity.account)
+    demandSeat()
+    state.transaction(() => keepKeyLog(state, log))
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'backend_error')) throw error
+  }
+}
+
+export const trustCards: Handlers['trustCards'] = {
+  list: async (page, { account, device }) => {
+    const { items, next_cursor } = await account.trustCards.list(page)
+    if (device === null) return { items, next_cursor }
+    const { look } = await keys()
+    const cards: TrustCard[] = []
+    for (const card of items) {
+      const row = await look(device, account, card)
+      cards.push(await decorated(device, card, row))
+      // A safety number takes some ten milliseconds, in which others wait.
+      await setImmediate()
+    }
+    return { items: cards, next_cursor }
+  },
+
+  create: async (input, context) => {
+    const keeper = keeperOf(context)
+    const { account } = context
+    const card = await account.trustCards.create(input)
+    if (keeper === null) return card
+    keeper.demandSeat()
+    pin(keeper, card)
+    return decorated(keeper, card, await fresh(keeper, account, card.user_id))
+  },
+
+  update: async (input, context) => {
+    const keeper = keeperOf(context)
+    const { account } = context
+    const { id, body } = input
+    if (keeper === null || !isId('acc_', id)) return account.trustCards.update(input)
+    const row = body.confirmed === true ? await toConfirm(keeper, account, id) : null
+    const card = await account.trustCards.update(input)
+    keeper.demandSeat()
+    if (row === null) return decorated(keeper, card, await fresh(keeper, account, id))
+    const confirmed = confirm(keeper, row)
+    await takeInAgain(keeper, account, id)
+    return decorated(keeper, card, confirmed)
+  },
+
+  delete: async ({ id }, context) => {
+    const keeper = keeperOf(context)
+    await context.account.trustCards.delete({ id })
+    if (keeper !== null) unpin(keeper, id)
+  },
+
+  history: async (input, { account, device }) =>
+    device === null ? account.trustCards.history(input) : historyOf(device, account, input),
+}
+
+/** Whoever is confirmed gets the secrets of the connections that are this account's; what fails now, the next sync does. */
+async function takeInAgain(device: Device, account: Account, id: string): Promise<void> {
+  const { takeInConfirmed } = await import('../device/confirmed-members.ts')
+  try {
+    await takeInConfirmed(device, account, id)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+  }
+}
+
+/** What the person is about to confirm. Throws AppError as `demandShown` does. */
+async function toConfirm(device: Device, account: Account, id: string): Promise<TrustRow> {
+  // Whether they are followed at all the account server says, before anything of them is kept here.
+  if (device.state.trust.get(id) === null) await account.trustCards.update({ id, body: {} })
+  const row = await fresh(device, account, id)
+  demandShown(row)
+  return row
+}
+
+export const trust: Handlers['trust'] = {
+  metrics: async (_, { account, device }) => {
+    const theirs = await account.trust.metrics({})
+    if (device === null) return theirs
+    const { state, now } = device
+    const since = new Date(now() - MONTH_MS).toISOString()
+    const { look } = await keys()
+    const { changesSince } = await import('../device/trust-history.ts')
+    let [confirmed, changed] = [0, 0]
+    for (const card of await every((query) => account.trustCards.list(query))) {
+      const row = await look(device, account, card)
+      if (statusOf(row) === 'confirmed') confirmed++
+      if (row.newest > 1) changed += changesSince(state, card.user_id, since)
+    }
+    const here = state.verifications.unpushed(-1).filter(({ at }) => at >= since)
+    return {
+      ...theirs,
+      confirmed,
+      keys_changed_30d: changed,
+      verifications_30d: theirs.verifications_30d + here.length,
+      inconclusive_30d:
+        theirs.inconclusive_30d + here.filter(({ outcome }) => outcome === 'inconclusive').length,
+    }
+  },
+}

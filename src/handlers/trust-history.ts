@@ -1,0 +1,99 @@
+/**
+ * The history of a trust card: what the account server noted, and between it what the verified key log of the person tells, newest
+ * first. A cursor stands for a place in each of the two.
+ */
+import { every, readCursor } from '../api/cursor.ts'
+import type { Account } from '../api/port.ts'
+import type { TrustEvent } from '../api/rest/trust-cards.ts'
+import { encodeBase64url } from '../crypto/base64url.ts'
+import type { Device } from '../device/device.ts'
+import { type KeyEvent, keyEvents, rememberedLog } from '../device/trust-history.ts'
+import { examine } from '../device/trust-keys.ts'
+
+type Input = Parameters<Account['trustCards']['history']>[0]
+type Page = Awaited<ReturnType<Account['trustCards']['history']>>
+
+interface Place {
+  /** Key log entries before this one are still to be shown. */
+  readonly seq: number
+  /** The account server's cursor; undefined at the beginning, null at the end. */
+  readonly theirs: string | null | undefined
+}
+
+const START: Place = { seq: Number.MAX_SAFE_INTEGER, theirs: undefined }
+const END = '.'
+const NOTHING: Page = { items: [], next_cursor: null }
+
+const PLACE = /^(\d{1,16}) ([\w-]*|\.)$/
+
+function readPlace(cursor: string | undefined): Place {
+  const [, seq, theirs] = readCursor(cursor, (text) => PLACE.test(text))?.match(PLACE) ?? []
+  if (seq === undefined) return START
+  return { seq: Number(seq), theirs: theirs === END ? null : theirs || undefined }
+}
+
+const cursorOf = ({ seq, theirs }: Place): string =>
+  encodeBase64url(new TextEncoder().encode(`${seq} ${theirs === null ? END : (theirs ?? '')}`))
+
+/** The names of somebody's devices by their signing keys, as the account server has them: of those that are good still. */
+async function deviceNames(account: Account, id: string): Promise<ReadonlyMap<string, string>> {
+  const keys = await every((query) => account.profiles.keys({ id, ...query }))
+  return new Map(keys.map((key) => [key.id, key.device_name]))
+}
+
+/** Merge two lists, newest first, up to `limit`. What the server has beyond its page is older than that. */
+function merged(keys: readonly KeyEvent[], theirs: Page, limit: number) {
+  const shown: (KeyEvent | TrustEvent)[] = []
+  let taken = 0
+  const takeKeys = (until: string) => {
+    for (; shown.length < limit; taken++) {
+      const next = keys[taken]
+      if (next === undefined || next.at < until) return
+      shown.push(next)
+    }
+  }
+  let left = theirs.items.length
+  for (const event of theirs.items) {
+    takeKeys(event.at)
+    if (shown.length === limit) break
+    shown.push(event)
+    left--
+  }
+  if (left === 0 && theirs.next_cursor === null) takeKeys('')
+  return { shown, taken, left }
+}
+
+/**
+ * A page of the history of somebody who is followed.
+ * @throws AppError not_found unless they are, bad_request for a cursor that is none
+ */
+export async function historyOf(
+  device: Device,
+  account: Account,
+  { id, cursor, limit = 50 }: Input,
+): Promise<Page> {
+  const place = readPlace(cursor)
+  const { theirs: at } = place
+  // That they are followed the account server says, before anything of them is asked.
+  if (typeof at !== 'string') await account.trustCards.history({ id, limit: 1 })
+  if (cursor === undefined) await examine(device, account, id)
+  const log = rememberedLog(device.state, id)
+  const keys = log === null ? [] : keyEvents(log).filter(({ seq }) => seq < place.seq)
+  // So few of theirs that all have room beside the keys: their page is shown whole, or not at all.
+  const room = { id, limit: Math.max(1, limit - keys.length) }
+  const theirs =
+    at === null ? NOTHING : await account.trustCards.history(at ? { ...room, cursor: at } : room)
+  const { shown, taken, left } = merged(keys, theirs, limit)
+  const next: Place = {
+    seq: taken === 0 ? place.seq : (keys[taken - 1] as KeyEvent).seq,
+    theirs: left === 0 ? theirs.next_cursor : place.theirs,
+  }
+  const isOver = taken === keys.length && next.theirs === null
+  const names = taken === 0 ? new Map<string, string>() : await deviceNames(account, id)
+  return {
+    items: shown.map((one) =>
+      'seq' in one ? { at: one.at, event: one.event, detail: names.get(one.kid) ?? null } : one,
+    ),
+    next_cursor: isOver ? null : cursorOf(next),
+  }
+}

@@ -1,0 +1,26 @@
+/** Evidence: the second of two valid histories of one connection, which only a dishonest owner or server makes. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement, transaction } from './sqlite.ts'
+
+export type ForkRows = ReturnType<typeof forkRows>
+
+/** The fork rows. */
+export function forkRows(db: DatabaseSync) {
+  const insert = statement(
+    db,
+    'insert into forks (connection, seq, entry) values (?, ?, ?) on conflict do nothing',
+  )
+  const read = statement<{ seq: number; entry: string }>(
+    db,
+    'select seq, entry from forks where connection = ? order by seq',
+  )
+  return {
+    /** Keeps entries (JWSs, byte for byte) of another history than the one in `logs`. */
+    keep(connection: string, entries: readonly { seq: number; entry: string }[]): void {
+      transaction(db, () => {
+        for (const { seq, entry } of entries) insert.run(connection, seq, entry)
+      })
+    },
+    read: (connection: string) => read.all(connection),
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Whom this device invited. An owner's device takes in nobody else, whatever the account server says was approved: it could name a
+ * device of its own.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement } from './sqlite.ts'
+
+export interface Invite {
+  readonly connection: string
+  /** An account id, or a mailbox in lower case. */
+  readonly target: string
+  /** Whether it was a member before, whose new keys were confirmed: it is taken in without being asked. */
+  readonly again: boolean
+}
+
+export type InviteRows = ReturnType<typeof inviteRows>
+
+/** The invite rows. */
+export function inviteRows(db: DatabaseSync) {
+  type Stored = Omit<Invite, 'again'> & { readonly again: number }
+  const parsed = (row: Stored): Invite => ({ ...row, again: row.again === 1 })
+  const put = statement(
+    db,
+    `insert into invites (connection, target, again) values (?, ?, ?)
+     on conflict do update set again = excluded.again`,
+  )
+  const has = statement(db, 'select 1 from invites where connection = ? and target = ?')
+  const again = statement<Stored>(db, 'select * from invites where again = 1')
+  const remove = statement(db, 'delete from invites where connection = ? and target = ?')
+  const clear = statement(db, 'delete from invites where connection = ?')
+  return {
+    put: ({ connection, target, again: isAgain }: Invite): void => {
+      put.run(connection, target, isAgain ? 1 : 0)
+    },
+    has: (connection: string, target: string): boolean => has.get(connection, target) !== null,
+    /** Those that wait to be taken in anew. */
+    again: (): Invite[] => again.all().map(parsed),
+    delete: (connection: string, target: string): boolean => remove.run(connection, target) > 0,
+    /** Forgets all of one connection. */
+    clear: (connection: string): void => {
+      clear.run(connection)
+    },
+  }
+}

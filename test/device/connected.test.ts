@@ -1,0 +1,331 @@
+/** People in a connection: who knows whose words, whoever comes, is removed, leaves or loses a device. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/members.ts'
+import { AppError } from '../../src/errors.ts'
+import { trustCards } from '../../src/handlers/trust-cards.ts'
+import { at } from '../handlers/trust-desk.ts'
+import { connected, newWorld, takenIn, verifies, type Desk } from './people.ts'
+import { refusedWith } from './signing-in.ts'
+
+const saysOf = ({ verified, conclusive, replayed, echo }: Awaited<ReturnType<Desk['hears']>>) => ({
+  verified,
+  conclusive,
+  replayed,
+  echo,
+})
+
+describe('two people', () => {
+  it('each verifies the other, once; own words are an echo', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const id = await connected(world, ada, bob)
+    const good = { verified: true, conclusive: true, replayed: false, echo: false }
+    const bobs = bob.words(id)
+    const heard = await ada.hears(bobs)
+    assert.deepEqual(saysOf(heard), good)
+    assert.deepEqual(
+      heard.matches.map(({ member_id, display_name, connection_name }) => [
+        member_id,
+        display_name,
+        connection_name,
+      ]),
+      [[bob.id, 'bob', 'Bank']],
+    )
+    assert.deepEqual(saysOf(await ada.hears(bobs)), { ...good, verified: false, replayed: true })
+    assert.deepEqual(saysOf(await bob.hears(ada.words(id))), good)
+    assert.deepEqual(saysOf(await ada.hears(ada.words(id))), {
+      ...good,
+      verified: false,
+      echo: true,
+    })
+    assert.equal(ada.device().vault.get(id)?.length, 32)
+    assert.deepEqual(ada.device().vault.get(id), bob.device().vault.get(id))
+  })
+
+  it('an address that has no account yet is taken in once somebody proves it', async (t) => {
+    const world = await newWorld(t)
+    const ada = await world.person('ada')
+    const id = await ada.connect()
+    await ada.invite(id, { email: 'Bob@Example.org' })
+    await ada.sync()
+    const bob = await world.person('bob')
+    await bob.approve()
+    await ada.sync()
+    await bob.sync()
+    assert(await verifies(ada, bob, id))
+    assert(await verifies(bob, ada, id))
+  })
+
+  it('before the invitation was approved, and before it was taken in, there is nothing', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const id = await ada.connect()
+    await ada.invite(id, { user_id: bob.id })
+    await ada.sync()
+    await bob.sync()
+    assert.equal(bob.words(id), null)
+    await bob.approve()
+    await bob.sync()
+    assert.equal(bob.words(id), null)
+    assert.equal((await bob.account().connections.list({})).items.length, 0)
+  })
+
+  it('the inviter keeps the name under which they were accepted', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const id = await connected(world, ada, bob)
+    const renamed = bob.restart((account) => ({
+      ...account,
+      connections: {
+        ...account.connections,
+        list: async (page) => {
+          const { items, next_cursor } = await account.connections.list(page)
+          const liars = items.map((item) => ({
+            ...item,
+            updated_at: '2031-01-01T00:00:00.000Z',
+            members: item.members.map((one) => ({ ...one, display_name: 'The Bank' })),
+          }))
+          return { items: liars, next_cursor }
+        },
+      },
+    }))
+    await renamed.sync()
+    const { matches } = await renamed.hears(ada.words(id))
+    assert.deepEqual(
+      matches.map(({ display_name }) => display_name),
+      ['ada'],
+    )
+  })
+})
+
+describe('three people', () => {
+  const three = async (t: TestContext) => {
+    const world = await newWorld(t)
+    const [ada, bob, cy] = [
+      await world.person('ada'),
+      await world.person('bob'),
+      await world.person('cy'),
+    ]
+    const id = await ada.connect()
+    await takenIn(world, ada, id, [bob, cy])
+    return { world, ada, bob, cy, id }
+  }
+
+  it('one is removed: the others verify in the new epoch, and the words of the third no more', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    for (const [by, of] of [
+      [ada, cy],
+      [cy, bob],
+      [bob, ada],
+    ] as const)
+      assert(await verifies(by, of, id))
+    world.later()
+    await remove(ada.device(), ada.account(), id, cy.id)
+    assert.equal(await verifies(ada, cy, id), false, 'at the one who removed, at once')
+    await bob.sync()
+    assert.equal(await verifies(bob, cy, id), false)
+    assert(await verifies(ada, bob, id))
+    assert(await verifies(bob, ada, id))
+    await cy.sync()
+    assert.equal(cy.words(id), null)
+    assert.equal(cy.device().vault.has(id), false)
+    await assert.rejects(cy.account().rosters.read({ connection: id }), refusedWith('not_found'))
+    await ada.sync()
+    assert.equal((await ada.account().rosters.read({ connection: id })).entries.length, 4)
+  })
+
+  it('one leaves: nothing verifies until somebody who stays rotated', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    const lastWords = cy.words(id)
+    assert.equal(await leaveOrEnd(cy.device(), cy.account(), id), 'left')
+    await cy.sync()
+    world.later()
+    const offline = ada.restart((account) => ({
+      ...account,
+      duties: { read: async () => ({ joins: [], unsealed: [] }) },
+      rosters: {
+        ...account.rosters,
+        append: () => Promise.reject(new Error('not now')),
+      },
+    }))
+    await offline.device().sync.run('request')
+    const { verified, reasons } = await offline.hears(bob.words(id) ?? lastWords)
+    assert.deepEqual([verified, reasons], [false, ['rotation_pending']])
+    assert.equal(offline.words(id), null)
+
+    const rotated = ada.restart()
+    await rotated.sync()
+    await bob.sync()
+    world.later()
+    assert(await verifies(rotated, bob, id))
+    assert(await verifies(bob, rotated, id))
+    assert.equal((await bob.hears(lastWords)).verified, false)
+  })
+
+  it('roles: only owners invite, remove and give roles; the last owner stays', async (t) => {
+    const { ada, bob, cy, id } = await three(t)
+    await assert.rejects(remove(bob.device(), bob.account(), id, cy.id), refusedWith('forbidden'))
+    await assert.rejects(bob.invite(id, { user_id: ada.id }), refusedWith('forbidden'))
+    const lastOwner = refusedWith('invalid_state', /only owner/, 'last_owner')
+    await assert.rejects(leaveOrEnd(ada.device(), ada.account(), id), lastOwner)
+    const toMember = { member: ada.id, role: 'member' } as const
+    await assert.rejects(setRole(ada.device(), ada.account(), id, toMember), lastOwner)
+    const { members } = await setRole(ada.device(), ada.account(), id, {
+      member: bob.id,
+      role: 'owner',
+    })
+    assert.equal(members.find(({ user_id }) => user_id === bob.id)?.role, 'owner')
+    await setRole(ada.device(), ada.account(), id, toMember)
+    await assert.rejects(remove(ada.device(), ada.account(), id, cy.id), refusedWith('forbidden'))
+    await remove(bob.device(), bob.account(), id, cy.id)
+    assert.equal(await leaveOrEnd(ada.device(), ada.account(), id), 'left')
+    await bob.sync()
+    assert.equal(await leaveOrEnd(bob.device(), bob.account(), id), 'ended')
+    assert.equal((await bob.account().connections.list({})).items.length, 0)
+  })
+
+  it('a secret that is given anew by hand: old words are worth nothing', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    const before = bob.words(id)
+    const { epoch } = await rotateNow(cy.device(), cy.account(), id)
+    assert.equal(epoch, 2)
+    await ada.sync()
+    assert.equal((await ada.hears(before)).verified, false)
+    await bob.sync()
+    world.later()
+    assert(await verifies(ada, bob, id))
+  })
+
+  it('whoever was removed is taken in again only by a new invitation', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await remove(ada.device(), ada.account(), id, cy.id)
+    for (const desk of [ada, bob, cy, ada]) await desk.sync()
+    assert.equal(cy.words(id), null)
+    await takenIn(world, ada, id, [cy])
+    world.later()
+    await bob.sync()
+    assert(await verifies(bob, cy, id))
+    assert(await verifies(cy, bob, id))
+  })
+})
+
+describe('several devices', () => {
+  it('a second laptop has no secret before, and one after a sync of any holder', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const id = await connected(world, ada, bob)
+    const laptop = await world.further(ada, 'ada on the road')
+    await laptop.sync()
+    const { conclusive, reasons } = await laptop.hears(bob.words(id))
+    assert.deepEqual([conclusive, reasons], [false, ['secret_missing']])
+    const { pushed } = await bob.sync()
+    assert.equal(pushed.envelopes, 1)
+    await laptop.sync()
+    world.later()
+    const heard = await laptop.hears(bob.words(id))
+    assert.deepEqual([heard.verified, heard.conclusive], [true, true])
+    assert.equal((await ada.sync()).pushed.envelopes, 0, 'nothing is left to do')
+  })
+
+  it('a revoked device knows no later words, in whichever connection', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const laptop = await world.further(ada, 'stolen')
+    const ids = [await connected(world, ada, bob, 'one'), await connected(world, ada, bob, 'two')]
+    await laptop.sync()
+    for (const id of ids) assert.notEqual(laptop.words(id), null)
+    await ada.revoke(laptop.deviceId)
+    await bob.sync()
+    world.later()
+    for (const id of ids) {
+      assert.equal((await bob.hears(laptop.words(id))).verified, false)
+      assert(await verifies(bob, ada, id))
+      assert(await verifies(ada, bob, id))
+      assert.notDeepEqual(laptop.device().vault.get(id), ada.device().vault.get(id))
+    }
+  })
+
+  it('until the rotation after a revocation has come, whoever heard of that verifies nothing', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const laptop = await world.further(ada, 'stolen')
+    const id = await connected(world, ada, bob)
+    await laptop.sync()
+    const late = ada.restart((account) => ({
+      ...account,
+      rosters: { ...account.rosters, append: () => Promise.reject(new AppError('conflict', '')) },
+    }))
+    await late.revoke(laptop.deviceId)
+    assert.equal(late.words(id), null)
+    await bob.sync()
+    const { verified, reasons } = await bob.hears(laptop.words(id))
+    assert.deepEqual([verified, reasons], [false, ['rotation_pending']])
+    const back = late.restart((account) => account)
+    await back.sync()
+    await bob.sync()
+    world.later()
+    assert(await verifies(bob, back, id))
+  })
+
+  it('keys that the account server adds after a confirmation get nothing', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const id = await connected(world, ada, bob)
+    await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+    await world.reset('bob')
+    await ada.sync()
+    await trustCards.list({ limit: 50 }, at(ada))
+    // The server lets the taking-in fail, and then resets the account itself.
+    const cut = ada.restart((account) => ({
+      ...account,
+      rosters: { ...account.rosters, append: () => Promise.reject(new AppError('conflict', '')) },
+    }))
+    await trustCards.update({ id: bob.id, body: { confirmed: true } }, at(cut))
+    const thief = await world.reset('bob')
+    const after = cut.restart((account) => account)
+    await after.sync()
+    await thief.sync().catch(() => undefined)
+    assert.equal(thief.device().vault.has(id), false)
+    assert.equal(thief.words(id), null)
+  })
+
+  it('an account that was reset says nothing until an owner has confirmed its new keys', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const id = await connected(world, ada, bob)
+    await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+    const anew = await world.reset('bob')
+    await ada.sync()
+    await anew.sync().catch(() => undefined)
+    assert.equal(anew.words(id), null, 'nothing is sealed to it')
+    const { items } = await trustCards.list({ limit: 50 }, at(ada))
+    assert.deepEqual(
+      items.map(({ key_status }) => key_status),
+      ['changed_unverified'],
+    )
+    await trustCards.update({ id: bob.id, body: { confirmed: true } }, at(ada))
+    await anew.sync()
+    world.later()
+    assert(await verifies(ada, anew, id))
+    assert(await verifies(anew, ada, id))
+    assert.equal((await ada.hears(bob.words(id))).verified, false, 'the lost device is out')
+  })
+})
+
+describe('at the same moment', () => {
+  it('two members rotate: one wins, both know the same secret', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const id = await connected(world, ada, bob)
+    await Promise.all([
+      rotateNow(ada.device(), ada.account(), id),
+      rotateNow(bob.device(), bob.account(), id),
+    ])
+    await ada.sync()
+    await bob.sync()
+    assert.deepEqual(ada.device().vault.get(id), bob.device().vault.get(id))
+    world.later()
+    assert(await verifies(ada, bob, id))
+  })
+})

@@ -1,0 +1,227 @@
+/**
+ * People with devices over one account server in this process: each device with its own state and keychain, one clock for all. The
+ * test may put a dishonest server between a device and the account.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import type { Invitee } from '../../src/api/rest/connections.ts'
+import type { Invitation } from '../../src/api/rest/invitations.ts'
+import type { SyncReport } from '../../src/api/rest/sync.ts'
+import type { Verification } from '../../src/api/rest/verify.ts'
+import { approveDevice } from '../../src/device/approval.ts'
+import { openConnection } from '../../src/device/connections.ts'
+import { type Device, openDevice } from '../../src/device/device.ts'
+import { invite } from '../../src/device/members.ts'
+import { revoke } from '../../src/device/revocation.ts'
+import { openSeat, type Seat } from '../../src/device/seat.ts'
+import { newSignIn, type SignInFlow } from '../../src/device/sign-in.ts'
+import type { Keychain } from '../../src/keychain/keychain.ts'
+import { openService } from '../../src/service/service.ts'
+import { openState, type State } from '../../src/state/state.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { memoryKeychain } from '../keychain/memory.ts'
+import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
+import { MINUTE, T0 } from './bench.ts'
+
+const ORIGIN = 'https://countersign.test'
+
+/** What stands between a device and its account. */
+type Between = (account: Account) => Account
+
+export type World = Awaited<ReturnType<typeof newWorld>>
+
+/** A device of somebody. */
+export interface Desk {
+  readonly name: string
+  readonly state: State
+  readonly keychain: Keychain
+  readonly seat: Seat
+  readonly flow: SignInFlow
+  readonly logged: readonly { readonly event: string; readonly cause: unknown }[]
+  /** The ids of the account and the device. */
+  readonly id: string
+  readonly deviceId: string
+  account(): Account
+  device(): Device
+  /** Sync; it must go well. */
+  sync(): Promise<SyncReport>
+  /** Make a connection; answers its id. */
+  connect(name?: string): Promise<string>
+  invite(connection: string, whom: Invitee): Promise<Invitation>
+  /** Approve the newest invitation that waits. */
+  approve(): Promise<Invitation>
+  revoke(device: string): Promise<void>
+  /** The own words of a connection now; null when there are none to say. */
+  words(connection: string): string | null
+  hears(words: string | null): Promise<Verification>
+  /** The same device after another start, perhaps with something between it and its account. */
+  restart(between?: Between): Desk
+}
+
+/** An account server on SQLite, without anybody. */
+export async function newWorld(t: TestContext) {
+  const dir = freshFolder(t)
+  const clock = { ms: T0 }
+  const mail = join(dir, 'mail')
+  const server = await openService({
+    url: null,
+    file: join(dir, 'account.db'),
+    publicUrl: () => ORIGIN,
+    version: '0',
+    now: () => clock.ms,
+    mail: { dir: mail },
+    from: 'accounts@countersign.test',
+    log: () => undefined,
+  })
+  t.after(() => server.close())
+  const door = server.door({ key: null })
+
+  function deskOver(of: { name: string; state: State; keychain: Keychain; between: Between }) {
+    const { name, state, keychain, between } = of
+    const now = () => clock.ms
+    const logged: { event: string; cause: unknown }[] = []
+    const log = (_: unknown, event: string, fields: unknown = {}) => {
+      const said = typeof fields === 'function' ? (fields as () => unknown)() : fields
+      logged.push({ event, cause: (said as { cause?: unknown }).cause })
+    }
+    const run = { startedAt: T0, environment: 'test', backend: () => ORIGIN, keychain: 'file' }
+    const seat = openSeat({
+      state,
+      keychain,
+      accountOf: ({ account, device, session }) =>
+        between(server.as({ account, device, session, token: null })),
+      deviceOf: (identity, account) =>
+        openDevice({
+          state,
+          keychain,
+          identity,
+          account,
+          clock: door.clock,
+          now,
+          log,
+          run: run as Parameters<typeof openDevice>[0]['run'],
+        }),
+      taken: () => undefined,
+    })
+    const flow = newSignIn({
+      state,
+      keychain,
+      seat,
+      door,
+      server: ORIGIN,
+      now,
+      log,
+      names: { display_name: name, device_name: `${name}'s`, platform: 'linux' },
+    })
+    const account = () => seat.account()
+    const device = (): Device => seat.device() ?? assert.fail(`${name} has no device that may act`)
+    return {
+      name,
+      state,
+      keychain,
+      seat,
+      flow,
+      logged,
+      account,
+      device,
+      get id(): string {
+        return seat.identity()?.account ?? assert.fail(`${name} is nobody`)
+      },
+      get deviceId(): string {
+        return seat.identity()?.device ?? assert.fail(`${name} is nobody`)
+      },
+      async sync(): Promise<SyncReport> {
+        const report = await device().sync.run('request')
+        assert.equal(report.error, null)
+        return report
+      },
+      connect: async (connection = 'Bank') =>
+        (
+          await openConnection(
+            device(),
+            account(),
+            { name: connection, invite: [] },
+            { id: randomBytes(16), at: clock.ms },
+          )
+        ).id,
+      invite: (connection: string, whom: Invitee) => invite(device(), account(), connection, whom),
+      async approve() {
+        const { received } = await account().invitations.pending({})
+        const id = received[0]?.id ?? assert.fail(`nobody invited ${name}`)
+        return account().invitations.approve({ id })
+      },
+      revoke: (id: string) => revoke(device(), account(), id),
+      words: (connection: string): string | null =>
+        device().codes.toSay(connection, clock.ms)?.words ?? null,
+      hears: async (words: string | null): Promise<Verification> =>
+        device().verifier.verify(words ?? assert.fail('nobody said anything'), null),
+      restart: (other: Between = between) => deskOver({ ...of, between: other }),
+    }
+  }
+
+  function newDesk(name: string) {
+    const state = openState(freshFolder(t))
+    t.after(() => state.close())
+    return deskOver({ name, state, keychain: memoryKeychain(), between: (account) => account })
+  }
+
+  async function signIn(desk: Desk, email: string, reset = false) {
+    await desk.flow.begin(email)
+    const letter = (await lettersIn(mail, email)).findLast(hasCode)
+    await desk.flow.code({ code: codeIn(letter ?? assert.fail('no mail')), reset })
+    return desk
+  }
+
+  return {
+    clock,
+    server,
+    mail,
+    /** Time goes by: the words of a minute are good once. */
+    later: (minutes = 1) => {
+      clock.ms += minutes * MINUTE
+    },
+    /** Somebody new, with a mailbox `<name>@example.org`. */
+    person: (name: string) => signIn(newDesk(name), `${name}@example.org`),
+    /** A mailbox again on a new device, all others being lost. */
+    reset: (name: string) => signIn(newDesk(name), `${name}@example.org`, true),
+    /** A further device of somebody, the words of both screens compared. */
+    async further(desk: Desk, name: string) {
+      const newcomer = await signIn(newDesk(name), `${desk.name}@example.org`)
+      const { device_words: words, device_id: id } = await newcomer.flow.read()
+      const shown = await approveDevice(desk.device(), desk.account(), id ?? '', words ?? '')
+      await newcomer.flow.approve(shown.words)
+      return newcomer
+    },
+  }
+}
+
+/** Two people, connected: A made the connection, B approved the invitation, both have synced. */
+export async function connected(world: World, a: Desk, b: Desk, name?: string): Promise<string> {
+  const connection = await a.connect(name)
+  await takenIn(world, a, connection, [b])
+  return connection
+}
+
+/** More people come into a connection of A. */
+export async function takenIn(
+  _: World,
+  a: Desk,
+  connection: string,
+  others: readonly Desk[],
+): Promise<void> {
+  for (const b of others) {
+    await a.invite(connection, { user_id: b.id })
+    await b.approve()
+  }
+  await a.sync()
+  for (const b of others) await b.sync()
+}
+
+/** Whether the one's words of now verify at the other. */
+export async function verifies(by: Desk, speaker: Desk, connection: string): Promise<boolean> {
+  const words = speaker.words(connection)
+  return words !== null && (await by.hears(words)).verified
+}

@@ -1,0 +1,97 @@
+/** People with devices over the account server in memory. */
+import type { Account } from '../../src/api/port.ts'
+import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
+import { addDevice } from '../../src/crypto/key-log.ts'
+import { openDevice, type Device } from '../../src/device/device.ts'
+import { enrol } from '../../src/device/enrolment.ts'
+import { openIdentity, storeFacts, storeKeys, type Identity } from '../../src/device/identity.ts'
+import type { Keychain } from '../../src/keychain/keychain.ts'
+import type { State } from '../../src/state/state.ts'
+import { memoryKeychain } from '../keychain/memory.ts'
+import { T0 } from './bench.ts'
+import { memoryServer } from './memory-server.ts'
+
+/** A device of somebody. */
+export interface Seat {
+  readonly owner: number
+  readonly state: State
+  readonly keychain: Keychain
+  readonly identity: Identity
+  readonly account: Account
+  device: Device
+  /** The longest roster it has shown. */
+  seen: readonly string[]
+  revoked: boolean
+}
+
+const run = { startedAt: T0, environment: 'test', backend: () => '', keychain: 'file' } as const
+
+/** The device of a seat, over its account or whatever stands in its place. */
+export function deviceOf(
+  { state, keychain, identity }: Pick<Seat, 'state' | 'keychain' | 'identity'>,
+  account: Account,
+): Device {
+  return openDevice({
+    state,
+    keychain,
+    identity,
+    account,
+    clock: 'own',
+    now: () => T0,
+    log: () => undefined,
+    run,
+  })
+}
+
+/**
+ * People over a new server, with so many devices each. A folder is one device's.
+ * @param devices one or two for each person
+ */
+export async function people(folders: readonly State[], devices: readonly (1 | 2)[]) {
+  const server = memoryServer()
+  const seats: Seat[] = []
+  const sit = (owner: number, state: State, keychain: Keychain) => {
+    const identity = openIdentity(state, keychain) as Identity
+    const account = server.as(identity.account, identity.device)
+    const parts = { owner, state, keychain, identity, account }
+    seats.push({ ...parts, device: deviceOf(parts, account), seen: [], revoked: false })
+  }
+  for (const [owner, count] of devices.entries()) {
+    const state = folders[seats.length] as State
+    const keychain = memoryKeychain()
+    const names = { display_name: `${owner}`, device_name: 'desk', platform: 'linux' } as const
+    await enrol(state, keychain, server.door, async () => 'code', names, T0)
+    sit(owner, state, keychain)
+    if (count === 2) await addSecond(seats.at(-1)!, folders[seats.length] as State, sit)
+  }
+  return { server, seats }
+}
+
+async function addSecond(
+  first: Seat,
+  state: State,
+  sit: (owner: number, state: State, keychain: Keychain) => void,
+) {
+  const { identity, account } = first
+  const keychain = memoryKeychain()
+  const [keys, id] = [newDeviceKeys(), newId('dev_', T0)]
+  const { sign } = await identity.keys()
+  const entry = addDevice({
+    log: await identity.keyLog(),
+    device: { id, keys: publicKeys(keys) },
+    by: identity.device,
+    kid: identity.kid,
+    seed: sign.secret,
+    at: 1,
+  })
+  const { entries } = await account.keyLogs.append({ body: { entry } })
+  storeKeys(keychain, keys)
+  const { keys: _, keyLog: __, ...facts } = identity
+  storeFacts(state, { ...facts, device: id, kid: thumbprint(keys.sign.jwk) })
+  for (const each of [first.state, state])
+    for (const [seq, one] of entries.entries())
+      each.logs.append({ kind: 'keylog', subject: identity.account, seq, entry: one })
+  sit(first.owner, state, keychain)
+}

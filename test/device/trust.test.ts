@@ -1,0 +1,169 @@
+/** What a sync does about those whom the person follows: it asks seldom, notices in time, and lets nobody be swapped. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import { refreshTrust, statusOf } from '../../src/device/trust.ts'
+import { AppError } from '../../src/errors.ts'
+import type { TrustRow } from '../../src/state/trust.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { trustCards } from '../../src/handlers/trust-cards.ts'
+import { newWorld, type Desk } from './people.ts'
+
+const HOUR = 60
+
+async function people(t: TestContext) {
+  const world = await newWorld(t)
+  const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+  return { world, ada, bob }
+}
+
+const refresh = (desk: Desk) =>
+  refreshTrust({ ...desk.device(), log: () => undefined }, desk.account())
+const statusHere = ({ state }: Desk, id: string) =>
+  statusOf(state.trust.get(id) ?? assert.fail('not known'))
+
+/** A device that counts whose key log it asks for. */
+function counting(desk: Desk, more: (account: Account) => Account = (account) => account) {
+  const asked: string[] = []
+  const far = desk.restart((account) =>
+    instead('keyLogs', 'read', (honest) => async (input) => {
+      asked.push(input.account)
+      return honest(input)
+    })(more(account)),
+  )
+  return { far, asked: () => asked.splice(0) }
+}
+
+describe('a sync', () => {
+  it('pins whom another device follows, and asks again after an hour', async (t) => {
+    const { world, ada, bob } = await people(t)
+    // Not by this device.
+    await ada.account().trustCards.create({ body: { user_id: bob.id } })
+    const { far, asked } = counting(ada)
+    assert.deepEqual(await refresh(far), [])
+    assert.deepEqual([asked(), statusHere(far, bob.id)], [[bob.id], 'unchanged'])
+    assert.equal(far.state.names.get(bob.id), 'bob')
+    await refresh(far)
+    assert.deepEqual(asked(), [])
+    world.later(HOUR - 1)
+    await refresh(far)
+    assert.deepEqual(asked(), [])
+    world.later()
+    await refresh(far)
+    assert.deepEqual(asked(), [bob.id])
+    // A clock that was set back.
+    world.later(-10 * HOUR)
+    await refresh(far)
+    assert.deepEqual(asked(), [bob.id])
+  })
+
+  it('asks at once where the account server hints at other keys', async (t) => {
+    const { world, ada, bob } = await people(t)
+    await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+    const { far, asked } = counting(ada)
+    world.later()
+    await world.reset('bob')
+    await refresh(far)
+    assert.deepEqual([asked(), statusHere(far, bob.id)], [[bob.id], 'changed_unverified'])
+    await refresh(far)
+    assert.deepEqual(asked(), [])
+  })
+
+  it('notices within an hour what the account server does not hint at', async (t) => {
+    const { world, ada, bob } = await people(t)
+    await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+    const silent = instead('trustCards', 'list', (honest) => async (input) => {
+      const { items, next_cursor } = await honest(input)
+      return { items: items.map((card) => ({ ...card, key_status: 'confirmed' })), next_cursor }
+    })
+    const { far } = counting(ada, silent)
+    world.later()
+    await world.reset('bob')
+    await refresh(far)
+    assert.equal(statusHere(far, bob.id), 'unchanged')
+    world.later(HOUR)
+    await refresh(far)
+    assert.equal(statusHere(far, bob.id), 'changed_unverified')
+  })
+
+  it('goes by what other work fetched, and asks nobody for it', async (t) => {
+    const { world, ada, bob } = await people(t)
+    await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+    world.later()
+    await world.reset('bob')
+    const { pullKeyLog } = await import('../../src/device/key-log.ts')
+    await pullKeyLog(ada.state, ada.account(), bob.id)
+    const { far, asked } = counting(
+      ada,
+      instead('trustCards', 'list', (honest) => async (input) => {
+        const { items, next_cursor } = await honest(input)
+        return { items: items.map((card) => ({ ...card, key_status: 'unchanged' })), next_cursor }
+      }),
+    )
+    await refresh(far)
+    assert.deepEqual([asked(), statusHere(far, bob.id)], [[], 'changed_unverified'])
+  })
+
+  it('tells whose key log was refused, and goes on with the others', async (t) => {
+    const { world, ada, bob } = await people(t)
+    const eve = await world.person('eve')
+    for (const { id } of [bob, eve])
+      await ada.account().trustCards.create({ body: { user_id: id } })
+    const lying = ada.restart(
+      instead(
+        'keyLogs',
+        'read',
+        (honest) => async (input) => (input.account === eve.id ? { entries: [] } : honest(input)),
+      ),
+    )
+    assert.deepEqual(await refresh(lying), [{ account: eve.id, reason: 'empty' }])
+    assert.deepEqual(
+      [statusHere(lying, bob.id), statusHere(lying, eve.id)],
+      ['unchanged', 'changed_unverified'],
+    )
+    // Within the hour it is not asked again, and not forgotten.
+    assert.deepEqual(await refresh(lying), [{ account: eve.id, reason: 'empty' }])
+    world.later(HOUR)
+    assert.deepEqual(await refresh(ada.restart((account) => account)), [])
+    assert.equal(statusHere(ada, eve.id), 'unchanged')
+  })
+
+  it('an account server that is away is told as that, and what is known stays', async (t) => {
+    const { world, ada, bob } = await people(t)
+    await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+    world.later(HOUR)
+    const away = ada.restart(
+      instead(
+        'keyLogs',
+        'read',
+        () => () => Promise.reject(new AppError('backend_unavailable', 'Away.')),
+      ),
+    )
+    await assert.rejects(refresh(away), { code: 'backend_unavailable' })
+    assert.equal(statusHere(away, bob.id), 'unchanged')
+  })
+})
+
+describe('the status of keys', () => {
+  const row: TrustRow = {
+    account: 'acc_x',
+    pinned: 2,
+    confirmed: false,
+    seq: 3,
+    newest: 2,
+    shown: 2,
+    refused: null,
+    checked_at: 0,
+  }
+  for (const [more, expected] of [
+    [{}, 'unchanged'],
+    [{ confirmed: true }, 'confirmed'],
+    [{ newest: 3 }, 'changed_unverified'],
+    [{ newest: 3, confirmed: true }, 'changed_unverified'],
+    [{ refused: 'fork' }, 'changed_unverified'],
+    [{ refused: 'fork', confirmed: true }, 'changed_unverified'],
+  ] as const)
+    it(`${JSON.stringify(more)}: ${expected}`, () => {
+      assert.equal(statusOf({ ...row, ...more }), expected)
+    })
+})

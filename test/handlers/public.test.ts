@@ -1,0 +1,336 @@
+/** The public code at the daemon, and words that are looked up at the account server when nobody here knows them. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import type { PublicProfile } from '../../src/api/rest/profiles.ts'
+import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../src/crypto/code.ts'
+import { newId, parseId } from '../../src/crypto/id.ts'
+import { parseWords, wordsAt } from '../../src/crypto/words.ts'
+import { AppError, type Code } from '../../src/errors.ts'
+import { guestCodes } from '../../src/handlers/guest-codes.ts'
+import { preferences } from '../../src/handlers/preferences.ts'
+import { profile } from '../../src/handlers/profile.ts'
+import { status } from '../../src/handlers/status.ts'
+import { verify } from '../../src/handlers/verify.ts'
+import { MINUTE, keyOf } from '../device/bench.ts'
+import { newWorld, type Desk, type World } from '../device/people.ts'
+import { at, instead } from './trust-desk.ts'
+
+const NOBODYS = 'matador carload recede'
+
+const fails = (code: Code, promise: Promise<unknown>) =>
+  assert.rejects(promise, (error: unknown) => {
+    assert(error instanceof AppError, String(error))
+    assert.equal(error.code, code, error.message)
+    return true
+  })
+
+async function people(t: TestContext) {
+  const world = await newWorld(t)
+  return { world, ada: await world.person('ada'), bob: await world.person('bob') }
+}
+
+const switchTo = (desk: Desk, public_code: boolean) =>
+  preferences.update({ body: { public_code } }, at(desk))
+const codeOf = async (desk: Desk) => (await profile.read({}, at(desk))).public_code
+const isActive = async (desk: Desk) => (await status.read({}, at(desk))).global_key_active
+const lookUp = (desk: Desk, words: string, machine: Account | null = null) =>
+  verify.public({ body: { words } }, at(desk, machine))
+const logged = ({ state }: Desk) =>
+  state.verifications.page(50, null).map(({ method, outcome }) => `${method} ${outcome}`)
+
+describe('the public code', () => {
+  it('is made on the device, and gone when it is switched off', async (t) => {
+    const { world, ada } = await people(t)
+    assert.deepEqual([await codeOf(ada), await isActive(ada)], [null, false])
+    assert.equal((await switchTo(ada, true)).public_code, true)
+    const code = await codeOf(ada)
+    const { k } = await ada.account().publicCode.read({})
+    const subject = parseId('acc_', ada.id)
+    const key = codeKey({
+      label: LABEL.public,
+      key: Buffer.from(k ?? '', 'base64url'),
+      subject,
+      epoch: 1,
+      head: ZERO_HEAD,
+    })
+    const window = windowOf(world.clock.ms)
+    assert.deepEqual(code, {
+      words: wordsAt(codeReader(key)(window, subject)).join(' '),
+      valid_until: new Date((window + 1) * MINUTE).toISOString(),
+    })
+    const renamed = await profile.update({ body: { headline: 'Hello' } }, at(ada))
+    assert.deepEqual([renamed.headline, renamed.public_code], ['Hello', code])
+    assert.equal(await isActive(ada), true)
+    world.later()
+    assert.notEqual((await codeOf(ada))?.words, code.words)
+    // Again, nothing changes.
+    await switchTo(ada, true)
+    assert.equal((await ada.account().publicCode.read({})).k, k)
+
+    assert.equal((await switchTo(ada, false)).public_code, false)
+    assert.deepEqual([await codeOf(ada), await isActive(ada)], [null, false])
+    assert.equal(ada.device().vault.has(ada.id), false)
+    await switchTo(ada, true)
+    assert.notEqual((await ada.account().publicCode.read({})).k, k)
+  })
+
+  it('is the same on all devices of the account, whichever switches it', async (t) => {
+    const { world, ada } = await people(t)
+    const second = await world.further(ada, 'ada 2')
+    await switchTo(ada, true)
+    const code = await codeOf(ada)
+    assert.notEqual(code, null)
+    assert.deepEqual(await codeOf(second), code)
+    assert.equal(await isActive(second), true)
+    // The other one makes a new secret.
+    await switchTo(second, false)
+    await switchTo(second, true)
+    const anew = await codeOf(second)
+    assert.notDeepEqual(anew, code)
+    assert.deepEqual(await codeOf(ada), anew)
+    await switchTo(second, false)
+    assert.deepEqual([await codeOf(ada), await isActive(ada)], [null, false])
+  })
+
+  it('other preferences need no secret', async (t) => {
+    const { ada } = await people(t)
+    const changed = await preferences.update({ body: { locale: 'de' } }, at(ada))
+    assert.deepEqual([changed.locale, changed.public_code], ['de', false])
+    assert.equal((await ada.account().publicCode.read({})).k, null)
+  })
+
+  it('an account server that fails half way leaves it off', async (t) => {
+    const { ada } = await people(t)
+    const away = () => () => Promise.reject(new AppError('backend_unavailable', 'Away.'))
+    for (const between of [
+      instead('publicCode', 'create', away),
+      instead('preferences', 'update', away),
+    ]) {
+      const far = ada.restart(between)
+      await fails('backend_unavailable', switchTo(far, true))
+      assert.deepEqual([await codeOf(far), await isActive(far)], [null, false])
+    }
+    await switchTo(ada, true)
+    assert.notEqual(await codeOf(ada), null)
+  })
+
+  it('a secret that is none is not kept', async (t) => {
+    const { ada } = await people(t)
+    for (const k of ['', 'x', 'A'.repeat(44), '='.repeat(43)]) {
+      const far = ada.restart(instead('publicCode', 'read', () => async () => ({ k })))
+      await fails('backend_error', codeOf(far))
+      assert.equal(await isActive(far), false)
+    }
+  })
+
+  it('a machine account may read the preference, and switches nothing on', async (t) => {
+    const { world, ada } = await people(t)
+    const machine = world.server.as({ account: ada.id, device: null, session: null, token: 'x' })
+    await fails('no_device', preferences.update({ body: { public_code: true } }, at(ada, machine)))
+    assert.equal((await profile.read({}, at(ada, machine))).public_code, null)
+    assert.equal(ada.device().vault.has(ada.id), false)
+  })
+})
+
+/** Bob as a member of a connection of Ada's, and what he says there now. */
+function connection(world: World, desk: Desk, bob: string): () => string {
+  const id = newId('con_', world.clock.ms)
+  const [key, head] = [keyOf(id), keyOf('head')]
+  const row = {
+    id,
+    name: 'Bank',
+    epoch: 1,
+    head,
+    members: [desk.id, bob].map((user_id) => ({ user_id, display_name: user_id })),
+    hold: null,
+    updated_at: 1,
+  }
+  desk.state.connections.put(row)
+  const { vault, codes } = desk.device()
+  vault.put(id, key)
+  codes.putConnection(row)
+  const subject = parseId('con_', id)
+  const read = codeReader(codeKey({ label: LABEL.connection, key, subject, epoch: 1, head }))
+  return () => wordsAt(read(windowOf(world.clock.ms), parseId('acc_', bob))).join(' ')
+}
+
+describe('words that are looked up', () => {
+  /** Ada's device after another start, and what it sends to the account server. */
+  function counted(ada: Desk) {
+    const sent: unknown[] = []
+    const desk = ada.restart(
+      instead('lookups', 'create', (honest) => async (input) => {
+        sent.push(input)
+        return honest(input)
+      }),
+    )
+    return { desk, sent }
+  }
+  const nothing = { found: false, ambiguous: false, matches: [] }
+
+  it('of somebody with a public code: found at the account server, from their minute on', async (t) => {
+    const { world, ada, bob } = await people(t)
+    await switchTo(bob, true)
+    const { words } = (await codeOf(bob)) ?? assert.fail('no code')
+    const { desk, sent } = counted(ada)
+    const answer = await lookUp(desk, words.toUpperCase())
+    assert.partialDeepStrictEqual(answer, {
+      found: true,
+      ambiguous: false,
+      matches: [
+        {
+          kind: 'account',
+          assurance_level: 'public_code',
+          profile: { id: bob.id, display_name: 'bob' },
+        },
+      ],
+      checked_at: new Date(world.clock.ms).toISOString(),
+    })
+    assert.deepEqual(sent, [{ body: { words: parseWords(words, 3).indices } }])
+    assert.equal(logged(desk)[0], 'public verified')
+    await switchTo(bob, false)
+    assert.partialDeepStrictEqual(await lookUp(desk, words), nothing)
+    assert.equal(logged(desk)[0], 'public not_verified')
+  })
+
+  it('of a connection: nothing is sent, and they count once', async (t) => {
+    const { world, ada, bob } = await people(t)
+    const { desk, sent } = counted(ada)
+    const says = connection(world, desk, bob.id)
+    const answer = await lookUp(desk, says())
+    assert.deepEqual([answer.found, answer.ambiguous], [true, false])
+    assert.partialDeepStrictEqual(answer.matches, [
+      { kind: 'connection', assurance_level: 'connection', match: { member_id: bob.id } },
+    ])
+    // Used: neither here nor there they are evidence a second time.
+    assert.partialDeepStrictEqual(await lookUp(desk, says()), nothing)
+    const again = await verify.words({ body: { words: says() } }, at(desk))
+    assert.deepEqual([again.verified, again.replayed], [false, true])
+    world.later()
+    const words = says()
+    await verify.words({ body: { words } }, at(desk))
+    assert.partialDeepStrictEqual(await lookUp(desk, words), nothing)
+    assert.deepEqual(sent, [])
+  })
+
+  it('one’s own, repeated back: nothing is sent, and they are evidence of nobody', async (t) => {
+    const { world, ada, bob } = await people(t)
+    await switchTo(ada, true)
+    const { desk, sent } = counted(ada)
+    connection(world, desk, bob.id)
+    const id = desk.state.connections.all()[0]?.id ?? ''
+    assert.partialDeepStrictEqual(await lookUp(desk, desk.words(id) ?? ''), nothing)
+    assert.equal(logged(desk)[0]?.split(' ')[1], 'echo')
+    assert.deepEqual(sent, [])
+    const { words } = (await codeOf(desk)) ?? assert.fail('no code')
+    assert.partialDeepStrictEqual(await lookUp(desk, words), nothing)
+  })
+
+  it('of a guest: nothing is sent; once that has ended they are nobody’s', async (t) => {
+    const { world, ada } = await people(t)
+    const { desk, sent } = counted(ada)
+    const { id, url } = await guestCodes.create(
+      { body: { label: 'Plumber', expires_in: 3600 } },
+      at(desk),
+    )
+    const subject = parseId('gst_', id)
+    const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
+    const read = codeReader(
+      codeKey({ label: LABEL.guest, key, subject, epoch: 1, head: ZERO_HEAD }),
+    )
+    const says = () => wordsAt(read(windowOf(world.clock.ms), subject)).join(' ')
+    const { matches } = await lookUp(desk, says())
+    assert.partialDeepStrictEqual(matches, [
+      { kind: 'guest', assurance_level: 'guest', match: { display_name: 'Plumber' } },
+    ])
+    assert.equal(sent.length, 0)
+    world.later(60)
+    assert.partialDeepStrictEqual(await lookUp(desk, says()), nothing)
+    assert.equal(sent.length, 1)
+  })
+
+  it('that are not on the list, or not three: refused as verify does, and nothing is sent', async (t) => {
+    const { ada } = await people(t)
+    const { desk, sent } = counted(ada)
+    await fails('word_count', lookUp(desk, 'matador carload'))
+    await fails('unknown_word', lookUp(desk, 'matador carload recdee'))
+    assert.deepEqual([sent, logged(desk)], [[], []])
+  })
+
+  it('guesses are braked', async (t) => {
+    const { ada } = await people(t)
+    const { desk, sent } = counted(ada)
+    for (let i = 0; i < 20; i++) await lookUp(desk, NOBODYS)
+    await fails('rate_limited', lookUp(desk, NOBODYS))
+    assert.equal(sent.length, 20)
+  })
+
+  const bob: PublicProfile = {
+    id: newId('acc_', 1),
+    display_name: 'Bob',
+    handle: 'bob',
+    kind: 'person',
+  }
+  const eve = { ...bob, id: newId('acc_', 2), display_name: 'Eve' }
+  const stamp = {
+    issuer: bob.id,
+    signed_at: '2026-01-01T00:00:00.000Z',
+    received_at: '2026-01-01T00:00:00.000Z',
+    verification_url: 'https://countersign.test/s/x',
+  }
+  const [account, other] = [bob, eve].map((one) => ({ profile: one, window: 1 }))
+  for (const [what, accounts, stamps, kinds, outcome] of [
+    ['nobody', [], [], [], 'not_verified'],
+    ['an account', [account], [], ['account public_code'], 'verified'],
+    [
+      'an account in two minutes',
+      [account, { ...account, window: 2 }],
+      [],
+      ['account public_code'],
+      'verified',
+    ],
+    [
+      'two accounts',
+      [account, other],
+      [],
+      ['account public_code', 'account public_code'],
+      'inconclusive',
+    ],
+    ['a stamp, of which they are but a hint', [], [stamp], ['stamp device'], 'inconclusive'],
+    [
+      'an account and a stamp',
+      [account],
+      [stamp],
+      ['account public_code', 'stamp device'],
+      'inconclusive',
+    ],
+  ] as const)
+    it(`of ${what}`, async (t) => {
+      const { ada } = await people(t)
+      const answer = {
+        accounts: [...accounts] as { profile: PublicProfile; window: number }[],
+        stamps: stamps.map((one) => ({ id: newId('stm_', 1), stamp: one })),
+      }
+      const desk = ada.restart(instead('lookups', 'create', () => async () => answer))
+      const { found, ambiguous, matches } = await lookUp(desk, NOBODYS)
+      assert.deepEqual([found, ambiguous], [kinds.length > 0, kinds.length > 1])
+      assert.deepEqual(
+        matches.map(({ kind, assurance_level }) => `${kind} ${assurance_level}`),
+        kinds,
+      )
+      assert.equal(logged(desk)[0], `public ${outcome}`)
+    })
+
+  it('by a machine account: straight to the account server, with nothing of this device', async (t) => {
+    const { world, ada, bob: other } = await people(t)
+    const says = connection(world, ada, other.id)
+    await switchTo(other, true)
+    const { words } = (await codeOf(other)) ?? assert.fail('no code')
+    const machine = world.server.as({ account: ada.id, device: null, session: null, token: 'x' })
+    assert.equal((await lookUp(ada, words, machine)).matches[0]?.profile?.id, other.id)
+    assert.partialDeepStrictEqual(await lookUp(ada, says(), machine), nothing)
+    await fails('word_count', lookUp(ada, 'matador', machine))
+    assert.deepEqual(logged(ada), [])
+  })
+})

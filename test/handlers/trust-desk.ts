@@ -1,0 +1,45 @@
+/** Requests to the daemon of somebody who has a device: by its owner, or by a machine account's caller. */
+import type { Account } from '../../src/api/port.ts'
+import { openTokens } from '../../src/auth/tokens.ts'
+import { type Context, contextOf } from '../../src/handlers/context.ts'
+import type { Desk } from '../device/people.ts'
+
+/** The context of a request at a desk. */
+export function at(desk: Desk, machine: Account | null = null): Context {
+  const { seat, state, flow } = desk
+  const { now, startedAt, environment, backend, keychain } = desk.device()
+  const tokens = openTokens({
+    keychain: desk.keychain,
+    rows: state.tokens,
+    now,
+    commandLineToken: () => '',
+  })
+  const home = {
+    now,
+    startedAt,
+    environment,
+    backend,
+    keychain,
+    tokens,
+    seat,
+    signIn: flow,
+  }
+  return contextOf(home, {
+    caller: { token: 'tok_1', scope: 'full', machine },
+    given: machine === null ? 'csd_' : 'csm_',
+    accept: '',
+    act: null,
+  })
+}
+
+/** The same server, one of its calls answered otherwise. */
+export const instead =
+  <G extends keyof Account, R extends keyof Account[G]>(
+    group: G,
+    row: R,
+    answer: (honest: Account[G][R]) => Account[G][R],
+  ) =>
+  (account: Account): Account => ({
+    ...account,
+    [group]: { ...account[group], [row]: answer(account[group][row]) },
+  })

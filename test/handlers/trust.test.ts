@@ -1,0 +1,430 @@
+/** Trust cards at the daemon: names that stay, keys that this device judges, and a server that lies about them. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import type { TrustCard } from '../../src/api/rest/trust-cards.ts'
+import { every } from '../../src/api/cursor.ts'
+import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
+import { addDevice, addFirst, resetLog, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { AppError, type Code } from '../../src/errors.ts'
+import { profile } from '../../src/handlers/profile.ts'
+import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
+import { keyOf } from '../device/bench.ts'
+import { newWorld, type Desk, type World } from '../device/people.ts'
+import { at, instead } from './trust-desk.ts'
+
+const NUMBER = /^\d{5}( \d{5}){11}$/
+
+async function fails(code: Code, promise: Promise<unknown>, message = /./) {
+  await assert.rejects(promise, (error: unknown) => {
+    assert(error instanceof AppError, String(error))
+    assert.equal(error.code, code, error.message)
+    assert.match(error.message, message)
+    return true
+  })
+}
+
+const follow = (desk: Desk, user_id: string) => trustCards.create({ body: { user_id } }, at(desk))
+const update = (desk: Desk, id: string, body: { note?: string; confirmed?: true } = {}) =>
+  trustCards.update({ id, body }, at(desk))
+const confirm = (desk: Desk, id: string) => update(desk, id, { confirmed: true })
+const listed = async (desk: Desk): Promise<TrustCard[]> =>
+  (await trustCards.list({ limit: 50 }, at(desk))).items
+const first = async (desk: Desk): Promise<TrustCard> =>
+  (await listed(desk))[0] ?? assert.fail('nobody is followed')
+const rename = (desk: Desk, display_name: string) =>
+  profile.update({ body: { display_name } }, at(desk))
+
+interface Two {
+  readonly world: World
+  readonly ada: Desk
+  readonly bob: Desk
+  readonly card: TrustCard
+}
+
+/** Ada follows Bob. */
+async function two(t: TestContext): Promise<Two> {
+  const world = await newWorld(t)
+  const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+  world.later()
+  return { world, ada, bob, card: await follow(ada, bob.id) }
+}
+
+/** What the account server has of somebody's key log. */
+const logOf = async (desk: Desk, id: string) =>
+  (await desk.account().keyLogs.read({ account: id })).entries
+
+/** Ada's device after another start, at a server that shows other entries of Bob's key log. */
+const shown = (ada: Desk, bob: string, entries: readonly string[] | null): Desk =>
+  ada.restart(
+    instead('keyLogs', 'read', (honest) => async (input) => {
+      if (input.account !== bob) return honest(input)
+      if (entries === null) throw new AppError('not_found', 'There is no such account.')
+      return { entries: [...entries] }
+    }),
+  )
+
+describe('a trust card', () => {
+  it('both sides see the same safety number', async (t) => {
+    const { ada, bob, card } = await two(t)
+    const other = await follow(bob, ada.id)
+    assert.match(card.safety_number ?? '', NUMBER)
+    assert.equal(card.safety_number, other.safety_number)
+    assert.deepEqual([card.display_name, card.name_changed], ['bob', false])
+    assert.deepEqual([card.key_status, other.key_status], ['unchanged', 'unchanged'])
+    assert.deepEqual(await listed(ada), [card])
+  })
+
+  it('a further device changes the number on both sides, and nothing else', async (t) => {
+    const { world, ada, bob, card } = await two(t)
+    await follow(bob, ada.id)
+    await confirm(ada, bob.id)
+    await world.further(bob, 'bob 2')
+    const [mine, theirs] = [await update(ada, bob.id), await update(bob, ada.id)]
+    assert.equal(mine.safety_number, theirs.safety_number)
+    assert.notEqual(mine.safety_number, card.safety_number)
+    assert.equal(mine.key_status, 'confirmed')
+  })
+
+  it('keeps the name that was accepted, until the person is followed anew', async (t) => {
+    const { ada, bob } = await two(t)
+    await rename(bob, 'Your bank')
+    const renamed = await first(ada)
+    assert.deepEqual([renamed.display_name, renamed.name_changed], ['bob', true])
+    // Under whatever name the keys are confirmed.
+    await confirm(ada, bob.id)
+    assert.equal((await first(ada)).display_name, 'bob')
+    await trustCards.delete({ id: bob.id }, at(ada))
+    const anew = await follow(ada, bob.id)
+    assert.deepEqual([anew.display_name, anew.name_changed], ['Your bank', false])
+  })
+
+  it('whoever is in a connection keeps their name there, followed or not', async (t) => {
+    const { ada, bob } = await two(t)
+    ada.state.connections.put({
+      id: newId('con_', 1),
+      name: 'Bank',
+      epoch: 1,
+      head: keyOf('head'),
+      members: [{ user_id: bob.id, display_name: 'bob' }],
+      hold: null,
+      updated_at: 1,
+    })
+    await rename(bob, 'Your bank')
+    await trustCards.delete({ id: bob.id }, at(ada))
+    assert.equal((await follow(ada, bob.id)).display_name, 'bob')
+  })
+
+  it('of somebody without keys: no number, nothing to confirm; the first keys are pinned', async (t) => {
+    const { ada, bob } = await two(t)
+    const none = shown(ada, bob.id, null)
+    none.state.trust.delete(bob.id)
+    none.state.logs.delete('keylog', bob.id)
+    const card = await first(none)
+    assert.deepEqual([card.safety_number, card.key_status], [null, 'unchanged'])
+    await fails('invalid_state', confirm(none, bob.id), /no keys/)
+    const seen = await update(ada.restart(), bob.id)
+    assert.match(seen.safety_number ?? '', NUMBER)
+    assert.equal(seen.key_status, 'unchanged')
+  })
+
+  it('what was verified here counts before the account server hears of it', async (t) => {
+    const { world, ada, bob } = await two(t)
+    const when = new Date(world.clock.ms).toISOString()
+    const match = { kind: 'connection', member_id: bob.id, display_name: 'bob', window: 1 } as const
+    for (const [outcome, speaker] of [
+      ['verified', 'other'],
+      ['echo', 'self'],
+      ['inconclusive', 'other'],
+    ] as const) {
+      ada.state.verifications.insert({
+        id: newId('ver_', world.clock.ms),
+        at: outcome === 'verified' ? when : '2099-01-01T00:00:00.000Z',
+        method: 'local',
+        outcome,
+        matches: [{ ...match, speaker }],
+        caller: null,
+      })
+    }
+    assert.equal((await first(ada)).last_verified_at, when)
+    const { verifications_30d, inconclusive_30d } = await trust.metrics({}, at(ada))
+    assert.deepEqual([verifications_30d, inconclusive_30d], [3, 1])
+    const { items } = await ada.account().trustCards.list({})
+    assert.equal(items[0]?.last_verified_at, null)
+  })
+
+  it('unchanged ones are listed without a question about keys', async (t) => {
+    const { ada } = await two(t)
+    let asked = 0
+    const counting = ada.restart(
+      instead('keyLogs', 'read', (honest) => async (input) => {
+        asked++
+        return honest(input)
+      }),
+    )
+    await listed(counting)
+    await trust.metrics({}, at(counting))
+    assert.equal(asked, 0)
+  })
+})
+
+describe('all devices of somebody were replaced', () => {
+  it('it is seen at the next look, and stays so until the new number was compared', async (t) => {
+    const { world, ada, bob, card } = await two(t)
+    await confirm(ada, bob.id)
+    world.later()
+    const fresh = await world.reset('bob')
+    await follow(fresh, ada.id).catch(() => undefined)
+    const changed = await first(ada)
+    assert.equal(changed.key_status, 'changed_unverified')
+    assert.notEqual(changed.safety_number, card.safety_number)
+    assert.equal(changed.safety_number, (await update(fresh, ada.id)).safety_number)
+    assert.equal((await update(ada, bob.id, { note: 'called?' })).key_status, 'changed_unverified')
+    assert.equal((await confirm(ada, bob.id)).key_status, 'confirmed')
+    assert.equal((await first(ada)).key_status, 'confirmed')
+  })
+
+  for (const [when, sees] of [
+    ['without a look at them', null],
+    ['after another look at the card', 'list'],
+    ['after a sync brought them', 'sync'],
+  ] as const)
+    it(`between the comparison and the confirmation, ${when}`, async (t) => {
+      const { world, ada, bob } = await two(t)
+      world.later()
+      await world.reset('bob')
+      if (sees === 'sync') {
+        const { refreshTrust } = await import('../../src/device/trust.ts')
+        await refreshTrust({ ...ada.device(), log: () => undefined }, ada.account())
+      }
+      if (sees === 'list') await listed(ada)
+      const confirmed = confirm(ada, bob.id)
+      if (sees === 'list') assert.equal((await confirmed).key_status, 'confirmed')
+      else {
+        await fails('conflict', confirmed, /changed since/)
+        assert.equal((await first(ada)).key_status, 'changed_unverified')
+        // Now it was shown.
+        assert.equal((await confirm(ada, bob.id)).key_status, 'confirmed')
+      }
+    })
+
+  it('what one device confirmed, another has not seen', async (t) => {
+    const { world, ada, bob } = await two(t)
+    const second = await world.further(ada, 'ada 2')
+    assert.equal((await first(second)).key_status, 'unchanged')
+    world.later()
+    await world.reset('bob')
+    await listed(ada)
+    await confirm(ada, bob.id)
+    const { items } = await second.account().trustCards.list({})
+    assert.equal(items[0]?.key_status, 'confirmed')
+    assert.equal((await update(second, bob.id)).key_status, 'changed_unverified')
+    assert.equal((await confirm(second, bob.id)).key_status, 'confirmed')
+  })
+})
+
+describe('a dishonest server', () => {
+  /** What it shows of Bob's key log, of which this device has seen `real`. */
+  const LIES: Readonly<
+    Record<string, [reason: string, (real: readonly string[], bob: string) => string[] | null]>
+  > = {
+    'another history': ['fork', (_, bob) => forged(bob)],
+    'another beginning': ['prev_mismatch', (real, bob) => [...forged(bob, 1), ...real.slice(1)]],
+    'an older log': ['rollback', (real) => real.slice(0, -1)],
+    'no log at all': ['rollback', () => null],
+    'nothing in it': ['empty', () => []],
+    'an entry twice': ['duplicate_entry', (real) => [...real, real.at(-1) as string]],
+    'what is no log': ['respelt_base64', (real) => [...real, 'x.y.z']],
+  }
+
+  /** A log of an account by devices of the server's own. */
+  function forged(account: string, length = 2): string[] {
+    const [device, keys] = [newId('dev_', 1), newDeviceKeys()]
+    const entries = [addFirst({ account, device, keys, at: 1 })]
+    const signer = { by: device, kid: thumbprint(keys.sign.jwk), seed: keys.sign.secret, at: 1 }
+    while (entries.length < length) {
+      const added = { id: newId('dev_', 1), keys: publicKeys(newDeviceKeys()) }
+      entries.push(addDevice({ log: verifyKeyLog(account, entries), device: added, ...signer }))
+    }
+    return entries
+  }
+
+  for (const [lie, [reason, entriesOf]] of Object.entries(LIES))
+    it(`shows ${lie} (${reason}): nothing is believed, and nothing can be confirmed`, async (t) => {
+      const { world, ada, bob } = await two(t)
+      await world.further(bob, 'bob 2')
+      await confirm(ada, bob.id)
+      const { safety_number } = await first(ada)
+      const far = shown(ada, bob.id, entriesOf(await logOf(ada, bob.id), bob.id))
+      const card = await update(far, bob.id)
+      assert.deepEqual([card.key_status, card.safety_number], ['changed_unverified', safety_number])
+      assert.equal(far.state.trust.get(bob.id)?.refused, reason)
+      await fails('conflict', confirm(far, bob.id), new RegExp(`\\(${reason}\\).*dishonest`))
+      // A server that goes on as if nothing had been.
+      assert.equal(
+        (await first(far.restart((account) => account))).key_status,
+        'changed_unverified',
+      )
+      const honest = ada.restart((account) => account)
+      assert.equal((await update(honest, bob.id)).key_status, 'confirmed')
+    })
+
+  it('makes a reset of its own: unverified, and the number is not Bob’s', async (t) => {
+    const { ada, bob } = await two(t)
+    await follow(bob, ada.id)
+    const real = await logOf(ada, bob.id)
+    const log = verifyKeyLog(bob.id, real)
+    const keys = newDeviceKeys()
+    const reset = resetLog({ log, device: newId('dev_', 1), keys, at: 1 })
+    const far = shown(ada, bob.id, [...real, reset])
+    // The server does not hint at it.
+    const card = await update(far, bob.id)
+    assert.equal(card.key_status, 'changed_unverified')
+    assert.notEqual(card.safety_number, (await first(bob)).safety_number)
+    // From now on the true log is an older one.
+    assert.equal(
+      (
+        await update(
+          ada.restart((account) => account),
+          bob.id,
+        )
+      ).key_status,
+      'changed_unverified',
+    )
+  })
+
+  it('leaves a card out for a while: what was pinned stays', async (t) => {
+    const { ada, bob, world } = await two(t)
+    const { refreshTrust } = await import('../../src/device/trust.ts')
+    const nobody = ada.restart(
+      instead('trustCards', 'list', () => async () => ({ items: [], next_cursor: null })),
+    )
+    await refreshTrust({ ...nobody.device(), log: () => undefined }, nobody.account())
+    world.later()
+    await world.reset('bob')
+    assert.equal((await first(ada)).key_status, 'changed_unverified')
+    assert.equal((await first(ada)).user_id, bob.id)
+  })
+})
+
+describe('the history of a card', () => {
+  const history = (desk: Desk, id: string, limit = 50) =>
+    every(({ cursor }) =>
+      trustCards.history({ id, limit, ...(cursor === undefined ? {} : { cursor }) }, at(desk)),
+    )
+
+  it('has what was done and what became of the keys, the same by pages of any size', async (t) => {
+    const { world, ada, bob } = await two(t)
+    world.later()
+    const second = await world.further(bob, 'bob 2')
+    world.later()
+    await update(ada, bob.id, { note: 'a note' })
+    world.later()
+    await confirm(ada, bob.id)
+    world.later()
+    await bob.revoke(second.deviceId)
+    world.later()
+    await world.reset('bob')
+    world.later()
+    await update(ada, bob.id, { note: 'another' })
+    const whole = await history(ada, bob.id)
+    assert.deepEqual(
+      whole.map(({ event, detail }) => [event, detail]),
+      [
+        ['note_changed', null],
+        ['keys_changed', "bob's"],
+        ['key_revoked', null],
+        ['confirmed', null],
+        ['note_changed', null],
+        ['key_added', null],
+        ['followed', null],
+        ['key_added', null],
+      ],
+    )
+    const times = whole.map((one) => one.at)
+    assert.deepEqual(times, times.toSorted().reverse())
+    for (const limit of [1, 2, 3, 4, 5, 7, 8, 9])
+      assert.deepEqual(await history(ada, bob.id, limit), whole, `by ${limit}`)
+    for (const limit of [1, 3, 50]) {
+      const { items } = await trustCards.history({ id: bob.id, limit }, at(ada))
+      assert(items.length <= limit)
+    }
+    assert.equal((await trust.metrics({}, at(ada))).keys_changed_30d, 1)
+    world.later(31 * 24 * 60)
+    assert.equal((await trust.metrics({}, at(ada))).keys_changed_30d, 0)
+  })
+
+  it('is nobody’s who is not followed, and its cursors are its own', async (t) => {
+    const { ada, bob } = await two(t)
+    await fails('not_found', history(bob, ada.id))
+    await fails('not_found', confirm(bob, ada.id))
+    await fails('not_found', update(bob, ada.id))
+    assert.equal(bob.state.trust.get(ada.id), null)
+    for (const cursor of ['x', 'MQ', Buffer.from('1 x y').toString('base64url')])
+      await fails('bad_request', trustCards.history({ id: bob.id, limit: 5, cursor }, at(ada)))
+  })
+
+  it('a time that an entry invents does not break it', async (t) => {
+    const { world, ada } = await two(t)
+    const eve = await world.person('eve')
+    const far = ada.restart(
+      instead(
+        'keyLogs',
+        'read',
+        (honest) => async (input) =>
+          input.account === eve.id
+            ? {
+                entries: [
+                  addFirst({
+                    account: eve.id,
+                    device: newId('dev_', 1),
+                    keys: newDeviceKeys(),
+                    at: 2 ** 53 - 1,
+                  }),
+                ],
+              }
+            : honest(input),
+      ),
+    )
+    await follow(far, eve.id)
+    const [newest] = await history(far, eve.id)
+    assert.deepEqual([newest?.event, newest?.at], ['key_added', '9999-12-31T00:00:00.000Z'])
+  })
+})
+
+describe('others who ask', () => {
+  it('a machine account follows by what the account server knows', async (t) => {
+    const { world, ada, bob } = await two(t)
+    const machine = world.server.as({ account: bob.id, device: null, session: null, token: 'x' })
+    const context = at(ada, machine as Account)
+    const made = await trustCards.create({ body: { user_id: ada.id } }, context)
+    assert.deepEqual([made.safety_number, made.key_status], [null, 'unchanged'])
+    const patched = await trustCards.update({ id: ada.id, body: { confirmed: true } }, context)
+    assert.deepEqual([patched.safety_number, patched.key_status], [null, 'confirmed'])
+    assert.equal(ada.state.trust.get(ada.id), null)
+    const { items } = await trustCards.history({ id: ada.id, limit: 50 }, context)
+    assert.deepEqual(
+      items.map(({ event }) => event),
+      ['confirmed', 'followed'],
+    )
+    await trustCards.delete({ id: ada.id }, context)
+    assert.equal((await trust.metrics({}, context)).following, 0)
+  })
+
+  it('whoever signed out meanwhile keeps nothing', async (t) => {
+    const { world, ada } = await two(t)
+    const eve = await world.person('eve')
+    const leaving: Desk = ada.restart(
+      instead('trustCards', 'create', (honest) => async (input) => {
+        const made = await honest(input)
+        await leaving.seat.leave()
+        return made
+      }),
+    )
+    await fails('not_signed_in', follow(leaving, eve.id))
+    assert.equal(leaving.state.trust.get(eve.id), null)
+    assert.equal(leaving.state.names.get(eve.id), null)
+  })
+})
