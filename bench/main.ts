@@ -2,6 +2,7 @@
  * What the daemon costs beside bare node:http, as ratios within one alternating run: wall-clock figures of one machine say
  * little about another, and nothing while something else runs on it.
  */
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -143,3 +144,11 @@ try {
 } finally {
   rmSync(stateDir, { recursive: true })
 }
+
+// By itself: its memory is measured.
+const { status } = spawnSync(
+  process.execPath,
+  ['--expose-gc', join(import.meta.dirname, 'codes.ts')],
+  { stdio: 'inherit' },
+)
+process.exitCode = status ?? 1

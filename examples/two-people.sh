@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Ada and Bob, each with a daemon of their own, and one account server on PostgreSQL between them. Both sign in with a code that
-# comes by mail, and each looks up the other. Everything runs on this machine, in a temporary folder, and is gone afterwards.
+# comes by mail, Ada invites Bob to a connection, and they prove to each other by three words who they are, until Ada removes him.
+# Everything runs on this machine, in a temporary folder, and is gone afterwards.
 #
 #   npm ci && examples/two-people.sh
 set -euo pipefail
@@ -84,23 +85,80 @@ for person in ada bob; do
 done
 
 # What a script does: a token, then plain HTTP.
-token() { as "$1" countersignd token create --name example --scope read; }
-get() { # PERSON PATH
-  curl -fsS "$(field address <"$work/$1.line")$2" -H "Authorization: Bearer $(cat "$work/$1.token")"
+token() { as "$1" countersignd token create --name example --scope write; }
+ask() { # PERSON METHOD PATH [BODY]
+  curl -fsS -X "$2" "$(field address <"$work/$1.line")$3" -H "Authorization: Bearer $(cat "$work/$1.token")" \
+    ${4:+-H 'Content-Type: application/json' -d "$4"}
 }
 for person in ada bob; do
   (umask 077 && token $person >"$work/$person.token")
-  get $person /api/v1/context | field user.id >"$work/$person.id"
+  ask $person GET /api/v1/context | field user.id >"$work/$person.id"
+  # The name that others see; as it comes, it is the one of the machine's user.
+  ask $person PATCH /api/v1/profile "{\"display_name\": \"${person^}\"}" >"$work/$person.profile"
 done
 
 say 'Each reads the public profile of the other'
 for pair in 'ada bob' 'bob ada'; do
   read -r me other <<<"$pair"
-  profile=$(get "$me" "/api/v1/profiles/$(cat "$work/$other.id")")
+  profile=$(ask "$me" GET "/api/v1/profiles/$(cat "$work/$other.id")")
   echo "$profile"
   [ "$(field id <<<"$profile")" = "$(cat "$work/$other.id")" ]
-  get "$me" "/api/v1/profiles/$(cat "$work/$other.id")/keys" | field items.0.id
+  ask "$me" GET "/api/v1/profiles/$(cat "$work/$other.id")/keys" | field items.0.id
 done
 [ "$(cat "$work/ada.id")" != "$(cat "$work/bob.id")" ]
+
+say 'Ada makes a connection and invites the mailbox of Bob, who approves'
+connection=$(as ada countersignd connection create --name 'Ada and Bob' --invite bob@example.org --json | field id)
+as bob countersignd invite list
+invitation=$(as bob countersignd invite list --json | field received.0.id)
+as bob countersignd invite approve "$invitation"
+
+say 'Ada takes him in, and her device seals the secret to his'
+as ada countersignd sync
+as bob countersignd sync
+as ada countersignd connection members "$connection"
+
+say 'They compare the safety number: the same on both screens, nobody stands between them'
+for pair in 'ada bob' 'bob ada'; do
+  read -r me other <<<"$pair"
+  as "$me" countersignd trust follow "$other@example.org" --json | field safety_number >"$work/$me.number"
+  echo "$me sees $(cat "$work/$me.number")"
+done
+cmp "$work/ada.number" "$work/bob.number"
+for pair in 'ada bob' 'bob ada'; do
+  read -r me other <<<"$pair"
+  as "$me" countersignd trust confirm "$(cat "$work/$other.id")" --yes
+done
+
+# The words that somebody says now.
+words_of() { as "$1" countersignd code "$connection" --json | field words; }
+# What somebody's program says of words that they hear: its exit code and one member of its answer must be as told.
+hears() { # PERSON WORDS EXIT-CODE MEMBER VALUE
+  local answer code=0
+  answer=$(as "$1" countersignd verify --json <<<"$2") || code=$?
+  echo "$1 hears \"$2\": $(field summary <<<"$answer")"
+  [ "$code" -eq "$3" ] && [ "$(field "$4" <<<"$answer")" = "$5" ] ||
+    { echo "Exit code $3 and $4 $5 were to be expected." >&2 && return 1; }
+}
+
+say 'Bob calls Ada: whoever places the call speaks first, and Ada says hers once his were verified'
+bobs=$(words_of bob)
+hears ada "$bobs" 0 verified true
+adas=$(words_of ada)
+hears bob "$adas" 0 verified true
+
+say 'What proves nothing: her own words, read back to her, and words that were used before'
+hears ada "$adas" 10 echo true
+hears ada "$bobs" 10 replayed true
+
+say 'Ada removes Bob: a new secret, and his words fail'
+as ada countersignd connection remove-member "$connection" "$(cat "$work/bob.id")"
+bobs=$(words_of bob)
+hears ada "$bobs" 10 replayed false
+as bob countersignd sync
+if as bob countersignd code "$connection"; then
+  echo 'Bob has words to say still.' >&2
+  exit 1
+fi
 
 say 'Done'

@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts'
 const KINDS = {
   device: { prefix: 'dev_', list: 'device list' },
   connection: { prefix: 'con_', list: 'connection list' },
+  invitation: { prefix: 'inv_', list: 'invite list' },
   'guest code': { prefix: 'gst_', list: 'guest list' },
   token: { prefix: 'tok_', list: 'token list' },
 } as const

@@ -68,6 +68,86 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Create a connection',
     load: async () => (await import('./connection.ts')).connectionCreate,
   },
+  'connection show': {
+    summary: 'Show one connection',
+    load: async () => (await import('./connection.ts')).connectionShow,
+  },
+  'connection rename': {
+    summary: 'Rename a connection',
+    load: async () => (await import('./connection.ts')).connectionRename,
+  },
+  'connection members': {
+    summary: 'List who is in a connection',
+    load: async () => (await import('./connection-members.ts')).connectionMembers,
+  },
+  'connection remove-member': {
+    summary: 'Remove a member: whoever stays gets a new secret',
+    load: async () => (await import('./connection-members.ts')).connectionRemoveMember,
+  },
+  'connection role': {
+    summary: 'Make a member an owner, or an owner a member',
+    load: async () => (await import('./connection-members.ts')).connectionRole,
+  },
+  'connection leave': {
+    summary: 'Leave a connection to its other members',
+    load: async () => (await import('./connection-end.ts')).connectionLeave,
+  },
+  'connection delete': {
+    summary: 'Delete a connection in which nobody else is',
+    load: async () => (await import('./connection-end.ts')).connectionDelete,
+  },
+  invite: {
+    summary: 'Invite somebody to a connection',
+    load: async () => (await import('./invite.ts')).inviteCommand,
+  },
+  'invite list': {
+    summary: 'List invitations, received and sent',
+    load: async () => (await import('./invite.ts')).inviteList,
+  },
+  'invite approve': {
+    summary: 'Approve an invitation',
+    load: async () => (await import('./invite.ts')).inviteApprove,
+  },
+  'invite decline': {
+    summary: 'Decline an invitation',
+    load: async () => (await import('./invite.ts')).inviteDecline,
+  },
+  'invite withdraw': {
+    summary: 'Withdraw an invitation that was sent',
+    load: async () => (await import('./invite.ts')).inviteWithdraw,
+  },
+  rotate: {
+    summary: 'Give a connection a new secret',
+    load: async () => (await import('./rotate.ts')).rotateCommand,
+  },
+  'trust list': {
+    summary: 'List whom you follow, and whether their keys changed',
+    load: async () => (await import('./trust.ts')).trustList,
+  },
+  'trust follow': {
+    summary: 'Follow somebody, to hear when their keys change',
+    load: async () => (await import('./trust.ts')).trustFollow,
+  },
+  'trust confirm': {
+    summary: 'Confirm the keys of somebody by the safety number',
+    load: async () => (await import('./trust.ts')).trustConfirm,
+  },
+  'trust unfollow': {
+    summary: 'Follow somebody no more',
+    load: async () => (await import('./trust.ts')).trustUnfollow,
+  },
+  'trust note': {
+    summary: 'Keep a note on somebody you follow',
+    load: async () => (await import('./trust.ts')).trustNote,
+  },
+  'trust history': {
+    summary: 'Show what happened to somebody you follow',
+    load: async () => (await import('./trust.ts')).trustHistory,
+  },
+  'trust metrics': {
+    summary: 'Show how many you follow, and what came of it',
+    load: async () => (await import('./trust.ts')).trustMetrics,
+  },
   'guest list': {
     summary: 'List guest codes',
     load: async () => (await import('./guest.ts')).guestList,

@@ -103,8 +103,8 @@ export const deviceRevoke: Command = {
 Revokes a device: its sessions end, and nothing is sealed to it any more. One that awaits approval is turned away. To revoke the
 device you are at, use "countersignd logout".
 
-Whoever had this device's secrets keeps what it knew: no secret of a connection rotates by itself yet. Where the device was lost
-or stolen, make new connections and use those that it had no more.`,
+Whoever had this device's secrets keeps what it knew, so every connection gets a new secret at once; what fails now, the next sync does.
+Until then the words of those connections are not checked here.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     await byId('device', id, () => withApi((api) => api.devices.delete({ id })))

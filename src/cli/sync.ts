@@ -12,9 +12,10 @@ few minutes; without one, "verify" is inconclusive until this was run.`,
     if (report === null || !report.ok)
       throw new AppError('backend_error', report?.error ?? 'The sync did not go well.')
     const { connections, secrets, guest_codes } = report.pulled
+    const { verifications, envelopes } = report.pushed
     print(
       report,
-      `Fetched ${connections} connections, ${secrets} secrets and ${guest_codes} guest codes; handed over ${report.pushed.verifications} verifications.`,
+      `Fetched ${connections} connections, ${secrets} secrets and ${guest_codes} guest codes; handed over ${verifications} verifications, and secrets to ${envelopes} devices.`,
     )
   },
 }

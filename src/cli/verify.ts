@@ -1,22 +1,64 @@
 import { text } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
+import type { PublicVerification } from '../api/rest/verify.ts'
 import { EXIT } from '../errors.ts'
 import type { Command } from './command.ts'
 import { shown } from './table.ts'
 
+type PublicMatch = PublicVerification['matches'][number]
+
+/** What one match says, and how far one may rely on it. */
+function told({ kind, profile, stamp, match }: PublicMatch): string {
+  if (kind === 'account') {
+    const handle = profile?.handle == null ? '' : ` (${profile.handle})`
+    return `The public code of ${profile?.display_name}${handle}, account ${profile?.id}: the account server alone says so.`
+  }
+  if (kind === 'stamp')
+    return `A stamp by ${stamp?.issuer} of ${stamp?.signed_at}. Words prove nothing: check it at ${stamp?.verification_url}`
+  return kind === 'guest'
+    ? `Verified: the words of guest "${match?.display_name}".`
+    : `Verified: the words of ${match?.display_name} ("${match?.connection_name}").`
+}
+
+function linesOf({ found, ambiguous, matches }: PublicVerification): string[] {
+  if (!found)
+    return [
+      'Found nobody. Your own words, and words that were used before, count as nobody’s: "countersignd verify" tells them.',
+    ]
+  const warning = 'These are the words of more than one: ask for those of the next minute.'
+  return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
+}
+
+/** Several, or a stamp, say nothing of who speaks. */
+function codeOf({ found, ambiguous, matches }: PublicVerification): number {
+  if (!found) return EXIT.notVerified
+  return ambiguous || matches[0]?.kind === 'stamp' ? EXIT.inconclusive : EXIT.ok
+}
+
 export const verifyCommand: Command = {
-  usage: '[WORD WORD WORD] [--json]',
+  usage: '[--public] [WORD WORD WORD] [--json]',
   help: `
 Checks three words against everybody this device knows, on this device. Without words they are read from standard input.
 
 Whoever places the call speaks first. If you were called, say your own words ("countersignd code") only after this
 command answered "Verified".
 
-Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no".`,
+  --public   words that nobody here knows are sent to the account server, which tells whose public code they are, and of which stamps.
+             It vouches for that alone, so it is the weakest of all answers. Words that somebody here knows are sent nowhere.
+
+Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". With --public,
+0: one person found; 10: nobody; 11: several, or a stamp.`,
+  options: { public: { type: 'boolean' } },
   args: [0, 12],
-  async run({ args, io, withApi, print }) {
-    const words = args.length > 0 ? args.join(' ') : await text(Readable.from(io.stdin))
-    const result = await withApi((api) => api.verify.words({ body: { words: words.trim() } }))
+  async run({ args, options, io, withApi, print }) {
+    const given = args.length > 0 ? args.join(' ') : await text(Readable.from(io.stdin))
+    const body = { words: given.trim() }
+    if (options['public'] === true) {
+      const found = await withApi((api) => api.verify.public({ body }))
+      print(found, linesOf(found))
+      return codeOf(found)
+    }
+    const result = await withApi((api) => api.verify.words({ body }))
     print(result, shown(result.summary))
     if (result.verified && result.conclusive) return EXIT.ok
     return result.conclusive ? EXIT.notVerified : EXIT.inconclusive

@@ -73,7 +73,7 @@ describe('somebody else changed the key log meanwhile', () => {
 
 describe('help', () => {
   const promises: [command: string, says: RegExp[]][] = [
-    ['device revoke', [/keeps what it knew/, /no secret of a connection rotates by itself yet/]],
+    ['device revoke', [/keeps what it knew/, /every connection gets a new secret/]],
     ['device approve', [/nothing is sealed to it before connections are synced/]],
     [
       'machine token',

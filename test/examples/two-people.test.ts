@@ -62,24 +62,53 @@ async function assertGone(temporary: string): Promise<void> {
   assert.deepEqual(await readdir(temporary), [])
 }
 
-test('two people sign in to one server and see each other', async (t) => {
+test('two people sign in to one server, connect, verify each other, and part', async (t) => {
   const { temporary } = await newPlace(t)
   const { code, stdout, stderr } = await run(temporary)
   assert.equal(code, 0, stdout + stderr)
   const ids = [...stdout.matchAll(/"id":"(acc_\w{26})"/g)].map(([, id]) => id)
   assert.equal(new Set(ids).size, 2, stdout)
+  const heard = [...stdout.matchAll(/^(\w+) hears "[a-z]+ [a-z]+ [a-z]+": (.+)$/gm)]
+  assert.deepEqual(
+    heard.map(([, who, summary = '']) => [who, summary.replace(/[:,].*/, '')]),
+    [
+      ['ada', 'Verified'],
+      ['bob', 'Verified'],
+      ['ada', 'Your own words for this connection'],
+      ['ada', 'The words of Bob ("Ada and Bob")'],
+      ['ada', 'Not verified'],
+    ],
+  )
+  const numbers = [...stdout.matchAll(/^\w+ sees (\d{5}(?: \d{5}){11})$/gm)].map(([, one]) => one)
+  assert.equal(numbers.length, 2, stdout)
+  assert.equal(numbers[0], numbers[1])
+  // No token is shown, nor what a command keeps to itself.
+  assert.doesNotMatch(stdout + stderr, /cs[dm]_[0-9A-Za-z]{36}|"error"/)
   await assertGone(temporary)
 })
 
 /** Which program is another, or what runs before each of Node's. */
 const BROKEN: readonly [name: string, file: string, text: string][] = [
-  ['the login itself', 'before.cjs', 'if (process.argv[2] === "login") process.exit(22)'],
+  ['a login that fails', 'before.cjs', 'if (process.argv[2] === "login") process.exit(22)'],
+  [
+    'a check that says yes to all words',
+    'before.cjs',
+    `if (process.argv[2] === 'verify') {
+       console.log('{"verified": true, "echo": false, "replayed": false, "summary": ""}')
+       process.exit(0)
+     }`,
+  ],
+  [
+    'a removal that does nothing',
+    'before.cjs',
+    'if (process.argv[3] === "remove-member") process.exit(0)',
+  ],
   ['a login with a wrong code', 'grep', '#!/bin/sh\necho AAAA-AAAA-AAAA-AAAA\n'],
   ['a mailbox without the code', 'grep', '#!/bin/sh\nexit 22\n'],
-  ['a request', 'curl', '#!/bin/sh\nexit 22\n'],
+  ['a request that fails', 'curl', '#!/bin/sh\nexit 22\n'],
 ]
 for (const [name, file, text] of BROKEN)
-  test(`${name} that fails fails the example, which leaves nothing behind`, async (t) => {
+  test(`${name}: the example fails, and leaves nothing behind`, async (t) => {
     const { folder, temporary } = await newPlace(t)
     const path = join(folder, file)
     await writeFile(path, text)

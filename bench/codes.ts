@@ -1,0 +1,194 @@
+/**
+ * Whose words are these, with a hundred thousand connections: what a look-up takes, how long everything else has to wait while the
+ * index of codes is built and while the minute turns, and the memory of it. How long the machine lets this program wait with nothing
+ * going on is measured turn by turn with it: on a machine that others use, a stall says little without that.
+ *
+ *   node --expose-gc bench/codes.ts
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { PERIOD_S, codeOf, codeReader } from '../src/crypto/code.ts'
+import { PREFIX, formatId, newId } from '../src/crypto/id.ts'
+import { parseWords } from '../src/crypto/words.ts'
+import { newCodeIndex } from '../src/device/code-index.ts'
+import { REAL_PACE } from '../src/device/code-schedule.ts'
+import { type Codes, openCodes } from '../src/device/codes.ts'
+import { type Vault, openVault } from '../src/device/vault.ts'
+import { type State, openState } from '../src/state/state.ts'
+import { memoryKeychain } from '../test/keychain/memory.ts'
+
+const CONNECTIONS = 100_000
+const BUILDS = 3
+const TURNS = 8
+/** By then the window after the next is computed, ten milliseconds to a slice of one. */
+const AHEAD_MS = 1_800
+const LOOKUPS = 20_000
+const SAID = 2_000
+const MIB = 2 ** 20
+const PERIOD_MS = PERIOD_S * 1000
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+const median = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
+
+const shown = (values: readonly number[]) =>
+  `${median(values).toFixed(1)} ms  (${values.map((value) => value.toFixed(1)).join(' ')})`
+
+/** Two people in each connection, and its secret. */
+function fill(state: State, vault: Vault, own: string): string[] {
+  return state.transaction(() =>
+    Array.from({ length: CONNECTIONS }, (_, n) => {
+      const at = Date.now()
+      const id = newId('con_', at)
+      const members = [
+        { user_id: own, display_name: 'Me' },
+        { user_id: newId('acc_', at), display_name: `Friend number ${n}` },
+      ]
+      const head = new Uint8Array(randomBytes(32))
+      const name = `Friend ${n}`
+      state.connections.put({ id, name, epoch: 1, head, members, hold: null, updated_at: at })
+      vault.put(id, randomBytes(32))
+      return id
+    }),
+  )
+}
+
+/** The longest time, in milliseconds, by which a timer of one millisecond was late meanwhile. */
+async function stalled(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  let last = performance.now()
+  const probe = setInterval(() => {
+    const at = performance.now()
+    longest = Math.max(longest, at - last - 1)
+    last = at
+  }, 1)
+  await work()
+  clearInterval(probe)
+  return longest
+}
+
+async function untilReady(codes: Codes, now: () => number): Promise<void> {
+  for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) await wait
+}
+
+/** The median of what each takes in microseconds, as it runs for hours: the compiler has settled. */
+function settled<T>(items: readonly T[], once: (item: T) => void): string {
+  for (const item of items) once(item)
+  const taken = items.map((item) => {
+    const from = process.hrtime.bigint()
+    once(item)
+    return Number(process.hrtime.bigint() - from) / 1000
+  })
+  return median(taken).toFixed(1)
+}
+
+function memory() {
+  globalThis.gc?.()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return { heapUsed, arrayBuffers }
+}
+
+async function measure(state: State, vault: Vault, own: string, ids: readonly string[]) {
+  const clock = { ms: Date.now() }
+  const now = () => clock.ms
+  // The minute turns when the bench says so, and the next one is begun at once.
+  const pace: typeof REAL_PACE = {
+    ...REAL_PACE,
+    later: (ms, call) => REAL_PACE.later(Math.min(ms, 50), call),
+  }
+  const open = () => openCodes(state, vault, own, pace)
+
+  let codes = open()
+  const before = memory()
+  const stalls: number[] = []
+  const times: number[] = []
+  for (let round = 0; round < BUILDS; round++) {
+    codes = open()
+    const from = performance.now()
+    stalls.push(await stalled(() => untilReady(codes, now)))
+    times.push((performance.now() - from) / 1000)
+    if (round > 0) continue
+    const after = memory()
+    const [typed, heap] = [
+      after.arrayBuffers - before.arrayBuffers,
+      after.heapUsed - before.heapUsed,
+    ].map((bytes) => (bytes / MIB).toFixed(1))
+    say(`Memory of the index: ${typed} MiB of tables and ${heap} MiB of other objects`)
+  }
+  say(`First look-up after a start: ${median(times).toFixed(1)} s`)
+  say(`Longest stall while the index is built: ${shown(stalls)}`)
+
+  const turns: number[] = []
+  const rests: number[] = []
+  let late = 0
+  await wait(AHEAD_MS)
+  for (let turn = 0; turn < TURNS; turn++) {
+    rests.push(await stalled(() => wait(AHEAD_MS)))
+    turns.push(
+      await stalled(async () => {
+        clock.ms += PERIOD_MS
+        if (codes.ready(now) !== null) late++
+        await wait(AHEAD_MS)
+      }),
+    )
+  }
+  say(`Longest stall while the minute turns: ${shown(turns)}; look-ups that had to wait: ${late}`)
+  say(`Longest stall in between, with nothing going on: ${shown(rests)}`)
+
+  const pauses: number[] = []
+  const waits: number[] = []
+  for (let round = 0; round < BUILDS; round++) {
+    clock.ms += 60 * PERIOD_MS
+    const from = performance.now()
+    pauses.push(await stalled(() => untilReady(codes, now)))
+    waits.push(performance.now() - from)
+  }
+  say(
+    `Longest stall at the first look-up after a pause: ${shown(pauses)}, answered after ${median(waits).toFixed(0)} ms`,
+  )
+
+  const word = () => Math.floor(Math.random() * 4096)
+  const nobodys = Array.from({ length: LOOKUPS }, () => [word(), word(), word()])
+  const theirs = ids
+    .slice(0, SAID)
+    .map((id) => parseWords(codes.toSay(id, clock.ms)?.words ?? '', 3).indices)
+  const find = (indices: readonly number[]) => void codes.find(indices, clock.ms)
+  say(`Look-up of words that nobody says, median: ${settled(nobodys, find)} µs`)
+  say(`Look-up of words that somebody says, median: ${whose()} µs`)
+  say(`The same, with the names of who says them read from the state: ${settled(theirs, find)} µs`)
+}
+
+/** Look-ups in an index alone: words in, who says them out. Median microseconds. */
+function whose(): string {
+  const index = newCodeIndex()
+  const [keys, ids] = [randomBytes(32 * CONNECTIONS), randomBytes(16 * 3 * CONNECTIONS)]
+  const keyOf = (n: number) => keys.subarray(32 * n, 32 * n + 32)
+  /** The first of three is the connection's, the others are its members'. */
+  const idOf = (n: number, which: number) => ids.subarray(16 * (3 * n + which)).subarray(0, 16)
+  for (let n = 0; n < CONNECTIONS; n++)
+    index.put(formatId(PREFIX.connection, idOf(n, 0)), keyOf(n), [idOf(n, 1), idOf(n, 2)])
+  const windows = [1, 2, 3]
+  index.prepare(windows, () => false)
+  const said = Array.from({ length: LOOKUPS }, (_, i) => {
+    const n = (i * 7919) % CONNECTIONS
+    return codeOf(codeReader(keyOf(n))(2, idOf(n, 2)))
+  })
+  return settled(said, (code) => {
+    if (index.find(code, windows).length === 0) throw new Error('somebody said this')
+  })
+}
+
+const stateDir = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
+const state = openState(stateDir)
+try {
+  const own = newId('acc_', Date.now())
+  const vault = openVault(memoryKeychain(), state.secrets)
+  await measure(state, vault, own, fill(state, vault, own))
+} finally {
+  state.close()
+  rmSync(stateDir, { recursive: true })
+}

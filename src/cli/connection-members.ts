@@ -1,0 +1,86 @@
+import type { Connection, Member } from '../api/rest/connections.ts'
+import { AppError } from '../errors.ts'
+import { type Api, type Command, UsageError } from './command.ts'
+import { helped } from './connection-faults.ts'
+import { isActive, readConnection } from './connection.ts'
+import { shown, table } from './table.ts'
+
+const ownId = async (api: Api): Promise<string> => (await api.context.read({})).user.id
+
+/** Somebody of a connection by their account id. Throws AppError not_found. */
+function memberOf({ id, members }: Connection, account: string): Member {
+  const member = members.find(({ user_id }) => user_id === account)
+  if (member !== undefined) return member
+  throw new AppError(
+    'not_found',
+    `The connection has no member with this id. "countersignd connection members ${id}" shows them.`,
+  )
+}
+
+export const connectionMembers: Command = {
+  usage: 'ID [--json]',
+  help: 'Lists who is in a connection, and who is invited to it.',
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print }) {
+    const { own, members } = await withApi(async (api) => {
+      const connection = await readConnection(api, id)
+      return { own: await ownId(api), members: connection.members }
+    })
+    print(
+      { items: members },
+      table(
+        ['ACCOUNT', 'NAME', 'ROLE', 'STATE'],
+        members.map(({ user_id, display_name, role, state }) => [
+          user_id ?? 'not known yet',
+          user_id === own ? `${display_name} (you)` : display_name,
+          role,
+          state,
+        ]),
+      ),
+    )
+  },
+}
+
+export const connectionRemoveMember: Command = {
+  usage: 'CONNECTION MEMBER [--json]',
+  help: `
+Removes a member, by account id (acc_…); owners may. This device makes a new secret for everybody who stays: the words of the one who
+is removed fail from then on, on every device that has synced. They come back only when an owner invites them again.
+
+An account that is only invited loses its invitation. An invited mailbox: see "countersignd invite withdraw".`,
+  args: [2, 2],
+  async run({ args: [id = '', mid = ''], withApi, print, say }) {
+    const member = await withApi(async (api) => {
+      const found = memberOf(await readConnection(api, id), mid)
+      if ((await ownId(api)) === mid)
+        throw new AppError('invalid_state', `That is you: "countersignd connection leave ${id}".`)
+      await helped(id, () => api.members.remove({ id, mid }))
+      return found
+    })
+    print({ connection_id: id, user_id: mid, state: 'removed' }, [])
+    const name = shown(member.display_name)
+    say(
+      isActive(member)
+        ? `Removed ${name}. Whoever stays gets the new secret at their next sync.`
+        : `Withdrew the invitation of ${name}.`,
+    )
+  },
+}
+
+export const connectionRole: Command = {
+  usage: 'CONNECTION MEMBER owner|member [--json]',
+  help: 'Makes a member an owner, or an owner a member. Owners invite, remove and do this; one has to stay.',
+  args: [3, 3],
+  async run({ args: [id = '', mid = '', role = ''], withApi, print, say }) {
+    if (role !== 'owner' && role !== 'member')
+      throw new UsageError('A role is owner or member; give one of them.')
+    const changed = await withApi(async (api) => {
+      memberOf(await readConnection(api, id), mid)
+      return helped(id, () => api.rosters.role({ id, mid, body: { role } }))
+    })
+    print(changed, [])
+    say(
+      `${shown(memberOf(changed, mid).display_name)} is ${role === 'owner' ? 'an' : 'a'} ${role}.`,
+    )
+  },
+}

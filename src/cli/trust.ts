@@ -1,0 +1,204 @@
+import { every } from '../api/cursor.ts'
+import type { TrustCard } from '../api/rest/trust-cards.ts'
+import { PREFIX, isId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
+import { type Command, type Invocation, UsageError } from './command.ts'
+import { inviteeOf } from './invitee.ts'
+import { withPrompt } from './prompt.ts'
+import { shown, table } from './table.ts'
+
+const notFollowed = () =>
+  new AppError(
+    'not_found',
+    'You follow nobody with this id. "countersignd trust list" shows whom you follow.',
+  )
+
+/** Do something with somebody who is followed; what cannot be an id is not sent. */
+async function ofFollowed<T>(id: string, work: () => Promise<T>): Promise<T> {
+  if (!isId(PREFIX.account, id)) throw notFollowed()
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof AppError && error.code === 'not_found' ? notFollowed() : error
+  }
+}
+
+const KEYS = {
+  unchanged: 'unchanged',
+  changed_unverified: 'CHANGED, not verified',
+  confirmed: 'confirmed',
+} as const
+
+const nameOf = ({ display_name, name_changed }: TrustCard) =>
+  name_changed ? `${display_name} (goes by another name now)` : display_name
+
+export const trustList: Command = {
+  usage: '[--json]',
+  help: `
+Lists whom you follow, newest first, by the names under which you began to. Keys that are CHANGED are those of other devices than you
+have looked at: compare the safety number ("countersignd trust confirm") before you rely on them.`,
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const items = await withApi((api) => every((query) => api.trustCards.list(query)))
+    print(
+      { items },
+      table(
+        ['ACCOUNT', 'NAME', 'KEYS', 'LAST VERIFIED', 'NOTE'],
+        items.map((card) => [
+          card.user_id,
+          nameOf(card),
+          KEYS[card.key_status],
+          card.last_verified_at ?? 'never',
+          card.note ?? '',
+        ]),
+      ),
+    )
+  },
+}
+
+export const trustFollow: Command = {
+  usage: 'ADDRESS|ACCOUNT [--note TEXT] [--json]',
+  help: `
+Follows somebody by a mailbox that they have proven, or by the id of their account (acc_…): from now on you hear when their keys change.
+Their name stays for you what it is now.
+
+  --note TEXT   a note for yourself`,
+  options: { note: { type: 'string' } },
+  args: [1, 1],
+  async run({ args: [whom = ''], options: { note }, withApi, print, say }) {
+    const body = { ...inviteeOf(whom), ...(note === undefined ? {} : { note: String(note) }) }
+    const card = await withApi((api) => api.trustCards.create({ body }))
+    print(card, `${card.user_id}  ${shown(card.display_name)}`)
+    say(`To be sure that these are their keys: countersignd trust confirm ${card.user_id}`)
+  },
+}
+
+/** Have the person compare the safety number. Throws AppError when they do not, or it differs. */
+async function compare({ io, withApi }: Invocation, id: string): Promise<void> {
+  await withPrompt(io, async (prompt) => {
+    if (!prompt.isTerminal)
+      throw new AppError(
+        'invalid_state',
+        'Nothing was confirmed: without a terminal, compare the safety number that "countersignd trust list --json" shows, then confirm with --yes.',
+      )
+    // As their keys are now, not as they were when somebody last looked.
+    const card = await withApi((api) =>
+      ofFollowed(id, () => api.trustCards.update({ id, body: {} })),
+    )
+    const number = card.safety_number
+    if (number === null)
+      throw new AppError('invalid_state', 'There is no safety number: they have no keys yet.')
+    io.stderr.write(
+      `The safety number of you and ${shown(card.display_name)}:\n\n  ${number.slice(0, 35)}\n  ${number.slice(36)}\n\n` +
+        'Ask them, in person or by a call on which you know their voice, to read theirs ("countersignd trust confirm" shows it to them too).\n',
+    )
+    const typed = await prompt.ask('Type "same" if all sixty digits are the same: ')
+    if (typed !== 'same')
+      throw new AppError(
+        'invalid_state',
+        'Nothing was confirmed. If the numbers differ once both of you have synced, somebody stands between you.',
+      )
+  })
+}
+
+export const trustConfirm: Command = {
+  usage: 'ID [--yes] [--json]',
+  help: `
+Confirms the keys of somebody you follow: shows the safety number, which is the same on both sides, and asks whether you compared it.
+
+  --yes   do not ask: you compared the safety number that was shown last ("countersignd trust list --json"). Refused when their keys
+          changed since.`,
+  options: { yes: { type: 'boolean' } },
+  args: [1, 1],
+  async run(invocation) {
+    const { args, options, withApi, print, say } = invocation
+    const [id = ''] = args
+    if (options['yes'] !== true) await compare(invocation, id)
+    const card = await withApi((api) =>
+      ofFollowed(id, () => api.trustCards.update({ id, body: { confirmed: true } })),
+    )
+    print(card, [])
+    say(`Confirmed the keys of ${shown(card.display_name)}.`)
+  },
+}
+
+export const trustUnfollow: Command = {
+  usage: 'ID [--json]',
+  help: 'Follows somebody no more; the note and the history go.',
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print, say }) {
+    await withApi((api) => ofFollowed(id, () => api.trustCards.delete({ id })))
+    print({ id, state: 'unfollowed' }, [])
+    say(`You follow ${id} no more.`)
+  },
+}
+
+export const trustNote: Command = {
+  usage: 'ID TEXT | ID --clear [--json]',
+  help: `
+Keeps a note on somebody you follow, for yourself, in place of the one before.
+
+  --clear   keep none`,
+  options: { clear: { type: 'boolean' } },
+  args: [1, 2],
+  async run({ args: [id = '', text], options, withApi, print }) {
+    const clear = options['clear'] === true
+    if ((text === undefined) !== clear)
+      throw new UsageError('Give the text of the note, or --clear to keep none.')
+    const body = { note: text ?? null }
+    const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
+    print(card, `${id}  ${shown(card.display_name)}: ${shown(card.note ?? 'no note')}`)
+  },
+}
+
+const EVENTS = {
+  followed: 'followed',
+  key_added: 'a device was added',
+  key_revoked: 'a device was revoked',
+  keys_changed: 'ALL DEVICES WERE REPLACED',
+  confirmed: 'you confirmed the keys',
+  verified: 'verified',
+  note_changed: 'you changed the note',
+} as const
+
+export const trustHistory: Command = {
+  usage: 'ID [--json]',
+  help: 'Shows what happened to somebody you follow, newest first. Times of devices are those that their entries claim.',
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print }) {
+    const items = await withApi((api) =>
+      ofFollowed(id, () => every((query) => api.trustCards.history({ id, ...query }))),
+    )
+    print(
+      { items },
+      table(
+        ['TIME', 'WHAT', ''],
+        items.map(({ at, event, detail }) => [at, EVENTS[event], detail ?? '']),
+      ),
+    )
+  },
+}
+
+const METRICS = {
+  following: 'people you follow',
+  followers: 'people who follow you',
+  confirmed: 'keys you confirmed',
+  keys_changed_30d: 'times all devices of one were replaced, in 30 days',
+  verifications_30d: 'checks of words, in 30 days',
+  inconclusive_30d: 'of these inconclusive',
+} as const
+
+export const trustMetrics: Command = {
+  usage: '[--json]',
+  help: 'Shows how many people you follow, how many follow you, and what came of it.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const metrics = await withApi((api) => api.trust.metrics({}))
+    print(
+      metrics,
+      Object.entries(METRICS).map(
+        ([name, what]) => `${String(metrics[name as keyof typeof METRICS]).padStart(6)}  ${what}`,
+      ),
+    )
+  },
+}

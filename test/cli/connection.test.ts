@@ -1,0 +1,225 @@
+/** The commands of connections, over an account server: what a person does, is told, and may rely on in a script. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext, test } from 'node:test'
+import { AppError, EXIT } from '../../src/errors.ts'
+import type { Api } from '../../src/cli/command.ts'
+import { call } from './calling.ts'
+import { type Person, newTown, takenIn } from './town.ts'
+
+/** Ada with a connection, and others in it. */
+async function connected(t: TestContext, ...names: string[]) {
+  const town = await newTown(t)
+  const ada = await town.person('ada')
+  const others: Person[] = []
+  for (const name of names) others.push(await town.person(name))
+  const { id } = await ada.json('connection', 'create', '--name', 'Bank')
+  await takenIn(ada, id, others)
+  return { ada, id: id as string, others: others as [Person, Person] }
+}
+
+const says = async (one: Person, id: string): Promise<string> => (await one.json('code', id)).words
+
+/** The exit code of what somebody hears. */
+const hears = async (one: Person, input: string): Promise<number> =>
+  (await one.on(['verify'], { input })).code
+
+test('two people: shown, renamed, verified both ways; the one who is removed is verified no more', async (t) => {
+  const {
+    ada,
+    id,
+    others: [bob],
+  } = await connected(t, 'bob')
+  const shown = await ada.good(['connection', 'show', id])
+  assert.match(shown.out, new RegExp(`^id +${id}\nname +Bank\nstate +active \\(direct\\)\n`))
+  assert.match(shown.out, /^secret +on this device; epoch 1$/m)
+  const { out: members } = await ada.good(['connection', 'members', id])
+  assert.match(members, new RegExp(`^${ada.id}  .* \\(you\\)  owner +active$`, 'm'))
+  assert.match(members, new RegExp(`^${bob.id}  .*  member +active$`, 'm'))
+  assert.equal((await ada.json('connection', 'rename', id, 'My bank')).name, 'My bank')
+  assert.equal((await ada.json('connection', 'show', id)).name, 'My bank')
+  assert.notEqual((await bob.json('connection', 'show', id)).name, 'My bank')
+
+  const own = await bob.good(['code', id])
+  assert.match(own.err, /only after "countersignd verify" answered "Verified"/)
+  assert.equal(await hears(ada, own.out), EXIT.ok)
+  assert.equal(await hears(bob, await says(ada, id)), EXIT.ok)
+  assert.equal(await hears(ada, await says(ada, id)), EXIT.notVerified)
+  assert.equal(await hears(ada, own.out), EXIT.notVerified)
+
+  const removed = await ada.good(['connection', 'remove-member', id, bob.id])
+  assert.match(removed.err, /^Removed .*\. Whoever stays gets the new secret/)
+  assert.equal(await hears(ada, await says(bob, id)), EXIT.notVerified)
+  assert.equal((await ada.json('connection', 'show', id)).epoch, 2)
+  await bob.good(['sync'])
+  assert.match(await bob.refused('code', id), /There is no connection with this id/)
+})
+
+test('owners and members: who may what, and the last owner', async (t) => {
+  const {
+    ada,
+    id,
+    others: [bob, carol],
+  } = await connected(t, 'bob', 'carol')
+  for (const args of [
+    ['invite', id, 'dan@example.org'],
+    ['connection', 'remove-member', id, carol.id],
+    ['connection', 'role', id, bob.id, 'owner'],
+  ])
+    assert.match(await bob.refused(...args), /owner/i, args.join(' '))
+  assert.match(
+    await ada.refused('connection', 'leave', id, '--yes'),
+    /only owner: make another member an owner \("countersignd connection role"\)/,
+  )
+  assert.match(await ada.refused('connection', 'role', id, ada.id, 'member'), /only owner/)
+  assert.match(
+    await ada.refused('connection', 'delete', id, '--yes'),
+    /Others are in it: "countersignd connection leave/,
+  )
+  assert.match(
+    await ada.refused('connection', 'remove-member', id, ada.id),
+    /That is you: "countersignd connection leave con_/,
+  )
+
+  const { err } = await ada.good(['connection', 'role', id, bob.id, 'owner'])
+  assert.match(err, / is an owner\.\n$/)
+  await ada.good(['connection', 'leave', id, '--yes'])
+  assert.deepEqual((await ada.json('connection', 'list')).items, [])
+  // Nothing verifies until somebody who stays has given it a new secret.
+  const { epoch } = await bob.json('rotate', id)
+  assert.equal(epoch, 2)
+  await carol.good(['sync'])
+  assert.equal(await hears(carol, await says(bob, id)), EXIT.ok)
+  assert.equal(await hears(bob, await says(carol, id)), EXIT.ok)
+})
+
+test('leave and delete ask at a terminal, want --yes without one, and do what they say', async (t) => {
+  const {
+    ada,
+    id,
+    others: [bob],
+  } = await connected(t, 'bob')
+  assert.match(await bob.refused('connection', 'leave', id), /confirm with --yes/)
+  const no = await bob.on(['connection', 'leave', id], { person: () => 'no' })
+  assert.deepEqual([no.code, no.out], [EXIT.failed, ''])
+  assert.match(no.err, /You leave ".*Nothing was done\.\n$/s)
+  assert.equal((await bob.json('connection', 'list')).items.length, 1)
+  const left = await bob.good(['connection', 'leave', id], { person: () => 'leave' })
+  assert.match(left.err, /Left "/)
+  assert.deepEqual((await bob.json('connection', 'list')).items, [])
+
+  await ada.good(['sync'])
+  assert.match(await ada.refused('connection', 'leave', id, '--yes'), /connection delete con_/)
+  assert.match(await ada.refused('connection', 'delete', id), /confirm with --yes/)
+  assert.deepEqual(await ada.json('connection', 'delete', id, '--yes'), { id, state: 'deleted' })
+  assert.match(await ada.refused('connection', 'show', id), /There is no connection with this id/)
+})
+
+describe('what is refused names the command that helps', () => {
+  const ID = `con_${'0'.repeat(26)}`
+  const refusing = (error: AppError): Partial<Api> => ({
+    connections: { code: () => Promise.reject(error) } as unknown as Api['connections'],
+  })
+  const cases: [what: string, error: AppError, says: RegExp][] = [
+    [
+      'a rotation is pending',
+      new AppError('invalid_state', 'no', { details: { state: 'rotation_pending' } }),
+      new RegExp(`"countersignd rotate ${ID}" makes it; "countersignd sync" fetches it`),
+    ],
+    [
+      'the secret is not here',
+      new AppError('secret_unavailable', 'no'),
+      new RegExp(`"countersignd sync" fetches it.*"countersignd rotate ${ID}" makes a new one`),
+    ],
+    [
+      'the history forked',
+      new AppError('invalid_state', 'make a new one', { details: { state: 'roster_forked' } }),
+      /^make a new one$/m,
+    ],
+  ]
+  for (const [what, error, says] of cases)
+    it(what, async () => {
+      const { code, out, err } = await call(refusing(error), ['code', ID])
+      assert.deepEqual([code, out], [EXIT.failed, ''])
+      assert.match(err, says)
+    })
+})
+
+describe('names of others', () => {
+  const EVIL = 'Bob\u001b[2J\u202e'
+  const id = `con_${'0'.repeat(26)}`
+  const members = [
+    { user_id: `acc_${'1'.repeat(26)}`, display_name: EVIL, role: 'owner', state: 'active' },
+    { user_id: null, display_name: EVIL, role: 'member', state: 'invited' },
+  ]
+  const connection = { id, name: EVIL, kind: 'direct', state: 'active', members, epoch: 1 }
+  const answer = { ...connection, secret_here: true, created_at: '', updated_at: '' }
+  const party = { user_id: null, display_name: EVIL, email: EVIL }
+  const invitation = {
+    id: `inv_${'0'.repeat(26)}`,
+    direction: 'received',
+    connection_id: id,
+    connection_name: EVIL,
+    from: party,
+    to: party,
+    state: 'pending',
+    expires_at: '',
+    created_at: '',
+  }
+  const yes = async () => answer
+  const approved = async () => invitation
+  const api = {
+    connections: { read: yes, update: yes, create: yes, delete: async () => undefined },
+    members: { add: approved, remove: async () => undefined },
+    rosters: { rotate: yes, role: yes },
+    context: { read: async () => ({ user: { id: '' } }) },
+    invitations: {
+      list: async () => ({ received: [invitation], sent: [{ ...invitation, direction: 'sent' }] }),
+      approve: approved,
+      decline: approved,
+      withdraw: approved,
+    },
+  } as unknown as Api
+  const member = members[0]?.user_id as string
+  const calls: [name: string, ...args: string[]][] = [
+    ['connection create', '--name', 'x'],
+    ['connection show', id],
+    ['connection members', id],
+    ['connection rename', id, 'x'],
+    ['connection remove-member', id, member],
+    ['connection role', id, member, 'owner'],
+    ['connection delete', id, '--yes'],
+    ['invite', id, 'bob@example.org'],
+    ['invite list'],
+    ['invite approve', invitation.id],
+    ['invite decline', invitation.id],
+    ['invite withdraw', invitation.id],
+    ['rotate', id],
+  ]
+  for (const words of calls)
+    it(`${words[0]} shows them without what a terminal obeys`, async () => {
+      const { code, out, err } = await call(api, words)
+      assert.equal(code, EXIT.ok, err)
+      assert.match(out + err, /Bob�\[2J�/)
+      for (const sign of ['\u001b', '\u202e']) assert(!(out + err).includes(sign))
+    })
+})
+
+describe('wrong usage', () => {
+  const api = {} as Api
+  const id = `con_${'0'.repeat(26)}`
+  const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
+    [['connection create', '--name', 'x', '--invite', 'bob'], /"bob" is neither a mail address/],
+    [['connection create', '--invite', 'bob@example.org'], /--name says/],
+    [['connection role', id, 'acc_x', 'boss'], /A role is owner or member/],
+    [['invite', id, 'acc_x'], /"acc_x" is neither a mail address nor the id of an account/],
+    [['connection show', 'Bank'], /There is no connection with this id/],
+    [['connection leave', 'Bank', '--yes'], /There is no connection with this id/],
+    [['rotate', 'Bank'], /There is no connection with this id/],
+  ]
+  for (const [words, says] of cases)
+    it(words.join(' '), async () => {
+      const { code, out, err } = await call(api, words)
+      assert.deepEqual([code, out], [EXIT.failed, ''])
+      assert.match(err, says)
+    })
+})

@@ -1,0 +1,92 @@
+/** The commands of invitations. */
+import assert from 'node:assert/strict'
+import { describe, it, test } from 'node:test'
+import type { Api } from '../../src/cli/command.ts'
+import { AppError, EXIT } from '../../src/errors.ts'
+import { call } from './calling.ts'
+import { newTown } from './town.ts'
+
+test('an address, an account, and an address without one yet: listed, approved, declined, withdrawn', async (t) => {
+  const town = await newTown(t)
+  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const { id } = await ada.json('connection', 'create', '--name', 'Bank')
+
+  const first = await ada.good(['invite', id, bob.email])
+  assert.match(first.out, /^inv_\w{26} {2}bob@example\.org\n$/)
+  assert.match(first.err, /^Good until 2\S+Z\. Once it is approved, this device takes them in/)
+  const { received } = await bob.json('invite', 'list')
+  const listed = await bob.good(['invite', 'list'])
+  assert.match(
+    listed.out,
+    new RegExp(`^${received[0].id}  from  .*<ada@example.org>  Bank .*  pending  2`, 'm'),
+  )
+  const declined = await bob.good(['invite', 'decline', received[0].id])
+  assert.equal(declined.err, 'Declined "Bank".\n')
+  assert.match(await bob.refused('invite', 'approve', received[0].id), /have an owner .* again/)
+  assert.match(await ada.refused('invite', 'withdraw', received[0].id), /was declined/)
+
+  const second = await ada.json('invite', id, bob.id)
+  const approved = await bob.good(['invite', 'approve', second.id])
+  assert.match(
+    approved.err,
+    /^Approved "Bank"\. A device of .*ada@example\.org> takes you in at its/,
+  )
+  await bob.good(['invite', 'approve', second.id])
+  const again = await ada.good(['invite', id, bob.id])
+  assert.match(again.err, /^Approved already: .*"countersignd sync"/)
+  for (const one of [ada, bob]) await one.good(['sync'])
+  assert.match(await bob.refused('invite', 'decline', second.id), /"countersignd connection leave"/)
+  assert.match(await ada.refused('invite', id, bob.id), /member/)
+  assert.match(await ada.refused('invite', id, ada.id), /you/i)
+
+  const third = await ada.json('invite', id, 'carol@example.org')
+  assert.match((await ada.good(['connection', 'members', id])).out, /^not known yet +carol@/m)
+  const withdrawn = await ada.good(['invite', 'withdraw', third.id])
+  assert.equal(withdrawn.err, 'Withdrew the invitation of carol@example.org.\n')
+  const carol = await town.person('carol')
+  assert.match(await carol.refused('invite', 'approve', third.id), /no invitation|withdrawn/)
+
+  const both = await ada.json(
+    'connection',
+    'create',
+    '--name',
+    'Club',
+    '--invite',
+    bob.email,
+    '--invite',
+    carol.id,
+  )
+  assert.equal(both.members.length, 3)
+  const { received: asked } = await carol.json('invite', 'list')
+  assert(asked.some((one: { connection_id: string }) => one.connection_id === both.id))
+})
+
+describe('an invitation that takes no answer any more', () => {
+  const id = `inv_${'0'.repeat(26)}`
+  const cases: [command: string, state: string, says: RegExp][] = [
+    ['approve', 'expired', /expired: have an owner of the connection invite you again/],
+    ['approve', 'withdrawn', /withdrawn by the one who sent it/],
+    ['approve', 'declined', /You declined this invitation/],
+    ['decline', 'approved', /"countersignd connection leave" takes you out again/],
+    ['withdraw', 'expired', /there is nothing to withdraw/],
+    ['withdraw', 'approved', /"countersignd connection remove-member"/],
+    ['approve', 'unheard of', /^as the server says$/m],
+  ]
+  for (const [command, state, says] of cases)
+    it(`${command}: ${state}`, async () => {
+      const refuse = async () => {
+        throw new AppError('invalid_state', 'as the server says', { details: { state } })
+      }
+      const api = { invitations: { [command]: refuse } } as unknown as Api
+      const { code, out, err } = await call(api, [`invite ${command}`, id])
+      assert.deepEqual([code, out], [EXIT.failed, ''])
+      assert.match(err, says)
+    })
+
+  for (const unknown of ['Bank', `con_${'0'.repeat(26)}`, '..'])
+    it(`none at all: ${unknown}`, async () => {
+      const { code, err } = await call({} as Api, ['invite approve', unknown])
+      assert.equal(code, EXIT.failed)
+      assert.match(err, /There is no invitation with this id. "countersignd invite list" shows/)
+    })
+})

@@ -1,0 +1,25 @@
+/** rotate: a new secret at once, for whoever syncs. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { newTown, takenIn } from './town.ts'
+
+test('rotate: words of the old secret prove nothing from then on, those of the new one do after a sync', async (t) => {
+  const town = await newTown(t)
+  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const { id } = await ada.json('connection', 'create', '--name', 'Bank')
+  await takenIn(ada, id, [bob])
+  const { words: before } = await ada.json('code', id)
+
+  // Any member may.
+  const { code, out, err } = await bob.on(['rotate', id])
+  assert.deepEqual([code, out], [EXIT.ok, ''])
+  assert.match(err, /^".+" has a new secret \(epoch 2\)\. The others get it at their next sync/)
+  assert.equal((await bob.on(['verify'], { input: before })).code, EXIT.notVerified)
+  await ada.good(['sync'])
+  const { words: after } = await ada.json('code', id)
+  assert.notEqual(after, before)
+  assert.equal((await bob.on(['verify'], { input: after })).code, EXIT.ok)
+  const { epoch, id: same } = await ada.json('rotate', id)
+  assert.deepEqual([epoch, same], [3, id])
+})

@@ -1,0 +1,209 @@
+/** The commands of trust, and words that are looked up: what people read decides what they rely on. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Api } from '../../src/cli/command.ts'
+import { EXIT } from '../../src/errors.ts'
+import { preferences } from '../../src/handlers/preferences.ts'
+import { profile } from '../../src/handlers/profile.ts'
+import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
+import { verify } from '../../src/handlers/verify.ts'
+import { newWorld, type Desk } from '../device/people.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { call } from './calling.ts'
+import type { Typed } from './terminal.ts'
+
+type Words = readonly [string, ...string[]]
+type Answers = Readonly<Record<string, (input: unknown, context: unknown) => Promise<unknown>>>
+
+/** What the daemon at a desk answers. */
+function apiOf(desk: Desk): Partial<Api> {
+  const bound = (answers: object) =>
+    Object.fromEntries(
+      Object.entries(answers as Answers).map(([name, answer]) => [
+        name,
+        (input: unknown) => answer(input, at(desk)),
+      ]),
+    )
+  return {
+    trustCards: bound(trustCards),
+    trust: bound(trust),
+    verify: bound(verify),
+  } as unknown as Partial<Api>
+}
+
+async function people(t: TestContext) {
+  const world = await newWorld(t)
+  const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+  const says =
+    (desk: Desk) =>
+    (words: Words, more: Typed = {}) =>
+      call(apiOf(desk), words, more)
+  return { world, ada, bob, says, said: says(ada) }
+}
+
+describe('trust', () => {
+  it('follow, list, note, history, metrics, unfollow', async (t) => {
+    const { said, bob } = await people(t)
+    const followed = await said(['trust follow', 'Bob@example.org', '--note', 'from school'])
+    assert.equal(followed.code, EXIT.ok, followed.err)
+    assert.equal(followed.out, `${bob.id}  bob\n`)
+    assert.match(followed.err, new RegExp(`countersignd trust confirm ${bob.id}`))
+    assert.match((await said(['trust list'])).out, /bob +unchanged +never +from school/)
+    assert.match((await said(['trust note', bob.id, 'a neighbour'])).out, /bob: a neighbour/)
+    assert.match((await said(['trust note', bob.id, '--clear'])).out, /bob: no note/)
+    const { out } = await said(['trust history', bob.id])
+    assert.match(out, /you changed the note\n(.*\n)*.* followed/)
+    assert.match(out, /a device was added +bob's/)
+    assert.match((await said(['trust metrics'])).out, /^ +1 {2}people you follow\n/)
+    assert.equal((await said(['trust unfollow', bob.id])).code, EXIT.ok)
+    assert.doesNotMatch((await said(['trust list'])).out, /bob/)
+  })
+
+  it('list says whose keys changed, and who goes by another name', async (t) => {
+    const { said, bob, world } = await people(t)
+    await said(['trust follow', bob.id])
+    await profile.update({ body: { display_name: 'Your bank' } }, at(bob))
+    world.later()
+    await world.reset('bob')
+    const { out } = await said(['trust list'])
+    assert.match(out, /bob \(goes by another name now\) +CHANGED, not verified/)
+    assert.doesNotMatch(out, /Your bank/)
+  })
+
+  it('what names nobody, or nothing to do, is said so that one knows what to do', async (t) => {
+    const { said, bob } = await people(t)
+    for (const [words, expected] of [
+      [['trust follow', 'bob'], /neither a mail address nor the id of an account/],
+      [['trust follow', 'eve@example.org'], /Nobody here has proven to be at this mailbox/],
+      [['trust confirm', bob.id, '--yes'], /countersignd trust list/],
+      [['trust unfollow', bob.id], /countersignd trust list/],
+      [['trust history', 'con_x'], /countersignd trust list/],
+      [['trust note', bob.id], /--clear/],
+      [['trust note', bob.id, 'text', '--clear'], /--clear/],
+    ] as const) {
+      const { code, out, err } = await said(words)
+      assert.deepEqual([code, out], [EXIT.failed, ''], words.join(' '))
+      assert.match(err, expected)
+    }
+  })
+})
+
+describe('trust confirm', () => {
+  it('shows both sides the same number, and confirms what was compared', async (t) => {
+    const { said, says, ada, bob } = await people(t)
+    await said(['trust follow', bob.id])
+    await says(bob)(['trust follow', ada.id])
+    const seen: string[] = []
+    const person = (shown: string) => {
+      seen.push(/^ {2}\d{5}( \d{5}){5}\n {2}\d{5}( \d{5}){5}$/m.exec(shown)?.[0] ?? '')
+      return 'same'
+    }
+    const confirmed = await said(['trust confirm', bob.id], { person })
+    await says(bob)(['trust confirm', ada.id], { person })
+    assert.equal(confirmed.code, EXIT.ok, confirmed.err)
+    assert.match(confirmed.err, /Confirmed the keys of bob/)
+    assert.notEqual(seen[0], '')
+    assert.equal(seen[0], seen[1])
+    assert.match((await said(['trust list'])).out, /bob +confirmed/)
+  })
+
+  for (const answer of ['no', '', null])
+    it(`confirms nothing on the answer ${JSON.stringify(answer)}`, async (t) => {
+      const { said, bob } = await people(t)
+      await said(['trust follow', bob.id])
+      const { code, err } = await said(['trust confirm', bob.id], { person: () => answer })
+      assert.equal(code, EXIT.failed)
+      assert.match(err, /Nothing was confirmed/)
+      assert.match((await said(['trust list'])).out, /bob +unchanged/)
+    })
+
+  it('keys that change during the comparison are not confirmed', async (t) => {
+    const { said, bob, world } = await people(t)
+    await said(['trust follow', bob.id])
+    world.later()
+    const person = async () => {
+      await world.reset('bob')
+      return 'same'
+    }
+    const { code, err } = await said(['trust confirm', bob.id], { person })
+    assert.equal(code, EXIT.failed)
+    assert.match(err, /changed since/)
+    assert.match((await said(['trust list'])).out, /CHANGED/)
+  })
+
+  it('without a terminal it takes --yes, which confirms the number that was shown last', async (t) => {
+    const { said, bob, world } = await people(t)
+    await said(['trust follow', bob.id])
+    const refused = await said(['trust confirm', bob.id], { input: 'same\n' })
+    assert.equal(refused.code, EXIT.failed)
+    assert.match(refused.err, /--yes/)
+    assert.equal((await said(['trust confirm', bob.id, '--yes'])).code, EXIT.ok)
+    world.later()
+    await world.reset('bob')
+    assert.match((await said(['trust confirm', bob.id, '--yes'])).err, /changed since/)
+    await said(['trust list', '--json'])
+    assert.equal((await said(['trust confirm', bob.id, '--yes'])).code, EXIT.ok)
+  })
+})
+
+describe('verify --public', () => {
+  it('tells whose public code it is, and that the account server alone says so', async (t) => {
+    const { said, bob } = await people(t)
+    await preferences.update({ body: { public_code: true } }, at(bob))
+    const code = (await profile.read({}, at(bob))).public_code
+    const words = (code?.words ?? '').split(' ')
+    const found = await said(['verify', '--public', ...words])
+    assert.equal(found.code, EXIT.ok, found.err)
+    assert.equal(
+      found.out,
+      `The public code of bob, account ${bob.id}: the account server alone says so.\n`,
+    )
+    assert.equal((await said(['verify', ...words])).code, EXIT.inconclusive)
+    const piped = await said(['verify', '--public'], { input: code?.words ?? '' })
+    assert.equal(piped.out, found.out)
+    await preferences.update({ body: { public_code: false } }, at(bob))
+    const nobody = await said(['verify', '--public', ...words])
+    assert.equal(nobody.code, EXIT.notVerified)
+    assert.match(nobody.out, /^Found nobody/)
+  })
+
+  const profileOf = (id: string) => ({
+    profile: { id, display_name: 'Bob\u001b[2J', handle: 'bob', kind: 'person' as const },
+    window: 1,
+  })
+  const stamp = {
+    issuer: 'acc_x',
+    signed_at: '2026-01-01T00:00:00.000Z',
+    received_at: '2026-01-01T00:00:00.000Z',
+    verification_url: 'https://countersign.test/s/stm_x',
+  }
+  for (const [what, answer, code, lines] of [
+    [
+      'two accounts',
+      { accounts: [profileOf('acc_x'), profileOf('acc_y')], stamps: [] },
+      EXIT.inconclusive,
+      [
+        /^These are the words of more than one: ask/,
+        /of Bob\ufffd\[2J \(bob\), account acc_x/,
+        /acc_y/,
+      ],
+    ],
+    [
+      'a stamp',
+      { accounts: [], stamps: [{ id: 'stm_x', stamp }] },
+      EXIT.inconclusive,
+      [/^A stamp by acc_x .* check it at https:\/\/countersign\.test\/s\/stm_x$/],
+    ],
+  ] as const)
+    it(`of ${what}`, async (t) => {
+      const { ada, says } = await people(t)
+      const desk = ada.restart(
+        instead('lookups', 'create', () => async () => structuredClone(answer) as never),
+      )
+      const said = await says(desk)(['verify', '--public', 'matador', 'carload', 'recede'])
+      assert.equal(said.code, code)
+      const told = said.out.trimEnd().split('\n')
+      assert.equal(told.length, lines.length)
+      for (const [i, line] of lines.entries()) assert.match(told[i] ?? '', line)
+    })
+})
