@@ -46,6 +46,7 @@ describe('a roster that is opened', () => {
       head: hashOf(open),
       epoch: 1,
       epochHead: hashOf(open),
+      opener: account,
       kCommit: payload.k_commit,
       members: [{ account, role: 'owner', logSeq: 1, keyedSeq: 1, generation: 1 }],
       rotationPending: false,
