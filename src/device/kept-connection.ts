@@ -19,9 +19,9 @@ function pinned({ names }: State, { members }: Roster, told: Connection['members
   })
 }
 
-/** What holds a connection back. Of a fork nothing comes back. */
-function holdOf(known: ConnectionRow | null, { roster, keyLogs }: Known, own: string): Hold | null {
-  if (known?.hold === 'roster_forked') return known.hold
+/** What holds a connection back. Of a fork nothing comes back, also where the account server left the connection out meanwhile. */
+function holdOf({ forks }: State, { roster, keyLogs }: Known, own: string): Hold | null {
+  if (forks.has(roster.connection)) return 'roster_forked'
   return heldBack(roster, keyLogs, own) ? 'rotation_pending' : null
 }
 
@@ -43,7 +43,7 @@ export function keepConnection(
     epoch,
     head,
     members: pinned(state, known.roster, connection.members),
-    hold: holdOf(state.connections.get(id), known, own),
+    hold: holdOf(state, known, own),
     updated_at: Date.parse(connection.updated_at),
   }
   state.transaction(() => {

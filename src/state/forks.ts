@@ -14,7 +14,9 @@ export function forkRows(db: DatabaseSync) {
     db,
     'select seq, entry from forks where connection = ? order by seq',
   )
+  const has = statement(db, 'select 1 from forks where connection = ? limit 1')
   return {
+    has: (connection: string): boolean => has.get(connection) !== null,
     /** Keeps entries (JWSs, byte for byte) of another history than the one in `logs`. */
     keep(connection: string, entries: readonly { seq: number; entry: string }[]): void {
       transaction(db, () => {

@@ -121,6 +121,19 @@ describe('rosters', () => {
     const again = await lied.device().sync.run('request')
     assert.equal(again.error, null, 'told once; the rest goes on')
     assert.equal(lied.restart().words(id), null, 'also after another start')
+    const without = lied.restart((account) => ({
+      ...account,
+      connections: {
+        ...account.connections,
+        list: async () => ({ items: [], next_cursor: null }),
+      },
+    }))
+    await without.sync()
+    assert.equal(without.state.connections.get(id), null)
+    const listed = without.restart(showing(() => without.state.logs.read('roster', id)))
+    await listed.device().sync.run('request')
+    assert.equal(listed.words(id), null, 'also when it was left out for a while')
+    assert.equal(listed.state.connections.get(id)?.hold, 'roster_forked')
   })
 
   it('withheld: what was known goes stale', async (t) => {
