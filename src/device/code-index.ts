@@ -25,7 +25,6 @@ export interface CodeIndex {
   /** Take a subject in, or in place of what it was: its code key (32 bytes, copied) and the ids of its speakers, 16 bytes each. */
   put(id: string, kc: Uint8Array, speakers: readonly Uint8Array[]): void
   remove(id: string): void
-  has(id: string): boolean
   /** How many subjects there are. */
   size(): number
   /** How many codes a window takes, or a few more. */
@@ -112,7 +111,6 @@ export function newCodeIndex(read?: typeof codeUnder): CodeIndex {
 
   return {
     remove: (id) => speakers.remove(id),
-    has: (id) => speakers.has(id),
     size: () => speakers.subjects(),
     codes: () => speakers.places(),
     prepare,

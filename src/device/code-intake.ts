@@ -30,9 +30,8 @@ interface Guest {
 }
 
 export interface Intake {
-  /** This is new, or not what it was. */
+  /** This is new, not what it was, or gone: it is forgotten at once, and read again before the next look-up. */
   changed(id: string): void
-  removed(id: string): void
   /**
    * Take in what is not in the index yet, until nothing is left or `enough` says so. Something is taken in in any case.
    * @returns whether nothing is left
@@ -89,6 +88,7 @@ export function newIntake({
   }
 
   function take(id: string): void {
+    drop(id)
     const subject = readSubject(state, account, id)
     if (subject === null) return
     const lack = put(subject)
@@ -105,7 +105,7 @@ export function newIntake({
     if (!isBegun) for (const { id } of state.guests.all()) waiting.add(id)
     isBegun = true
     const page = state.connections.page(last, PAGE)
-    for (const id of page) if (!index.has(id) && !lacking.has(id)) waiting.add(id)
+    for (const id of page) waiting.add(id)
     last = page.at(-1) ?? last
     isListed = page.length < PAGE
   }
@@ -115,11 +115,6 @@ export function newIntake({
       if (!isBegun) return
       drop(id)
       waiting.add(id)
-    },
-
-    removed(id) {
-      drop(id)
-      waiting.delete(id)
     },
 
     work(enough) {

@@ -20,7 +20,6 @@ export interface Speakers {
   add(id: string, kc: Uint8Array, speakers: readonly Uint8Array[]): number[]
   /** Let a subject go, if it is here. Its key is wiped. */
   remove(id: string): void
-  has(id: string): boolean
   /** How many subjects there are. */
   subjects(): number
   /** Below this number are all places that were ever given. */
@@ -85,7 +84,6 @@ export function newSpeakers(read: typeof codeUnder = codeUnder): Speakers {
   }
 
   return {
-    has: (id) => numbers.has(id),
     subjects: () => numbers.size(),
     places: () => places,
 

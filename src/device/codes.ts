@@ -44,6 +44,7 @@ export interface Codes {
   putConnection(row: Pick<ConnectionRow, 'id'>): void
   /** The same of a guest code. */
   putGuest(row: Pick<GuestRow, 'id'>): void
+  /** A connection or a guest code is taken from the state, now or at once after this. */
   remove(id: string): void
   /** Connections known here. */
   count(now: number): { connections: number }
@@ -149,15 +150,11 @@ export function openCodes(
   return {
     putConnection: ({ id }) => changed(id),
     putGuest: ({ id }) => changed(id),
+    remove: changed,
     count: () => ({ connections: state.connections.count() }),
     has: (id) => readSubject(state, account, id) !== null,
     hold: (id) => state.connections.get(id)?.hold ?? null,
     ready: (now) => schedule.ready(now),
-
-    remove(id) {
-      spoken.delete(id)
-      intake.removed(id)
-    },
 
     own(id, now) {
       const of = spokenOf(id)

@@ -9,7 +9,6 @@ export interface IdMap<V> {
   set(id: string, value: V): void
   /** Whether it was there. */
   delete(id: string): boolean
-  has(id: string): boolean
   size(): number
 }
 
@@ -23,7 +22,6 @@ export function newIdMap<V>(): IdMap<V> {
 
   return {
     get: (id) => partOf(id).get(id),
-    has: (id) => partOf(id).has(id),
     size: () => size,
 
     set(id, value) {

@@ -1,9 +1,8 @@
 /** What a device says and hears, by its state: nothing else is true, and every change counts at once. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { TestContext } from 'node:test'
-import type { Pace } from '../../src/device/code-schedule.ts'
-import type { Codes } from '../../src/device/codes.ts'
+import { newCodeIndex } from '../../src/device/code-index.ts'
+import { newIntake } from '../../src/device/code-intake.ts'
 import { AppError } from '../../src/errors.ts'
 import {
   BOB,
@@ -17,14 +16,9 @@ import {
   indicesOf,
   nameOf,
   numbered,
-  slowPace,
 } from './bench.ts'
 
 const connectionId = (n: number) => numbered('connection', n)
-
-async function untilReady(codes: Codes, now: () => number): Promise<void> {
-  for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) await wait
-}
 
 describe('a connection that is held', () => {
   for (const hold of ['rotation_pending', 'roster_forked'] as const)
@@ -88,7 +82,7 @@ describe('changes', () => {
     codes.remove(CONNECTION)
     state.connections.delete(CONNECTION)
     assert.deepEqual(find(say(CONNECTION, BOB)), { hits: [], checked: 0, unchecked: 0, lacks: [] })
-    assert.equal(codes.has(CONNECTION), false)
+    assert.deepEqual([codes.has(CONNECTION), codes.own(CONNECTION, clock.ms)], [false, null])
   })
 
   it('one that was taken back with its transaction did not happen', (t) => {
@@ -119,6 +113,29 @@ describe('changes', () => {
     state.guests.setState(GUEST, 'revoked')
     codes.putGuest({ id: GUEST })
     assert.deepEqual([counts(), codes.has(GUEST)], [[0, 0], false])
+    clock.ms += 5000
+    assert.deepEqual(counts(), [0, 0])
+  })
+
+  it('nothing is read before the first look-up, and each secret once for all that come', (t) => {
+    const first = bench(t)
+    let opened = 0
+    const secrets = {
+      ...first.state.secrets,
+      get(id: string) {
+        opened++
+        return first.state.secrets.get(id)
+      },
+    }
+    first.guest()
+    const { codes, connection, clock } = first.reopen({ state: { ...first.state, secrets } })
+    for (let n = 0; n < 5; n++) connection({ id: connectionId(n) })
+    opened = 0
+    for (let minute = 0; minute < 3; minute++) {
+      assert.equal(codes.find([1, 2, 3], clock.ms).checked, 6)
+      clock.ms += MINUTE
+    }
+    assert.equal(opened, 6)
   })
 
   it('own words are the same object while their minute lasts', (t) => {
@@ -155,89 +172,15 @@ describe('changes', () => {
   })
 })
 
-describe('many', () => {
-  const MANY = 700
-
-  /** A device with many connections, as after a start. */
-  function started(t: TestContext, pace: Pace) {
-    const all = bench(t)
-    all.state.transaction(() => {
-      for (let n = 0; n < MANY; n++) all.connection({ id: connectionId(n), others: [BOB] })
-    })
-    return { ...all, again: all.reopen({ pace }) }
-  }
-
-  it('are taken in slice by slice: no slice outlasts its millisecond', async (t) => {
-    const { pace, count } = slowPace(0.05)
-    const { again, say, clock } = started(t, pace)
-    assert.equal(count.looks, 0, 'nothing happens before somebody verifies')
-    await untilReady(again.codes, () => clock.ms)
-    // Twenty looks of 0.05 ms are a slice; the first look begins it.
-    assert(count.turns >= MANY / 20, `${count.turns} turns`)
-    assert(count.most <= 22, `${count.most} looks in one slice`)
-    const { turns } = count
-    for (const n of [0, 350, 699])
-      assert.equal(again.codes.find(indicesOf(say(connectionId(n), BOB)), clock.ms).hits.length, 1)
-    assert.equal(count.turns, turns)
-    assert.equal(count.timers, 1, 'the next minute will be ready')
-  })
-
-  it('what changes meanwhile counts at once', async (t) => {
-    const changed: (() => void)[] = []
-    const { pace } = slowPace(0.05, () => changed.pop()?.())
-    const { again, say, clock } = started(t, pace)
-    const [gone, held, renamed, left, added] = [0, 100, 650, 699, MANY].map(connectionId) as [
-      string,
-      string,
-      string,
-      string,
-      string,
-    ]
-    changed.push(
-      () => void again.connection({ id: added }),
-      () => void again.connection({ id: renamed, name: 'Renamed' }),
-      () => void again.connection({ id: held, hold: 'rotation_pending' }),
-      () => {
-        again.codes.remove(gone)
-        again.state.connections.delete(gone)
-      },
-      () => void (clock.ms += MINUTE),
-      () => {
-        again.codes.remove(left)
-        again.state.connections.delete(left)
-      },
-    )
-    await untilReady(again.codes, () => clock.ms)
-    assert.equal(changed.length, 0)
-    const find = (id: string) => again.codes.find(indicesOf(say(id, BOB)), clock.ms)
-    for (const [id, hits] of [
-      [gone, 0],
-      [left, 0],
-      [held, 0],
-      [renamed, 1],
-      [added, 1],
-    ] as const)
-      assert.equal(find(id).hits.length, hits, id)
-    assert.equal(find(renamed).hits[0]?.match.connection_name, 'Renamed')
-    const { checked, unchecked, lacks } = find(gone)
-    assert.deepEqual([checked, unchecked, lacks], [MANY - 2, 1, ['rotation_pending']])
-  })
-
-  it('a look-up that did not wait is right all the same', (t) => {
-    const { pace, count } = slowPace(0.05)
-    const { again, say, clock } = started(t, pace)
-    const { hits, checked } = again.codes.find(indicesOf(say(connectionId(5), BOB)), clock.ms)
-    assert.deepEqual([hits.length, checked, count.turns], [1, MANY, 0])
-  })
-
-  it('few are no work while nobody verifies, nor after', async (t) => {
-    const { pace, count } = slowPace(0)
-    const all = bench(t, { pace })
-    all.state.transaction(() => {
-      for (let n = 0; n < 200; n++) all.connection({ id: connectionId(n) })
-    })
-    await untilReady(all.codes, () => all.clock.ms)
-    all.codes.find(indicesOf(all.say(connectionId(7), BOB)), all.clock.ms)
-    assert.deepEqual([count.turns, count.timers], [0, 0])
-  })
+it('what ended is forgotten at once, and read again before it is wanted', (t) => {
+  const { state, vault, connection } = bench(t)
+  connection()
+  const index = newCodeIndex()
+  const intake = newIntake({ state, vault, account: ME, index })
+  intake.work(() => false)
+  assert.equal(index.size(), 1)
+  intake.changed(CONNECTION)
+  assert.equal(index.size(), 0)
+  intake.work(() => false)
+  assert.equal(index.size(), 1)
 })

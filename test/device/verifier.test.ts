@@ -371,6 +371,7 @@ describe('guessing', () => {
     }
     await assert.rejects(verifier.verify(WRONG, null), limited('58'))
     await assert.rejects(verifier.verify(say(CONNECTION, BOB), null), limited('58'))
+    await assert.rejects(verifier.verify('no words', null), limited('58'))
     clock.ms = T0 + MINUTE - 1
     await assert.rejects(verifier.verify(WRONG, null), limited('1'))
     clock.ms = T0 + MINUTE
