@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts'
 import type { Command } from './command.ts'
+import { shown } from './table.ts'
 
 export const syncCommand: Command = {
   usage: '[--json]',
@@ -7,10 +8,11 @@ export const syncCommand: Command = {
 Fetches from the account server what is new and hands over what was made here. A daemon does so by itself, at its start and every
 few minutes; without one, "verify" is inconclusive until this was run.`,
   args: [0, 0],
-  async run({ withApi, print }) {
+  async run({ io, withApi, print }) {
     const { last_sync: report } = await withApi((api) => api.sync.run({}))
     if (report === null || !report.ok)
       throw new AppError('backend_error', report?.error ?? 'The sync did not go well.')
+    if (report.error !== null) io.stderr.write(`${shown(report.error)}\n`)
     const { connections, secrets, guest_codes } = report.pulled
     const { verifications, envelopes } = report.pushed
     print(

@@ -12,20 +12,10 @@ import { parseId, PREFIX } from './id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from './jwk.ts'
 import { parseJws, signJws } from './jws.ts'
 import { signerAt, verifySignedBy, type Device } from './key-log.ts'
-import { base64url, epochNumber, id, payload } from './payload.ts'
+import { readEnvelope } from './envelope-form.ts'
 import { demand, Refusal } from './refusal.ts'
 import { commitment, type KeyLogs, type Roster } from './roster.ts'
 
-const readEnvelope = payload({
-  connection: id(PREFIX.connection),
-  epoch: epochNumber,
-  epoch_head: base64url(32),
-  sender: id(PREFIX.device),
-  recipient: id(PREFIX.device),
-  recipient_kid: base64url(32),
-  enc: base64url(),
-  ct: base64url(),
-})
 type Payload = ReturnType<typeof readEnvelope>
 
 const suite = () => new CipherSuite(KEM_DHKEM_X25519_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_128_GCM)

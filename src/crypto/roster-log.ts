@@ -57,3 +57,15 @@ export function accountsOf(entries: readonly string[]): string[] {
   })
   return [...new Set(named)]
 }
+
+/**
+ * Who signed the entries after entry `seq` by which `member` went: removed by somebody, or left by
+ * itself. Of a verified roster.
+ */
+export function goneSince({ entries }: Roster, member: string, seq: number): string[] {
+  return entries.slice(seq + 1).flatMap((text) => {
+    const { op, actor, member: named } = readEntry(text)
+    const isGone = (op === 'remove' && named === member) || (op === 'leave' && actor === member)
+    return isGone ? [actor] : []
+  })
+}

@@ -9,5 +9,5 @@ export {
   rotate,
   type Signer,
 } from './roster-entries.ts'
-export { accountsOf, verifyRoster, type Roster } from './roster-log.ts'
+export { accountsOf, goneSince, verifyRoster, type Roster } from './roster-log.ts'
 export { commitment, type KeyLogs, type Member, type Role } from './roster-ops.ts'

@@ -1,6 +1,7 @@
 /** What follows for connections when a person has confirmed the new keys of somebody. */
 import type { Account } from '../api/port.ts'
 import { changedMembers } from '../crypto/roster.ts'
+import { newInvite } from './invites.ts'
 import { takeInAnew } from './members.ts'
 import type { Signing } from './roster-entries.ts'
 import { rememberedRoster } from './rosters.ts'
@@ -25,7 +26,7 @@ export async function takeInConfirmed(
       (one) => one.account === identity.account && one.role === 'owner',
     )
   })
-  for (const { id } of mine) state.invites.put({ connection: id, target: member, again: true })
+  for (const { id } of mine) state.invites.put({ ...newInvite(device, id, member), again: true })
   for (const { id } of mine) await takeInAnew(device, account, { connection: id, member })
   return mine.length
 }

@@ -9,9 +9,9 @@ import { type Act, isRefusal } from '../state/idempotency.ts'
 import { idOf } from './acts.ts'
 import type { Device } from './device.ts'
 import { keepConnection } from './kept-connection.ts'
-import { targetOf } from './members.ts'
+import { newInvite, targetOf } from './invites.ts'
 import { type Opening, dropOpening, keepOpening, readOpening } from './openings.ts'
-import { rememberRoster } from './rosters.ts'
+import { isNewest, rememberRoster } from './rosters.ts'
 
 /** What the person asks for. */
 export interface Wanted {
@@ -72,19 +72,24 @@ export async function openConnection(
   if (kept === null)
     state.transaction(() => {
       keepOpening(state, body)
-      for (const one of invite)
-        state.invites.put({ connection: id, target: targetOf(one), again: false })
+      for (const one of invite) state.invites.put(newInvite(device, id, targetOf(one)))
     })
   const { entry } = body
   const own = new Map([[identity.account, await identity.keyLog()]])
   const roster = verifyRoster(id, [entry], own)
   const made = await account.rosters.open({ body }).catch((error: unknown) => {
     // One of the devices that it is sealed to may be revoked by now.
-    if (isRefusal(error)) dropOpening(state, id)
+    if (isRefusal(error)) {
+      dropOpening(state, id)
+      state.invites.clear(id)
+    }
     throw error
   })
   demandSeat()
   rememberRoster(state, roster)
-  keepConnection(device, identity.account, made, { roster, keyLogs: own })
+  // Of an answer that comes late: what happened since the opening, the next sync fetches.
+  const opened = { ...made, updated_at: made.created_at }
+  if (isNewest(state, roster))
+    keepConnection(device, identity.account, opened, { roster, keyLogs: own })
   return made
 }

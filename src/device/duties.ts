@@ -31,6 +31,7 @@ export function newDuties(of: { device: Signing; account: Account; log: Log }) {
       const isOfOne = code !== null && [...PASSING, ...WRONG].includes(code)
       if (!isOfOne && !(error instanceof Refusal)) throw error
       log('warn', 'duty not done', { connection, cause: error })
+      if (error instanceof Refusal) await refuse(connection, error)
       // Another sync of somebody's settles what they disagree about; what cannot be right, the person should hear of.
       if (error instanceof Refusal)
         complain(
@@ -40,6 +41,14 @@ export function newDuties(of: { device: Signing; account: Account; log: Log }) {
       else if (code !== null && WRONG.includes(code))
         complain(report, `${connection}: ${(error as AppError).message}`)
     }
+  }
+
+  /** What forks holds back from here on. */
+  async function refuse(connection: string, { reason }: Refusal) {
+    const row = state.connections.get(connection)
+    if (row === null) return
+    const { holdRefused } = await import('./kept-connection.ts')
+    holdRefused(device, row, reason)
   }
 
   async function rotations(report: SyncReport) {
@@ -57,7 +66,7 @@ export function newDuties(of: { device: Signing; account: Account; log: Log }) {
     }
     for (const { connection, account: member, email } of hints) {
       const target = email?.toLowerCase() ?? member
-      if (!state.invites.has(connection, target)) continue
+      if (state.invites.get(connection, target) === null) continue
       const { takeIn } = await import('./members.ts')
       await attempt(connection, report, () =>
         takeIn(device, account, { connection, member, target }),
@@ -75,6 +84,10 @@ export function newDuties(of: { device: Signing; account: Account; log: Log }) {
 
   return async (report: SyncReport): Promise<void> => {
     await rotations(report)
+    if (state.invites.all().length > 0) {
+      const { dropEnded } = await import('./invites.ts')
+      await dropEnded(device, account)
+    }
     const hints = await account.duties.read({})
     await joins(report, hints.joins)
     await seals(report, hints.unsealed)

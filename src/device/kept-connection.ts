@@ -55,6 +55,21 @@ export function keepConnection(
   return row
 }
 
+/** Keep what a roster says of a connection that is known: what the account server says of it comes later. */
+export function keepRoster(
+  { state, codes }: { state: State; codes: Codes },
+  own: string,
+  known: Known,
+): void {
+  const { connection: id, epoch, epochHead: head } = known.roster
+  const row = state.connections.get(id)
+  if (row === null) return
+  const members = pinned(state, known.roster, [])
+  const kept = { ...row, epoch, head, members, hold: holdOf(state, known, own) }
+  state.connections.put(kept)
+  codes.putConnection(kept)
+}
+
 /** Of a connection that was refused at first sight nothing is known, but that it cannot be checked. */
 const unknown = (of: Pick<ConnectionRow, 'id' | 'name'>): ConnectionRow => ({
   ...of,

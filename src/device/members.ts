@@ -3,8 +3,7 @@
  * is decided on the newest checked roster, whatever the account server says of members and roles.
  */
 import type { Account } from '../api/port.ts'
-import type { Connection, Invitee } from '../api/rest/connections.ts'
-import type { Invitation } from '../api/rest/invitations.ts'
+import type { Connection } from '../api/rest/connections.ts'
 import {
   type Member,
   type Role,
@@ -13,6 +12,7 @@ import {
   addMember,
   changeRole,
   changedMembers,
+  goneSince,
   leave,
   removeMember,
   rotate,
@@ -22,14 +22,16 @@ import type { KeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import { pullKeyLog } from './key-log.ts'
+import { newInvite } from './invites.ts'
 import {
   type Next,
   type Signing,
   changeRoster,
   continueRoster,
   newSecret,
+  readRoster,
 } from './roster-entries.ts'
-import { type Known, rememberedRoster } from './rosters.ts'
+import type { Known } from './rosters.ts'
 
 const everybody = () => true
 const nobody = () => false
@@ -54,31 +56,6 @@ const ownersOf = ({ members }: Roster) => members.filter(({ role }) => role === 
 /** Throws AppError forbidden. */
 function demandOwner(roster: Roster, account: string): void {
   if (memberOf(roster, account)?.role !== 'owner') throw notOwner()
-}
-
-/** Under what this device remembers whom it invited. */
-export const targetOf = (invitee: Invitee): string =>
-  'email' in invitee ? invitee.email.toLowerCase() : invitee.user_id
-
-/**
- * Invite somebody. This device remembers it before the account server hears of it: an approval of an invitation that it does not know
- * takes nobody in.
- * @throws AppError what the account throws
- */
-export async function invite(
-  { state }: Pick<Signing, 'state'>,
-  account: Account,
-  connection: string,
-  invitee: Invitee,
-): Promise<Invitation> {
-  state.invites.put({ connection, target: targetOf(invitee), again: false })
-  return account.members.add({ id: connection, body: invitee })
-}
-
-/** Forget that somebody was invited. */
-export function forgetInvite(state: State, { connection_id, to }: Invitation): void {
-  for (const target of [to.user_id, to.email?.toLowerCase()])
-    if (target != null) state.invites.delete(connection_id, target)
 }
 
 /**
@@ -115,7 +92,18 @@ export async function takeIn(
   demandLooked(device.state, log, again)
   const memberLog = { seq: log.seq, head: log.head }
   const own = device.identity.account
+  const { invites } = device.state
+  /** Whoever went since is taken in by another invitation only; by this account itself, to be taken in anew. */
+  function isOver(roster: Roster): boolean {
+    const row = invites.get(connection, target)
+    if (row === null || row.until <= device.now()) return true
+    return goneSince(roster, member, row.seq).some((by) => by !== own || !row.again)
+  }
   const next = ({ roster, keyLogs }: Known, signer: Signer, holds: boolean): Next | null => {
+    if (isOver(roster)) {
+      invites.delete(connection, target)
+      return null
+    }
     const may = memberOf(roster, own)?.role === 'owner' && holds && !roster.rotationPending
     if (!may || memberOf(roster, member) !== undefined) return null
     const logs = new Map(keyLogs).set(member, log)
@@ -124,7 +112,7 @@ export async function takeIn(
   }
   const { roster, sealed } = await changeRoster(device, account, connection, next)
   // Kept, it would take the same account in again after somebody removed it.
-  if (memberOf(roster, member) !== undefined) device.state.invites.delete(connection, target)
+  if (memberOf(roster, member) !== undefined) invites.delete(connection, target)
   return sealed
 }
 
@@ -200,10 +188,8 @@ export async function leaveOrEnd(
   account: Account,
   connection: string,
 ): Promise<'left' | 'ended'> {
-  const known = rememberedRoster(device.state, connection)
-  // Whatever this device does not know of, it cannot sign for; the account server says whether there is one.
-  const alone = known === null || known.roster.members.length < 2
-  if (alone) {
+  const { roster: newest } = await readRoster(device, account, connection)
+  if (newest.members.length < 2) {
     await account.connections.delete({ id: connection })
     return 'ended'
   }
@@ -228,11 +214,15 @@ export async function takeInAnew(
   { connection, member }: { connection: string; member: string },
 ): Promise<number> {
   const { state } = device
-  state.invites.put({ connection, target: member, again: true })
+  if (state.invites.get(connection, member)?.again !== true)
+    state.invites.put({ ...newInvite(device, connection, member), again: true })
   demandLooked(state, await pullKeyLog(state, account, member), true)
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     if (!changedMembers(roster, keyLogs).includes(member)) return null
-    demandOwner(roster, signer.actor)
+    if (memberOf(roster, signer.actor)?.role !== 'owner') {
+      state.invites.delete(connection, member)
+      throw notOwner()
+    }
     const k = newSecret()
     return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: everybody }
   })

@@ -17,10 +17,15 @@ import type { Known } from './rosters.ts'
 import { unmarkSigned } from './sign-out-mark.ts'
 import type { Vault } from './vault.ts'
 
-/** Tell of something that went wrong, beside what is told already. */
+/** Tell of something that the person should know and that costs one connection alone, which is unchecked then anyway. */
+export function remark(report: SyncReport, message: string): void {
+  report.error = report.error === null ? message : `${report.error} ${message}`
+}
+
+/** Tell of something that went wrong: what is known here may be out of date. */
 export function complain(report: SyncReport, message: string): void {
   report.ok = false
-  report.error = report.error === null ? message : `${report.error} ${message}`
+  remark(report, message)
 }
 
 /**
@@ -82,14 +87,15 @@ export function newPull(of: {
     if (holdsSecret(vault, known)) return
     try {
       const secret = await fetchSecret(identity, account, known)
-      if (secret === null || touched.has(connection)) return
+      const { isNewest } = await import('./rosters.ts')
+      if (secret === null || touched.has(connection) || !isNewest(state, known.roster)) return
       vault.put(connection, secret)
       report.pulled.secrets++
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       log('warn', 'secret refused', { connection, cause: error })
       if (error.reason === 'revoked_signer') return
-      complain(
+      remark(
         report,
         `The secret of ${connection} that the account server sent was refused (${error.reason}): its words cannot be checked here.`,
       )
@@ -99,17 +105,18 @@ export function newPull(of: {
   async function pullConnection(connection: Connection, report: SyncReport) {
     const { id } = connection
     // The curves are loaded when there is something to check.
-    const { fetchRoster, rememberRoster } = await import('./rosters.ts')
+    const { fetchRoster, isNewest, rememberRoster } = await import('./rosters.ts')
     const { keepConnection } = await import('./kept-connection.ts')
     const known = await fetchRoster(state, account, id)
     if (touched.has(id)) return
     rememberRoster(state, known.roster)
+    if (!isNewest(state, known.roster)) return
     if (known.fresh) report.pulled.rosters++
     // Removed, and the account server does not know it yet.
     if (!known.roster.members.some((member) => member.account === identity.account))
       return forget(id)
     await pullSecret(known, report)
-    if (touched.has(id)) return
+    if (touched.has(id) || !isNewest(state, known.roster)) return
     keepConnection({ state, codes }, identity.account, connection, known)
     report.pulled.connections++
   }
@@ -176,6 +183,7 @@ export function newPull(of: {
     codes.remove(id)
     vault.delete(id)
     state.connections.delete(id)
+    state.invites.clear(id)
     state.guests.delete(id)
   }
 

@@ -3,6 +3,7 @@
  * same moment decides anew on what the first has done. A crash leaves the roster as it was, or with the entry and its envelopes.
  */
 import { randomBytes } from 'node:crypto'
+import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import { sealEnvelope } from '../crypto/envelope.ts'
@@ -17,8 +18,8 @@ import {
 } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
-import { keepConnection } from './kept-connection.ts'
-import { type Known, fetchRoster, rememberRoster } from './rosters.ts'
+import { holdRefused, keepConnection, keepRoster } from './kept-connection.ts'
+import { type Known, fetchRoster, isNewest, rememberRoster } from './rosters.ts'
 import { holdsSecret } from './secrets.ts'
 
 /** Each time somebody else was faster. */
@@ -40,9 +41,9 @@ export interface Next {
 export const newSecret = (): Uint8Array => new Uint8Array(randomBytes(32))
 
 /** Who signs now, and where in its key log that device stands. */
-async function signerOf({ identity, now }: Signing): Promise<Signer> {
+async function signerOf({ identity, now }: Signing, { keyLogs }: Known): Promise<Signer> {
   const { account: actor, device, kid } = identity
-  const { seq, head } = await identity.keyLog()
+  const { seq, head } = keyLogs.get(actor) ?? (await identity.keyLog())
   const { sign } = await identity.keys()
   const at = Math.floor(now() / 1000)
   return { actor, device, actorLog: { seq, head }, kid, seed: sign.secret, at }
@@ -64,7 +65,12 @@ export async function sealedTo(
   const by = { sender: identity.device, senderKid: identity.kid, senderSeed: sign.secret }
   const envelopes: string[] = []
   for (const { id: recipient, keys } of devices)
-    envelopes.push(await sealEnvelope({ ...of, ...by, recipient, recipientSeal: keys.seal }))
+    try {
+      envelopes.push(await sealEnvelope({ ...of, ...by, recipient, recipientSeal: keys.seal }))
+    } catch (error) {
+      // A sealing key that no secret can be shared with keeps nobody else from theirs.
+      if (!(error instanceof Refusal) || error.reason !== 'open_failed') throw error
+    }
   return envelopes
 }
 
@@ -104,9 +110,30 @@ async function post(
   const envelopes = secret === null ? [] : await sealedTo(device, after, secret, devices)
   await account.rosters.append({ connection, body: { entry, envelopes } })
   device.demandSeat()
-  rememberRoster(device.state, after)
-  if (k !== null) device.vault.put(connection, k)
+  device.state.transaction(() => {
+    rememberRoster(device.state, after)
+    if (!isNewest(device.state, after)) return
+    if (k !== null) device.vault.put(connection, k)
+    keepRoster(device, device.identity.account, { roster: after, keyLogs })
+  })
   return { roster: after, keyLogs, sealed: envelopes.length }
+}
+
+/**
+ * Fetch the roster of a connection, check it, and remember what is new. Throws AppError backend_error for what cannot be right, and what
+ * the account throws.
+ */
+export async function readRoster(
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<Known> {
+  const known = await checked(device, connection, () =>
+    fetchRoster(device.state, account, connection),
+  )
+  device.demandSeat()
+  rememberRoster(device.state, known.roster)
+  return known
 }
 
 /**
@@ -125,11 +152,11 @@ export async function continueRoster(
 ): Promise<Known & { sealed: number }> {
   demandWhole(device, connection)
   for (let attempt = 1; ; attempt++) {
-    const known = await checked(() => fetchRoster(device.state, account, connection))
-    device.demandSeat()
-    rememberRoster(device.state, known.roster)
+    const known = await readRoster(device, account, connection)
+    if (!isNewest(device.state, known.roster)) continue
+    keepRoster(device, device.identity.account, known)
     demandConfirmed(known, device.identity.account)
-    const wanted = next(known, await signerOf(device), holdsSecret(device.vault, known))
+    const wanted = next(known, await signerOf(device, known), holdsSecret(device.vault, known))
     if (wanted === null) return { ...known, sealed: 0 }
     try {
       return await post(device, account, known, wanted)
@@ -141,11 +168,13 @@ export async function continueRoster(
 }
 
 /** Do something that judges what the server sent. Throws AppError backend_error where that breaks a rule. */
-async function checked<T>(work: () => Promise<T>): Promise<T> {
+async function checked<T>(device: Signing, id: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause
+    const row = device.state.connections.get(id)
+    if (row !== null) holdRefused(device, row, cause.reason)
     throw new AppError(
       'backend_error',
       `What the account server sent of this connection cannot be right (${cause.reason}), and nothing was changed. The server may be dishonest.`,
@@ -164,6 +193,9 @@ export async function changeRoster(
   const after = await continueRoster(device, account, connection, next)
   const now = await account.connections.read({ id: connection })
   device.demandSeat()
-  keepConnection(device, device.identity.account, now, after)
+  // The row's time stays: what else changed meanwhile is for the next sync to fetch.
+  const updated_at = timeAt(device.state.connections.get(connection)?.updated_at ?? 0)
+  if (isNewest(device.state, after.roster))
+    keepConnection(device, device.identity.account, { ...now, updated_at }, after)
   return { ...after, connection: now }
 }

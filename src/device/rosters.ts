@@ -58,12 +58,13 @@ export async function fetchRoster(
   account: Account,
   connection: string,
 ): Promise<Known & { fresh: boolean }> {
+  const before = state.logs.head('roster', connection)
   const { entries, key_logs } = await account.rosters.read({ connection })
   const lengths = new Map(key_logs.map(({ account: of, seq }) => [of, seq]))
   const keyLogs = await keyLogsOf(state, account, accountsOf(entries), lengths)
   const seen = state.logs.read('roster', connection).map(hashOf)
-  const head = seen.at(-1)
-  const known = head === undefined ? undefined : { seq: seen.length - 1, head, heads: seen }
+  const known =
+    before === null ? undefined : { seq: before.seq, head: hashOf(before.entry), heads: seen }
   try {
     const roster = verifyRoster(connection, entries, keyLogs, known)
     return { roster, keyLogs, fresh: roster.seq >= seen.length }
@@ -94,3 +95,7 @@ export function rememberedRoster(state: State, connection: string): Known | null
   }
   return { roster: verifyRoster(connection, entries, keyLogs), keyLogs }
 }
+
+/** Whether nothing newer of this connection is remembered. */
+export const isNewest = ({ logs }: State, { connection, seq }: Roster): boolean =>
+  (logs.head('roster', connection)?.seq ?? -1) <= seq

@@ -27,6 +27,7 @@ export async function sealMissing(
     .filter(({ id }) => wanted.includes(id))
   if (k === null || devices.length === 0) return 0
   const envelopes = await sealedTo(device, roster, k, devices)
+  if (envelopes.length === 0) return 0
   const { stored } = await account.envelopes.add({ connection, body: { envelopes } })
   return stored
 }

@@ -6,6 +6,7 @@ export const invitations: Handlers['invitations'] = {
     const keeper = keeperOf(context)
     const approved = await context.account.invitations.approve({ id })
     const { user_id, display_name } = approved.from
+    keeper?.demandSeat()
     if (keeper !== null && user_id !== null && display_name !== null)
       keeper.state.names.pin(user_id, display_name)
     return approved
@@ -15,7 +16,7 @@ export const invitations: Handlers['invitations'] = {
     const keeper = keeperOf(context)
     const withdrawn = await context.account.invitations.withdraw({ id })
     if (keeper === null) return withdrawn
-    const { forgetInvite } = await import('../device/members.ts')
+    const { forgetInvite } = await import('../device/invites.ts')
     forgetInvite(keeper.state, withdrawn)
     return withdrawn
   },

@@ -1,3 +1,4 @@
+import { AppError } from '../errors.ts'
 import { leave } from './connections.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
@@ -5,7 +6,7 @@ export const members: Handlers['members'] = {
   add: async ({ id, body }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.members.add({ id, body })
-    const { invite } = await import('../device/members.ts')
+    const { invite } = await import('../device/invites.ts')
     return invite(keeper, context.account, id, body)
   },
 
@@ -15,9 +16,12 @@ export const members: Handlers['members'] = {
     const { account } = context
     if (keeper === null) return account.members.remove({ id, mid })
     if (mid === keeper.identity.account) return leave(id, context.account, keeper)
-    const { members: known } = keeper.state.connections.get(id) ?? { members: [] }
     const { remove } = await import('../device/members.ts')
-    if (known.some(({ user_id }) => user_id === mid)) return remove(keeper, account, id, mid)
+    try {
+      return await remove(keeper, account, id, mid)
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'not_found')) throw error
+    }
     await account.members.remove({ id, mid })
     keeper.state.invites.delete(id, mid)
   },

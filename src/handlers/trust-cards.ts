@@ -4,6 +4,7 @@ import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { isId } from '../crypto/id.ts'
+import { Refusal } from '../crypto/refusal.ts'
 import type { Device } from '../device/device.ts'
 import { confirm, demandShown, pin, show, statusOf, unpin, verifiedHere } from '../device/trust.ts'
 import { AppError } from '../errors.ts'
@@ -112,7 +113,7 @@ async function takeInAgain(device: Device, account: Account, id: string): Promis
   try {
     await takeInConfirmed(device, account, id)
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
+    if (!(error instanceof AppError || error instanceof Refusal)) throw error
   }
 }
 

@@ -7,6 +7,7 @@
 import type { Transaction } from 'kysely'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import { thumbprint } from '../crypto/jwk.ts'
+import { readEnvelope } from '../crypto/envelope-form.ts'
 import { type ParsedJws, parseJws } from '../crypto/jws.ts'
 import { type Device, signerAt, verifySignedBy } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
@@ -71,6 +72,7 @@ export function addressed(
   const by: Device = signerAt(log, sender.device, log.seq)
   const list = envelopes.map((envelope): Addressed => {
     const jws = parseJws(envelope, 'envelope+jws')
+    readEnvelope(jws.payload)
     demandCurrent(jws, sender, roster, newest)
     verifySignedBy(by, jws)
     const to = jws.payload.get('recipient')

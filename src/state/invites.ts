@@ -11,6 +11,10 @@ export interface Invite {
   readonly target: string
   /** Whether it was a member before, whose new keys were confirmed: it is taken in without being asked. */
   readonly again: boolean
+  /** The newest roster entry when it was made: whoever goes after that needs another. */
+  readonly seq: number
+  /** Unix milliseconds: then it is over. */
+  readonly until: number
 }
 
 export type InviteRows = ReturnType<typeof inviteRows>
@@ -21,18 +25,23 @@ export function inviteRows(db: DatabaseSync) {
   const parsed = (row: Stored): Invite => ({ ...row, again: row.again === 1 })
   const put = statement(
     db,
-    `insert into invites (connection, target, again) values (?, ?, ?)
-     on conflict do update set again = excluded.again`,
+    `insert into invites (connection, target, again, seq, until) values (?, ?, ?, ?, ?)
+     on conflict do update set again = excluded.again, seq = excluded.seq, until = excluded.until`,
   )
-  const has = statement(db, 'select 1 from invites where connection = ? and target = ?')
+  const get = statement<Stored>(db, 'select * from invites where connection = ? and target = ?')
+  const all = statement<Stored>(db, 'select * from invites')
   const again = statement<Stored>(db, 'select * from invites where again = 1')
   const remove = statement(db, 'delete from invites where connection = ? and target = ?')
   const clear = statement(db, 'delete from invites where connection = ?')
   return {
-    put: ({ connection, target, again: isAgain }: Invite): void => {
-      put.run(connection, target, isAgain ? 1 : 0)
+    put: ({ connection, target, again: isAgain, seq, until }: Invite): void => {
+      put.run(connection, target, isAgain ? 1 : 0, seq, until)
     },
-    has: (connection: string, target: string): boolean => has.get(connection, target) !== null,
+    get(connection: string, target: string): Invite | null {
+      const row = get.get(connection, target)
+      return row && parsed(row)
+    },
+    all: (): Invite[] => all.all().map(parsed),
     /** Those that wait to be taken in anew. */
     again: (): Invite[] => again.all().map(parsed),
     delete: (connection: string, target: string): boolean => remove.run(connection, target) > 0,

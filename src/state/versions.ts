@@ -111,6 +111,8 @@ export const VERSIONS: readonly string[] = [
     connection text not null,
     target text not null,
     again integer not null check (again in (0, 1)),
+    seq integer not null,
+    until integer not null,
     primary key (connection, target)
   ) strict, without rowid;
 

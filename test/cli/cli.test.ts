@@ -53,7 +53,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     it('sync: what it did, and status knows of it', async () => {
       const { code, out, err } = await cli(['sync'])
       assert.equal(code, EXIT.ok, err)
-      assert.match(out, /^Fetched \d+ connections, .* handed over \d+ verifications, and secrets to \d+ devices\.\n$/)
+      assert.match(
+        out,
+        /^Fetched \d+ connections, .* handed over \d+ verifications, and secrets to \d+ devices\.\n$/,
+      )
       assert.notEqual((await json('status')).last_sync_at, null)
     })
 

@@ -227,6 +227,7 @@ export function memoryServer() {
           }
         },
       },
+      invitations: { list: async () => ({ received: [], sent: [] }) },
       trustCards: { list: async () => ({ items: [], next_cursor: null }) },
       guestCodes: { list: async () => ({ items: [], next_cursor: null }) },
       verifications: { push: async () => ({ accepted: 0 }) },
