@@ -28,6 +28,7 @@ import {
   type Signing,
   changeRoster,
   continueRoster,
+  demandWhole,
   newSecret,
   readRoster,
 } from './roster-entries.ts'
@@ -188,6 +189,7 @@ export async function leaveOrEnd(
   account: Account,
   connection: string,
 ): Promise<'left' | 'ended'> {
+  demandWhole(device, connection)
   const { roster: newest } = await readRoster(device, account, connection)
   if (newest.members.length < 2) {
     await account.connections.delete({ id: connection })

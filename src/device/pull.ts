@@ -11,6 +11,7 @@ import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
+import { dismissed } from './dismissed.ts'
 import { guestRow } from './guests.ts'
 import type { Identity } from './identity.ts'
 import type { Known } from './rosters.ts'
@@ -147,7 +148,9 @@ export function newPull(of: {
   }
 
   async function connections(before: ReadonlySet<string>, report: SyncReport) {
-    const listed = await every((query) => account.connections.list(query))
+    const gone = dismissed(state)
+    const all = await every((query) => account.connections.list(query))
+    const listed = all.filter(({ id }) => !gone.has(id))
     for (const connection of listed) {
       const { id, updated_at } = connection
       const known = state.connections.get(id)

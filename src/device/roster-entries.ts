@@ -75,8 +75,8 @@ export async function sealedTo(
 }
 
 /** A connection whose history forked takes no more entries. Throws AppError. */
-function demandWhole({ state }: Signing, id: string): void {
-  if (state.connections.get(id)?.hold === 'roster_forked')
+export function demandWhole({ state }: Pick<Signing, 'state'>, id: string): void {
+  if (state.forks.has(id))
     throw new AppError(
       'invalid_state',
       'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',

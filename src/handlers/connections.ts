@@ -1,6 +1,7 @@
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { Device } from '../device/device.ts'
+import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
 import type { Hold } from '../state/connections.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
@@ -36,10 +37,16 @@ function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }
   })
 }
 
-/** Leave a connection, or end it where nobody else is in it, and forget it. */
+/** Leave a connection, or end it where nobody else is in it, and forget it; where nothing can be signed, forget it here. */
 export async function leave(id: string, account: Account, device: Device): Promise<void> {
   const { leaveOrEnd } = await import('../device/members.ts')
-  forget(id, await leaveOrEnd(device, account, id), device)
+  try {
+    forget(id, await leaveOrEnd(device, account, id), device)
+  } catch (error) {
+    if (!isUnsignable(error)) throw error
+    dismiss(device.state, id)
+    forget(id, 'left', device)
+  }
 }
 
 /** Why there are no words to say. */
@@ -53,7 +60,9 @@ const HELD: Readonly<Record<Hold, string>> = {
 export const connections: Handlers['connections'] = {
   list: async (page, { account, device }) => {
     const { items, next_cursor } = await account.connections.list(page)
-    return { items: items.map((item) => decorated(item, device)), next_cursor }
+    const gone = device === null ? new Set<string>() : dismissed(device.state)
+    const here = items.filter(({ id }) => !gone.has(id))
+    return { items: here.map((item) => decorated(item, device)), next_cursor }
   },
 
   create: async ({ body }, { home, local, act }) => {
@@ -62,8 +71,11 @@ export const connections: Handlers['connections'] = {
     return decorated(await openConnection(local, home.seat.account(), body, act), local)
   },
 
-  read: async ({ id }, { account, device }) =>
-    decorated(await account.connections.read({ id }), device),
+  read: async ({ id }, { account, device }) => {
+    if (device !== null && dismissed(device.state).has(id))
+      throw new AppError('not_found', 'There is no such connection.')
+    return decorated(await account.connections.read({ id }), device)
+  },
 
   update: async (input, context) => {
     const keeper = keeperOf(context)

@@ -1,3 +1,4 @@
+import { recall } from '../device/dismissed.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 export const invitations: Handlers['invitations'] = {
@@ -6,9 +7,10 @@ export const invitations: Handlers['invitations'] = {
     const keeper = keeperOf(context)
     const approved = await context.account.invitations.approve({ id })
     const { user_id, display_name } = approved.from
-    keeper?.demandSeat()
-    if (keeper !== null && user_id !== null && display_name !== null)
-      keeper.state.names.pin(user_id, display_name)
+    if (keeper === null) return approved
+    keeper.demandSeat()
+    recall(keeper.state, approved.connection_id)
+    if (user_id !== null && display_name !== null) keeper.state.names.pin(user_id, display_name)
     return approved
   },
 

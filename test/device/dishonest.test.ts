@@ -11,6 +11,8 @@ import { hashOf, signJws } from '../../src/crypto/jws.ts'
 import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { recipientsOf, verifyRoster } from '../../src/crypto/roster.ts'
 import { rotateNow } from '../../src/device/members.ts'
+import { connections } from '../../src/handlers/connections.ts'
+import { at } from '../handlers/trust-desk.ts'
 import { type Desk, connected, newWorld, verifies } from './people.ts'
 
 const LATER = '2031-01-01T00:00:00.000Z'
@@ -134,6 +136,13 @@ describe('rosters', () => {
     await listed.device().sync.run('request')
     assert.equal(listed.words(id), null, 'also when it was left out for a while')
     assert.equal(listed.state.connections.get(id)?.hold, 'roster_forked')
+
+    const rid = lied.restart((account) => account)
+    await connections.delete({ id }, at(rid))
+    await rid.sync()
+    assert.deepEqual((await connections.list({ limit: 50 }, at(rid))).items, [])
+    await assert.rejects(connections.read({ id }, at(rid)), { code: 'not_found' })
+    assert.equal(rid.state.connections.get(id), null, 'whoever gave it up is rid of it')
   })
 
   it('withheld: what was known goes stale', async (t) => {
