@@ -7,7 +7,7 @@ import type { ConnectionRow, Hold, Member } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
 import { dropOpening } from './openings.ts'
-import type { Known } from './rosters.ts'
+import { type Known, rememberedRoster } from './rosters.ts'
 
 /** Names are the local ones: whoever is known keeps the name under which they were accepted. */
 function pinned({ names }: State, { members }: Roster, told: Connection['members']): Member[] {
@@ -68,6 +68,19 @@ export function keepRoster(
   const kept = { ...row, epoch, head, members, hold: holdOf(state, known, own) }
   state.connections.put(kept)
   codes.putConnection(kept)
+}
+
+/** The key log of somebody has grown here: what it says may hold back the connections that they are in. */
+export function judgeHolds(
+  device: { state: State; codes: Codes },
+  own: string,
+  member: string,
+): void {
+  for (const { id, members } of device.state.connections.all()) {
+    if (!members.some(({ user_id }) => user_id === member)) continue
+    const known = rememberedRoster(device.state, id)
+    if (known !== null) keepRoster(device, own, known)
+  }
 }
 
 /** Of a connection that was refused at first sight nothing is known, but that it cannot be checked. */

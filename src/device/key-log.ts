@@ -51,11 +51,17 @@ export async function fetchKeyLog(state: State, account: Account, id: string): P
 }
 
 /**
- * Fetch the key log of the own account, check it, and remember what is new.
- * @throws Refusal for a log that breaks a rule, goes back or forks; nothing is remembered of it
+ * Fetch the key log of an account, check it, and remember what is new.
+ * @throws Refusal for a log that breaks a rule, goes back or forks, of which nothing is remembered; AppError not_signed_in when this
+ *   device signed out meanwhile, and what the account throws
  */
-export async function pullKeyLog(state: State, account: Account, id: string): Promise<KeyLog> {
+export async function pullKeyLog(
+  { state, demandSeat }: { state: State; demandSeat: () => void },
+  account: Account,
+  id: string,
+): Promise<KeyLog> {
   const { entries } = await account.keyLogs.read({ account: id })
+  demandSeat()
   const log = verifyKeyLog(id, entries, knownOf(state, id))
   state.transaction(() => keepKeyLog(state, log))
   return log

@@ -89,7 +89,7 @@ export async function takeIn(
   of: { connection: string; member: string; target: string; again?: boolean },
 ): Promise<number> {
   const { connection, member, target, again } = of
-  const log = await pullKeyLog(device.state, account, member)
+  const log = await pullKeyLog(device, account, member)
   demandLooked(device.state, log, again)
   const memberLog = { seq: log.seq, head: log.head }
   const own = device.identity.account
@@ -218,7 +218,7 @@ export async function takeInAnew(
   const { state } = device
   if (state.invites.get(connection, member)?.again !== true)
     state.invites.put({ ...newInvite(device, connection, member), again: true })
-  demandLooked(state, await pullKeyLog(state, account, member), true)
+  demandLooked(state, await pullKeyLog(device, account, member), true)
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     if (!changedMembers(roster, keyLogs).includes(member)) return null
     if (memberOf(roster, signer.actor)?.role !== 'owner') {

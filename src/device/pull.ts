@@ -41,6 +41,7 @@ export function newPull(of: {
   account: Account
   touched: ReadonlySet<string>
   log: Log
+  demandSeat: () => void
 }) {
   const { state, vault, codes, identity, account, touched, log } = of
 
@@ -58,7 +59,7 @@ export function newPull(of: {
     }
     const { pullKeyLog } = await import('./key-log.ts')
     try {
-      const { active } = await pullKeyLog(state, account, identity.account)
+      const { active } = await pullKeyLog(of, account, identity.account)
       if (active.some(({ id }) => id === identity.device)) {
         unmarkSigned(state)
         return true
@@ -108,7 +109,7 @@ export function newPull(of: {
     // The curves are loaded when there is something to check.
     const { fetchRoster, isNewest, rememberRoster } = await import('./rosters.ts')
     const { keepConnection } = await import('./kept-connection.ts')
-    const known = await fetchRoster(state, account, id)
+    const known = await fetchRoster(of, account, id)
     if (touched.has(id)) return
     rememberRoster(state, known.roster)
     if (!isNewest(state, known.roster)) return

@@ -128,9 +128,7 @@ export async function readRoster(
   account: Account,
   connection: string,
 ): Promise<Known> {
-  const known = await checked(device, connection, () =>
-    fetchRoster(device.state, account, connection),
-  )
+  const known = await checked(device, connection, () => fetchRoster(device, account, connection))
   device.demandSeat()
   rememberRoster(device.state, known.roster)
   return known
@@ -154,9 +152,11 @@ export async function continueRoster(
   for (let attempt = 1; ; attempt++) {
     const known = await readRoster(device, account, connection)
     if (!isNewest(device.state, known.roster)) continue
+    // A record that is damaged is dropped here, before words are made of it.
+    const holds = holdsSecret(device.vault, known)
     keepRoster(device, device.identity.account, known)
     demandConfirmed(known, device.identity.account)
-    const wanted = next(known, await signerOf(device, known), holdsSecret(device.vault, known))
+    const wanted = next(known, await signerOf(device, known), holds)
     if (wanted === null) return { ...known, sealed: 0 }
     try {
       return await post(device, account, known, wanted)

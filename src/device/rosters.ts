@@ -16,6 +16,13 @@ export interface Known {
   readonly keyLogs: KeyLogs
 }
 
+/** What keeps rosters and key logs. */
+interface Remembering {
+  readonly state: State
+  /** Throws AppError not_signed_in once this device has signed out. */
+  readonly demandSeat: () => void
+}
+
 /** The key log of an account as it was remembered; null when none was. */
 function rememberedLog({ logs }: State, account: string) {
   const entries = logs.read('keylog', account)
@@ -28,16 +35,16 @@ function rememberedLog({ logs }: State, account: string) {
  * @throws Refusal for a log that breaks a rule, goes back or forks
  */
 async function keyLogsOf(
-  state: State,
+  device: Remembering,
   account: Account,
   accounts: readonly string[],
   lengths: ReadonlyMap<string, number>,
 ): Promise<KeyLogs> {
   const keyLogs = new Map()
   for (const id of accounts) {
-    const known = rememberedLog(state, id)
+    const known = rememberedLog(device.state, id)
     const isWhole = known !== null && known.seq >= (lengths.get(id) ?? 0)
-    keyLogs.set(id, isWhole ? known : await pullKeyLog(state, account, id))
+    keyLogs.set(id, isWhole ? known : await pullKeyLog(device, account, id))
   }
   return keyLogs
 }
@@ -54,14 +61,15 @@ function otherHistory({ logs }: State, connection: string, entries: readonly str
  * @throws Refusal for a roster or a key log that breaks a rule, goes back or forks; of a roster that forks, the other history is kept
  */
 export async function fetchRoster(
-  state: State,
+  device: Remembering,
   account: Account,
   connection: string,
 ): Promise<Known & { fresh: boolean }> {
+  const { state } = device
   const before = state.logs.head('roster', connection)
   const { entries, key_logs } = await account.rosters.read({ connection })
   const lengths = new Map(key_logs.map(({ account: of, seq }) => [of, seq]))
-  const keyLogs = await keyLogsOf(state, account, accountsOf(entries), lengths)
+  const keyLogs = await keyLogsOf(device, account, accountsOf(entries), lengths)
   const seen = state.logs.read('roster', connection).map(hashOf)
   const known =
     before === null ? undefined : { seq: before.seq, head: hashOf(before.entry), heads: seen }

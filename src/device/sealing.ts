@@ -17,7 +17,7 @@ export async function sealMissing(
   connection: string,
   wanted: readonly string[],
 ): Promise<number> {
-  const known = await fetchRoster(device.state, account, connection)
+  const known = await fetchRoster(device, account, connection)
   rememberRoster(device.state, known.roster)
   const { roster, keyLogs } = known
   if (roster.rotationPending || !holdsSecret(device.vault, known)) return 0

@@ -76,12 +76,12 @@ export function newSync(options: {
   log: Log
   demandSeat: () => void
 }): Sync {
-  const { state, vault, codes, identity, account, clock, now, log } = options
+  const { state, vault, identity, account, clock, now, log } = options
   /** What the person changed since the run under way began. */
   const touched = new Set<string>()
   let refused: string | null = null
 
-  const pull = newPull({ state, vault, codes, identity, account, touched, log })
+  const pull = newPull({ ...options, touched })
   const push = newPush({ state, account, identity })
   const duties = newDuties({ device: options, account, log })
 

@@ -43,7 +43,14 @@ async function decorated(device: Device, card: TrustCard, row: TrustRow): Promis
 async function fresh(device: Device, account: Account, id: string): Promise<TrustRow> {
   const { examine } = await keys()
   await refreshOwn(device, account)
-  return examine(device, account, id)
+  const lengthOf = () => device.state.logs.head('keylog', id)?.seq
+  const before = lengthOf()
+  const row = await examine(device, account, id)
+  if (lengthOf() !== before) {
+    const { judgeHolds } = await import('../device/kept-connection.ts')
+    judgeHolds(device, device.identity.account, id)
+  }
+  return row
 }
 
 /** What is wrong with the own key log a sync tells; here this device goes by the one it knows. */

@@ -92,7 +92,7 @@ describe('a sync', () => {
     world.later()
     await world.reset('bob')
     const { pullKeyLog } = await import('../../src/device/key-log.ts')
-    await pullKeyLog(ada.state, ada.account(), bob.id)
+    await pullKeyLog(ada.device(), ada.account(), bob.id)
     const { far, asked } = counting(
       ada,
       instead('trustCards', 'list', (honest) => async (input) => {
