@@ -228,6 +228,8 @@ export function connectionsSuite(
         const dora = await enrolByMail(server, member, 'Dora')
         await invite(ada, id, carl)
         await takeIn(ada, id, dora)
+        // The invitation by which she came is mailed while nobody waits.
+        await arrived(server, member, /invites/)
         const mails = (await letters(member)).length
         const shown = []
         for (const address of [nobody, guest, member]) {
