@@ -71,6 +71,10 @@ await Promise.all([
     ...node,
     entryPoints: ['src/cli/run.ts'],
     outfile: 'dist/program.cjs',
+    // As `src/program.ts` compiles it: a text of this size is not to be copied into another.
+    banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
+    footer: { js: '})' },
+    charset: 'ascii',
     // For whoever reads a stack trace: node --enable-source-maps.
     sourcemap: 'linked',
     plugins: [libraries, cryptoOnUse],

@@ -32,16 +32,16 @@ function keep(script: Script, path: string): void {
 
 /**
  * Run a CommonJS file and give back its exports.
- * @param file its absolute path
+ * @param file its absolute path; ASCII, and already in the function that Node would put around it
  * @param build changes whenever the file does
  */
 export function loadProgram(file: string, build: string): unknown {
   const path = `${file}.${build}.cache`
   const cachedData = cached(path)
-  const script = new Script(
-    `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'utf8')}\n})`,
-    { filename: file, ...(cachedData === undefined ? {} : { cachedData }) },
-  )
+  const script = new Script(readFileSync(file, 'latin1'), {
+    filename: file,
+    ...(cachedData === undefined ? {} : { cachedData }),
+  })
   const module = { exports: {} }
   const wrapped = script.runInThisContext() as (...scope: unknown[]) => void
   wrapped(module.exports, createRequire(file), module, file, dirname(file))

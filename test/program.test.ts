@@ -18,8 +18,9 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-const source = (word: string) =>
-  `exports.say = () => [${JSON.stringify(word)}, __filename, require('./beside.cjs')].join(' ')\n`
+const source = (word: string) => `(function (exports, require, module, __filename, __dirname) {
+  exports.say = () => [${JSON.stringify(word)}, __filename, require('./beside.cjs')].join(' ')
+})`
 
 /** Load the program in a process of its own, and give back what it says. */
 function said(build: string): string {

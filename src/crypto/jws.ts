@@ -1,15 +1,13 @@
 /**
  * Signed structures: JWS compact (RFC 7515) with `alg: "Ed25519"` (RFC 9864), header exactly
  * `{alg, typ, kid}`, payload an object. An entry is kept and passed on as received, never
- * re-serialised: its hash is over its characters, so every part has one spelling.
+ * re-serialised: its hash is over its characters, so every part has one spelling. This is their
+ * form, which wants no curve; `jws-signature.ts` makes and verifies the signatures.
  */
-import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { decodeBase64url } from './base64url.ts'
 import { parseJson, type JsonObject } from './json.ts'
-import { isPrimeOrder } from './jwk.ts'
-import { memo } from './memo.ts'
 import { demand } from './refusal.ts'
 
 /** `typ` separates the domains: one signature never serves as two kinds of structure. */
@@ -31,31 +29,12 @@ export type ParsedJws = Omit<Compact, 'header'> & {
 }
 
 /**
- * Signs `payload` as JSON with an Ed25519 seed of 32 bytes; `kid` is the thumbprint of its public
- * key. Out: the JWS. Throws `bad_length` for another seed.
- */
-export function signJws(typ: Typ, kid: string, payload: object, seed: Uint8Array): string {
-  return signCompact({ alg: 'Ed25519', typ, kid }, payload, seed)
-}
-
-/**
  * Takes a JWS of the `typ` named apart; nothing is verified yet. Throws what `parseCompact`
  * throws, `missing_header`, `extra_header`, `wrong_alg`, `wrong_typ`.
  */
 export function parseJws(text: string, typ: Typ): ParsedJws {
   const { header, ...rest } = parseCompact(text)
   return { kid: readHeader(header, typ), ...rest }
-}
-
-/**
- * Signs any header and payload as JSON with an Ed25519 seed of 32 bytes. Out: the JWS compact.
- * Throws `bad_length` for another seed.
- */
-export function signCompact(header: object, payload: object, seed: Uint8Array): string {
-  demand(seed.length === 32, 'bad_length', 'an Ed25519 seed is 32 bytes')
-  const part = (value: object) => encodeBase64url(utf8ToBytes(JSON.stringify(value)))
-  const input = `${part(header)}.${part(payload)}`
-  return `${input}.${encodeBase64url(ed25519.sign(utf8ToBytes(input), seed))}`
 }
 
 /**
@@ -73,34 +52,6 @@ export function parseCompact(text: string): Compact {
     signingInput: utf8ToBytes(`${header}.${payload}`),
     signature: decodeBase64url(signature),
   }
-}
-
-/** Logs are verified whole whenever they are read, so most of it was verified before. */
-const goodSignature = memo(8192)
-const goodKey = memo(8192)
-
-/**
- * Verifies a signature under a raw Ed25519 public key of 32 bytes; throws `bad_signature`. Accepts
- * exactly what jose, OpenSSL and WebCrypto accept, which is less than noble does. What verified
- * before costs a hash.
- */
-export function verifyJws(jws: ParsedJws, publicKey: Uint8Array): void {
-  const { signature, signingInput } = jws
-  const isGood = () =>
-    isSigningKey(publicKey) &&
-    // RFC 8032 section 5.1.7: S below L, canonical points; noble checks the cofactored equation.
-    ed25519.verify(signature, signingInput, publicKey, { zip215: false }) &&
-    // With A and R in the prime-order group both equations are one.
-    isPrimeOrder(signature.subarray(0, 32))
-  // The lengths are fixed, so that the hash over all three says where each begins.
-  const fit = signature.length === 64 && publicKey.length === 32
-  const name = () => encodeBase64url(sha256(concatBytes(publicKey, signature, signingInput)))
-  demand(fit && goodSignature(name(), isGood), 'bad_signature', 'the signature does not verify')
-}
-
-/** As `isPrimeOrder`, which takes as long as half a signature, for a key that comes again. */
-export function isSigningKey(publicKey: Uint8Array): boolean {
-  return goodKey(encodeBase64url(publicKey), () => isPrimeOrder(publicKey))
 }
 
 /** The hash of an entry: SHA-256 over its ASCII JWS, 32 bytes. */

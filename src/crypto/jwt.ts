@@ -7,7 +7,8 @@
 import { randomBytes } from '@noble/hashes/utils.js'
 import { encodeBase64url } from './base64url.ts'
 import { jwkForm, type PublicJwk } from './jwk.ts'
-import { parseCompact, signCompact, type Compact } from './jws.ts'
+import { parseCompact, type Compact } from './jws.ts'
+import { signCompact } from './jws-signature.ts'
 import { text, type Kind } from './payload.ts'
 import { demand } from './refusal.ts'
 

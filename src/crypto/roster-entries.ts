@@ -4,7 +4,7 @@
  */
 import { encodeBase64url } from './base64url.ts'
 import { NO_PREV } from './chain.ts'
-import { signJws } from './jws.ts'
+import { signJws } from './jws-signature.ts'
 import { demand } from './refusal.ts'
 import { verifyRoster, type Roster } from './roster-log.ts'
 import { commitment, opensEpoch, readEntry } from './roster-ops.ts'

@@ -7,7 +7,8 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from './base64url.ts'
 import { PREFIX } from './id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from './jwk.ts'
-import { hashOf, parseJws, signJws, verifyJws } from './jws.ts'
+import { hashOf, parseJws } from './jws.ts'
+import { signJws, verifyJws } from './jws-signature.ts'
 import { signerAt, verifyKeyLog, verifySignedBy, type KeyLog } from './key-log.ts'
 import {
   base64url,

@@ -1,6 +1,7 @@
 /** Receipts of stamps as the account server sends them: one counts under the server's pinned key alone. */
 import { jwkBytes, type PublicJwk, thumbprint } from '../crypto/jwk.ts'
-import { parseJws, verifyJws } from '../crypto/jws.ts'
+import { parseJws } from '../crypto/jws.ts'
+import { verifyJws } from '../crypto/jws-signature.ts'
 import { demand, Refusal } from '../crypto/refusal.ts'
 import { stampFragment } from '../crypto/stamp.ts'
 import { AppError } from '../errors.ts'

@@ -3,7 +3,8 @@ import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { newDeviceKeys, publicKeys, type DeviceKeys } from '../../src/crypto/device-keys.ts'
 import { newId, PREFIX } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
-import { hashOf, signJws, type Typ } from '../../src/crypto/jws.ts'
+import { hashOf, type Typ } from '../../src/crypto/jws.ts'
+import { signJws } from '../../src/crypto/jws-signature.ts'
 import {
   addDevice,
   addFirst,

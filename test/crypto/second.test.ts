@@ -13,7 +13,8 @@ import { CompactSign, compactVerify, importJWK } from 'jose'
 import { codeKey, codeReader } from '../../src/crypto/code.ts'
 import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
-import { hashOf, parseJws, signJws, verifyJws } from '../../src/crypto/jws.ts'
+import { hashOf, parseJws } from '../../src/crypto/jws.ts'
+import { signJws, verifyJws } from '../../src/crypto/jws-signature.ts'
 import { firstIndices, parseWords, wordsAt } from '../../src/crypto/words.ts'
 
 const ROUNDS = 10_000
