@@ -39,20 +39,18 @@ export function rotationDue(roster: Roster, keyLogs: KeyLogs, account: string): 
 }
 
 /**
- * Whether nothing of the connection may verify at `account`: it has to sign a rotation, or another
- * member has, because of a device that may be in wrong hands. Not for one that signed its own
- * revocation, which forgot K as it signed out, nor for an account whose devices are all revoked:
- * nobody will ever rotate for it.
+ * Whether nothing of the connection may verify at `account`: it has to sign a rotation, or a device
+ * of another member that may be in wrong hands may hold K, until that member rotates or, where it
+ * signs nothing any more (all devices revoked or replaced), an owner removes or confirms it. One
+ * that signed its own revocation forgot K as it signed out.
  */
 export function heldBack(roster: Roster, keyLogs: KeyLogs, account: string): boolean {
   if (rotationDue(roster, keyLogs, account)) return true
-  return roster.members.some(({ account: other, keyedSeq, generation }) => {
-    const log = keyLogs.get(other)
-    if (log === undefined || log.generation > generation || log.active.length === 0) return false
-    return [...log.devices.values()].some(
+  return roster.members.some(({ account: other, keyedSeq }) =>
+    [...(keyLogs.get(other)?.devices.values() ?? [])].some(
       ({ id, revokedAt, revokedBy }) => (revokedAt ?? -1) > keyedSeq && revokedBy !== id,
-    )
-  })
+    ),
+  )
 }
 
 /**

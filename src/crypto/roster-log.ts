@@ -59,13 +59,13 @@ export function accountsOf(entries: readonly string[]): string[] {
 }
 
 /**
- * Who signed the entries after entry `seq` by which `member` went: removed by somebody, or left by
- * itself. Of a verified roster.
+ * The ids of the devices that signed the entries after entry `seq` by which `member` went: removed
+ * by somebody, or left by itself. Of a verified roster.
  */
 export function goneSince({ entries }: Roster, member: string, seq: number): string[] {
   return entries.slice(seq + 1).flatMap((text) => {
-    const { op, actor, member: named } = readEntry(text)
+    const { op, actor, member: named, device } = readEntry(text)
     const isGone = (op === 'remove' && named === member) || (op === 'leave' && actor === member)
-    return isGone ? [actor] : []
+    return isGone ? [device] : []
   })
 }

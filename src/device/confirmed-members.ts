@@ -4,7 +4,7 @@ import { changedMembers } from '../crypto/roster.ts'
 import { newInvite } from './invites.ts'
 import { takeInAnew } from './members.ts'
 import type { Signing } from './roster-entries.ts'
-import { rememberedRoster } from './rosters.ts'
+import { rememberedRoster } from './remembered.ts'
 
 /**
  * Take an account in anew wherever this account is an owner and its keys were replaced since it was taken in.
@@ -17,8 +17,7 @@ export async function takeInConfirmed(
   member: string,
 ): Promise<number> {
   const { state, identity } = device
-  const mine = state.connections.all().filter(({ id, members }) => {
-    if (!members.some(({ user_id }) => user_id === member)) return false
+  const mine = state.connections.withMember(member).filter((id) => {
     const known = rememberedRoster(state, id)
     if (known === null || !changedMembers(known.roster, known.keyLogs).includes(member))
       return false
@@ -26,7 +25,7 @@ export async function takeInConfirmed(
       (one) => one.account === identity.account && one.role === 'owner',
     )
   })
-  for (const { id } of mine) state.invites.put({ ...newInvite(device, id, member), again: true })
-  for (const { id } of mine) await takeInAnew(device, account, { connection: id, member })
+  for (const id of mine) state.invites.put({ ...newInvite(device, id, member), again: true })
+  for (const id of mine) await takeInAnew(device, account, { connection: id, member })
   return mine.length
 }

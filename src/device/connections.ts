@@ -11,7 +11,7 @@ import type { Device } from './device.ts'
 import { keepConnection } from './kept-connection.ts'
 import { newInvite, targetOf } from './invites.ts'
 import { type Opening, dropOpening, keepOpening, readOpening } from './openings.ts'
-import { isNewest, rememberRoster } from './rosters.ts'
+import { isNewest, rememberRoster } from './remembered.ts'
 
 /** What the person asks for. */
 export interface Wanted {
@@ -89,7 +89,6 @@ export async function openConnection(
   rememberRoster(state, roster)
   // Of an answer that comes late: what happened since the opening, the next sync fetches.
   const opened = { ...made, updated_at: made.created_at }
-  if (isNewest(state, roster))
-    keepConnection(device, identity.account, opened, { roster, keyLogs: own })
+  if (isNewest(state, roster)) keepConnection(device, opened, { roster, keyLogs: own })
   return made
 }

@@ -7,10 +7,9 @@ import type { Invitee } from '../api/rest/connections.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
 import { isRefusal } from '../state/idempotency.ts'
 import type { Invite } from '../state/invites.ts'
-import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
 
-type Inviting = Pick<Device, 'state' | 'now'>
+type Inviting = Pick<Device, 'state' | 'now' | 'demandSeat'>
 
 /** Under what this device remembers whom it invited. */
 export const targetOf = (invitee: Invitee): string =>
@@ -27,6 +26,7 @@ export const newInvite = (
 ): Invite => ({
   connection,
   target,
+  invitation: null,
   again: false,
   seq: state.logs.head('roster', connection)?.seq ?? 0,
   until: now() + GOOD_MS,
@@ -48,30 +48,92 @@ export async function invite(
   const before = invites.get(connection, target)
   invites.put(newInvite(device, connection, target))
   try {
-    return await account.members.add({ id: connection, body: invitee })
+    const made = await account.members.add({ id: connection, body: invitee })
+    invites.name(connection, target, made.id)
+    return made
   } catch (error) {
     if (isRefusal(error) && before === null) invites.delete(connection, target)
     throw error
   }
 }
 
+/** Whether the account server speaks of an invitation that is remembered: by its id, where that is known. */
+const isOf = (
+  { invitation, connection, target }: Invite,
+  { id, connection_id, to }: Invitation,
+): boolean =>
+  invitation === null
+    ? connection_id === connection && [to.user_id, to.email?.toLowerCase()].includes(target)
+    : invitation === id
+
 /** Forget the invitations that are over, of which the account server says so or not. Throws AppError what the account throws. */
 export async function dropEnded({ state, now }: Inviting, account: Account): Promise<void> {
-  const kept = state.invites.all().filter(({ again }) => !again)
+  const { invites } = state
+  invites.dropOld(now())
+  const kept = invites.all().filter(({ again }) => !again)
   if (kept.length === 0) return
   const { sent } = await account.invitations.list({})
-  for (const { connection, target, until } of kept) {
-    const same = sent.filter(
-      ({ connection_id, to }) =>
-        connection_id === connection && [to.user_id, to.email?.toLowerCase()].includes(target),
-    )
+  for (const row of kept) {
+    const { connection, target } = row
+    const same = sent.filter((one) => isOf(row, one))
     const isLive = same.some(({ state: is }) => is === 'pending' || is === 'approved')
-    if (until <= now() || (same.length > 0 && !isLive)) state.invites.delete(connection, target)
+    // One that was made while the account server answered is not in its answer.
+    const found = invites.get(connection, target)
+    const isSame = found?.invitation === row.invitation && found.until === row.until
+    if (same.length > 0 && !isLive && isSame) invites.delete(connection, target)
   }
 }
 
-/** Forget that somebody was invited. */
-export function forgetInvite(state: State, { connection_id, to }: Invitation): void {
-  for (const target of [to.user_id, to.email?.toLowerCase()])
-    if (target != null) state.invites.delete(connection_id, target)
+/**
+ * Take invitations back. This device forgets them before the account server hears of it, and remembers them again where the account
+ * server refuses.
+ * @param rows the invitations as they are remembered
+ * @param work tells the account server
+ */
+async function takenBack<T>(
+  { state: { invites }, demandSeat }: Inviting,
+  rows: readonly Invite[],
+  work: () => Promise<T>,
+): Promise<T> {
+  for (const { connection, target } of rows) invites.delete(connection, target)
+  try {
+    return await work()
+  } catch (error) {
+    demandSeat()
+    if (isRefusal(error)) for (const row of rows) invites.put(row)
+    throw error
+  }
+}
+
+/** Withdraw an invitation. Throws AppError what the account throws. */
+export async function withdraw(
+  device: Inviting,
+  account: Account,
+  id: string,
+): Promise<Invitation> {
+  const rows = device.state.invites.all()
+  const known = rows.filter(({ invitation }) => invitation === id)
+  // One that was made together with its connection has no id here.
+  const { sent } = known.length > 0 ? { sent: [] } : await account.invitations.list({})
+  const named = sent.filter((one) => one.id === id)
+  const theirs = rows.filter((row) => named.some((one) => isOf(row, one)))
+  return takenBack(device, [...known, ...theirs], () => account.invitations.withdraw({ id }))
+}
+
+/** Withdraw what invites somebody to a connection, by account or by mailbox. Throws AppError what the account throws. */
+export async function uninvite(
+  device: Inviting,
+  account: Account,
+  { id, mid }: { id: string; mid: string },
+): Promise<void> {
+  const { sent } = await account.invitations.list({})
+  // To which account a mailbox belongs, the account server alone knows.
+  const theirs = sent.filter(({ connection_id, to }) => connection_id === id && to.user_id === mid)
+  const rows = device.state.invites
+    .all()
+    .filter(
+      (row) =>
+        (row.connection === id && row.target === mid) || theirs.some((one) => isOf(row, one)),
+    )
+  await takenBack(device, rows, () => account.members.remove({ id, mid }))
 }

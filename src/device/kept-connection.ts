@@ -6,8 +6,17 @@ import { type Roster, heldBack } from '../crypto/roster.ts'
 import type { ConnectionRow, Hold, Member } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
+import type { Identity } from './identity.ts'
+import { isDoubted } from './looked-at.ts'
 import { dropOpening } from './openings.ts'
-import { type Known, rememberedRoster } from './rosters.ts'
+import { type Known, rememberedLog, rememberedRoster } from './remembered.ts'
+
+/** What keeps connections. */
+interface Keeping {
+  readonly state: State
+  readonly codes: Codes
+  readonly identity: Pick<Identity, 'account'>
+}
 
 /** Names are the local ones: whoever is known keeps the name under which they were accepted. */
 function pinned({ names }: State, { members }: Roster, told: Connection['members']): Member[] {
@@ -19,19 +28,33 @@ function pinned({ names }: State, { members }: Roster, told: Connection['members
   })
 }
 
-/** What holds a connection back. Of a fork nothing comes back, also where the account server left the connection out meanwhile. */
-function holdOf({ forks }: State, { roster, keyLogs }: Known, own: string): Hold | null {
-  if (forks.has(roster.connection)) return 'roster_forked'
-  return heldBack(roster, keyLogs, own) ? 'rotation_pending' : null
+/** The key logs of the members, as they were given or, where they have grown since, as they are remembered. */
+function newestLogs(state: State, { roster, keyLogs }: Known): Known['keyLogs'] {
+  const newest = new Map(keyLogs)
+  for (const { account } of roster.members) {
+    const seq = state.logs.head('keylog', account)?.seq ?? -1
+    const log = seq > (keyLogs.get(account)?.seq ?? -1) ? rememberedLog(state, account) : null
+    if (log !== null) newest.set(account, log)
+  }
+  return newest
 }
 
 /**
- * Keep what is known of a connection now, and let its words be checked by that.
- * @param own the own account
+ * What holds a connection back. Of a fork nothing comes back, also where the account server left the connection out meanwhile. Keys that
+ * the person has not looked at are as good as those of a revoked device: whoever has them can say words here.
  */
+function holdOf(state: State, known: Known, own: string): Hold | null {
+  const { roster } = known
+  if (state.forks.has(roster.connection)) return 'roster_forked'
+  const isHeld =
+    roster.members.some((member) => isDoubted(state, member)) ||
+    heldBack(roster, newestLogs(state, known), own)
+  return isHeld ? 'rotation_pending' : null
+}
+
+/** Keep what is known of a connection now, and let its words be checked by that. */
 export function keepConnection(
-  { state, codes }: { state: State; codes: Codes },
-  own: string,
+  { state, codes, identity }: Keeping,
   connection: Connection,
   known: Known,
 ): ConnectionRow {
@@ -43,7 +66,7 @@ export function keepConnection(
     epoch,
     head,
     members: pinned(state, known.roster, connection.members),
-    hold: holdOf(state, known, own),
+    hold: holdOf(state, known, identity.account),
     updated_at: Date.parse(connection.updated_at),
   }
   state.transaction(() => {
@@ -56,31 +79,31 @@ export function keepConnection(
 }
 
 /** Keep what a roster says of a connection that is known: what the account server says of it comes later. */
-export function keepRoster(
-  { state, codes }: { state: State; codes: Codes },
-  own: string,
-  known: Known,
-): void {
+export function keepRoster({ state, codes, identity }: Keeping, known: Known): void {
   const { connection: id, epoch, epochHead: head } = known.roster
   const row = state.connections.get(id)
   if (row === null) return
   const members = pinned(state, known.roster, [])
-  const kept = { ...row, epoch, head, members, hold: holdOf(state, known, own) }
+  const kept = { ...row, epoch, head, members, hold: holdOf(state, known, identity.account) }
   state.connections.put(kept)
   codes.putConnection(kept)
 }
 
-/** The key log of somebody has grown here: what it says may hold back the connections that they are in. */
-export function judgeHolds(
-  device: { state: State; codes: Codes },
-  own: string,
-  member: string,
-): void {
-  for (const { id, members } of device.state.connections.all()) {
-    if (!members.some(({ user_id }) => user_id === member)) continue
-    const known = rememberedRoster(device.state, id)
-    if (known !== null) keepRoster(device, own, known)
+/**
+ * What is known or thought of somebody's keys has changed: the connections that they are in may be held back, or no more. Where a device
+ * of the own account was revoked, all are: none verifies until it has a new secret (section 4).
+ */
+export function judgeHolds(device: Keeping, member: string): void {
+  const { state, identity } = device
+  if (member === identity.account) return holdAll(device)
+  for (const id of state.connections.withMember(member)) {
+    const known = rememberedRoster(state, id)
+    if (known !== null) keepRoster(device, known)
   }
+}
+
+function holdAll({ state, codes }: Keeping): void {
+  for (const id of state.connections.holdAll('rotation_pending')) codes.putConnection({ id })
 }
 
 /** Of a connection that was refused at first sight nothing is known, but that it cannot be checked. */
@@ -95,7 +118,7 @@ const unknown = (of: Pick<ConnectionRow, 'id' | 'name'>): ConnectionRow => ({
 
 /** What the account server showed of a connection was refused. One whose history forks verifies nothing any more. */
 export function holdRefused(
-  { state, codes }: { state: State; codes: Codes },
+  { state, codes }: Pick<Keeping, 'state' | 'codes'>,
   of: Pick<ConnectionRow, 'id' | 'name'>,
   reason: Reason,
 ): void {

@@ -1,6 +1,6 @@
 /**
- * The key log of the own account at the account server: fetched, checked against what this device has seen of it, and
- * continued. The server keeps the order and is believed nothing else: a log that breaks a rule changes nothing here.
+ * Key logs at the account server: fetched, checked against what this device has seen of them, remembered; that of the own account is
+ * continued as well. The server keeps the order and is believed nothing else: a log that breaks a rule changes nothing here.
  */
 import type { Account } from '../api/port.ts'
 import type { Known } from '../crypto/chain.ts'
@@ -9,6 +9,11 @@ import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
+import type { Device } from './device.ts'
+import { judgeHolds } from './kept-connection.ts'
+
+/** What remembers key logs; `demandSeat` throws AppError not_signed_in once this device has signed out. */
+export type Remembering = Pick<Device, 'state' | 'codes' | 'identity' | 'demandSeat'>
 
 /** Each time another device of the same account was faster. */
 const ATTEMPTS = 5
@@ -56,22 +61,33 @@ export async function fetchKeyLog(state: State, account: Account, id: string): P
  *   device signed out meanwhile, and what the account throws
  */
 export async function pullKeyLog(
-  { state, demandSeat }: { state: State; demandSeat: () => void },
+  device: Remembering,
   account: Account,
   id: string,
 ): Promise<KeyLog> {
   const { entries } = await account.keyLogs.read({ account: id })
-  demandSeat()
-  const log = verifyKeyLog(id, entries, knownOf(state, id))
-  state.transaction(() => keepKeyLog(state, log))
+  device.demandSeat()
+  const log = verifyKeyLog(id, entries, knownOf(device.state, id))
+  rememberKeyLog(device, log)
   return log
 }
 
-/** Remember a log that was checked. */
+/** Keep a log that was checked, where no connection depends on it yet. */
 export function keepKeyLog({ logs }: State, { account, entries }: KeyLog): void {
   const first = (logs.head('keylog', account)?.seq ?? -1) + 1
   for (const [at, entry] of entries.slice(first).entries())
     logs.append({ kind: 'keylog', subject: account, seq: first + at, entry })
+}
+
+/** Remember a log that was checked. A device that it revokes holds back what that device knows, from now on. */
+export function rememberKeyLog(device: Remembering, log: KeyLog): void {
+  const { state } = device
+  const seen = state.logs.head('keylog', log.account)?.seq ?? log.seq
+  state.transaction(() => {
+    keepKeyLog(state, log)
+    const revokes = [...log.devices.values()].some(({ revokedAt }) => (revokedAt ?? -1) > seen)
+    if (revokes) judgeHolds(device, log.account)
+  })
 }
 
 /**

@@ -18,11 +18,9 @@ import {
   rotate,
   rotationDue,
 } from '../crypto/roster.ts'
-import type { KeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
-import type { State } from '../state/state.ts'
 import { pullKeyLog } from './key-log.ts'
-import { newInvite } from './invites.ts'
+import { demandLooked } from './looked-at.ts'
 import {
   type Next,
   type Signing,
@@ -32,7 +30,7 @@ import {
   newSecret,
   readRoster,
 } from './roster-entries.ts'
-import type { Known } from './rosters.ts'
+import type { Known } from './remembered.ts'
 
 const everybody = () => true
 const nobody = () => false
@@ -60,48 +58,36 @@ function demandOwner(roster: Roster, account: string): void {
 }
 
 /**
- * Of somebody who is followed, the keys must be those that the person has looked at: the account server may show others by now.
- * @param again whether they must have been confirmed as well
- * @throws AppError invalid_state
+ * Whether an invitation takes nobody in any more: its time is over, or who was invited has gone since, other than removed by this very
+ * device to be taken in anew.
  */
-function demandLooked({ trust }: State, { account, generation }: KeyLog, again = false): void {
-  const row = trust.get(account)
-  const isLooked = row !== null && row.refused === null && generation === row.pinned
-  if (isLooked ? row.confirmed || !again : row === null && !again) return
-  throw new AppError(
-    'invalid_state',
-    `The keys of ${account} are not those that you have looked at: compare the safety number, then confirm them ("countersignd trust confirm").`,
-    { details: { state: 'changed_unverified' } },
+function isOver(device: Signing, roster: Roster, of: { target: string; member: string }): boolean {
+  const row = device.state.invites.get(roster.connection, of.target)
+  if (row === null || row.until <= device.now()) return true
+  return goneSince(roster, of.member, row.seq).some(
+    (by) => by !== device.identity.device || !row.again,
   )
 }
 
 /**
  * Take in an account that approved an invitation of this device: the entry names the newest place of its key log, and the secret is
  * sealed to its devices. Nothing happens while the secret or the right to do so is not here.
- * @param of `target`: under what this device remembers the invitation, which then has served; `again`: it was a member before, and its
- *   new keys must have been confirmed
+ * @param of `target`: under what this device remembers the invitation, which then has served
  * @returns to how many devices the secret was sealed
  * @throws AppError as `continueRoster` does, Refusal for a key log that breaks a rule
  */
 export async function takeIn(
   device: Signing,
   account: Account,
-  of: { connection: string; member: string; target: string; again?: boolean },
+  { connection, member, target }: { connection: string; member: string; target: string },
 ): Promise<number> {
-  const { connection, member, target, again } = of
+  const { invites } = device.state
   const log = await pullKeyLog(device, account, member)
-  demandLooked(device.state, log, again)
+  demandLooked(device.state, log, invites.get(connection, target)?.again === true)
   const memberLog = { seq: log.seq, head: log.head }
   const own = device.identity.account
-  const { invites } = device.state
-  /** Whoever went since is taken in by another invitation only; by this account itself, to be taken in anew. */
-  function isOver(roster: Roster): boolean {
-    const row = invites.get(connection, target)
-    if (row === null || row.until <= device.now()) return true
-    return goneSince(roster, member, row.seq).some((by) => by !== own || !row.again)
-  }
   const next = ({ roster, keyLogs }: Known, signer: Signer, holds: boolean): Next | null => {
-    if (isOver(roster)) {
+    if (isOver(device, roster, { target, member })) {
       invites.delete(connection, target)
       return null
     }
@@ -205,8 +191,8 @@ export async function leaveOrEnd(
 }
 
 /**
- * Take a member in anew whose new keys the person has confirmed: removed and added, naming its log as it is now (section 3). What a
- * crash leaves half done, the next sync finishes.
+ * Take a member in anew whose new keys the person has confirmed, as this device remembers by an invitation: removed and added, naming its
+ * log as it is now (section 3). What a crash leaves half done, the next sync finishes.
  * @returns as `takeIn` does
  * @throws AppError forbidden, and as `continueRoster` does
  */
@@ -216,11 +202,10 @@ export async function takeInAnew(
   { connection, member }: { connection: string; member: string },
 ): Promise<number> {
   const { state } = device
-  if (state.invites.get(connection, member)?.again !== true)
-    state.invites.put({ ...newInvite(device, connection, member), again: true })
   demandLooked(state, await pullKeyLog(device, account, member), true)
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
-    if (!changedMembers(roster, keyLogs).includes(member)) return null
+    const isDue = changedMembers(roster, keyLogs).includes(member)
+    if (!isDue || isOver(device, roster, { target: member, member })) return null
     if (memberOf(roster, signer.actor)?.role !== 'owner') {
       state.invites.delete(connection, member)
       throw notOwner()
@@ -228,5 +213,5 @@ export async function takeInAnew(
     const k = newSecret()
     return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: everybody }
   })
-  return takeIn(device, account, { connection, member, target: member, again: true })
+  return takeIn(device, account, { connection, member, target: member })
 }

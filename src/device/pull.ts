@@ -14,7 +14,7 @@ import type { Codes } from './codes.ts'
 import { dismissed } from './dismissed.ts'
 import { guestRow } from './guests.ts'
 import type { Identity } from './identity.ts'
-import type { Known } from './rosters.ts'
+import type { Known } from './remembered.ts'
 import { unmarkSigned } from './sign-out-mark.ts'
 import type { Vault } from './vault.ts'
 
@@ -89,7 +89,7 @@ export function newPull(of: {
     if (holdsSecret(vault, known)) return
     try {
       const secret = await fetchSecret(identity, account, known)
-      const { isNewest } = await import('./rosters.ts')
+      const { isNewest } = await import('./remembered.ts')
       if (secret === null || touched.has(connection) || !isNewest(state, known.roster)) return
       vault.put(connection, secret)
       report.pulled.secrets++
@@ -107,7 +107,8 @@ export function newPull(of: {
   async function pullConnection(connection: Connection, report: SyncReport) {
     const { id } = connection
     // The curves are loaded when there is something to check.
-    const { fetchRoster, isNewest, rememberRoster } = await import('./rosters.ts')
+    const { fetchRoster } = await import('./rosters.ts')
+    const { isNewest, rememberRoster } = await import('./remembered.ts')
     const { keepConnection } = await import('./kept-connection.ts')
     const known = await fetchRoster(of, account, id)
     if (touched.has(id)) return
@@ -119,7 +120,7 @@ export function newPull(of: {
       return forget(id)
     await pullSecret(known, report)
     if (touched.has(id) || !isNewest(state, known.roster)) return
-    keepConnection({ state, codes }, identity.account, connection, known)
+    keepConnection(of, connection, known)
     report.pulled.connections++
   }
 

@@ -6,7 +6,7 @@ import type { Account } from '../api/port.ts'
 import { revokeDevice } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
-import { continueKeyLog, keepKeyLog } from './key-log.ts'
+import { continueKeyLog, rememberKeyLog } from './key-log.ts'
 
 /**
  * Revoke a device that the key log names; turn away one that waits for approval.
@@ -33,22 +33,9 @@ export async function revoke(device: Device, account: Account, id: string): Prom
     return revokeDevice({ log: before, device: id, ...by, at: Math.floor(now() / 1000) })
   })
   demandSeat()
-  state.transaction(() => keepKeyLog(state, log))
+  rememberKeyLog(device, log)
   if (!revoked) return account.devices.delete({ id })
-  holdAll(device)
   // One that began before may have passed the connections already. What goes wrong stands in its report, and the next one goes on.
   await sync.idle()
   await sync.run('request')
-}
-
-/** The revoked device knows the words of every connection: none verifies until it has a new secret (section 4). */
-function holdAll({ state, codes }: Device): void {
-  state.transaction(() => {
-    for (const row of state.connections.all()) {
-      if (row.hold !== null) continue
-      const held = { ...row, hold: 'rotation_pending' as const }
-      state.connections.put(held)
-      codes.putConnection(held)
-    }
-  })
 }

@@ -19,7 +19,9 @@ import {
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
 import { holdRefused, keepConnection, keepRoster } from './kept-connection.ts'
-import { type Known, fetchRoster, isNewest, rememberRoster } from './rosters.ts'
+import { isDoubted } from './looked-at.ts'
+import { type Known, isNewest, rememberRoster } from './remembered.ts'
+import { fetchRoster } from './rosters.ts'
 import { holdsSecret } from './secrets.ts'
 
 /** Each time somebody else was faster. */
@@ -74,6 +76,14 @@ export async function sealedTo(
   return envelopes
 }
 
+/** The devices that shall have the secret of the current epoch, as far as this person has not other keys of their accounts in mind. */
+export function recipientsHere({ state }: Pick<Signing, 'state'>, { roster, keyLogs }: Known) {
+  const doubted = new Set(
+    roster.members.filter((one) => isDoubted(state, one)).map(({ account }) => account),
+  )
+  return recipientsOf(roster, keyLogs).filter(({ account }) => !doubted.has(account))
+}
+
 /** A connection whose history forked takes no more entries. Throws AppError. */
 export function demandWhole({ state }: Pick<Signing, 'state'>, id: string): void {
   if (state.forks.has(id))
@@ -104,17 +114,20 @@ async function post(
   const keyLogs = newcomer === undefined ? known : new Map(known).set(newcomer.account, newcomer)
   const after = verifyRoster(connection, [...entries, entry], keyLogs)
   const secret = k ?? device.vault.get(connection)
-  const devices = recipientsOf(after, keyLogs)
+  const devices = recipientsHere(device, { roster: after, keyLogs })
     .filter((one) => to(one.account))
     .map((one) => one.device)
   const envelopes = secret === null ? [] : await sealedTo(device, after, secret, devices)
   await account.rosters.append({ connection, body: { entry, envelopes } })
-  device.demandSeat()
-  device.state.transaction(() => {
+  await checked(device, connection, () => {
+    device.demandSeat()
+    // Meanwhile a sync may have been shown another entry in this one's place.
     rememberRoster(device.state, after)
-    if (!isNewest(device.state, after)) return
-    if (k !== null) device.vault.put(connection, k)
-    keepRoster(device, device.identity.account, { roster: after, keyLogs })
+    device.state.transaction(() => {
+      if (!isNewest(device.state, after)) return
+      if (k !== null) device.vault.put(connection, k)
+      keepRoster(device, { roster: after, keyLogs })
+    })
   })
   return { roster: after, keyLogs, sealed: envelopes.length }
 }
@@ -123,16 +136,13 @@ async function post(
  * Fetch the roster of a connection, check it, and remember what is new. Throws AppError backend_error for what cannot be right, and what
  * the account throws.
  */
-export async function readRoster(
-  device: Signing,
-  account: Account,
-  connection: string,
-): Promise<Known> {
-  const known = await checked(device, connection, () => fetchRoster(device, account, connection))
-  device.demandSeat()
-  rememberRoster(device.state, known.roster)
-  return known
-}
+export const readRoster = (device: Signing, account: Account, connection: string): Promise<Known> =>
+  checked(device, connection, async () => {
+    const known = await fetchRoster(device, account, connection)
+    device.demandSeat()
+    rememberRoster(device.state, known.roster)
+    return known
+  })
 
 /**
  * Add an entry to the roster of a connection.
@@ -154,7 +164,7 @@ export async function continueRoster(
     if (!isNewest(device.state, known.roster)) continue
     // A record that is damaged is dropped here, before words are made of it.
     const holds = holdsSecret(device.vault, known)
-    keepRoster(device, device.identity.account, known)
+    keepRoster(device, known)
     demandConfirmed(known, device.identity.account)
     const wanted = next(known, await signerOf(device, known), holds)
     if (wanted === null) return { ...known, sealed: 0 }
@@ -168,7 +178,7 @@ export async function continueRoster(
 }
 
 /** Do something that judges what the server sent. Throws AppError backend_error where that breaks a rule. */
-async function checked<T>(device: Signing, id: string, work: () => Promise<T>): Promise<T> {
+async function checked<T>(device: Signing, id: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
@@ -195,7 +205,6 @@ export async function changeRoster(
   device.demandSeat()
   // The row's time stays: what else changed meanwhile is for the next sync to fetch.
   const updated_at = timeAt(device.state.connections.get(connection)?.updated_at ?? 0)
-  if (isNewest(device.state, after.roster))
-    keepConnection(device, device.identity.account, { ...now, updated_at }, after)
+  if (isNewest(device.state, after.roster)) keepConnection(device, { ...now, updated_at }, after)
   return { ...after, connection: now }
 }

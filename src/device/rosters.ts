@@ -1,33 +1,13 @@
 /**
- * Rosters as this device knows them: fetched with the key logs that they rest on, checked, remembered. What the account server shows
- * must continue what was seen before. Of two valid histories both are kept, as evidence.
+ * Rosters as the account server shows them: fetched with the key logs that they rest on, and checked. They must continue what was seen
+ * before. Of two valid histories both are kept, as evidence.
  */
 import type { Account } from '../api/port.ts'
 import { hashOf } from '../crypto/jws.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
-import type { State } from '../state/state.ts'
-import { pullKeyLog } from './key-log.ts'
-
-/** A roster that was checked, and the newest key logs known of everybody whom it names. */
-export interface Known {
-  readonly roster: Roster
-  readonly keyLogs: KeyLogs
-}
-
-/** What keeps rosters and key logs. */
-interface Remembering {
-  readonly state: State
-  /** Throws AppError not_signed_in once this device has signed out. */
-  readonly demandSeat: () => void
-}
-
-/** The key log of an account as it was remembered; null when none was. */
-function rememberedLog({ logs }: State, account: string) {
-  const entries = logs.read('keylog', account)
-  return entries.length === 0 ? null : verifyKeyLog(account, entries)
-}
+import { type KeyLogs, accountsOf, verifyRoster } from '../crypto/roster.ts'
+import { type Remembering, pullKeyLog } from './key-log.ts'
+import { type Known, keepFork, rememberedLog } from './remembered.ts'
 
 /**
  * The key logs of accounts, those fetched that are not known as far as they go.
@@ -47,12 +27,6 @@ async function keyLogsOf(
     keyLogs.set(id, isWhole ? known : await pullKeyLog(device, account, id))
   }
   return keyLogs
-}
-
-/** The entries of another history than the one that was remembered. */
-function otherHistory({ logs }: State, connection: string, entries: readonly string[]) {
-  const seen = new Set(logs.read('roster', connection))
-  return entries.map((entry, seq) => ({ seq, entry })).filter(({ entry }) => !seen.has(entry))
 }
 
 /**
@@ -78,32 +52,7 @@ export async function fetchRoster(
     return { roster, keyLogs, fresh: roster.seq >= seen.length }
   } catch (error) {
     if (error instanceof Refusal && error.reason === 'roster_forked')
-      state.forks.keep(connection, otherHistory(state, connection, entries))
+      keepFork(state, connection, entries)
     throw error
   }
 }
-
-/** Remember a roster that was checked. */
-export function rememberRoster(state: State, { connection, entries }: Roster): void {
-  state.transaction(() => {
-    const next = (state.logs.head('roster', connection)?.seq ?? -1) + 1
-    for (const [at, entry] of entries.slice(next).entries())
-      state.logs.append({ kind: 'roster', subject: connection, seq: next + at, entry })
-  })
-}
-
-/** The roster of a connection as it was remembered, checked anew; null when none was. */
-export function rememberedRoster(state: State, connection: string): Known | null {
-  const entries = state.logs.read('roster', connection)
-  if (entries.length === 0) return null
-  const keyLogs = new Map()
-  for (const id of accountsOf(entries)) {
-    const log = rememberedLog(state, id)
-    if (log !== null) keyLogs.set(id, log)
-  }
-  return { roster: verifyRoster(connection, entries, keyLogs), keyLogs }
-}
-
-/** Whether nothing newer of this connection is remembered. */
-export const isNewest = ({ logs }: State, { connection, seq }: Roster): boolean =>
-  (logs.head('roster', connection)?.seq ?? -1) <= seq

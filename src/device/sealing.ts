@@ -1,15 +1,20 @@
 /** Handing over the secret of a connection to devices of its members that have none: a further device, one that was reset. */
 import type { Account } from '../api/port.ts'
-import { recipientsOf } from '../crypto/roster.ts'
-import { type Signing, sealedTo } from './roster-entries.ts'
-import { fetchRoster, rememberRoster } from './rosters.ts'
+import { isNewest } from './remembered.ts'
+import {
+  type Signing,
+  demandWhole,
+  readRoster,
+  recipientsHere,
+  sealedTo,
+} from './roster-entries.ts'
 import { holdsSecret } from './secrets.ts'
 
 /**
  * Seal the secret of the current epoch to those of the devices that are a current member's.
  * @param wanted ids of devices, as the account server lists them
  * @returns how many envelopes it took
- * @throws Refusal for a roster or key log that breaks a rule, AppError what the account throws
+ * @throws AppError as `readRoster` does, invalid_state where the history forked
  */
 export async function sealMissing(
   device: Signing,
@@ -17,12 +22,14 @@ export async function sealMissing(
   connection: string,
   wanted: readonly string[],
 ): Promise<number> {
-  const known = await fetchRoster(device, account, connection)
-  rememberRoster(device.state, known.roster)
-  const { roster, keyLogs } = known
+  demandWhole(device, connection)
+  const known = await readRoster(device, account, connection)
+  const { roster } = known
+  // Of an epoch that is over meanwhile, the secret that is here is none.
+  if (!isNewest(device.state, roster)) return 0
   if (roster.rotationPending || !holdsSecret(device.vault, known)) return 0
   const k = device.vault.get(connection)
-  const devices = recipientsOf(roster, keyLogs)
+  const devices = recipientsHere(device, known)
     .map((one) => one.device)
     .filter(({ id }) => wanted.includes(id))
   if (k === null || devices.length === 0) return 0

@@ -4,7 +4,7 @@ import { openEnvelope } from '../crypto/envelope.ts'
 import { commitment } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { Identity } from './identity.ts'
-import type { Known } from './rosters.ts'
+import type { Known } from './remembered.ts'
 import type { Vault } from './vault.ts'
 
 /** The secret as it was kept; null also where its record is damaged, since another can be had. */

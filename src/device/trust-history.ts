@@ -2,8 +2,9 @@
 import { timeAt } from '../api/fields.ts'
 import type { TrustEvent } from '../api/rest/trust-cards.ts'
 import { parseJws } from '../crypto/jws.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import type { KeyLog } from '../crypto/key-log.ts'
 import type { State } from '../state/state.ts'
+import { rememberedLog } from './remembered.ts'
 
 /** The last moment that the wire can say, Unix milliseconds. */
 const LAST_MS = Date.UTC(9999, 11, 31)
@@ -29,12 +30,6 @@ export const keyEvents = ({ entries, devices }: Pick<KeyLog, 'entries' | 'device
       }
     })
     .reverse()
-
-/** The verified log of somebody as it is remembered here; null where none is. */
-export function rememberedLog({ logs }: State, account: string): KeyLog | null {
-  const entries = logs.read('keylog', account)
-  return entries.length === 0 ? null : verifyKeyLog(account, entries)
-}
 
 /** How often all devices of somebody were replaced since a time. */
 export function changesSince(state: State, account: string, since: string): number {

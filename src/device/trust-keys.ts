@@ -10,7 +10,7 @@ import { safetyNumber } from '../crypto/safety-number.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { TrustRow } from '../state/trust.ts'
-import { fetchKeyLog, keepKeyLog } from './key-log.ts'
+import { fetchKeyLog, rememberKeyLog } from './key-log.ts'
 import { type Hinted, type Trusting, isHinted, isJudged } from './trust.ts'
 
 /** So many safety numbers are remembered: each takes some ten milliseconds. */
@@ -54,11 +54,8 @@ function refusalIn({ logs }: State, id: string, error: unknown): string | null {
  * known, but that it was refused.
  * @throws AppError what the account throws
  */
-export async function examine(
-  { state, now, demandSeat }: Trusting,
-  account: Account,
-  id: string,
-): Promise<TrustRow> {
+export async function examine(device: Trusting, account: Account, id: string): Promise<TrustRow> {
+  const { state, now, demandSeat } = device
   const checked_at = now()
   let log: KeyLog | null = null
   let refused: string | null = null
@@ -72,7 +69,7 @@ export async function examine(
   }
   demandSeat()
   return state.transaction(() => {
-    if (log !== null) keepKeyLog(state, log)
+    if (log !== null) rememberKeyLog(device, log)
     const before = state.trust.get(id) ?? unknown(id)
     const row = { ...known(state, before), refused, checked_at }
     state.trust.put(row)

@@ -10,17 +10,13 @@ import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import type { TrustRow } from '../state/trust.ts'
+import type { Device } from './device.ts'
 
 /** How long a key log that was looked at counts as it was, unless the account server hints at another. */
 const FRESH_MS = 3600 * 1000
 
 /** What trust needs of a device. */
-export interface Trusting {
-  readonly state: State
-  readonly now: () => number
-  /** Throws AppError not_signed_in once this device has signed out. */
-  readonly demandSeat: () => void
-}
+export type Trusting = Pick<Device, 'state' | 'codes' | 'identity' | 'now' | 'demandSeat'>
 
 /**
  * What to think of the keys behind a card. A log that the account server shows and that does not hold is no better than other keys: one
@@ -57,11 +53,11 @@ export function pin(
 
 /** Follow somebody no more. The key log stays: an account server must not get to show an older one later. */
 export function unpin({ state }: Pick<Trusting, 'state'>, id: string): void {
-  const isMember = state.connections
-    .all()
-    .some(({ members }) => members.some(({ user_id }) => user_id === id))
+  const isMember = state.connections.withMember(id).length > 0
   state.transaction(() => {
     state.trust.delete(id)
+    // The confirmation is taken back as well.
+    state.invites.dropAgain(id)
     // Whoever is in a connection is still known by it.
     if (!isMember) state.names.delete(id)
   })

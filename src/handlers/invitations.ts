@@ -16,10 +16,8 @@ export const invitations: Handlers['invitations'] = {
 
   withdraw: async ({ id }, context) => {
     const keeper = keeperOf(context)
-    const withdrawn = await context.account.invitations.withdraw({ id })
-    if (keeper === null) return withdrawn
-    const { forgetInvite } = await import('../device/invites.ts')
-    forgetInvite(keeper.state, withdrawn)
-    return withdrawn
+    if (keeper === null) return context.account.invitations.withdraw({ id })
+    const { withdraw } = await import('../device/invites.ts')
+    return withdraw(keeper, context.account, id)
   },
 }

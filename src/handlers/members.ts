@@ -22,7 +22,7 @@ export const members: Handlers['members'] = {
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'not_found')) throw error
     }
-    await account.members.remove({ id, mid })
-    keeper.state.invites.delete(id, mid)
+    const { uninvite } = await import('../device/invites.ts')
+    await uninvite(keeper, account, { id, mid })
   },
 }

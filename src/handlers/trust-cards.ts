@@ -43,23 +43,22 @@ async function decorated(device: Device, card: TrustCard, row: TrustRow): Promis
 async function fresh(device: Device, account: Account, id: string): Promise<TrustRow> {
   const { examine } = await keys()
   await refreshOwn(device, account)
-  const lengthOf = () => device.state.logs.head('keylog', id)?.seq
-  const before = lengthOf()
-  const row = await examine(device, account, id)
-  if (lengthOf() !== before) {
-    const { judgeHolds } = await import('../device/kept-connection.ts')
-    judgeHolds(device, device.identity.account, id)
-  }
-  return row
+  return examine(device, account, id)
+}
+
+/** What the person thinks of somebody's keys has changed, and so what they hold back. */
+async function rejudge(device: Device, id: string): Promise<void> {
+  const { judgeHolds } = await import('../device/kept-connection.ts')
+  judgeHolds(device, id)
 }
 
 /** What is wrong with the own key log a sync tells; here this device goes by the one it knows. */
-async function refreshOwn({ state, identity, demandSeat }: Device, account: Account) {
-  const { fetchKeyLog, keepKeyLog } = await import('../device/key-log.ts')
+async function refreshOwn(device: Device, account: Account) {
+  const { fetchKeyLog, rememberKeyLog } = await import('../device/key-log.ts')
   try {
-    const log = await fetchKeyLog(state, account, identity.account)
-    demandSeat()
-    state.transaction(() => keepKeyLog(state, log))
+    const log = await fetchKeyLog(device.state, account, device.identity.account)
+    device.demandSeat()
+    rememberKeyLog(device, log)
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'backend_error')) throw error
   }
@@ -87,7 +86,9 @@ export const trustCards: Handlers['trustCards'] = {
     if (keeper === null) return card
     keeper.demandSeat()
     pin(keeper, card)
-    return decorated(keeper, card, await fresh(keeper, account, card.user_id))
+    const row = await fresh(keeper, account, card.user_id)
+    await rejudge(keeper, card.user_id)
+    return decorated(keeper, card, row)
   },
 
   update: async (input, context) => {
@@ -101,13 +102,16 @@ export const trustCards: Handlers['trustCards'] = {
     if (row === null) return decorated(keeper, card, await fresh(keeper, account, id))
     const confirmed = confirm(keeper, row)
     await takeInAgain(keeper, account, id)
+    await rejudge(keeper, id)
     return decorated(keeper, card, confirmed)
   },
 
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
     await context.account.trustCards.delete({ id })
-    if (keeper !== null) unpin(keeper, id)
+    if (keeper === null) return
+    unpin(keeper, id)
+    await rejudge(keeper, id)
   },
 
   history: async (input, { account, device }) =>

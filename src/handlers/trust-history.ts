@@ -7,7 +7,8 @@ import type { Account } from '../api/port.ts'
 import type { TrustEvent } from '../api/rest/trust-cards.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import type { Device } from '../device/device.ts'
-import { type KeyEvent, keyEvents, rememberedLog } from '../device/trust-history.ts'
+import { rememberedLog } from '../device/remembered.ts'
+import { type KeyEvent, keyEvents } from '../device/trust-history.ts'
 import { examine } from '../device/trust-keys.ts'
 
 type Input = Parameters<Account['trustCards']['history']>[0]

@@ -43,6 +43,15 @@ export function connectionRows(db: DatabaseSync) {
     db,
     `select id from connections where hold = 'rotation_pending'`,
   )
+  const hold = statement<{ id: string }>(
+    db,
+    'update connections set hold = ? where hold is null returning id',
+  )
+  // An id is in the text of the members only as what it is, or in a name that somebody chose to look so.
+  const withMember = statement<{ id: string }>(
+    db,
+    'select id from connections where instr(members, ?) > 0',
+  )
   const page = statement<{ id: string }>(
     db,
     'select id from connections where id > ? order by id limit ?',
@@ -65,6 +74,10 @@ export function connectionRows(db: DatabaseSync) {
     ids: (): string[] => ids.all().map(({ id }) => id),
     /** Ids of those that wait for a new secret. */
     pending: (): string[] => pending.all().map(({ id }) => id),
+    /** Holds back all that are not. Answers their ids. */
+    holdAll: (why: Hold): string[] => hold.all(why).map(({ id }) => id),
+    /** Ids of those that an account is in; perhaps of others whose members have a name with that id in it. */
+    withMember: (account: string): string[] => withMember.all(account).map(({ id }) => id),
     /** Up to so many ids, oldest first, from the one after this on; the first page begins after ''. */
     page: (after: string, limit: number): string[] => page.all(after, limit).map(({ id }) => id),
     count: (): number => count.get()?.n ?? 0,

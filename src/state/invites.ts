@@ -9,6 +9,8 @@ export interface Invite {
   readonly connection: string
   /** An account id, or a mailbox in lower case. */
   readonly target: string
+  /** The id that the account server gave it; null before it did, and where it is asked for nothing. */
+  readonly invitation: string | null
   /** Whether it was a member before, whose new keys were confirmed: it is taken in without being asked. */
   readonly again: boolean
   /** The newest roster entry when it was made: whoever goes after that needs another. */
@@ -25,17 +27,28 @@ export function inviteRows(db: DatabaseSync) {
   const parsed = (row: Stored): Invite => ({ ...row, again: row.again === 1 })
   const put = statement(
     db,
-    `insert into invites (connection, target, again, seq, until) values (?, ?, ?, ?, ?)
-     on conflict do update set again = excluded.again, seq = excluded.seq, until = excluded.until`,
+    `insert into invites (connection, target, invitation, again, seq, until) values (?, ?, ?, ?, ?, ?)
+     on conflict do update set invitation = excluded.invitation, again = excluded.again, seq = excluded.seq,
+       until = excluded.until`,
+  )
+  const name = statement(
+    db,
+    'update invites set invitation = ? where connection = ? and target = ?',
   )
   const get = statement<Stored>(db, 'select * from invites where connection = ? and target = ?')
   const all = statement<Stored>(db, 'select * from invites')
   const again = statement<Stored>(db, 'select * from invites where again = 1')
   const remove = statement(db, 'delete from invites where connection = ? and target = ?')
+  const dropOld = statement(db, 'delete from invites where until <= ?')
+  const dropAgain = statement(db, 'delete from invites where target = ? and again = 1')
   const clear = statement(db, 'delete from invites where connection = ?')
   return {
-    put: ({ connection, target, again: isAgain, seq, until }: Invite): void => {
-      put.run(connection, target, isAgain ? 1 : 0, seq, until)
+    put: ({ connection, target, invitation, again: isAgain, seq, until }: Invite): void => {
+      put.run(connection, target, invitation, isAgain ? 1 : 0, seq, until)
+    },
+    /** The account server has given it an id. */
+    name: (connection: string, target: string, invitation: string): void => {
+      name.run(invitation, connection, target)
     },
     get(connection: string, target: string): Invite | null {
       const row = get.get(connection, target)
@@ -45,6 +58,14 @@ export function inviteRows(db: DatabaseSync) {
     /** Those that wait to be taken in anew. */
     again: (): Invite[] => again.all().map(parsed),
     delete: (connection: string, target: string): boolean => remove.run(connection, target) > 0,
+    /** Forgets those whose time is over, Unix milliseconds. */
+    dropOld: (now: number): void => {
+      dropOld.run(now)
+    },
+    /** Forgets that somebody waits to be taken in anew. */
+    dropAgain: (target: string): void => {
+      dropAgain.run(target)
+    },
     /** Forgets all of one connection. */
     clear: (connection: string): void => {
       clear.run(connection)

@@ -110,6 +110,7 @@ export const VERSIONS: readonly string[] = [
   create table invites (
     connection text not null,
     target text not null,
+    invitation text,
     again integer not null check (again in (0, 1)),
     seq integer not null,
     until integer not null,

@@ -7,6 +7,7 @@ import { timeAt } from '../../src/api/fields.ts'
 import type { Connection } from '../../src/api/rest/connections.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { newId } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { AppError } from '../../src/errors.ts'
 import { T0 } from './bench.ts'
@@ -143,7 +144,7 @@ export function memoryServer() {
         add: async ({ id, body }: { id: string; body: { user_id: string } }) => {
           const roster = rosterOf(id, account)
           if (!roster.roles.has(body.user_id)) roster.consent.set(body.user_id, 'asked')
-          return {}
+          return { id: newId('inv_', T0) }
         },
       },
       rosters: {

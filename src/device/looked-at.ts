@@ -1,0 +1,37 @@
+/**
+ * Which keys of somebody the person has looked at. Of whom nobody here follows, the first keys are taken, and those that an owner of a
+ * connection confirms; of whom the person follows, those that it saw first or confirmed itself (section 3).
+ */
+import type { KeyLog } from '../crypto/key-log.ts'
+import type { Member } from '../crypto/roster.ts'
+import { AppError } from '../errors.ts'
+import type { State } from '../state/state.ts'
+
+/**
+ * Whether an owner confirmed keys of somebody whom the person follows, and the person has not: the account server and that owner may have
+ * made them. Nothing is sealed to them, and nothing that they could say is believed.
+ */
+export function isDoubted({ trust }: State, { account, generation }: Member): boolean {
+  const row = trust.get(account)
+  return row !== null && row.pinned > 0 && generation > row.pinned
+}
+
+/**
+ * Of somebody who is followed, the keys must be those that the person has looked at: the account server may show others by now.
+ * @param confirmed whether they must have been confirmed as well
+ * @throws AppError invalid_state
+ */
+export function demandLooked(
+  { trust }: State,
+  { account, generation }: KeyLog,
+  confirmed: boolean,
+): void {
+  const row = trust.get(account)
+  const isLooked = row !== null && row.refused === null && generation === row.pinned
+  if (isLooked ? row.confirmed || !confirmed : row === null && !confirmed) return
+  throw new AppError(
+    'invalid_state',
+    `The keys of ${account} are not those that you have looked at: compare the safety number, then confirm them ("countersignd trust confirm").`,
+    { details: { state: 'changed_unverified' } },
+  )
+}

@@ -1,0 +1,64 @@
+/**
+ * Key logs and rosters as this device remembers them: every entry was checked before it came here, and is checked anew when it is read.
+ */
+import { Refusal } from '../crypto/refusal.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
+import type { State } from '../state/state.ts'
+
+/** A roster that was checked, and the newest key logs known of everybody whom it names. */
+export interface Known {
+  readonly roster: Roster
+  readonly keyLogs: KeyLogs
+}
+
+/** The key log of an account; null when none is remembered. */
+export function rememberedLog({ logs }: State, account: string): KeyLog | null {
+  const entries = logs.read('keylog', account)
+  return entries.length === 0 ? null : verifyKeyLog(account, entries)
+}
+
+/** The roster of a connection; null when none is remembered. */
+export function rememberedRoster(state: State, connection: string): Known | null {
+  const entries = state.logs.read('roster', connection)
+  if (entries.length === 0) return null
+  const keyLogs = new Map()
+  for (const id of accountsOf(entries)) {
+    const log = rememberedLog(state, id)
+    if (log !== null) keyLogs.set(id, log)
+  }
+  return { roster: verifyRoster(connection, entries, keyLogs), keyLogs }
+}
+
+/** Keep the entries of another history than the one that is remembered, as evidence. */
+export function keepFork(
+  { logs, forks }: State,
+  connection: string,
+  entries: readonly string[],
+): void {
+  const seen = new Set(logs.read('roster', connection))
+  const other = entries
+    .map((entry, seq) => ({ seq, entry }))
+    .filter(({ entry }) => !seen.has(entry))
+  forks.keep(connection, other)
+}
+
+/**
+ * Remember a roster that was checked.
+ * @throws Refusal roster_forked where another history was remembered while this one was on its way; this one is evidence then
+ */
+export function rememberRoster(state: State, { connection, entries }: Roster): void {
+  const seen = state.logs.read('roster', connection)
+  if (seen.some((entry, seq) => seq < entries.length && entry !== entries[seq])) {
+    keepFork(state, connection, entries)
+    throw new Refusal('roster_forked', 'another history of the connection is remembered')
+  }
+  state.transaction(() => {
+    for (const [at, entry] of entries.slice(seen.length).entries())
+      state.logs.append({ kind: 'roster', subject: connection, seq: seen.length + at, entry })
+  })
+}
+
+/** Whether nothing newer of this connection is remembered. */
+export const isNewest = ({ logs }: State, { connection, seq }: Roster): boolean =>
+  (logs.head('roster', connection)?.seq ?? -1) <= seq
