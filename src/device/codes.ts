@@ -7,7 +7,7 @@ import type { Match } from '../api/rest/verify.ts'
 import { PERIOD_S, codeOf, codeReader, windowOf } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import { wordsAt } from '../crypto/words.ts'
-import type { ConnectionRow, Hold } from '../state/connections.ts'
+import type { ConnectionRow } from '../state/connections.ts'
 import type { GuestRow } from '../state/guests.ts'
 import type { State } from '../state/state.ts'
 import { type Said, newCodeIndex } from './code-index.ts'
@@ -46,12 +46,8 @@ export interface Codes {
   putGuest(row: Pick<GuestRow, 'id'>): void
   /** A connection or a guest code is taken from the state, now or at once after this. */
   remove(id: string): void
-  /** Connections known here. */
-  count(now: number): { connections: number }
   /** Whether this is a connection that is known here, or a guest code that was not ended. */
   has(id: string): boolean
-  /** What holds a connection back: nothing of it is said or verified meanwhile. */
-  hold(id: string): Hold | null
   /** The own words for a guest code or on a connection now; null when it, or its secret, is not here, or it is held. */
   own(id: string, now: number): OwnCode | null
   /** The same of a connection, with its id; null for anything that is none. */
@@ -151,9 +147,7 @@ export function openCodes(
     putConnection: ({ id }) => changed(id),
     putGuest: ({ id }) => changed(id),
     remove: changed,
-    count: () => ({ connections: state.connections.count() }),
     has: (id) => readSubject(state, account, id) !== null,
-    hold: (id) => state.connections.get(id)?.hold ?? null,
     ready: (now) => schedule.ready(now),
 
     own(id, now) {

@@ -15,6 +15,19 @@ const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not
 /** About the one connection too; the person should hear of it. */
 const WRONG: readonly Code[] = ['backend_error', 'validation_failed']
 
+/**
+ * What the person should hear of something that failed for one connection; null for what another sync of somebody's settles.
+ * @throws what failed, where it is no matter of one connection
+ */
+function toldOf(connection: string, error: unknown): string | null {
+  if (error instanceof Refusal)
+    return `What the account server sent for ${connection} was refused (${error.reason}).`
+  if (!(error instanceof AppError)) throw error
+  if (WRONG.includes(error.code)) return `${connection}: ${error.message}`
+  if (PASSING.includes(error.code)) return null
+  throw error
+}
+
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 
 /** The dutiful third of a sync. */
@@ -27,28 +40,10 @@ export function newDuties(of: { device: Signing; account: Account; log: Log }) {
     try {
       report.pushed.envelopes += await work()
     } catch (error) {
-      const code = error instanceof AppError ? error.code : null
-      const isOfOne = code !== null && [...PASSING, ...WRONG].includes(code)
-      if (!isOfOne && !(error instanceof Refusal)) throw error
+      const told = toldOf(connection, error)
       log('warn', 'duty not done', { connection, cause: error })
-      if (error instanceof Refusal) await refuse(connection, error)
-      // Another sync of somebody's settles what they disagree about; what cannot be right, the person should hear of.
-      if (error instanceof Refusal)
-        complain(
-          report,
-          `What the account server sent for ${connection} was refused (${error.reason}).`,
-        )
-      else if (code !== null && WRONG.includes(code))
-        complain(report, `${connection}: ${(error as AppError).message}`)
+      if (told !== null) complain(report, told)
     }
-  }
-
-  /** What forks holds back from here on. */
-  async function refuse(connection: string, { reason }: Refusal) {
-    const row = state.connections.get(connection)
-    if (row === null) return
-    const { holdRefused } = await import('./kept-connection.ts')
-    holdRefused(device, row, reason)
   }
 
   async function rotations(report: SyncReport) {

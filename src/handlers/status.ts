@@ -27,8 +27,8 @@ const without = (authenticated: boolean, summary: string): Found => ({
 })
 
 function ofDevice(device: Device, refused: string | null, backend: string): Found {
-  const { codes, sync, now } = device
-  const { connections } = codes.count(now())
+  const { state, sync } = device
+  const connections = state.connections.count()
   const plural = connections === 1 ? 'connection' : 'connections'
   return {
     authenticated: refused === null,

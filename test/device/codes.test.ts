@@ -32,7 +32,6 @@ describe('a connection that is held', () => {
         assert.equal(codes.find(indicesOf(theirs), clock.ms).hits.length, 1)
         connection({ hold })
         if (secret === 'missing') vault.delete(CONNECTION)
-        assert.equal(codes.hold(CONNECTION), hold)
         assert.deepEqual(
           [codes.own(CONNECTION, clock.ms), codes.toSay(CONNECTION, clock.ms)],
           [null, null],
@@ -45,15 +44,10 @@ describe('a connection that is held', () => {
             lacks: [hold],
           })
         connection()
-        assert.equal(codes.hold(CONNECTION), null)
         assert.equal(codes.toSay(CONNECTION, clock.ms)?.words, own)
         const { hits, unchecked } = codes.find(indicesOf(theirs), clock.ms)
         assert.deepEqual([hits.length, unchecked], [1, 0])
       })
-
-  it('what is not here is not held', (t) => {
-    assert.equal(bench(t).codes.hold(CONNECTION), null)
-  })
 })
 
 describe('changes', () => {
