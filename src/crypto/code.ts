@@ -28,6 +28,15 @@ export function windowOf(unixMs: number): number {
 }
 
 /**
+ * Unix milliseconds in, the windows out whose codes are accepted then: those of the minute before
+ * and after too, since two clocks differ and speaking takes time.
+ */
+export function acceptedAt(unixMs: number): number[] {
+  const window = windowOf(unixMs)
+  return [window - 1, window, window + 1]
+}
+
+/**
  * The code key of one epoch. In: K (`key`, 32 bytes), the 16 bytes of the subject's id, the epoch
  * (0 to 2^32 − 1), the hash of the roster entry that opened it (32 bytes, or `ZERO_HEAD`). Out: 32
  * bytes. Throws `bad_length` and `bad_value`.

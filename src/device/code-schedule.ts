@@ -2,10 +2,8 @@
  * When the index of codes is worked on: in slices, so that whoever else has something to do waits for one slice at most. Before a
  * look-up, as much as it needs; where there is much of it, ahead of the minute as well, as long as somebody verifies now and then.
  */
-import { PERIOD_S, windowOf } from '../crypto/code.ts'
+import { PERIOD_S, acceptedAt, windowOf } from '../crypto/code.ts'
 
-/** Codes of the minute before and after are accepted: two clocks differ, and speaking takes time. */
-const DRIFT = [-1, 0, 1] as const
 /** With what the garbage of a slice may cost, nobody waits for 5 ms. */
 const SLICE_MS = 1
 /** Between two slices that nobody waits for. */
@@ -14,9 +12,6 @@ const REST_MS = 9
 const FEW = 600
 /** Nothing is done ahead any more when nobody verified for so long. */
 const IDLE_MS = 5 * 60_000
-
-/** The windows whose codes are accepted at a time in Unix milliseconds. */
-export const acceptedAt = (now: number): number[] => DRIFT.map((drift) => windowOf(now) + drift)
 
 /** How work gives way. */
 export interface Pace {

@@ -1,7 +1,6 @@
 /** Connections and guest codes as their words see them. The state is what they are; nothing is remembered here. */
 import { LABEL, ZERO_HEAD, codeKey } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
-import { AppError } from '../errors.ts'
 import type { Hold } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { Vault } from './vault.ts'
@@ -87,19 +86,10 @@ function readGuest({ guests }: State, account: string, id: string): Subject | nu
  * @throws AppError keychain_locked, not_signed_in
  */
 export function readCodeKey(vault: Vault, subject: Subject): Uint8Array | null {
-  const key = secretOf(vault, subject.id)
+  const key = vault.find(subject.id)
   if (key === null) return null
   const { kind, bytes, epoch, head } = subject
   const kc = codeKey({ label: LABEL[kind], key, subject: bytes, epoch, head })
   key.fill(0)
   return kc
-}
-
-function secretOf(vault: Vault, id: string): Uint8Array | null {
-  try {
-    return vault.get(id)
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'secret_unavailable') return null
-    throw error
-  }
 }

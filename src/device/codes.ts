@@ -4,7 +4,7 @@
  */
 import { timeAt } from '../api/fields.ts'
 import type { Match } from '../api/rest/verify.ts'
-import { PERIOD_S, codeOf, codeReader, windowOf } from '../crypto/code.ts'
+import { PERIOD_S, acceptedAt, codeOf, codeReader, windowOf } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import { wordsAt } from '../crypto/words.ts'
 import type { ConnectionRow } from '../state/connections.ts'
@@ -12,7 +12,7 @@ import type { GuestRow } from '../state/guests.ts'
 import type { State } from '../state/state.ts'
 import { type Said, newCodeIndex } from './code-index.ts'
 import { type Tally, newIntake } from './code-intake.ts'
-import { type Pace, REAL_PACE, type Schedule, acceptedAt, newSchedule } from './code-schedule.ts'
+import { type Pace, REAL_PACE, type Schedule, newSchedule } from './code-schedule.ts'
 import { type Subject, readCodeKey, readSubject } from './code-subjects.ts'
 import type { Vault } from './vault.ts'
 

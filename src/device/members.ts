@@ -113,11 +113,11 @@ export async function remove(
   connection: string,
   member: string,
 ): Promise<void> {
-  // Whoever is invited anew, is invited anew.
-  device.state.invites.delete(connection, member)
   await changeRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     if (memberOf(roster, member) === undefined) throw notMember()
     demandOwner(roster, signer.actor)
+    // Whoever is to come back is invited anew.
+    device.state.invites.delete(connection, member)
     const k = newSecret()
     return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: everybody }
   })
@@ -177,14 +177,14 @@ export async function leaveOrEnd(
 ): Promise<'left' | 'ended'> {
   demandWhole(device, connection)
   const { roster: newest } = await readRoster(device, account, connection)
+  if (memberOf(newest, device.identity.account) === undefined) return 'left'
   if (newest.members.length < 2) {
     await account.connections.delete({ id: connection })
     return 'ended'
   }
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     const own = memberOf(roster, signer.actor)
-    if (own === undefined) return null
-    if (own.role === 'owner' && ownersOf(roster).length === 1) throw lastOwner()
+    if (own?.role === 'owner' && ownersOf(roster).length === 1) throw lastOwner()
     return { entry: leave({ roster, keyLogs, ...signer }), k: null, to: nobody }
   })
   return 'left'

@@ -19,7 +19,7 @@ function secretOf(k: string | null): Uint8Array | null {
     const bytes = decodeBase64url(k)
     if (bytes.length === 32) return bytes
   } catch {
-    // Told as any other text that is none.
+    // No base64url: told below.
   }
   throw new AppError(
     'backend_error',
@@ -46,21 +46,11 @@ export function keepCode({ vault, identity, demandSeat }: Needs, secret: Uint8Ar
  */
 export async function followCode(device: Needs, account: Account): Promise<boolean> {
   const secret = secretOf((await account.publicCode.read({})).k)
-  const known = kept(device)
-  if (secret === null ? isActive(device) : known === null || !known.equals(secret))
+  // A record that is damaged comes again.
+  const known = device.vault.find(device.identity.account)
+  if (secret === null ? isActive(device) : known === null || !Buffer.from(known).equals(secret))
     keepCode(device, secret)
   return secret !== null
-}
-
-/** The secret as it is kept here; null where none is, and for a record that is damaged, since it comes again. */
-function kept({ vault, identity }: Needs): Buffer | null {
-  try {
-    const secret = vault.get(identity.account)
-    return secret === null ? null : Buffer.from(secret)
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'secret_unavailable') return null
-    throw error
-  }
 }
 
 /**
@@ -80,7 +70,7 @@ export async function shareCode(account: Account): Promise<Uint8Array> {
  * @param at Unix milliseconds
  */
 export async function publicWords(device: Needs, at: number): Promise<Profile['public_code']> {
-  const secret = kept(device)
+  const secret = device.vault.find(device.identity.account)
   if (secret === null) return null
   const { LABEL, PERIOD_S, ZERO_HEAD, codeKey, codeReader, windowOf } =
     await import('../crypto/code.ts')

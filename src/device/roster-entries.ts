@@ -94,8 +94,10 @@ export function demandWhole({ state }: Pick<Signing, 'state'>, id: string): void
     )
 }
 
-/** What signs must be of the generation that an owner took in (section 3). Throws AppError. */
-function demandConfirmed({ roster, keyLogs }: Known, own: string): void {
+/** What signs must be of a member, and of the generation that an owner took in (section 3). Throws AppError. */
+function demandMember({ roster, keyLogs }: Known, own: string): void {
+  if (roster.members.every(({ account }) => account !== own))
+    throw new AppError('not_found', 'You are no member of this connection any more.')
   if (changedMembers(roster, keyLogs).includes(own))
     throw new AppError(
       'invalid_state',
@@ -165,7 +167,7 @@ export async function continueRoster(
     // A record that is damaged is dropped here, before words are made of it.
     const holds = holdsSecret(device.vault, known)
     keepRoster(device, known)
-    demandConfirmed(known, device.identity.account)
+    demandMember(known, device.identity.account)
     const wanted = next(known, await signerOf(device, known), holds)
     if (wanted === null) return { ...known, sealed: 0 }
     try {

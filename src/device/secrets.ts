@@ -2,28 +2,16 @@
 import type { Account } from '../api/port.ts'
 import { openEnvelope } from '../crypto/envelope.ts'
 import { commitment } from '../crypto/roster.ts'
-import { AppError } from '../errors.ts'
 import type { Identity } from './identity.ts'
 import type { Known } from './remembered.ts'
 import type { Vault } from './vault.ts'
 
-/** The secret as it was kept; null also where its record is damaged, since another can be had. */
-function keptSecret(vault: Vault, connection: string): Uint8Array | null {
-  try {
-    return vault.get(connection)
-  } catch (error) {
-    if (!(error instanceof AppError && error.code === 'secret_unavailable')) throw error
-    vault.delete(connection)
-    return null
-  }
-}
-
-/** Whether this device holds the secret of the current epoch; one of an earlier epoch is forgotten. */
+/** Whether this device holds the secret of the current epoch; one of an earlier epoch, or that is damaged, is forgotten. */
 export function holdsSecret(vault: Vault, { roster }: Known): boolean {
   const { connection, epoch, kCommit } = roster
-  const k = keptSecret(vault, connection)
-  if (k === null) return false
-  if (commitment(connection, epoch, k) === kCommit) return true
+  if (!vault.has(connection)) return false
+  const k = vault.find(connection)
+  if (k !== null && commitment(connection, epoch, k) === kCommit) return true
   vault.delete(connection)
   return false
 }

@@ -15,6 +15,7 @@ import type { Codes } from './codes.ts'
 import type { Identity } from './identity.ts'
 import { newDuties } from './duties.ts'
 import { dropOpening } from './openings.ts'
+import { followCode, isActive } from './public-code.ts'
 import { complain, newPull } from './pull.ts'
 import { newPush } from './push.ts'
 import { refreshTrust } from './trust.ts'
@@ -105,6 +106,8 @@ export function newSync(options: {
     const isLogKnown = await pull.ownLog(report)
     await pull.connections(connections, report)
     await pull.guestCodes(guests, report)
+    // Whoever has it here may have it switched off elsewhere, or ended by a revocation.
+    if (isActive(options)) await followCode(options, account)
     await push.verifications(report)
     // A server without the log that stamps name refuses good ones: they wait until it has it again.
     if (isLogKnown) await push.stamps(report)

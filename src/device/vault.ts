@@ -16,6 +16,8 @@ export interface Vault {
   put(id: string, secret: Uint8Array): void
   /** The 32 bytes, or null when this device holds none. Throws AppError: keychain_locked, secret_unavailable for a record that is damaged. */
   get(id: string): Uint8Array | null
+  /** The same, but null also for a record that is damaged. Throws AppError keychain_locked. */
+  find(id: string): Uint8Array | null
   has(id: string): boolean
   delete(id: string): void
   /** Put no secret in and give none out any more: from now on both throw AppError not_signed_in. */
@@ -48,7 +50,40 @@ export function openVault(keychain: Keychain, rows: SecretRows): Vault {
 
   const aad = (id: string, version: number) => Buffer.from(`${id}\0${version}`)
 
+  function get(id: string): Uint8Array | null {
+    const row = rows.get(id)
+    if (row === null) return null
+    const sealed = Buffer.from(row.sealed)
+    // Outside of the try below: a keychain that is locked is no damage.
+    const opener = key()
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', opener, sealed.subarray(0, NONCE), {
+        authTagLength: TAG,
+      })
+        .setAAD(aad(id, row.version))
+        .setAuthTag(sealed.subarray(NONCE, NONCE + TAG))
+      return Buffer.concat([decipher.update(sealed.subarray(NONCE + TAG)), decipher.final()])
+    } catch (cause) {
+      throw new AppError(
+        'secret_unavailable',
+        `The secret of ${id} on this device is damaged, or the keychain holds another key.`,
+        { cause },
+      )
+    }
+  }
+
   return {
+    get,
+
+    find(id) {
+      try {
+        return get(id)
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'secret_unavailable') return null
+        throw error
+      }
+    },
+
     put(id, secret) {
       const version = (rows.get(id)?.version ?? 0) + 1
       const nonce = randomBytes(NONCE)
@@ -56,28 +91,6 @@ export function openVault(keychain: Keychain, rows: SecretRows): Vault {
       const ct = Buffer.concat([cipher.update(secret), cipher.final()])
       rows.put({ id, version, sealed: Buffer.concat([nonce, cipher.getAuthTag(), ct]) })
       here.add(id)
-    },
-
-    get(id) {
-      const row = rows.get(id)
-      if (row === null) return null
-      const sealed = Buffer.from(row.sealed)
-      // Outside of the try below: a keychain that is locked is no damage.
-      const opener = key()
-      try {
-        const decipher = createDecipheriv('aes-256-gcm', opener, sealed.subarray(0, NONCE), {
-          authTagLength: TAG,
-        })
-          .setAAD(aad(id, row.version))
-          .setAuthTag(sealed.subarray(NONCE, NONCE + TAG))
-        return Buffer.concat([decipher.update(sealed.subarray(NONCE + TAG)), decipher.final()])
-      } catch (cause) {
-        throw new AppError(
-          'secret_unavailable',
-          `The secret of ${id} on this device is damaged, or the keychain holds another key.`,
-          { cause },
-        )
-      }
     },
 
     has: (id) => here.has(id),

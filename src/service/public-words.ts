@@ -5,13 +5,10 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { decodeBase64url } from '../crypto/base64url.ts'
-import { LABEL, ZERO_HEAD, codeKey, codeOf, codeReader, windowOf } from '../crypto/code.ts'
+import { LABEL, ZERO_HEAD, acceptedAt, codeKey, codeOf, codeReader } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import type { Ground } from './ground.ts'
 import { activeCodes, codes } from './public-code-rows.ts'
-
-/** Codes of the minute before and after are accepted: two clocks differ, and speaking takes time. */
-const DRIFT = [-1, 0, 1] as const
 
 /** So many keys or words are worked out before others get a turn: a few milliseconds. */
 const SLICE = 200
@@ -78,10 +75,9 @@ export function newPublicWords({ db, now }: Pick<Ground, 'db' | 'now'>): PublicW
   }
 
   /** Have the words of the minutes that count now, and of no others. */
-  async function turnTo(current: number): Promise<void> {
-    for (const window of windows.keys()) if (Math.abs(window - current) > 1) windows.delete(window)
-    for (const drift of DRIFT) {
-      const window = current + drift
+  async function turnTo(accepted: readonly number[]): Promise<void> {
+    for (const window of windows.keys()) if (!accepted.includes(window)) windows.delete(window)
+    for (const window of accepted) {
       if (windows.has(window)) continue
       windows.set(window, new Map())
       for (const [account, says] of speakers) {
@@ -93,7 +89,7 @@ export function newPublicWords({ db, now }: Pick<Ground, 'db' | 'now'>): PublicW
 
   async function refresh(): Promise<void> {
     while (await follow());
-    await turnTo(windowOf(now()))
+    await turnTo(acceptedAt(now()))
   }
 
   let running: Promise<void> | null = null
