@@ -77,6 +77,25 @@ export async function holdApproved(trx: Transaction<Schema>, session: Session): 
   await demandApproved(trx, session)
 }
 
+/**
+ * Let what devices of an account are writing end, before a transaction that may end them goes on. Whoever writes holds the row of the
+ * device first (`holdApproved`), then that of a connection, then that of an account; in another order two would wait for each other.
+ * @param device this one alone
+ */
+export async function holdDevices(
+  trx: Transaction<Schema>,
+  account: string,
+  device?: string,
+): Promise<void> {
+  // Changes nothing.
+  await trx
+    .updateTable('devices')
+    .set((of) => ({ revoked_at: of.ref('revoked_at') }))
+    .where('account_id', '=', account)
+    .$if(device !== undefined, (query) => query.where('id', '=', device!))
+    .execute()
+}
+
 /** The devices of an account that wait, with their keys, which nobody has added to the key log yet. */
 export const waitingDevices = (db: Kysely<Schema>, account: string, at: number) =>
   db

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Service } from '../api/port.ts'
 import type { Ground } from './ground.ts'
+import { isWaiting } from './invitation-rows.ts'
 import type { Schema } from './schema.ts'
 
 /** So many of each are told at once; the rest when these are done. */
@@ -14,7 +15,7 @@ const MOST = 1000
 const SLICE = 200
 
 /** Whoever approved an invitation to a connection that the account owns, and waits. */
-async function joinsOf(db: Kysely<Schema>, account: string) {
+async function joinsOf(db: Kysely<Schema>, account: string, at: number) {
   const rows = await db
     .selectFrom('invitations')
     .innerJoin('memberships', 'memberships.connection_id', 'invitations.connection_id')
@@ -23,8 +24,7 @@ async function joinsOf(db: Kysely<Schema>, account: string) {
     .distinct()
     .where('account_id', '=', account)
     .where('role', '=', 'owner')
-    // As the index says it.
-    .where('consent', '=', (of) => of.lit(1))
+    .where((of) => isWaiting(of, at))
     .orderBy('connection')
     .limit(MOST)
     .execute()
@@ -97,9 +97,9 @@ async function unsealedOf(db: Kysely<Schema>, account: string) {
   return [...found].slice(0, MOST).map(([connection, devices]) => ({ connection, devices }))
 }
 
-export const duties = ({ db }: Ground): Service['duties'] => ({
+export const duties = ({ db, now }: Ground): Service['duties'] => ({
   read: async (_, { account }) => ({
-    joins: await joinsOf(db, account),
+    joins: await joinsOf(db, account, now()),
     unsealed: await unsealedOf(db, account),
   }),
 })

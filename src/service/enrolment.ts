@@ -10,7 +10,7 @@ import { parseJws } from '../crypto/jws.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { primaryAddress } from './context.ts'
-import { addDevice, endOtherDevices, forgetWaiting, taken } from './device-rows.ts'
+import { addDevice, endOtherDevices, forgetWaiting, holdDevices, taken } from './device-rows.ts'
 import { claimCode, refusedCode } from './enrolment-codes.ts'
 import { judged } from './faults.ts'
 import { admitFurther, demandKeys, nobodyApproves, revoked } from './further-device.ts'
@@ -18,6 +18,7 @@ import type { Ground } from './ground.ts'
 import { storeEntry } from './key-log-entries.ts'
 import { entriesOf, holdKeyLog } from './key-logs.ts'
 import { resetMessage } from './mail/messages.ts'
+import { switchOff } from './public-code-rows.ts'
 import type { Schema } from './schema.ts'
 import { openSession } from './sessions.ts'
 import { type Credential, present } from './sign-ins.ts'
@@ -40,8 +41,11 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
   ) {
     const made = await db.transaction().execute(async (trx) => {
       const opens = await claim(trx, credential, place)
-      // One at a time: of a device that presents itself twice, the second finds what the first began.
-      if (opens) await holdKeyLog(trx, place.account)
+      if (opens) {
+        await holdDevices(trx, place.account)
+        // One at a time: of a device that presents itself twice, the second finds what the first began.
+        await holdKeyLog(trx, place.account)
+      }
       await admit(trx, opens)
       const session = await openSession(trx, place, now())
       const { approved_at } = await trx
@@ -70,6 +74,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         await begin(trx, { place, body, credential, entries, at: now() })
         if (first) return
         await endOtherDevices(trx, place, now())
+        await switchOff(trx, place.account)
         lost = await primaryAddress(trx, place.account)
       })
       if (lost !== null) {

@@ -30,9 +30,18 @@ export const invitations = (db: Kysely<Schema>) =>
 
 export type Named = Awaited<ReturnType<ReturnType<typeof invitations>['executeTakeFirstOrThrow']>>
 
-/** As decided, or by the clock. */
-export const stateOf = (row: Pick<Row, 'state' | 'expires_at'>, at: number): Invitation['state'] =>
-  row.state === 'pending' && row.expires_at <= at ? 'expired' : row.state
+/** For whoever approves on the last day, the device that invited still has one to take them in. */
+const GRACE_MS = 24 * 3_600_000
+
+/** As decided, or by the clock: also for who approved and was not taken in. */
+export function stateOf(
+  { state, consent, expires_at }: Pick<Row, 'state' | 'consent' | 'expires_at'>,
+  at: number,
+): Invitation['state'] {
+  const isOver =
+    (state === 'pending' && expires_at <= at) || (consent === 1 && expires_at <= at - GRACE_MS)
+  return isOver ? 'expired' : state
+}
 
 export const resource = (
   row: Named,
@@ -50,12 +59,14 @@ export const resource = (
   created_at: timeAt(row.created_at),
 })
 
+/** Approved by somebody who waits to be taken in, not for too long. */
+export const isWaiting = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
+  // The 1 as the index says it.
+  of.and([of('consent', '=', of.lit(1)), of('expires_at', '>', at - GRACE_MS)])
+
 /** Undecided, or approved by somebody who waits to be taken in: it keeps a place. */
 export const isStanding = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
-  of.or([
-    of.and([of('state', '=', 'pending'), of('expires_at', '>', at)]),
-    of('consent', '=', of.lit(1)),
-  ])
+  of.or([of.and([of('state', '=', 'pending'), of('expires_at', '>', at)]), isWaiting(of, at)])
 
 /** The invitations to connections that keep a place there. */
 export const standing = (db: Kysely<Schema>, connections: readonly string[], at: number) =>
@@ -94,4 +105,33 @@ export async function withdrawAllOf(
     .where('from_account', '=', account)
     .where((of) => isStanding(of, at))
     .execute()
+}
+
+/**
+ * Whoever goes leaves the invitations of a connection behind that were sent to their mailboxes meanwhile: coming back takes one that is
+ * made, or made again, after that. Its sender is told nothing, for the mailbox may be anybody's: it stays pending, and has served.
+ */
+export async function endUnseenOf(
+  trx: Transaction<Schema>,
+  { connection, account }: { connection: string; account: string },
+): Promise<void> {
+  await trx
+    .updateTable('invitations')
+    .set({ consent: 2 })
+    .where('connection_id', '=', connection)
+    .where('state', '=', 'pending')
+    .where('to_email', 'in', (of) =>
+      of.selectFrom('emails').select('address').where('account_id', '=', account),
+    )
+    .execute()
+}
+
+/** Whether one that is pending has been left behind. */
+export const isLeftBehind = ({ state, consent }: Pick<Row, 'state' | 'consent'>): boolean =>
+  state === 'pending' && consent === 2
+
+/** It is made again: what was left behind may be answered from now on. */
+export async function askAgain(trx: Transaction<Schema>, invitation: Standing): Promise<void> {
+  if (!isLeftBehind(invitation)) return
+  await trx.updateTable('invitations').set({ consent: 0 }).where('id', '=', invitation.id).execute()
 }

@@ -9,7 +9,14 @@ import { AppError } from '../errors.ts'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { type Named, PREFIX, invitations as rows, resource, stateOf } from './invitation-rows.ts'
+import {
+  type Named,
+  PREFIX,
+  invitations as rows,
+  isLeftBehind,
+  resource,
+  stateOf,
+} from './invitation-rows.ts'
 import type { Schema } from './schema.ts'
 
 /** So many are listed of each direction, the newest. */
@@ -24,8 +31,15 @@ const ENDED: Readonly<Record<Invitation['state'], string>> = {
   expired: 'This invitation has expired: ask for another one.',
 }
 
-const ended = (state: Invitation['state']) =>
-  new AppError('invalid_state', ENDED[state], { details: { state } })
+const ended = (state: Invitation['state'], told = ENDED[state]) =>
+  new AppError('invalid_state', told, { details: { state } })
+
+/** It has served, and whoever came by it is a member no more. */
+const served = () =>
+  ended(
+    'approved',
+    'This invitation has served: whoever approved it was taken in, and went since. Ask for another one.',
+  )
 
 /** Whether it is for the account: by its id, or by a mailbox that it has proven, while nobody else has answered it. */
 async function isFor(db: Kysely<Schema>, account: string, row: Named): Promise<boolean> {
@@ -49,22 +63,28 @@ const sentBy = async (db: Kysely<Schema>, account: string, pendingAt: number | n
     .limit(MOST)
     .execute()
 
-/** One for a mailbox of a member is hidden: its sender must not learn from an answer whose the mailbox is. */
+/**
+ * One for a mailbox of a member is hidden: its sender must not learn from an answer whose the mailbox is. It stays so when the member
+ * goes.
+ */
 async function receivedBy(db: Kysely<Schema>, account: string, pendingAt: number | null) {
   const all = () =>
     rows(db)
       .where((of) =>
         of.or([
           of('state', '!=', 'pending'),
-          of.not(
-            of.exists(
-              of
-                .selectFrom('memberships')
-                .select('account_id')
-                .where('account_id', '=', account)
-                .whereRef('memberships.connection_id', '=', 'invitations.connection_id'),
+          of.and([
+            of('consent', '!=', 2),
+            of.not(
+              of.exists(
+                of
+                  .selectFrom('memberships')
+                  .select('account_id')
+                  .where('account_id', '=', account)
+                  .whereRef('memberships.connection_id', '=', 'invitations.connection_id'),
+              ),
             ),
-          ),
+          ]),
         ]),
       )
       .$if(pendingAt !== null, (query) =>
@@ -124,6 +144,9 @@ export const invitations = ({ db, now }: Ground): Service['invitations'] => {
     })
   }
 
+  /** To whoever left it behind it is as one that was withdrawn. */
+  const receivedState = (row: Named) => (isLeftBehind(row) ? 'withdrawn' : stateOf(row, now()))
+
   /** Whoever declines one that they approved takes back all that they approved of the connection. */
   const declineAll = (trx: Transaction<Schema>, { connection_id, to_account }: Named) =>
     trx
@@ -141,15 +164,16 @@ export const invitations = ({ db, now }: Ground): Service['invitations'] => {
 
     approve: async ({ id }, { account }) =>
       answer({ id, account, direction: 'received' }, (_, row, isMember) => {
-        const state = stateOf(row, now())
-        if (state === 'approved') return null
+        const state = receivedState(row)
+        if (state === 'approved' && (row.consent === 1 || isMember)) return null
+        if (state === 'approved') throw served()
         if (state !== 'pending') throw ended(state)
         return { state: 'approved', consent: isMember ? 2 : 1, to_account: account }
       }),
 
     decline: async ({ id }, { account }) =>
       answer({ id, account, direction: 'received' }, async (trx, row, isMember) => {
-        const state = stateOf(row, now())
+        const state = receivedState(row)
         if (state === 'declined') return null
         if (state === 'approved' && !isMember) await declineAll(trx, row)
         else if (state !== 'pending') throw ended(state)

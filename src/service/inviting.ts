@@ -10,15 +10,20 @@ import { roleIn } from './connection-rows.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { type Inviter, type Target, accountAt, letterFor } from './invitation-letters.ts'
-import { PREFIX, type Standing, invitedIn, standing } from './invitation-rows.ts'
+import { PREFIX, type Standing, askAgain, invitedIn, standing } from './invitation-rows.ts'
 import type { Message } from './mail/mail.ts'
 import type { Schema } from './schema.ts'
+import { type Brake, countTryIn } from './tries.ts'
 
 const DAY_MS = 24 * 3_600_000
 const LIFETIME_DAYS = 14
-const HOUR_MS = 3_600_000
-/** So many invitations may an account send in an hour: a whole connection. */
-const MOST_SENT = MOST_MEMBERS
+/** Of what goes out, also to connections that are deleted by then: a whole connection. */
+const SENT: Brake = {
+  what: 'invitation',
+  most: MOST_MEMBERS,
+  periodMs: 3_600_000,
+  told: `Too many people were invited: ${MOST_MEMBERS} an hour is the most.`,
+}
 
 /** What became of it, and the mail to send once it is kept. */
 export interface Invited {
@@ -88,34 +93,6 @@ async function demandRoom(
   if (Number(members) + invitedIn(invited).length >= MOST_MEMBERS) throw refused('full')
 }
 
-/** Count what goes out: also of connections that are deleted by then. Throws AppError `rate_limited`. */
-async function count(trx: Transaction<Schema>, account: string, id: string, at: number) {
-  await trx
-    .deleteFrom('tries')
-    .where('account_id', '=', account)
-    .where('what', '=', 'invitation')
-    .where('expires_at', '<=', at)
-    .execute()
-  const { sent, first } = await trx
-    .selectFrom('tries')
-    .where('account_id', '=', account)
-    .where('what', '=', 'invitation')
-    .select(({ fn }) => [fn.countAll<number>().as('sent'), fn.min('expires_at').as('first')])
-    .executeTakeFirstOrThrow()
-  if (Number(sent) >= MOST_SENT) {
-    const seconds = Math.max(1, Math.ceil((first - at) / 1000))
-    throw new AppError(
-      'rate_limited',
-      `Too many people were invited: ${MOST_SENT} an hour is the most. Try again in ${seconds} s.`,
-      { headers: { 'Retry-After': String(seconds) } },
-    )
-  }
-  await trx
-    .insertInto('tries')
-    .values({ account_id: account, what: 'invitation', id, expires_at: at + HOUR_MS })
-    .execute()
-}
-
 /**
  * Invite somebody in the name of an owner. The caller holds the connection. Again is as once; whoever has approved and waits to be
  * taken in is not asked again.
@@ -137,7 +114,10 @@ export async function invite(
     email === null ? one.to_account === account && one.to_email === null : one.to_email === email,
   )
   const own = same.find((one) => one.from_account === by.account)
-  if (own !== undefined) return { id: own.id, letter: null }
+  if (own !== undefined) {
+    await askAgain(trx, own)
+    return { id: own.id, letter: null }
+  }
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
   const approved = [
     ...same,
@@ -145,7 +125,7 @@ export async function invite(
   ].find(({ consent }) => consent === 1)
   if (approved === undefined) await demandRoom(trx, by, all)
   const id = newId(PREFIX, at)
-  await count(trx, by.account, id, at)
+  await countTryIn(trx, by.account, SENT, at)
   await trx
     .insertInto('invitations')
     .values({

@@ -12,11 +12,19 @@ import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { touchConnectionsOf } from './connection-rows.ts'
 import { primaryAddress } from './context.ts'
-import { approvedAt, demandApproved, endDevices, markLogged, waitingDevice } from './device-rows.ts'
+import {
+  approvedAt,
+  demandApproved,
+  endDevices,
+  holdDevices,
+  markLogged,
+  waitingDevice,
+} from './device-rows.ts'
 import { deviceOf, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
 import { deviceAddedMessage } from './mail/messages.ts'
+import { switchOff } from './public-code-rows.ts'
 import type { Schema } from './schema.ts'
 
 /**
@@ -66,6 +74,7 @@ async function append(
   // Verified before it is used for anything but looking.
   const device = typeof named === 'string' ? named : ''
   return db.transaction().execute(async (trx) => {
+    await holdDevices(trx, account, device)
     // Should the device be revoked from here on, the log has that entry, and takes no other in its place. One that the log names
     // and that gives up before the last word check may leave it, and nothing else.
     await (op === 'revoke' && device === by ? approvedAt(trx, by) : demandApproved(trx, session))
@@ -84,6 +93,8 @@ async function append(
     })
     if (waiting === null) {
       await endDevices(trx, [device], at)
+      // One that signs out forgets the secret of the public code. Without any device nobody could say the words.
+      if (device !== by || log.active.length === 0) await switchOff(trx, account)
       return { entries: log.entries, added: null, to: null }
     }
     if (!(await markLogged(trx, device))) throw cameFirst()

@@ -36,6 +36,16 @@ export async function keepCode(
     .execute()
 }
 
+/** Switch the code of an account off, as its owner does: whoever has a device that is revoked knows its secret. */
+export async function switchOff(trx: Transaction<Schema>, account: string): Promise<void> {
+  await endCode(trx, account, await nextTurn(trx))
+  await trx
+    .updateTable('preferences')
+    .set({ public_code: 0 })
+    .where('account_id', '=', account)
+    .execute()
+}
+
 /** Forget the secret; the row stays to tell of it. */
 export async function endCode(
   trx: Transaction<Schema>,

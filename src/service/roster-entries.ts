@@ -10,14 +10,27 @@ import type { JsonObject } from '../crypto/json.ts'
 import { hashOf, parseJws } from '../crypto/jws.ts'
 import { signerAt } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
-import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
+import {
+  type KeyLogs,
+  type Roster,
+  accountsOf,
+  changedMembers,
+  verifyRoster,
+} from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
 import { demandApproved, holdApproved } from './device-rows.ts'
 import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
 import { demandId, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { invitedIn, isStanding, standing, withdrawAllOf } from './invitation-rows.ts'
+import {
+  endUnseenOf,
+  invitedIn,
+  isStanding,
+  isWaiting,
+  standing,
+  withdrawAllOf,
+} from './invitation-rows.ts'
 import { keyLogsOf, rosterEntries } from './roster-rows.ts'
 import type { Schema } from './schema.ts'
 import { verifyAhead } from './verifying-ahead.ts'
@@ -51,14 +64,18 @@ export function demandSealed(sender: Sender, envelopes: readonly Addressed[]): v
 }
 
 /** The invitation by which an account may be taken in. Throws AppError `invalid_state` where there is none. */
-async function consentOf(trx: Transaction<Schema>, connection: string, account: string) {
+async function consentOf(
+  trx: Transaction<Schema>,
+  { connection, account }: { connection: string; account: string },
+  at: number,
+) {
   const row = await trx
     .selectFrom('invitations')
     .innerJoin('accounts', 'accounts.id', 'from_account')
     .select(['connection_name', 'display_name'])
     .where('connection_id', '=', connection)
     .where('to_account', '=', account)
-    .where('consent', 'in', [1, 2])
+    .where((of) => of.or([isWaiting(of, at), of('consent', '=', 2)]))
     .orderBy('invitations.id', 'desc')
     .executeTakeFirst()
   if (row === undefined)
@@ -77,7 +94,7 @@ async function takeIn(
   account: string,
   at: number,
 ) {
-  const { connection_name, display_name } = await consentOf(trx, connection, account)
+  const { connection_name, display_name } = await consentOf(trx, { connection, account }, at)
   await trx
     .updateTable('invitations')
     .set({ state: 'approved', consent: 2 })
@@ -100,17 +117,36 @@ async function takeIn(
     .execute()
 }
 
+/** Whether the keys of the member that the newest entry removed had been replaced since it was taken in. */
+function wasChanged({ connection, entries }: Roster, keyLogs: KeyLogs, member: string): boolean {
+  const before = verifyRoster(connection, entries.slice(0, -1), keyLogs)
+  return changedMembers(before, keyLogs).includes(member)
+}
+
+/**
+ * The account is a member no more, and comes back by another approval.
+ * @param of `isChanged`: its keys were replaced, so an owner who confirms them takes it in anew, which its approval covers (section 3)
+ */
 async function letGo(
   trx: Transaction<Schema>,
-  { connection, account }: { connection: string; account: string },
+  of: { connection: string; account: string; isChanged: boolean },
   at: number,
 ) {
+  const { connection, account, isChanged } = of
   await trx
     .deleteFrom('memberships')
     .where('connection_id', '=', connection)
     .where('account_id', '=', account)
     .execute()
   await withdrawAllOf(trx, { connection, account }, at)
+  await endUnseenOf(trx, { connection, account })
+  if (isChanged) return
+  await trx
+    .updateTable('invitations')
+    .set({ consent: 0 })
+    .where('connection_id', '=', connection)
+    .where('to_account', '=', account)
+    .execute()
 }
 
 /** Of a verified entry. */
@@ -120,27 +156,20 @@ const opensEpoch = (entry: JsonObject) => entry.has('k_commit')
 async function apply(
   trx: Transaction<Schema>,
   roster: Roster,
-  entry: JsonObject,
-  at: number,
+  { said, keyLogs, at }: { said: JsonObject; keyLogs: KeyLogs; at: number },
 ): Promise<void> {
   const { connection } = roster
   const text = (name: string) => {
-    const value = entry.get(name)
+    const value = said.get(name)
     return typeof value === 'string' ? value : ''
   }
   const [op, actor, member, role] = [text('op'), text('actor'), text('member'), text('role')]
   if (op === 'add') await takeIn(trx, roster, member, at)
-  if (op === 'remove') await letGo(trx, { connection, account: member }, at)
-  if (op === 'leave') {
-    await letGo(trx, { connection, account: actor }, at)
-    // It would take another approval.
-    await trx
-      .updateTable('invitations')
-      .set({ consent: 0 })
-      .where('connection_id', '=', connection)
-      .where('to_account', '=', actor)
-      .execute()
+  if (op === 'remove') {
+    const isChanged = wasChanged(roster, keyLogs, member)
+    await letGo(trx, { connection, account: member, isChanged }, at)
   }
+  if (op === 'leave') await letGo(trx, { connection, account: actor, isChanged: false }, at)
   if (op === 'role') {
     await trx
       .updateTable('memberships')
@@ -155,19 +184,26 @@ async function apply(
 async function store(
   trx: Transaction<Schema>,
   roster: Roster,
-  of: { said: JsonObject; sender: Sender; envelopes: readonly Addressed[]; at: number },
+  of: {
+    said: JsonObject
+    keyLogs: KeyLogs
+    sender: Sender
+    envelopes: readonly Addressed[]
+    at: number
+  },
 ): Promise<void> {
   const { said, sender, envelopes, at } = of
   const { connection, seq, epoch, entries } = roster
   const entry = entries[seq]!
   await trx.insertInto('roster_entries').values({ connection_id: connection, seq, entry }).execute()
-  await apply(trx, roster, said, at)
+  // Before envelopes go, as when a key log grows: in another order the two would wait for each other.
+  await touchConnection(trx, connection, at)
+  await apply(trx, roster, of)
   if (opensEpoch(said)) {
     await trx.updateTable('connections').set({ epoch }).where('id', '=', connection).execute()
     await trx.deleteFrom('envelopes').where('connection_id', '=', connection).execute()
   }
   await storeEnvelopes(trx, { roster, sender: sender.device }, envelopes)
-  await touchConnection(trx, connection, at)
 }
 
 /** Add an entry to a roster. */
@@ -200,7 +236,7 @@ export const appendTo =
         addressed(envelopes, { sender, roster: after, keyLogs, newest: head }),
       )
       if (opensEpoch(said)) demandSealed(sender, sealed)
-      await store(trx, after, { said, sender, envelopes: sealed, at: now() })
+      await store(trx, after, { said, keyLogs, sender, envelopes: sealed, at: now() })
       return placeOf(after.entries, after.seq)
     })
   }

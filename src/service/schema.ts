@@ -186,7 +186,10 @@ export interface Schema {
     to_email: string | null
     /** As decided; one that is pending for too long has expired. */
     state: 'pending' | 'approved' | 'declined' | 'withdrawn'
-    /** Whether owners may take the account in: 1 since it approved, which their devices are told; 2 once it was; 0 again when it left. */
+    /**
+     * Whether owners may take the account in: 1 since it approved, which their devices are told; 2 once it was; 0 again when it left or was removed.
+     * 2 while it is pending: whoever has the mailbox was a member and went since, so it has served.
+     */
     consent: 0 | 1 | 2
     created_at: number
     expires_at: number

@@ -1,4 +1,5 @@
 /** What an account may do only so often in a while, counted where all replicas see it. */
+import type { Transaction } from 'kysely'
 import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import type { Ground } from './ground.ts'
@@ -16,37 +17,42 @@ export interface Brake {
 }
 
 /**
- * Count a try. Not inside the caller's transaction: a roll-back there must not give the try back.
+ * Count a try in a transaction: it counts as far as that is kept. Until it ends, others of the account wait.
  * @throws AppError `rate_limited`, with Retry-After, while there were too many
  */
-export async function countTry(
-  { db, now }: Pick<Ground, 'db' | 'now'>,
+export async function countTryIn(
+  trx: Transaction<Schema>,
   account: string,
   { what, most, periodMs, told }: Brake,
+  at: number,
 ): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    // Of many at the same moment, exactly as many as may are let through.
-    await holdKeyLog(trx, account)
-    const at = now()
-    await trx
-      .deleteFrom('tries')
-      .where('account_id', '=', account)
-      .where('what', '=', what)
-      .where('expires_at', '<=', at)
-      .execute()
-    const { count, first } = await trx
-      .selectFrom('tries')
-      .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
-      .where('account_id', '=', account)
-      .where('what', '=', what)
-      .executeTakeFirstOrThrow()
-    if (count >= most) throw tooMany(told, first - at)
-    await trx
-      .insertInto('tries')
-      .values({ account_id: account, what, id: newId('', at), expires_at: at + periodMs })
-      .execute()
-  })
+  // Of many at the same moment, exactly as many as may are let through.
+  await holdKeyLog(trx, account)
+  await trx
+    .deleteFrom('tries')
+    .where('account_id', '=', account)
+    .where('what', '=', what)
+    .where('expires_at', '<=', at)
+    .execute()
+  const { count, first } = await trx
+    .selectFrom('tries')
+    .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
+    .where('account_id', '=', account)
+    .where('what', '=', what)
+    .executeTakeFirstOrThrow()
+  if (count >= most) throw tooMany(told, first - at)
+  await trx
+    .insertInto('tries')
+    .values({ account_id: account, what, id: newId('', at), expires_at: at + periodMs })
+    .execute()
 }
+
+/** The same for a try that counts whatever becomes of it: not inside the caller's transaction, whose roll-back would give it back. */
+export const countTry = (
+  { db, now }: Pick<Ground, 'db' | 'now'>,
+  account: string,
+  brake: Brake,
+): Promise<void> => db.transaction().execute(async (trx) => countTryIn(trx, account, brake, now()))
 
 function tooMany(told: string, waitMs: number): AppError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))

@@ -25,12 +25,29 @@ const idOf = ({ id }: LogEntry, watched: string, at: number) =>
 /** The id of what happens at a moment, after all that happened at it before. */
 const nextId = (at: number) => idAt(at, parseId(EVENT, newId(EVENT, at)).subarray(6))
 
+type Card = Pick<Event, 'account_id' | 'watched_id'>
+
+/** A note that is changed again and again is one event, the last, or the history would grow without end. */
+async function dropNoteBefore(db: Kysely<Schema>, { account_id, watched_id }: Card): Promise<void> {
+  const newest = await db
+    .selectFrom('trust_events')
+    .select(['id', 'event'])
+    .where('account_id', '=', account_id)
+    .where('watched_id', '=', watched_id)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (newest?.event === 'note_changed')
+    await db.deleteFrom('trust_events').where('id', '=', newest.id).execute()
+}
+
 /** Note what happened at a moment, in this order. */
 export async function noteEvents(
   db: Kysely<Schema>,
-  of: Pick<Event, 'account_id' | 'watched_id' | 'at'>,
+  of: Card & Pick<Event, 'at'>,
   events: readonly Event['event'][],
 ): Promise<void> {
+  if (events[0] === 'note_changed') await dropNoteBefore(db, of)
   const rows = events.map((event) => ({ ...of, id: nextId(of.at), event, detail: null }))
   await db.insertInto('trust_events').values(rows).execute()
 }

@@ -332,6 +332,20 @@ export function connectionsSuite(
         await eve.account.rosters.open({ body })
       })
 
+      test('of many at the same moment as many as are left', async () => {
+        const eve = inside(await enrol(server))
+        const wanted = Array.from({ length: 198 }, () => ({ email: newAddress() }))
+        await eve.account.rosters.open({ body: { ...(await opening(eve)), invite: wanted } })
+        const clubs = []
+        for (let i = 0; i < 8; i++) clubs.push((await connect(eve)).id)
+        const all = await Promise.allSettled(clubs.map((id) => invite(eve, id, newAddress())))
+        const refused = all.filter((one) => one.status === 'rejected')
+        assert.deepEqual(
+          refused.map(({ reason }) => reason.code),
+          Array(6).fill('rate_limited'),
+        )
+      })
+
       test('one mailbox gets no more than ten mails an hour', async () => {
         const address = newAddress()
         const clubs = []
@@ -383,8 +397,8 @@ export function connectionsSuite(
         ['declined', '409 declined', 'declined', '409 declined'],
         ['withdrawn', '409 withdrawn', '409 withdrawn', 'withdrawn'],
         ['approved, a member', 'approved', '409 approved', '409 approved'],
-        ['approved, removed', 'approved', 'declined', 'withdrawn'],
-        ['approved, left', 'approved', 'declined', 'withdrawn'],
+        ['approved, removed', '409 approved', 'declined', 'withdrawn'],
+        ['approved, left', '409 approved', 'declined', 'withdrawn'],
       ]
       for (const [step, ...outcomes] of cases)
         test(`to one that is ${step}`, async () => {
@@ -436,6 +450,67 @@ export function connectionsSuite(
 
       const waiting = async (id: string) =>
         (await ada.account.duties.read({})).joins.filter(({ connection }) => connection === id)
+
+      test('to one that came to the mailbox of a member: none once that one went, until it is sent again', async () => {
+        for (const change of ['remove', 'leave'] as const) {
+          const id = await club()
+          const address = await addressOf(carl)
+          await takeIn(ada, id, carl)
+          const made = await invite(ada, id, address)
+          await (change === 'leave'
+            ? make(carl, id, { op: 'leave' })
+            : make(ada, id, { op: 'remove', member: carl.id }))
+          for (const list of ['list', 'pending'] as const) {
+            const { received: all } = await carl.account.invitations[list]({})
+            assert.deepEqual(
+              all.filter(({ state, connection_id }) => state === 'pending' && connection_id === id),
+              [],
+            )
+          }
+          for (const verb of ['approve', 'decline'] as const)
+            await fails('invalid_state', carl.account.invitations[verb](made), 'withdrawn')
+          assert.deepEqual(await waiting(id), [])
+          // It might be anybody's mailbox, for all that the sender is told.
+          assert.deepEqual((await sent(ada, id))[0], made)
+          const listed = await members(ada, id)
+          assert.deepEqual(
+            listed.map(({ user_id, display_name }) => user_id ?? display_name),
+            [ada.id, address],
+          )
+          assert.deepEqual(await invite(ada, id, address), made)
+          const [anew] = (await carl.account.invitations.pending({})).received
+          assert.deepEqual(anew, { ...made, direction: 'received' })
+          await carl.account.invitations.approve(made)
+          await make(ada, id, { op: 'rotate' })
+          await make(ada, id, { op: 'add', member: carl.id })
+          assert.equal((await members(ada, id))[1]?.state, 'active')
+        }
+      })
+
+      test('an approval ends too, where nobody takes in whoever gave it: a day after the invitation', async () => {
+        const { id, invitation } = await invited('approved')
+        later(15 * DAY - 1)
+        const state = async () => (await sent(ada, id))[0]?.state
+        assert.equal(await state(), 'approved')
+        assert.equal((await members(ada, id)).length, 2)
+        assert.equal((await waiting(id)).length, 1)
+        later(1)
+        assert.equal(await state(), 'expired')
+        assert.deepEqual((await received(carl, id))[0]?.state, 'expired')
+        assert.equal((await members(ada, id)).length, 1)
+        assert.deepEqual(await waiting(id), [])
+        for (const verb of ['approve', 'decline'] as const)
+          await fails(
+            'invalid_state',
+            carl.account.invitations[verb]({ id: invitation }),
+            'expired',
+          )
+        await fails('invalid_state', make(ada, id, { op: 'add', member: carl.id }), 'not_approved')
+        const anew = await invite(ada, id, await addressOf(carl))
+        assert.deepEqual([anew.state, anew.to.user_id], ['pending', null])
+        await carl.account.invitations.approve(anew)
+        await make(ada, id, { op: 'add', member: carl.id })
+      })
 
       test('once declined or withdrawn, nobody is taken in', async () => {
         for (const step of ['declined', 'withdrawn'] as const) {

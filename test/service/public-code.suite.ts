@@ -5,7 +5,19 @@ import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../src/crypto/code.ts'
 import { parseId } from '../../src/crypto/id.ts'
 import { stampIndices } from '../../src/crypto/stamp.ts'
-import { enrol, enrolByMail, join, mailedCode, newAddress, type Person, stampOf } from './person.ts'
+import {
+  approve,
+  enrol,
+  enrolByMail,
+  join,
+  mailedCode,
+  newAddress,
+  type Newcomer,
+  type Person,
+  resetOf,
+  revocationBy,
+  stampOf,
+} from './person.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
 import { fails, type TrustEngine } from './trust.suite.ts'
 
@@ -170,6 +182,86 @@ export function publicCodeSuite(
           on,
         )
       }
+    })
+
+    /** The words that a device of Bob's knows, after what somebody does with his devices. */
+    const fates: [
+      what: string,
+      isGood: boolean,
+      act: (bob: Person, laptop: Newcomer) => Promise<Person>,
+    ][] = [
+      [
+        'a device that another revokes',
+        false,
+        async (bob, laptop) => revoke(bob, laptop.device).then(() => bob),
+      ],
+      [
+        'a device that is lost with all others',
+        false,
+        async ({ id }) => resetOf(subject.server, id, await subject.server.newEnrolmentCode(id)),
+      ],
+      [
+        'a device that revokes itself',
+        true,
+        async (bob, { device, keys, kid, account }) =>
+          revoke({ ...bob, device, keys, kid, account }, device).then(() => bob),
+      ],
+    ]
+    const revoke = async (by: Person, device: string) =>
+      by.account.keyLogs.append({ body: { entry: await revocationBy(by, device) } })
+
+    for (const [what, isGood, act] of fates)
+      test(`${what} ${isGood ? 'leaves it as it is' : 'ends it'}`, async () => {
+        const { bob, k } = await speaker()
+        const code = await subject.server.newEnrolmentCode(bob.id)
+        const laptop = await join(subject.server, code)
+        await approve(bob, laptop)
+        assert.equal((await laptop.account.publicCode.read({})).k, encodeBase64url(k))
+        const eve = await enrol(subject.server)
+        const words = wordsOf(bob.id, k, windowNow())
+        assert.equal((await ask(eve, words)).accounts.length, 1)
+
+        const left = await act(bob, laptop)
+        const isOn = async () => (await left.account.preferences.read({})).public_code
+        const secret = async () => (await left.account.publicCode.read({})).k
+        assert.equal((await ask(eve, words)).accounts.length, isGood ? 1 : 0)
+        assert.deepEqual(
+          [await isOn(), await secret()],
+          [isGood, isGood ? encodeBase64url(k) : null],
+        )
+        if (isGood) return
+        // A new secret does not switch it on by itself, and then has nothing to do with the one before.
+        await fails('invalid_state', switchTo(left, true), { state: 'not_shared' })
+        const other = newSecret()
+        await share(left, other)
+        assert.deepEqual([await isOn(), await found(bob.id, other)], [false, []])
+        await switchTo(left, true)
+        assert.deepEqual([await found(bob.id, other), await found(bob.id, k)], [[bob.id], []])
+      })
+
+    test('the last device ends it when it revokes itself', async () => {
+      const { bob, k } = await speaker()
+      await revoke(bob, bob.device)
+      assert.deepEqual(await found(bob.id, k), [])
+      const code = await subject.server.newEnrolmentCode(bob.id)
+      const { entries } = await (
+        await enrol(subject.server)
+      ).account.keyLogs.read({ account: bob.id })
+      const back = await resetOf(subject.server, bob.id, code, entries)
+      assert.equal((await back.account.preferences.read({})).public_code, false)
+    })
+
+    test('a revocation that is sent again ends nothing that was switched on since', async () => {
+      const { bob } = await speaker()
+      const laptop = await join(subject.server, await subject.server.newEnrolmentCode(bob.id))
+      await approve(bob, laptop)
+      const body = { entry: await revocationBy(bob, laptop.device) }
+      await bob.account.keyLogs.append({ body })
+      const k = newSecret()
+      await share(bob, k)
+      await switchTo(bob, true)
+      await bob.account.keyLogs.append({ body })
+      assert.deepEqual(await found(bob.id, k), [bob.id])
     })
 
     test('a caller without a device, and one that waits for approval, cannot have it', async () => {

@@ -356,7 +356,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         assert.deepEqual(await read(ada, id), epochs)
       })
 
-      test('nobody is taken in who has not approved, nor after leaving', async () => {
+      test('nobody is taken in who has not approved since they left or were removed', async () => {
         const { id, people } = await connected(server, ['Ada', 'Bob'])
         const [ada, bob] = people
         const carl = await enrol(server)
@@ -369,20 +369,36 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         await refused()
         await approved(ada, id, carl)
         await make(ada, id, { op: 'add', member: carl.id })
-        // Removed, one may be taken in again without being asked, and no duty says so.
         await make(ada, id, { op: 'remove', member: carl.id })
         const { joins } = await ada.account.duties.read({})
         assert.deepEqual(joins, [])
+        await refused()
+        await approved(ada, id, carl)
         await make(ada, id, { op: 'add', member: carl.id })
         await make(carl, id, { op: 'leave' })
         await make(bob, id, { op: 'rotate' })
         await refused()
         // Nor does an old answer count again.
         const [old] = (await carl.account.invitations.list({})).received
-        await carl.account.invitations.approve({ id: old!.id })
+        const { approve: again } = carl.account.invitations
+        await fails('invalid_state', again({ id: old!.id }), 'approved')
         await refused()
         await approved(ada, id, carl)
         await make(ada, id, { op: 'add', member: carl.id })
+      })
+
+      test('an approval that nobody acts on for long enough is none', async () => {
+        const person = await enrol(server)
+        const ada = { ...person, account: insideOf(person) }
+        const [bob, { id }] = [await enrol(server), await connect(ada)]
+        await approved(ada, id, bob)
+        const { clock } = subject
+        const at = clock.ms
+        clock.ms += 15 * 24 * 3_600_000
+        await fails('invalid_state', make(ada, id, { op: 'add', member: bob.id }), 'not_approved')
+        clock.ms -= 1
+        await make(ada, id, { op: 'add', member: bob.id })
+        clock.ms = at
       })
 
       test('a bad envelope keeps the entry away', async () => {
@@ -752,6 +768,59 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         assert.deepEqual(await read(stranger, strange.id), strange)
       })
 
+      type Ending = (ada: Person, device: string) => Promise<() => Promise<unknown>>
+      const endings: [what: string, Ending][] = [
+        [
+          'a revocation',
+          async (ada, device) => {
+            const entry = await revocationBy(ada, device)
+            return () => ada.account.keyLogs.append({ body: { entry } })
+          },
+        ],
+        [
+          'a reset',
+          async ({ id, account }) => {
+            const code = await server.newEnrolmentCode(id)
+            const { entries } = await account.keyLogs.read({ account: id })
+            return () => resetOf(server, id, code, entries)
+          },
+        ],
+      ]
+
+      for (const [what, ending] of endings)
+        test(`${what} and what is written in the same connections meanwhile wait for each other`, async () => {
+          // It begins at once, or when so many were answered.
+          for (const answered of [0, 1, 4]) {
+            const [ada, bob] = [await enrol(server), await enrol(server)]
+            const laptop = await join(server, await server.newEnrolmentCode(ada.id))
+            await approve(ada, laptop)
+            const changes: (() => Promise<unknown>)[] = []
+            for (let i = 0; i < 12; i++) {
+              const { id: connection } = await connect(ada)
+              await takeIn(ada, connection, bob)
+              const actor = i % 2 === 0 ? { ...laptop, id: ada.id } : bob
+              const { body } = await changeBy(actor, connection, { op: 'rotate' })
+              changes.push(() => actor.account.rosters.append({ connection, body }))
+            }
+            const end = await ending(ada, laptop.device)
+            const begun = Promise.withResolvers<void>()
+            let left = answered
+            const told = changes.map(async (change) => {
+              const code = await change().then(
+                () => 'kept',
+                (error: Fault) => error.code,
+              )
+              if (--left === 0) begun.resolve()
+              return code
+            })
+            if (answered === 0) begun.resolve()
+            await begun.promise
+            await end()
+            for (const code of await Promise.all(told))
+              assert.match(String(code), /^(kept|conflict|invalid_token)$/)
+          }
+        })
+
       test('a reset account gets nothing until it is taken in anew', async () => {
         const email = newAddress()
         const ada = await enrol(server, 'Ada')
@@ -777,6 +846,9 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         await make(ada, id, { op: 'remove', member: bob.id })
         await make(ada, id, { op: 'add', member: bob.id })
         assert.equal((await envelopesOf(again, id)).length, 1)
+        // That served for these keys: removed with them, one is asked again.
+        await make(ada, id, { op: 'remove', member: bob.id })
+        await fails('invalid_state', make(ada, id, { op: 'add', member: bob.id }), 'not_approved')
       })
     })
 
@@ -819,7 +891,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
           state: 'approved' as const,
           consent: 1 as const,
           created_at: 1,
-          expires_at: 2,
+          expires_at: subject.clock.ms,
         },
       }))
       const { db } = hand

@@ -216,6 +216,40 @@ export function trustSuite(name: string, { newPlace }: TrustEngine): void {
       await assert.rejects(update({ note: 'x'.repeat(2001) }), { code: 'validation_failed' })
     })
 
+    test('a note that is changed again and again is one event, the last', async () => {
+      const { bob, others } = await people('Carol')
+      const [carol] = others as [Person]
+      const { clock } = subject
+      const at = clock.ms
+      const note = async (who: Person, text: string) => {
+        clock.ms += 1
+        await who.account.trustCards.update({ id: bob.id, body: { note: text } })
+      }
+      for (const who of [ada, carol]) {
+        await follow(who, bob.id)
+        for (const text of ['a', 'b', 'c']) await note(who, text)
+      }
+      const { items } = await ada.account.trustCards.history({ id: bob.id })
+      assert.deepEqual(
+        items.map(({ event, at: when }) => [event, Date.parse(when) - at]),
+        [
+          ['note_changed', 3],
+          ['followed', 0],
+        ],
+      )
+      await Promise.all(['d', 'e', 'f'].map((text) => note(ada, text)))
+      assert.deepEqual(await events(ada, bob.id), ['note_changed', 'followed'])
+      await ada.account.trustCards.update({ id: bob.id, body: { confirmed: true, note: 'g' } })
+      await note(ada, 'h')
+      assert.deepEqual(await events(ada, bob.id), [
+        'note_changed',
+        'confirmed',
+        'note_changed',
+        'followed',
+      ])
+      assert.deepEqual(await events(carol, bob.id), ['note_changed', 'followed'])
+    })
+
     test('who lost all devices has other keys until that is confirmed; a further device changes nothing', async () => {
       const { bob, address } = await people()
       const { server, clock } = subject
