@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { strictObject } from 'valibot'
 import { invalid, parse } from './api/input.ts'
-import type { Route, Table } from './api/route.ts'
+import { type Route, type Table, isOnce } from './api/route.ts'
 import { type Need, type Standing, requireScope } from './auth/scopes.ts'
 import { AppError } from './errors.ts'
 import { decodeQuery } from './query.ts'
@@ -73,7 +73,7 @@ interface Row {
   readonly answer: Answerer | null
   readonly media: boolean
   readonly location: boolean
-  /** Whether an Idempotency-Key is heeded. A page is not kept. */
+  /** Whether an Idempotency-Key is heeded. */
   readonly once: boolean
 }
 
@@ -123,7 +123,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
       answer,
       media,
       location: readable.has(`${route.path}/{id}`),
-      once: route.by !== 'pending' && route.method === 'POST' && !route.repeats && !media,
+      once: isOnce(route),
     }
     router.add(route.method, route.path, row)
     if (route.also !== undefined) router.add(route.method, route.also, row)

@@ -4,7 +4,7 @@
  */
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { getTitle } from 'valibot'
-import type { Route, Schema, Table } from './api/route.ts'
+import { type Route, type Schema, type Table, isOnce } from './api/route.ts'
 import { CODES, type Code, statusOf } from './errors.ts'
 
 type Json = Record<string, unknown>
@@ -110,7 +110,8 @@ export function openapiDocument(options: {
       required: true,
       schema: { type: 'string' },
     }))
-    if (route.by === 'pending' || route.query === undefined) return inPath
+    const inHeader = isOnce(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []
+    if (route.by === 'pending' || route.query === undefined) return [...inPath, ...inHeader]
     const { properties = {} } = convert(route.query, 'input') as {
       properties?: Record<string, Json>
     }
@@ -121,7 +122,7 @@ export function openapiDocument(options: {
       ...(description === undefined ? {} : { description }),
       schema,
     }))
-    return [...inPath, ...inQuery]
+    return [...inPath, ...inQuery, ...inHeader]
   }
 
   function success(route: Answered): Json {
@@ -189,9 +190,20 @@ export function openapiDocument(options: {
     paths,
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      parameters: { IdempotencyKey },
       schemas: { ...schemas, Error: errorSchema() },
     },
   }
+}
+
+const IdempotencyKey: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'The name of this request, of your choice, best a UUID: sent again under it with the same body, it gets the first answer and is done once. Kept 24 hours, per token. ' +
+    'Another body: 422 `idempotency_mismatch`; the first one still running: 409 `in_progress`.',
+  schema: { type: 'string', minLength: 1, maxLength: 200, pattern: '^[!-~]+$' },
 }
 
 const errorSchema = (): Json => ({

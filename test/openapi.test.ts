@@ -23,7 +23,7 @@ type Json = Record<string, unknown>
 interface Operation {
   readonly operationId: string
   readonly security?: unknown[]
-  readonly parameters?: { name: string; in: string }[]
+  readonly parameters?: { name: string; in: string; $ref?: string }[]
   readonly requestBody?: { required: boolean }
   readonly responses: Record<string, { content?: Record<string, unknown> }>
 }
@@ -34,7 +34,7 @@ const made = openapiDocument({ table: rest, version: '0.0.0', need })
 const document = JSON.parse(JSON.stringify(made)) as Json & {
   info: Json
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Json> }
+  components: { schemas: Record<string, Json>; parameters: Record<string, Json> }
 }
 
 test('it is what was committed', () => {
@@ -138,10 +138,12 @@ function* under(name: string, value: unknown): Iterable<unknown> {
   }
 }
 
-test('every reference leads to a schema, and every schema is referred to', () => {
+test('every reference leads to a component, and every component is referred to', () => {
   const refs = new Set([...under('$ref', document)] as string[])
   const names = new Set(
-    Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`),
+    (['schemas', 'parameters'] as const).flatMap((kind) =>
+      Object.keys(document.components[kind]).map((name) => `#/components/${kind}/${name}`),
+    ),
   )
   assert.deepEqual(
     [...refs].filter((ref) => !names.has(ref)),
@@ -158,6 +160,34 @@ test('every pattern is one of ECMA-262 with u, as JSON Schema recommends', () =>
   assert(patterns.length > 3)
   for (const pattern of patterns) assert.doesNotThrow(() => new RegExp(pattern, 'u'), pattern)
   assert(patterns.some((pattern) => pattern.includes('\\p{')))
+})
+
+test('a pattern says what the server takes: it has no flags that the document would lose', () => {
+  const all = [...under('requirement', rest)].filter((it) => it instanceof RegExp)
+  assert(all.length > 3)
+  for (const { source, flags } of all) assert(['', 'u'].includes(flags), `${source} ${flags}`)
+  const mailbox = 'Ada.Lovelace@Mail.EXAMPLE.org'
+  const { pattern } = [...under('email', document.paths['/api/v1/trust-cards'])][0] as Json
+  assert.match(mailbox, new RegExp(pattern as string, 'u'))
+  assert.doesNotMatch(`${mailbox}-`, new RegExp(pattern as string, 'u'))
+})
+
+test('the Idempotency-Key is named where it works: at each POST but those that are worth repeating', () => {
+  const ref = '#/components/parameters/IdempotencyKey'
+  const named = rows
+    .filter(({ route, path }) =>
+      operationOf(route, path).parameters?.some(({ $ref }) => $ref === ref),
+    )
+    .map(({ route, path }) => `${route.method} ${path}`)
+  const repeating = /^\/api\/v1\/(token|api-tokens|guest-codes|verify|verify\/public|sync|chat)$/
+  const wanted = rows
+    .filter(
+      ({ route, path }) =>
+        route.method === 'POST' && route.by !== 'pending' && !repeating.test(path),
+    )
+    .map(({ path }) => `POST ${path}`)
+  assert.deepEqual(named, wanted)
+  assert(named.includes('POST /api/v1/connections'))
 })
 
 test('requests are closed, replies are open', () => {

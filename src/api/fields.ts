@@ -47,17 +47,21 @@ export const email = v.pipe(
   v.string(),
   v.maxLength(254),
   v.regex(
-    /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i,
+    // Both cases are written out: JSON Schema has no flags.
+    /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/,
     'Expected an e-mail address.',
   ),
 )
 
 /** Three words: one string, or an array of them. */
 export const Words = v.pipe(
-  v.union([
-    v.pipe(v.string(), v.maxLength(200)),
-    v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(16)),
-  ]),
+  v.union(
+    [
+      v.pipe(v.string(), v.maxLength(200)),
+      v.pipe(v.array(v.pipe(v.string(), v.maxLength(64))), v.maxLength(16)),
+    ],
+    'Give three words: one text, or an array of texts.',
+  ),
   v.description(
     'Three words as heard: one string in any spelling of spaces and case, or an array.',
   ),

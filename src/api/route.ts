@@ -53,6 +53,14 @@ interface Answered extends Address {
 }
 
 export type Route = Pending | Answered
+
+/** Whether an `Idempotency-Key` is heeded. A page is not kept. */
+export const isOnce = (route: Route): boolean =>
+  route.by !== 'pending' &&
+  route.method === 'POST' &&
+  route.repeats !== true &&
+  !(route.reply !== undefined && 'media' in route.reply)
+
 export type Routes = Readonly<Record<string, Route>>
 export type Table = Readonly<Record<string, Routes>>
 

@@ -28,3 +28,17 @@ export async function byId<T>(kind: Kind, id: string, work: () => Promise<T>): P
     throw error instanceof AppError && error.code === 'not_found' ? noSuch(kind) : error
   }
 }
+
+/** Do something with an account that people name by id, where nothing else can be missing. */
+export async function ofAccount<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'not_found')) throw error
+    throw new AppError(
+      'not_found',
+      'There is no account with this id: ask them for it ("countersignd whoami" shows it), or invite them by mailbox.',
+      { cause: error },
+    )
+  }
+}

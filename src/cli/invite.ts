@@ -1,28 +1,46 @@
+import type { Connection } from '../api/rest/connections.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
 import { AppError } from '../errors.ts'
-import { byId } from './by-id.ts'
+import { byId, ofAccount } from './by-id.ts'
 import type { Api, Command } from './command.ts'
+import { isActive, readConnection } from './connection.ts'
 import { invitedOf, inviteeOf, inviterOf } from './invitee.ts'
 import { shown, table } from './table.ts'
+
+/** Whether somebody was invited already, and is not asked anew by that. */
+const isAmong = ({ members }: Connection, { to }: Invitation): boolean =>
+  members.some(
+    (member) =>
+      !isActive(member) && (member.user_id ?? member.display_name) === (to.user_id ?? to.email),
+  )
+
+/** What follows from an invitation that was sent to a connection as it was before. */
+function followsFrom(made: Invitation, before: Connection): string {
+  if (made.state === 'approved')
+    return 'Approved already: this device takes them in at its next sync ("countersignd sync").'
+  const sent = isAmong(before, made) ? 'Invited already, so no mail goes out. Good' : 'Good'
+  return `${sent} until ${made.expires_at}. Once it is approved, this device takes them in at its next sync.`
+}
 
 export const inviteCommand: Command = {
   usage: 'CONNECTION ADDRESS|ACCOUNT [--json]',
   help: `
 Invites somebody to a connection, by mailbox, which needs no account yet, or by the id of an account (acc_…). Owners may. A mail
-says so; the invitation is good for 14 days.
+says so, once; the invitation is good for 14 days.
 
 Once they approve, this device takes them in at its next sync and seals the secret to their devices. The account server alone can
 take in nobody.`,
   args: [2, 2],
   async run({ args: [id = '', whom = ''], withApi, print, say }) {
     const body = inviteeOf(whom)
-    const made = await withApi((api) => byId('connection', id, () => api.members.add({ id, body })))
+    const { before, made } = await withApi(async (api) => {
+      // So that what is not there after this is not the connection.
+      const connection = await readConnection(api, id)
+      const add = () => api.members.add({ id, body })
+      return { before: connection, made: await ('user_id' in body ? ofAccount(add) : add()) }
+    })
     print(made, `${made.id}  ${shown(invitedOf(made))}`)
-    say(
-      made.state === 'approved'
-        ? 'Approved already: this device takes them in at its next sync ("countersignd sync").'
-        : `Good until ${made.expires_at}. Once it is approved, this device takes them in at its next sync.`,
-    )
+    say(followsFrom(made, before))
   },
 }
 
@@ -34,7 +52,9 @@ const lineOf = (invitation: Invitation): string[] => {
 
 export const inviteList: Command = {
   usage: '[--json]',
-  help: 'Lists invitations, those that you got first. A sent one that is approved waits for a sync of this device.',
+  help: `
+Lists invitations, those that you got first. An approved one stays in the list: "countersignd connection members" shows who is in.
+Whoever is not yet is taken in at the next sync of the device that invited them.`,
   args: [0, 0],
   async run({ withApi, print }) {
     const both = await withApi((api) => api.invitations.list({}))
@@ -51,9 +71,8 @@ export const inviteList: Command = {
 /** Why an invitation takes no answer any more, by its state. */
 const OVER: Readonly<Record<string, string>> = {
   expired: 'This invitation has expired: have an owner of the connection invite you again.',
-  withdrawn: 'This invitation was withdrawn by the one who sent it.',
+  withdrawn: 'This invitation was withdrawn: have an owner of the connection invite you again.',
   declined: 'You declined this invitation: have an owner of the connection invite you again.',
-  approved: 'You approved this invitation: "countersignd connection leave" takes you out again.',
 }
 
 /** The same for the one who sent it. */
@@ -84,39 +103,58 @@ const answer = (of: {
   help: string
   over: typeof OVER
   work: (api: Api, id: string) => Promise<Invitation>
-  done: (invitation: Invitation) => string
+  done: (invitation: Invitation, api: Api) => string | Promise<string>
 }): Command => ({
   usage: 'ID [--json]',
   help: of.help,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
-    const after = await withApi((api) => answered(id, of.over, () => of.work(api, id)))
+    const { after, told } = await withApi(async (api) => {
+      const answer = await answered(id, of.over, () => of.work(api, id))
+      return { after: answer, told: await of.done(answer, api) }
+    })
     print(after, [])
-    say(of.done(after))
+    say(told)
   },
 })
 
 const named = ({ connection_name }: Invitation) => `"${shown(connection_name)}"`
 
+/** Whether the person is in the connection. They have answered already: what fails here must not say otherwise. */
+const isIn = (api: Api, { connection_id: id }: Invitation): Promise<boolean> =>
+  api.connections.read({ id }).then(
+    () => true,
+    () => false,
+  )
+
 export const inviteApprove = answer({
   help: `
 Approves an invitation that you got. Nothing is shared by that yet: a device of the one who invited you takes you in at its next
 sync, and yours fetches the connection at its next one after that.`,
-  over: OVER,
+  over: {
+    ...OVER,
+    approved:
+      'This invitation has served: you were in the connection, and are no more. Have an owner of it invite you again.',
+  },
   work: (api, id) => api.invitations.approve({ id }),
-  done: (invitation) =>
-    `Approved ${named(invitation)}. A device of ${shown(inviterOf(invitation))} takes you in at its next sync; "countersignd sync" brings the connection here after that.`,
+  done: async (invitation, api) =>
+    (await isIn(api, invitation))
+      ? `Approved ${named(invitation)}: you are in it already.`
+      : `Approved ${named(invitation)}. A device of ${shown(inviterOf(invitation))} takes you in at its next sync; "countersignd sync" brings the connection here after that.`,
 })
 
 export const inviteDecline = answer({
   help: 'Declines an invitation that you got.',
-  over: OVER,
+  over: {
+    ...OVER,
+    approved: 'You approved this invitation: "countersignd connection leave" takes you out again.',
+  },
   work: (api, id) => api.invitations.decline({ id }),
   done: (invitation) => `Declined ${named(invitation)}.`,
 })
 
 export const inviteWithdraw = answer({
-  help: 'Withdraws an invitation that you sent and that is not approved yet.',
+  help: 'Withdraws an invitation that you sent, as long as nobody came into the connection by it.',
   over: OVER_SENT,
   work: (api, id) => api.invitations.withdraw({ id }),
   done: (invitation) => `Withdrew the invitation of ${shown(invitedOf(invitation))}.`,

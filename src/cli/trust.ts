@@ -32,35 +32,39 @@ const KEYS = {
 const nameOf = ({ display_name, name_changed }: TrustCard) =>
   name_changed ? `${display_name} (goes by another name now)` : display_name
 
+/** The safety number on two lines of six groups. Whatever shows a card shows it: it counts as shown from then on. */
+const numberLines = ({ safety_number: number }: TrustCard): string[] =>
+  number === null ? [] : [`  ${number.slice(0, 35)}`, `  ${number.slice(36)}`]
+
 export const trustList: Command = {
   usage: '[--json]',
   help: `
-Lists whom you follow, newest first, by the names under which you began to. Keys that are CHANGED are those of other devices than you
-have looked at: compare the safety number ("countersignd trust confirm") before you rely on them.`,
+Lists whom you follow, newest first, by the names under which you began to, each with the safety number, which is the same on both
+sides. Keys that are CHANGED are those of other devices than you have looked at: compare it ("countersignd trust confirm") before you
+rely on them.`,
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.trustCards.list(query)))
-    print(
-      { items },
-      table(
-        ['ACCOUNT', 'NAME', 'KEYS', 'LAST VERIFIED', 'NOTE'],
-        items.map((card) => [
-          card.user_id,
-          nameOf(card),
-          KEYS[card.key_status],
-          card.last_verified_at ?? 'never',
-          card.note ?? '',
-        ]),
-      ),
+    const [heading = '', ...rows] = table(
+      ['ACCOUNT', 'NAME', 'KEYS', 'LAST VERIFIED', 'NOTE'],
+      items.map((card) => [
+        card.user_id,
+        nameOf(card),
+        KEYS[card.key_status],
+        card.last_verified_at ?? 'never',
+        card.note ?? '',
+      ]),
     )
+    const numbers = items.map(numberLines)
+    print({ items }, [heading, ...rows.flatMap((row, i) => [row, ...(numbers[i] ?? [])])])
   },
 }
 
 export const trustFollow: Command = {
   usage: 'ADDRESS|ACCOUNT [--note TEXT] [--json]',
   help: `
-Follows somebody by a mailbox that they have proven, or by the id of their account (acc_…): from now on you hear when their keys change.
-Their name stays for you what it is now.
+Follows somebody by a mailbox that they have proven, or by the id of their account (acc_…), and shows the safety number: from now on you
+hear when their keys change. Their name stays for you what it is now.
 
   --note TEXT   a note for yourself`,
   options: { note: { type: 'string' } },
@@ -68,7 +72,7 @@ Their name stays for you what it is now.
   async run({ args: [whom = ''], options: { note }, withApi, print, say }) {
     const body = { ...inviteeOf(whom), ...(note === undefined ? {} : { note: String(note) }) }
     const card = await withApi((api) => api.trustCards.create({ body }))
-    print(card, `${card.user_id}  ${shown(card.display_name)}`)
+    print(card, [`${card.user_id}  ${shown(card.display_name)}`, ...numberLines(card)])
     say(`To be sure that these are their keys: countersignd trust confirm ${card.user_id}`)
   },
 }
@@ -79,17 +83,17 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<void> {
     if (!prompt.isTerminal)
       throw new AppError(
         'invalid_state',
-        'Nothing was confirmed: without a terminal, compare the safety number that "countersignd trust list --json" shows, then confirm with --yes.',
+        'Nothing was confirmed: without a terminal, compare the safety number that "countersignd trust list" shows, then confirm with --yes.',
       )
     // As their keys are now, not as they were when somebody last looked.
     const card = await withApi((api) =>
       ofFollowed(id, () => api.trustCards.update({ id, body: {} })),
     )
-    const number = card.safety_number
-    if (number === null)
+    const number = numberLines(card)
+    if (number.length === 0)
       throw new AppError('invalid_state', 'There is no safety number: they have no keys yet.')
     io.stderr.write(
-      `The safety number of you and ${shown(card.display_name)}:\n\n  ${number.slice(0, 35)}\n  ${number.slice(36)}\n\n` +
+      `The safety number of you and ${shown(card.display_name)}:\n\n${number.join('\n')}\n\n` +
         'Ask them, in person or by a call on which you know their voice, to read theirs ("countersignd trust confirm" shows it to them too).\n',
     )
     const typed = await prompt.ask('Type "same" if all sixty digits are the same: ')
@@ -106,7 +110,7 @@ export const trustConfirm: Command = {
   help: `
 Confirms the keys of somebody you follow: shows the safety number, which is the same on both sides, and asks whether you compared it.
 
-  --yes   do not ask: you compared the safety number that was shown last ("countersignd trust list --json"). Refused when their keys
+  --yes   do not ask: you compared the safety number that was shown last ("countersignd trust list"). Refused when their keys
           changed since.`,
   options: { yes: { type: 'boolean' } },
   args: [1, 1],
@@ -147,7 +151,8 @@ Keeps a note on somebody you follow, for yourself, in place of the one before.
       throw new UsageError('Give the text of the note, or --clear to keep none.')
     const body = { note: text ?? null }
     const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
-    print(card, `${id}  ${shown(card.display_name)}: ${shown(card.note ?? 'no note')}`)
+    const note = `${id}  ${shown(card.display_name)}: ${shown(card.note ?? 'no note')}`
+    print(card, [note, ...numberLines(card)])
   },
 }
 

@@ -20,18 +20,20 @@ function told({ kind, profile, stamp, match }: PublicMatch): string {
     : `Verified: the words of ${match?.display_name} ("${match?.connection_name}").`
 }
 
-function linesOf({ found, ambiguous, matches }: PublicVerification): string[] {
+function linesOf({ found, conclusive, ambiguous, matches }: PublicVerification): string[] {
   if (!found)
     return [
-      'Found nobody. Your own words, and words that were used before, count as nobody’s: "countersignd verify" tells them.',
+      conclusive
+        ? 'Found nobody. Your own words, and words that were used before, count as nobody’s: "countersignd verify" tells them.'
+        : 'Inconclusive: found nobody, but this device could not check everything ("countersignd verify" says why).',
     ]
   const warning = 'These are the words of more than one: ask for those of the next minute.'
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
 }
 
 /** Several, or a stamp, say nothing of who speaks. */
-function codeOf({ found, ambiguous, matches }: PublicVerification): number {
-  if (!found) return EXIT.notVerified
+function codeOf({ found, conclusive, ambiguous, matches }: PublicVerification): number {
+  if (!found) return conclusive ? EXIT.notVerified : EXIT.inconclusive
   return ambiguous || matches[0]?.kind === 'stamp' ? EXIT.inconclusive : EXIT.ok
 }
 
@@ -44,10 +46,11 @@ Whoever places the call speaks first. If you were called, say your own words ("c
 command answered "Verified".
 
   --public   words that nobody here knows are sent to the account server, which tells whose public code they are, and of which stamps.
-             It vouches for that alone, so it is the weakest of all answers. Words that somebody here knows are sent nowhere.
+             It vouches for that alone, so it is the weakest of all answers. Words that somebody here knows are sent nowhere. How to
+             have a public code yourself: docs/cli.md, "The public code".
 
 Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". With --public,
-0: one person found; 10: nobody; 11: several, or a stamp.`,
+0: one person found; 10: nobody; 11: several, a stamp, or nobody while this device could not check everything.`,
   options: { public: { type: 'boolean' } },
   args: [0, 12],
   async run({ args, options, io, withApi, print }) {

@@ -6,25 +6,33 @@ import { isId, newId } from '../crypto/id.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /** What words are that this device knows. Only what verified is evidence: one's own words, and those used before, are of nobody. */
-function knownHere({ verified, matches, checked_at }: Verification): PublicVerification {
+function knownHere({
+  verified,
+  conclusive,
+  matches,
+  checked_at,
+}: Verification): PublicVerification {
   const others = verified ? matches.filter(({ speaker }) => speaker === 'other') : []
   return {
     found: others.length > 0,
+    conclusive,
     ambiguous: others.length > 1,
     matches: others.map((match) => ({ kind: match.kind, assurance_level: match.kind, match })),
     checked_at,
   }
 }
 
-/** What the account server says of words. A stamp is what its signature says, and its words only lead there. */
+/** What the account server says of words that match nothing here. A stamp is what its signature says, and its words only lead there. */
 function knownThere(
   { accounts, stamps }: Awaited<ReturnType<Account['lookups']['create']>>,
+  { conclusive }: Verification,
   at: number,
 ): PublicVerification {
   const profiles = new Map(accounts.map(({ profile }) => [profile.id, profile]))
   const count = profiles.size + stamps.length
   return {
     found: count > 0,
+    conclusive,
     ambiguous: count > 1,
     matches: [
       ...[...profiles.values()].map((profile) => ({
@@ -43,8 +51,13 @@ function knownThere(
 }
 
 /** Of a look-up as the verification log tells it: somebody, nobody, or nothing that one could rely on. */
-function outcomeOf({ found, ambiguous, matches }: PublicVerification): LogEntry['outcome'] {
-  if (!found) return 'not_verified'
+function outcomeOf({
+  found,
+  conclusive,
+  ambiguous,
+  matches,
+}: PublicVerification): LogEntry['outcome'] {
+  if (!found) return conclusive ? 'not_verified' : 'inconclusive'
   return ambiguous || matches[0]?.kind !== 'account' ? 'inconclusive' : 'verified'
 }
 
@@ -69,7 +82,7 @@ export const verify: Handlers['verify'] = {
     const { indices } = parseWords([body.words].flat().join(' '), 3)
     const found = await account.lookups.create({ body: { words: indices } })
     const at = home.now()
-    const answer = knownThere(found, at)
+    const answer = knownThere(found, here, at)
     if (keeper !== null) {
       keeper.demandSeat()
       keeper.state.verifications.insert({

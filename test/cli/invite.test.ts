@@ -14,6 +14,9 @@ test('an address, an account, and an address without one yet: listed, approved, 
   const first = await ada.good(['invite', id, bob.email])
   assert.match(first.out, /^inv_\w{26} {2}bob@example\.org\n$/)
   assert.match(first.err, /^Good until 2\S+Z\. Once it is approved, this device takes them in/)
+  const repeated = await ada.good(['invite', id, bob.email.toUpperCase()])
+  assert.equal(repeated.out, first.out)
+  assert.match(repeated.err, /^Invited already, so no mail goes out\. Good until 2\S+Z\./)
   const { received } = await bob.json('invite', 'list')
   const listed = await bob.good(['invite', 'list'])
   assert.match(
@@ -35,9 +38,15 @@ test('an address, an account, and an address without one yet: listed, approved, 
   const again = await ada.good(['invite', id, bob.id])
   assert.match(again.err, /^Approved already: .*"countersignd sync"/)
   for (const one of [ada, bob]) await one.good(['sync'])
+  const member = await bob.good(['invite', 'approve', second.id])
+  assert.equal(member.err, 'Approved "Bank": you are in it already.\n')
   assert.match(await bob.refused('invite', 'decline', second.id), /"countersignd connection leave"/)
   assert.match(await ada.refused('invite', id, bob.id), /member/)
   assert.match(await ada.refused('invite', id, ada.id), /you/i)
+  const nobody = `acc_${'0'.repeat(26)}`
+  assert.match(await ada.refused('invite', id, nobody), /There is no account with this id: /)
+  const nothing = `con_${'0'.repeat(26)}`
+  assert.match(await ada.refused('invite', nothing, bob.id), /There is no connection with this id/)
 
   const third = await ada.json('invite', id, 'carol@example.org')
   assert.match((await ada.good(['connection', 'members', id])).out, /^not known yet +carol@/m)
@@ -45,6 +54,12 @@ test('an address, an account, and an address without one yet: listed, approved, 
   assert.equal(withdrawn.err, 'Withdrew the invitation of carol@example.org.\n')
   const carol = await town.person('carol')
   assert.match(await carol.refused('invite', 'approve', third.id), /no invitation|withdrawn/)
+
+  await bob.good(['connection', 'leave', id, '--yes'])
+  assert.match(
+    await bob.refused('invite', 'approve', second.id),
+    /has served: you were in the connection, and are no more\. Have an owner of it invite you again/,
+  )
 
   const both = await ada.json(
     'connection',
@@ -65,7 +80,8 @@ describe('an invitation that takes no answer any more', () => {
   const id = `inv_${'0'.repeat(26)}`
   const cases: [command: string, state: string, says: RegExp][] = [
     ['approve', 'expired', /expired: have an owner of the connection invite you again/],
-    ['approve', 'withdrawn', /withdrawn by the one who sent it/],
+    ['approve', 'withdrawn', /withdrawn: have an owner of the connection invite you again/],
+    ['approve', 'approved', /has served/],
     ['approve', 'declined', /You declined this invitation/],
     ['decline', 'approved', /"countersignd connection leave" takes you out again/],
     ['withdraw', 'expired', /there is nothing to withdraw/],

@@ -1,6 +1,7 @@
 /** The commands of trust, and words that are looked up: what people read decides what they rely on. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import type { TrustCard } from '../../src/api/rest/trust-cards.ts'
 import type { Api } from '../../src/cli/command.ts'
 import { EXIT } from '../../src/errors.ts'
 import { preferences } from '../../src/handlers/preferences.ts'
@@ -11,6 +12,9 @@ import { newWorld, type Desk } from '../device/people.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { call } from './calling.ts'
 import type { Typed } from './terminal.ts'
+
+/** A safety number as people compare it: on two lines of six groups. */
+const NUMBER = /^ {2}\d{5}( \d{5}){5}\n {2}\d{5}( \d{5}){5}$/m
 
 type Words = readonly [string, ...string[]]
 type Answers = Readonly<Record<string, (input: unknown, context: unknown) => Promise<unknown>>>
@@ -46,7 +50,8 @@ describe('trust', () => {
     const { said, bob } = await people(t)
     const followed = await said(['trust follow', 'Bob@example.org', '--note', 'from school'])
     assert.equal(followed.code, EXIT.ok, followed.err)
-    assert.equal(followed.out, `${bob.id}  bob\n`)
+    const number = NUMBER.exec(followed.out)?.[0] ?? assert.fail(followed.out)
+    assert.equal(followed.out, `${bob.id}  bob\n${number}\n`)
     assert.match(followed.err, new RegExp(`countersignd trust confirm ${bob.id}`))
     assert.match((await said(['trust list'])).out, /bob +unchanged +never +from school/)
     assert.match((await said(['trust note', bob.id, 'a neighbour'])).out, /bob: a neighbour/)
@@ -95,7 +100,7 @@ describe('trust confirm', () => {
     await says(bob)(['trust follow', ada.id])
     const seen: string[] = []
     const person = (shown: string) => {
-      seen.push(/^ {2}\d{5}( \d{5}){5}\n {2}\d{5}( \d{5}){5}$/m.exec(shown)?.[0] ?? '')
+      seen.push(NUMBER.exec(shown)?.[0] ?? '')
       return 'same'
     }
     const confirmed = await said(['trust confirm', bob.id], { person })
@@ -131,6 +136,29 @@ describe('trust confirm', () => {
     assert.match((await said(['trust list'])).out, /CHANGED/)
   })
 
+  it('what counts as shown was shown: in text by list, follow and note, each under its card', async (t) => {
+    const { said, bob, world } = await people(t)
+    await said(['trust follow', (await world.person('cy')).id])
+    for (const words of [
+      ['trust follow', bob.id],
+      ['trust list'],
+      ['trust note', bob.id, 'a neighbour'],
+    ] as const) {
+      const { out } = await said(words)
+      const { items } = JSON.parse((await said(['trust list', '--json'])).out)
+      const card = items.find(({ user_id }: TrustCard) => user_id === bob.id) as TrustCard
+      const lines = out.split('\n')
+      const at = lines.findIndex((line) => line.startsWith(bob.id))
+      assert.equal(
+        lines
+          .slice(at + 1, at + 3)
+          .map((line) => line.trim())
+          .join(' '),
+        card.safety_number,
+      )
+    }
+  })
+
   it('without a terminal it takes --yes, which confirms the number that was shown last', async (t) => {
     const { said, bob, world } = await people(t)
     await said(['trust follow', bob.id])
@@ -141,7 +169,7 @@ describe('trust confirm', () => {
     world.later()
     await world.reset('bob')
     assert.match((await said(['trust confirm', bob.id, '--yes'])).err, /changed since/)
-    await said(['trust list', '--json'])
+    assert.match((await said(['trust list'])).out, NUMBER)
     assert.equal((await said(['trust confirm', bob.id, '--yes'])).code, EXIT.ok)
   })
 })
@@ -163,8 +191,17 @@ describe('verify --public', () => {
     assert.equal(piped.out, found.out)
     await preferences.update({ body: { public_code: false } }, at(bob))
     const nobody = await said(['verify', '--public', ...words])
-    assert.equal(nobody.code, EXIT.notVerified)
-    assert.match(nobody.out, /^Found nobody/)
+    assert.equal(nobody.code, EXIT.inconclusive, 'Ada knows nobody whom her device could check')
+    assert.match(nobody.out, /^Inconclusive: found nobody, but/)
+  })
+
+  it('of nobody, where everything could be checked', async () => {
+    const api = {
+      verify: { public: async () => ({ found: false, conclusive: true, matches: [] }) },
+    } as unknown as Partial<Api>
+    const { code, out } = await call(api, ['verify', '--public', 'matador', 'carload', 'recede'])
+    assert.equal(code, EXIT.notVerified)
+    assert.match(out, /^Found nobody/)
   })
 
   const profileOf = (id: string) => ({

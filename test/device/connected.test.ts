@@ -1,11 +1,11 @@
 /** People in a connection: who knows whose words, whoever comes, is removed, leaves or loses a device. */
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at } from '../handlers/trust-desk.ts'
-import { connected, newWorld, takenIn, verifies, type Desk } from './people.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { connected, newWorld, takenIn, verifies, type Desk, three } from './people.ts'
 import { refusedWith } from './signing-in.ts'
 
 const saysOf = ({ verified, conclusive, replayed, echo }: Awaited<ReturnType<Desk['hears']>>) => ({
@@ -19,7 +19,7 @@ describe('two people', () => {
   it('each verifies the other, once; own words are an echo', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
-    const id = await connected(world, ada, bob)
+    const id = await connected(ada, bob)
     const good = { verified: true, conclusive: true, replayed: false, echo: false }
     const bobs = bob.words(id)
     const heard = await ada.hears(bobs)
@@ -74,7 +74,7 @@ describe('two people', () => {
   it('the inviter keeps the name under which they were accepted', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
-    const id = await connected(world, ada, bob)
+    const id = await connected(ada, bob)
     const renamed = bob.restart((account) => ({
       ...account,
       connections: {
@@ -100,18 +100,6 @@ describe('two people', () => {
 })
 
 describe('three people', () => {
-  const three = async (t: TestContext) => {
-    const world = await newWorld(t)
-    const [ada, bob, cy] = [
-      await world.person('ada'),
-      await world.person('bob'),
-      await world.person('cy'),
-    ]
-    const id = await ada.connect()
-    await takenIn(world, ada, id, [bob, cy])
-    return { world, ada, bob, cy, id }
-  }
-
   it('one is removed: the others verify in the new epoch, and the words of the third no more', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     for (const [by, of] of [
@@ -133,6 +121,15 @@ describe('three people', () => {
     await assert.rejects(cy.account().rosters.read({ connection: id }), refusedWith('not_found'))
     await ada.sync()
     assert.equal((await ada.account().rosters.read({ connection: id })).entries.length, 4)
+  })
+
+  it('one is removed, and told so by the roster alone: it signs nothing', async (t) => {
+    const { ada, cy, id } = await three(t)
+    await remove(ada.device(), ada.account(), id, cy.id)
+    const shown = cy.restart(
+      instead('rosters', 'read', () => (of) => ada.account().rosters.read(of)),
+    )
+    await assert.rejects(rotateNow(shown.device(), shown.account(), id), refusedWith('not_found'))
   })
 
   it('one leaves: nothing verifies until somebody who stays rotated', async (t) => {
@@ -202,7 +199,7 @@ describe('three people', () => {
     await remove(ada.device(), ada.account(), id, cy.id)
     for (const desk of [ada, bob, cy, ada]) await desk.sync()
     assert.equal(cy.words(id), null)
-    await takenIn(world, ada, id, [cy])
+    await takenIn(ada, id, [cy])
     world.later()
     await bob.sync()
     assert(await verifies(bob, cy, id))
@@ -214,7 +211,7 @@ describe('several devices', () => {
   it('a second laptop has no secret before, and one after a sync of any holder', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
-    const id = await connected(world, ada, bob)
+    const id = await connected(ada, bob)
     const laptop = await world.further(ada, 'ada on the road')
     await laptop.sync()
     const { conclusive, reasons } = await laptop.hears(bob.words(id))
@@ -232,7 +229,7 @@ describe('several devices', () => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const laptop = await world.further(ada, 'stolen')
-    const ids = [await connected(world, ada, bob, 'one'), await connected(world, ada, bob, 'two')]
+    const ids = [await connected(ada, bob, 'one'), await connected(ada, bob, 'two')]
     await laptop.sync()
     for (const id of ids) assert.notEqual(laptop.words(id), null)
     await ada.revoke(laptop.deviceId)
@@ -250,7 +247,7 @@ describe('several devices', () => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const laptop = await world.further(ada, 'stolen')
-    const id = await connected(world, ada, bob)
+    const id = await connected(ada, bob)
     await laptop.sync()
     const late = ada.restart((account) => ({
       ...account,
@@ -271,7 +268,7 @@ describe('several devices', () => {
   it('keys that the account server adds after a confirmation get nothing', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
-    const id = await connected(world, ada, bob)
+    const id = await connected(ada, bob)
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
     await world.reset('bob')
     await ada.sync()
@@ -293,7 +290,7 @@ describe('several devices', () => {
   it('an account that was reset says nothing until an owner has confirmed its new keys', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
-    const id = await connected(world, ada, bob)
+    const id = await connected(ada, bob)
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
     const anew = await world.reset('bob')
     await ada.sync()
@@ -317,7 +314,7 @@ describe('at the same moment', () => {
   it('two members rotate: one wins, both know the same secret', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
-    const id = await connected(world, ada, bob)
+    const id = await connected(ada, bob)
     await Promise.all([
       rotateNow(ada.device(), ada.account(), id),
       rotateNow(bob.device(), bob.account(), id),

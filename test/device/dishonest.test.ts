@@ -57,7 +57,7 @@ describe('rosters', () => {
   const two = async (t: TestContext) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
-    const id = await connected(world, ada, bob)
+    const id = await connected(ada, bob)
     await rotateNow(ada.device(), ada.account(), id)
     await bob.sync()
     world.later()
@@ -84,8 +84,8 @@ describe('rosters', () => {
     })
 
   it('of another connection: wrong_connection', async (t) => {
-    const { ada, bob, id, world } = await two(t)
-    const other = await connected(world, ada, bob, 'Other')
+    const { ada, bob, id } = await two(t)
+    const other = await connected(ada, bob, 'Other')
     const { entries } = await ada.account().rosters.read({ connection: other })
     const { error } = await told(
       ada,
@@ -167,7 +167,7 @@ describe('members', () => {
       await world.person('bob'),
       await world.person('eve'),
     ]
-    const id = await connected(world, ada, bob)
+    const id = await connected(ada, bob)
     const { lied, error } = await told(ada, (account) => ({
       ...account,
       duties: {
@@ -230,7 +230,7 @@ describe('key logs and envelopes', () => {
   it('an invented device of a member gets nothing', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
-    const id = await connected(world, ada, bob)
+    const id = await connected(ada, bob)
     const { entries } = await bob.account().keyLogs.read({ account: bob.id })
     const [keys, device] = [newDeviceKeys(), newId('dev_', world.clock.ms)]
     // It vouches for itself: no device of Bob's does.
@@ -265,7 +265,7 @@ describe('key logs and envelopes', () => {
       const world = await newWorld(t)
       const [ada, bob] = [await world.person('ada'), await world.person('bob')]
       const id = await ada.connect()
-      const other = await connected(world, ada, bob, 'Other')
+      const other = await connected(ada, bob, 'Other')
       await ada.invite(id, { user_id: bob.id })
       await bob.approve()
       await ada.sync()

@@ -15,6 +15,7 @@ import { approveDevice } from '../../src/device/approval.ts'
 import { openConnection } from '../../src/device/connections.ts'
 import { type Device, openDevice } from '../../src/device/device.ts'
 import { invite } from '../../src/device/invites.ts'
+import { rememberedRoster } from '../../src/device/remembered.ts'
 import { revoke } from '../../src/device/revocation.ts'
 import { openSeat, type Seat } from '../../src/device/seat.ts'
 import { newSignIn, type SignInFlow } from '../../src/device/sign-in.ts'
@@ -198,20 +199,23 @@ export async function newWorld(t: TestContext) {
   }
 }
 
+/** An account server, with these people. */
+export async function worldOf<Name extends string>(t: TestContext, ...names: readonly Name[]) {
+  const world = await newWorld(t)
+  const desks = {} as Record<Name, Desk>
+  for (const name of names) desks[name] = await world.person(name)
+  return { world, ...desks }
+}
+
 /** Two people, connected: A made the connection, B approved the invitation, both have synced. */
-export async function connected(world: World, a: Desk, b: Desk, name?: string): Promise<string> {
+export async function connected(a: Desk, b: Desk, name?: string): Promise<string> {
   const connection = await a.connect(name)
-  await takenIn(world, a, connection, [b])
+  await takenIn(a, connection, [b])
   return connection
 }
 
 /** More people come into a connection of A. */
-export async function takenIn(
-  _: World,
-  a: Desk,
-  connection: string,
-  others: readonly Desk[],
-): Promise<void> {
+export async function takenIn(a: Desk, connection: string, others: readonly Desk[]): Promise<void> {
   for (const b of others) {
     await a.invite(connection, { user_id: b.id })
     await b.approve()
@@ -220,8 +224,30 @@ export async function takenIn(
   for (const b of others) await b.sync()
 }
 
+/** Ada, who made a connection, with Bob and Cy in it. */
+export async function three(t: TestContext) {
+  const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+  const id = await ada.connect()
+  await takenIn(ada, id, [bob, cy])
+  return { world, ada, bob, cy, id }
+}
+
 /** Whether the one's words of now verify at the other. */
 export async function verifies(by: Desk, speaker: Desk, connection: string): Promise<boolean> {
   const words = speaker.words(connection)
   return words !== null && (await by.hears(words)).verified
 }
+
+/** Whether somebody is in a connection, as a device knows it. */
+export const isIn = ({ state }: Desk, connection: string, { id }: Desk): boolean =>
+  rememberedRoster(state, connection)?.roster.members.some(({ account }) => account === id) ?? false
+
+/** An account server that has forgotten what was sent, says that somebody approved it, and acknowledges every entry, keeping none. */
+export const sayingApproved =
+  (connection: string, { id }: Desk, email: string | null = null): Between =>
+  (account) => ({
+    ...account,
+    invitations: { ...account.invitations, list: async () => ({ received: [], sent: [] }) },
+    rosters: { ...account.rosters, append: async () => ({ seq: 2, head: 'A'.repeat(43) }) },
+    duties: { read: async () => ({ joins: [{ connection, account: id, email }], unsealed: [] }) },
+  })

@@ -10,6 +10,7 @@ import { AppError, type Code } from '../../src/errors.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
 import { preferences } from '../../src/handlers/preferences.ts'
 import { profile } from '../../src/handlers/profile.ts'
+import { trust } from '../../src/handlers/trust-cards.ts'
 import { status } from '../../src/handlers/status.ts'
 import { verify } from '../../src/handlers/verify.ts'
 import { MINUTE, keyOf } from '../device/bench.ts'
@@ -174,9 +175,12 @@ describe('words that are looked up', () => {
     await switchTo(bob, true)
     const { words } = (await codeOf(bob)) ?? assert.fail('no code')
     const { desk, sent } = counted(ada)
+    await desk.sync()
+    connection(world, desk, bob.id)
     const answer = await lookUp(desk, words.toUpperCase())
     assert.partialDeepStrictEqual(answer, {
       found: true,
+      conclusive: true,
       ambiguous: false,
       matches: [
         {
@@ -190,8 +194,26 @@ describe('words that are looked up', () => {
     assert.deepEqual(sent, [{ body: { words: parseWords(words, 3).indices } }])
     assert.equal(logged(desk)[0], 'public verified')
     await switchTo(bob, false)
-    assert.partialDeepStrictEqual(await lookUp(desk, words), nothing)
+    assert.partialDeepStrictEqual(await lookUp(desk, words), { ...nothing, conclusive: true })
     assert.equal(logged(desk)[0], 'public not_verified')
+  })
+
+  it('of nobody, where this device could not check: inconclusive, not a "nobody"', async (t) => {
+    const { world, ada, bob } = await people(t)
+    assert.partialDeepStrictEqual(await lookUp(ada, NOBODYS), { ...nothing, conclusive: false })
+    assert.deepEqual(logged(ada), ['public inconclusive'])
+    await ada.sync()
+    assert.equal((await lookUp(ada, NOBODYS)).conclusive, false, 'nothing is cached')
+    connection(world, ada, bob.id)
+    assert.equal((await lookUp(ada, NOBODYS)).conclusive, true)
+    world.later(8 * 24 * 60)
+    assert.equal((await lookUp(ada, NOBODYS)).conclusive, false, 'not synced for a week')
+    assert.deepEqual(
+      logged(ada).map((line) => line.split(' ')[1]),
+      ['inconclusive', 'not_verified', 'inconclusive', 'inconclusive'],
+    )
+    const { inconclusive_30d, verifications_30d } = await trust.metrics({}, at(ada))
+    assert.deepEqual([inconclusive_30d, verifications_30d], [3, 4])
   })
 
   it('of a connection: nothing is sent, and they count once', async (t) => {
@@ -281,7 +303,6 @@ describe('words that are looked up', () => {
   }
   const [account, other] = [bob, eve].map((one) => ({ profile: one, window: 1 }))
   for (const [what, accounts, stamps, kinds, outcome] of [
-    ['nobody', [], [], [], 'not_verified'],
     ['an account', [account], [], ['account public_code'], 'verified'],
     [
       'an account in two minutes',
@@ -329,7 +350,8 @@ describe('words that are looked up', () => {
     const { words } = (await codeOf(other)) ?? assert.fail('no code')
     const machine = world.server.as({ account: ada.id, device: null, session: null, token: 'x' })
     assert.equal((await lookUp(ada, words, machine)).matches[0]?.profile?.id, other.id)
-    assert.partialDeepStrictEqual(await lookUp(ada, says(), machine), nothing)
+    const unknown = await lookUp(ada, says(), machine)
+    assert.partialDeepStrictEqual(unknown, { ...nothing, conclusive: false })
     await fails('word_count', lookUp(ada, 'matador', machine))
     assert.deepEqual(logged(ada), [])
   })

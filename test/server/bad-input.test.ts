@@ -125,6 +125,24 @@ describe('bodies', () => {
       assert.match(issues[0].message, /\S/)
     })
 
+  test('what may be given in two ways is told by its names', async () => {
+    const either = /Give either "email" or "user_id"/
+    for (const [path, field, wrong] of [
+      ['/api/v1/connections/CON/members', '', {}],
+      ['/api/v1/connections/CON/members', '', { email: 'a@example.org', user_id: 'acc_x' }],
+      ['/api/v1/connections/CON/members', '', { email: 'a@example.org', role: 'owner' }],
+      ['/api/v1/connections', 'invite.0', { name: 'n', invite: [{}] }],
+      ['/api/v1/trust-cards', '', {}],
+      ['/api/v1/trust-cards', '', { mail: 'a@example.org' }],
+    ] as const) {
+      const answer = await daemon.request('POST', fill(path), { token, body: wrong })
+      assert.equal(says(answer), VALIDATION)
+      const { message, issues } = told(answer)
+      assert.match(message, either)
+      assert.deepEqual([issues?.length, issues?.[0]?.path], [1, field])
+    }
+  })
+
   test('an answer does not grow with what it complains of', async () => {
     for (const body of [
       { name: 'n', scope: 'x'.repeat(500_000) },

@@ -9,7 +9,10 @@ export const ConnectionName = name(200)
 export const MOST_MEMBERS = 200
 
 /** Somebody to invite: by mailbox, which needs no account yet, or by account. */
-export const Invitee = v.union([v.strictObject({ email }), v.strictObject({ user_id: id('acc_') })])
+export const Invitee = v.union(
+  [v.strictObject({ email }), v.strictObject({ user_id: id('acc_') })],
+  'Give either "email" or "user_id", and nothing else.',
+)
 export type Invitee = v.InferOutput<typeof Invitee>
 
 export const Invitees = v.optional(

@@ -66,10 +66,13 @@ export const trustCards = {
     path: '/api/v1/trust-cards',
     summary: 'Follow a person',
     by: 'both',
-    body: v.union([
-      v.strictObject({ user_id: id('acc_'), note: v.optional(Note) }),
-      v.strictObject({ email, note: v.optional(Note) }),
-    ]),
+    body: v.union(
+      [
+        v.strictObject({ user_id: id('acc_'), note: v.optional(Note) }),
+        v.strictObject({ email, note: v.optional(Note) }),
+      ],
+      'Give either "email" or "user_id", a text as "note" if you like, and nothing else.',
+    ),
     reply: TrustCard,
     status: 201,
   },

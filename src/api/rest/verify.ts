@@ -75,6 +75,12 @@ export const PublicVerification = named(
   'PublicVerification',
   v.object({
     found: v.boolean(),
+    conclusive: v.pipe(
+      v.boolean(),
+      v.description(
+        'false: this device could not check everything. Do not report "nobody" then, where nobody was found.',
+      ),
+    ),
     ambiguous: v.pipe(
       v.boolean(),
       v.description('true: the words are those of more than one. Ask for the next minute’s.'),
