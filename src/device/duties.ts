@@ -41,7 +41,7 @@ export function newDuties(of: { device: Signing; account: Account; log: Log }) {
       report.pushed.envelopes += await work()
     } catch (error) {
       const told = toldOf(connection, error)
-      log('warn', 'duty not done', { connection, cause: error })
+      log(told === null ? 'info' : 'warn', 'duty not done', { connection, cause: error })
       if (told !== null) complain(report, told)
     }
   }
