@@ -1,4 +1,5 @@
 /** A device on a workbench: its state on disk, a keychain in memory, a clock and a freshness in the hands of the test. */
+import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { Pace } from '../../src/device/code-schedule.ts'
@@ -146,6 +147,16 @@ export const nameOf = (account: string): string =>
 /** The number of a connection or a guest code, as an id. */
 export const numbered = (kind: 'connection' | 'guest', n: number): string =>
   formatId(PREFIX[kind], keyOf(`${kind} ${n}`).subarray(0, 16))
+
+/** Words that nobody says here. */
+export const WRONG = 'matador carload recede'
+
+/** Whether an error is a refusal with this code; for `assert.rejects` and `assert.throws`. */
+export const refusal = (code: string) => (error: unknown) => {
+  assert(error instanceof AppError, String(error))
+  assert.equal(error.code, code)
+  return true
+}
 
 /** What `find` is asked. */
 export const indicesOf = (words: string): number[] => parseWords(words, 3).indices

@@ -3,10 +3,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { TestContext } from 'node:test'
 import { type AppError } from '../../src/errors.ts'
-import { BOB, MINUTE, bench, numbered, slowPace } from './bench.ts'
+import { BOB, MINUTE, WRONG, bench, numbered, slowPace } from './bench.ts'
 
 const MANY = 120
-const WRONG = 'matador carload recede'
 const ID = numbered('connection', 7)
 
 /** A device that needs several turns before it can answer; the first one is the caller's. */

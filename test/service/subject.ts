@@ -14,7 +14,7 @@ import { ACCOUNT, requireScope, scopeTable } from '../../src/auth/scopes.ts'
 import type { KeyPair } from '../../src/crypto/device-keys.ts'
 import { signProof } from '../../src/crypto/dpop.ts'
 import { openService, type AccountServer } from '../../src/service/service.ts'
-import type { Subject } from '../account.suite.ts'
+import type { Subject } from '../account/subject.ts'
 import { lettersIn } from './letters.ts'
 
 /** Where the database is. */

@@ -1,0 +1,187 @@
+/** How an account begins, with a code of its server. On every server. */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { newId } from '../../src/crypto/id.ts'
+import { enrol, enrolled, enrolmentOf, newMaker, stampOf, tampered } from '../service/person.ts'
+import { MINUTE, fails, isInvalid, type Accounts } from './subject.ts'
+
+export function enrolmentSuite(accounts: () => Accounts): void {
+  let { server, later } = {} as Accounts
+  before(() => {
+    ;({ server, later } = accounts())
+  })
+
+  describe('enrolment', () => {
+    test('makes the account that the entry names', async () => {
+      const ada = await enrol(server, 'Ada')
+      assert.equal(ada.enrolment.account_id, ada.id)
+      assert.equal(ada.enrolment.device_id, ada.device)
+      assert.deepEqual(await ada.account.context.read({}), {
+        user: { id: ada.id, display_name: 'Ada', email: null, kind: 'person' },
+        organisations: [],
+      })
+      const log = await ada.account.keyLogs.read({ account: ada.id })
+      assert.deepEqual(log.entries, [ada.entry])
+    })
+
+    test('every server has one receipt key', async () => {
+      const [a, b] = [await enrol(server), await enrol(server)]
+      assert.equal(a.enrolment.receipt_key.crv, 'Ed25519')
+      assert.deepEqual(a.enrolment.receipt_key, b.enrolment.receipt_key)
+    })
+
+    test('the same entry with its code again: another session of the same device', async () => {
+      const maker = newMaker()
+      const body = enrolmentOf(maker, await server.newEnrolmentCode())
+      const one = await server.door().enrolment.create(body)
+      const two = await server.door().enrolment.create(body)
+      assert.equal(two.account_id, maker.id)
+      assert.notEqual(two.session.session_id, one.session.session_id)
+      for (const { session } of [one, two]) {
+        const account = server.account({ ...session, keys: maker.keys })
+        assert.equal((await account.context.read({})).user.id, maker.id)
+      }
+    })
+
+    test('a code of its own opens an account that exists; anybody else’s code does not', async () => {
+      const ada = await enrol(server)
+      const free = await server.newEnrolmentCode()
+      await fails('conflict', server.door().enrolment.create(enrolmentOf(ada, free)))
+      const own = await server.newEnrolmentCode(ada.id)
+      const again = await server.door().enrolment.create(enrolmentOf(ada, own))
+      assert.equal(again.account_id, ada.id)
+      // The refusal has not bound the free code.
+      const bob = newMaker()
+      const { account_id } = await server.door().enrolment.create(enrolmentOf(bob, free))
+      assert.equal(account_id, bob.id)
+    })
+
+    test('another entry for the account, or its device in another account, comes too late', async () => {
+      const ada = await enrol(server)
+      const other = newMaker({ id: ada.id })
+      const own = await server.newEnrolmentCode(ada.id)
+      await fails('conflict', server.door().enrolment.create(enrolmentOf(other, own)))
+      const thief = newMaker({ device: ada.device })
+      const code = await server.newEnrolmentCode()
+      await fails('conflict', server.door().enrolment.create(enrolmentOf(thief, code)))
+      await fails('not_found', ada.account.keyLogs.read({ account: thief.id }))
+    })
+
+    test('a code serves one account', async () => {
+      const code = await server.newEnrolmentCode()
+      await server.door().enrolment.create(enrolmentOf(newMaker(), code))
+      await fails('invalid_token', server.door().enrolment.create(enrolmentOf(newMaker(), code)))
+      const own = await server.newEnrolmentCode(newId('acc_', Date.now()))
+      await fails('invalid_token', server.door().enrolment.create(enrolmentOf(newMaker(), own)))
+    })
+
+    test('a code is read as people type it', async () => {
+      const code = await server.newEnrolmentCode()
+      assert.match(code, /^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){3}$/)
+      const typed = ` ${code.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')}`
+      const { account_id } = await server.door().enrolment.create(enrolmentOf(newMaker(), typed))
+      assert.match(account_id, /^acc_/)
+    })
+
+    test('no code, a wrong code, a code that ran out', async () => {
+      const maker = newMaker()
+      const expired = await server.newEnrolmentCode()
+      later(15 * MINUTE)
+      for (const code of ['', 'x', '\0', 'AAAA-AAAA-AAAA-AAAA', expired]) {
+        await fails('invalid_token', server.door().enrolment.create(enrolmentOf(maker, code)))
+      }
+    })
+
+    test('four wrong guesses leave a code alive, five end it', async () => {
+      const guess = (code: string) => code.slice(0, -1) + (code.endsWith('A') ? 'B' : 'A')
+      for (const [wrong, alive] of [
+        [4, true],
+        [5, false],
+      ] as const) {
+        const code = await server.newEnrolmentCode()
+        const maker = newMaker()
+        for (let i = 0; i < wrong; i++)
+          await fails(
+            'invalid_token',
+            server.door().enrolment.create(enrolmentOf(maker, guess(code))),
+          )
+        const right = server.door().enrolment.create(enrolmentOf(maker, code))
+        if (alive) await right
+        else await fails('invalid_token', right)
+      }
+    })
+
+    test('a faulty entry is refused and costs no try', async () => {
+      const code = await server.newEnrolmentCode()
+      const maker = newMaker()
+      const { stamp } = stampOf(maker)
+      for (const [entry, reason] of [
+        [tampered(maker.entry), 'bad_signature'],
+        [stamp, 'wrong_typ'],
+        ['a.b.c', 'respelt_base64|bad_json|bad_utf8'],
+      ] as const)
+        for (let i = 0; i < 3; i++)
+          await isInvalid(
+            'entry',
+            reason,
+            server.door().enrolment.create(enrolmentOf({ ...maker, entry }, code)),
+          )
+      await server.door().enrolment.create(enrolmentOf(maker, code))
+    })
+
+    test('guesses at the same moment count as one after the other', async () => {
+      const code = await server.newEnrolmentCode()
+      const wrong = code.slice(0, -1) + (code.endsWith('A') ? 'B' : 'A')
+      const maker = newMaker()
+      const at = (text: string) => server.door().enrolment.create(enrolmentOf(maker, text))
+      const all = await Promise.allSettled(Array.from({ length: 8 }, () => at(wrong)))
+      assert.ok(all.every(({ status }) => status === 'rejected'))
+      await fails('invalid_token', at(code))
+    })
+
+    test('the right code costs no guess, however often it comes', async () => {
+      const code = await server.newEnrolmentCode()
+      for (let i = 0; i < 7; i++)
+        assert.deepEqual(await server.door().signIns.read({ body: { code } }), {
+          account_id: null,
+          key_log: [],
+          email: null,
+        })
+      await enrolled(server, newMaker(), code)
+    })
+
+    test('ten at once with one code: one account', async () => {
+      const maker = newMaker()
+      const code = await server.newEnrolmentCode()
+      const all = await Promise.all(
+        Array.from({ length: 10 }, () => server.door().enrolment.create(enrolmentOf(maker, code))),
+      )
+      assert.deepEqual(new Set(all.map(({ account_id }) => account_id)), new Set([maker.id]))
+      assert.equal(new Set(all.map(({ session }) => session.session_id)).size, 10)
+    })
+
+    test('ten at once, each with keys of its own: one device', async () => {
+      const code = await server.newEnrolmentCode()
+      const all = await Promise.allSettled(
+        Array.from({ length: 10 }, () =>
+          server.door().enrolment.create(enrolmentOf(newMaker(), code)),
+        ),
+      )
+      assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1)
+    })
+
+    test('either a code or an assertion', async () => {
+      const { body } = enrolmentOf(newMaker(), await server.newEnrolmentCode())
+      const { code, ...none } = body
+      const both = { ...body, assertion: 'a.b.c' }
+      const door = server.door()
+      for (const call of [
+        door.enrolment.create({ body: none }),
+        door.enrolment.create({ body: both }),
+        door.signIns.read({ body: {} }),
+        door.signIns.read({ body: { code, assertion: 'a.b.c' } }),
+      ])
+        await fails('validation_failed', call)
+    })
+  })
+}

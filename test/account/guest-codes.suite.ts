@@ -1,0 +1,68 @@
+/** Guest codes of an account. On every server. */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { enrol } from '../service/person.ts'
+import { HOUR, MINUTE, fails, type Accounts } from './subject.ts'
+
+export function guestCodesSuite(accounts: () => Accounts): void {
+  let { subject, server, later, time, newGuest } = {} as Accounts
+  before(() => {
+    ;({ subject, server, later, time, newGuest } = accounts())
+  })
+
+  describe('guest codes', () => {
+    test('create answers the code without its secret', async () => {
+      const { account } = await enrol(server)
+      const expires_at = new Date(subject.clock.ms + HOUR).toISOString()
+      const made = await newGuest(account, { label: 'Plumber', expires_at })
+      assert.deepEqual(made, {
+        id: made.id,
+        label: 'Plumber',
+        state: 'active',
+        expires_at,
+        external_member_id: null,
+        last_opened_at: null,
+        secret_here: false,
+        code: null,
+        created_at: time(),
+      })
+      assert.deepEqual((await account.guestCodes.list({})).items, [made])
+    })
+
+    test('create again is as once; another with the id is refused', async () => {
+      const [ada, eve] = [await enrol(server), await enrol(server)]
+      const expires_at = new Date(subject.clock.ms + HOUR).toISOString()
+      const made = await newGuest(ada.account, { expires_at })
+      later(1000)
+      assert.deepEqual(await newGuest(ada.account, { expires_at }, made.id), made)
+      await fails('conflict', newGuest(ada.account, { label: 'Baker', expires_at }, made.id))
+      await fails('conflict', newGuest(ada.account, {}, made.id))
+      await fails('conflict', newGuest(eve.account, { expires_at }, made.id))
+      assert.deepEqual((await ada.account.guestCodes.list({})).items, [made])
+    })
+
+    test('delete revokes, and may be repeated; expiry is by the clock', async () => {
+      const { account } = await enrol(server)
+      const state = async () => (await account.guestCodes.list({})).items.map((one) => one.state)
+      const expires_at = new Date(subject.clock.ms + MINUTE).toISOString()
+      await newGuest(account, { expires_at })
+      const { id } = await newGuest(account, { expires_at })
+      assert.equal(await account.guestCodes.delete({ id }), undefined)
+      assert.equal(await account.guestCodes.delete({ id }), undefined)
+      assert.deepEqual(await state(), ['revoked', 'active'])
+      later(MINUTE)
+      assert.deepEqual(await state(), ['revoked', 'expired'])
+    })
+
+    test('fifty a page unless told', async () => {
+      const { account } = await enrol(server)
+      await Promise.all(Array.from({ length: 51 }, () => newGuest(account)))
+      const { items, next_cursor } = await account.guestCodes.list({})
+      assert.equal(items.length, 50)
+      const rest = await account.guestCodes.list({ cursor: next_cursor! })
+      assert.equal(rest.items.length, 1)
+      const ids = [...items, ...rest.items].map(({ id }) => id)
+      assert.deepEqual(ids, [...new Set(ids)].sort().reverse())
+    })
+  })
+}

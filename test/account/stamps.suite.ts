@@ -1,0 +1,67 @@
+/** Stamps of an account. On every server. */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { verifyStamp } from '../../src/crypto/stamp.ts'
+import { enrol, stampOf, tampered } from '../service/person.ts'
+import { MINUTE, fails, isInvalid, type Accounts } from './subject.ts'
+
+export function stampsSuite(accounts: () => Accounts): void {
+  let { subject, server, later } = {} as Accounts
+  before(() => {
+    ;({ subject, server, later } = accounts())
+  })
+
+  describe('stamps', () => {
+    test('a receipt verifies under the pinned key, and is the same again', async () => {
+      const ada = await enrol(server)
+      const { jti, stamp } = stampOf(ada)
+      const { receipt } = await ada.account.stamps.create({ body: { stamp } })
+      const serverKey = ada.enrolment.receipt_key
+      const facts = verifyStamp({ stamp, key_log: [ada.entry], receipt }, { serverKey })
+      assert.deepEqual(
+        { ...facts.receipt, stamp_sha256: '' },
+        {
+          v: 1,
+          jti,
+          stamp_sha256: '',
+          received_at: Math.floor(subject.clock.ms / 1000),
+          key_status: 'active',
+          assurance: 'device',
+        },
+      )
+      later(MINUTE)
+      assert.deepEqual(await ada.account.stamps.create({ body: { stamp } }), { receipt })
+    })
+
+    test('the server says what it knows, not what the stamp claims', async () => {
+      const ada = await enrol(server)
+      const { stamp } = stampOf(ada, { assurance: 'organisation' })
+      const { receipt } = await ada.account.stamps.create({ body: { stamp } })
+      const serverKey = ada.enrolment.receipt_key
+      const facts = verifyStamp({ stamp, key_log: [ada.entry], receipt }, { serverKey })
+      assert.equal(facts.receipt?.assurance, 'device')
+    })
+
+    test('another stamp under the id is refused', async () => {
+      const ada = await enrol(server)
+      const { jti, stamp } = stampOf(ada)
+      await ada.account.stamps.create({ body: { stamp } })
+      const other = stampOf(ada, { jti, ctx: 'another' })
+      await fails('conflict', ada.account.stamps.create({ body: { stamp: other.stamp } }))
+    })
+
+    test('what would not verify is not registered', async () => {
+      const [ada, eve] = [await enrol(server), await enrol(server)]
+      const { stamp } = stampOf(ada)
+      const cases: [string, string][] = [
+        ['bad_signature', tampered(stamp)],
+        ['wrong_account', stampOf(eve).stamp],
+        ['key_log_mismatch', stampOf(eve, { iss: ada.id }).stamp],
+        ['unknown_signer', stampOf(ada, { dev: eve.device }).stamp],
+        ['wrong_typ', ada.entry],
+      ]
+      for (const [reason, bad] of cases)
+        await isInvalid('stamp', reason, ada.account.stamps.create({ body: { stamp: bad } }))
+    })
+  })
+}

@@ -1,0 +1,81 @@
+/** The account server under test, whoever answers, and how it refuses. */
+import assert from 'node:assert/strict'
+import type { Account } from '../../src/api/port.ts'
+import { newId } from '../../src/crypto/id.ts'
+import type { Fault } from '../service/faults.ts'
+import type { Maker, Server } from '../service/person.ts'
+
+export interface Subject {
+  readonly server: Server
+  /** The server's clock, in Unix milliseconds; the suite sets it. */
+  readonly clock: { ms: number }
+  readonly close: () => Promise<void>
+}
+
+export const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
+
+export type Call = (account: Account) => Promise<unknown>
+
+/** Rejects with this code. */
+export const fails = (code: string, promise: Promise<unknown>) =>
+  assert.rejects(promise, (error: Fault) => {
+    assert.equal(error.code, code, error.message)
+    return true
+  })
+
+/** Rejects because of this member of the body. */
+export const isInvalid = (path: string, reason: string, promise: Promise<unknown>) =>
+  assert.rejects(promise, (error: Fault) => {
+    assert.equal(error.code, 'validation_failed', error.message)
+    const [issue] = error.details?.issues ?? []
+    assert.equal(issue?.path, path)
+    assert.match(issue.message, new RegExp(reason))
+    return true
+  })
+
+/** Every item of a list, page by page. */
+export async function everything<T>(
+  list: (page: {
+    limit?: number
+    cursor?: string
+  }) => Promise<{ items: T[]; next_cursor: string | null }>,
+  limit: number,
+): Promise<T[][]> {
+  const pages: T[][] = []
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await list({ limit, ...(cursor === undefined ? {} : { cursor }) })
+    pages.push(page.items)
+    cursor = page.next_cursor
+  }
+  return pages
+}
+
+/** Behind a daemon the server's 401 is never shown as the caller's. */
+export const shutOut = (promise: Promise<unknown>) =>
+  assert.rejects(
+    promise,
+    ({ code }: { code?: unknown }) => code === 'invalid_token' || code === 'not_signed_in',
+  )
+
+/** What the suites of an account share. It is there once tests run, so each takes its part in `before`. */
+export type Accounts = Awaited<ReturnType<typeof openAccounts>>
+
+/** A server on a new database; whoever opens it closes the subject. */
+export async function openAccounts(open: () => Promise<Subject>) {
+  const subject = await open()
+  const { server } = subject
+  const later = (ms: number) => {
+    subject.clock.ms += ms
+  }
+  const time = () => new Date(subject.clock.ms).toISOString()
+  const rejected = (access_token: string, { keys }: Pick<Maker, 'keys'>) =>
+    shutOut(server.account({ access_token, keys }).context.read({}))
+  const newGuest = (
+    account: Account,
+    { label = 'Plumber', expires_at = new Date(subject.clock.ms + HOUR).toISOString() } = {},
+    id = newId('gst_', Date.now()),
+  ) => account.deviceGuestCodes.create({ body: { id, label, expires_at } })
+
+  return { subject, server, later, time, rejected, newGuest }
+}

@@ -1,0 +1,60 @@
+/** The verification log of an account. On every server. */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { newId } from '../../src/crypto/id.ts'
+import { enrol, type Person } from '../service/person.ts'
+import { everything, isInvalid, type Accounts } from './subject.ts'
+
+export function verificationLogSuite(accounts: () => Accounts): void {
+  let { server } = {} as Accounts
+  before(() => {
+    ;({ server } = accounts())
+  })
+
+  describe('verification log', () => {
+    const entryOf = (id = newId('ver_', Date.now()), display_name = 'Bob') => ({
+      id,
+      at: new Date(Date.now()).toISOString(),
+      method: 'local' as const,
+      outcome: 'verified' as const,
+      matches: [
+        {
+          kind: 'guest' as const,
+          speaker: 'other' as const,
+          guest_code_id: newId('gst_', Date.now()),
+          display_name,
+          window: 29453760,
+        },
+      ],
+      caller: null,
+    })
+
+    test('push keeps the first of an id, list gives back what was pushed', async () => {
+      const [ada, bob] = [await enrol(server), await enrol(server)]
+      const [a, b, c] = [entryOf(), entryOf(), entryOf()]
+      const push = (person: Person, ...items: ReturnType<typeof entryOf>[]) =>
+        person.account.verifications.push({ body: { items } })
+      assert.deepEqual(await push(ada, b, a), { accepted: 2 })
+      assert.deepEqual(await push(ada, entryOf(a.id, 'Eve'), c, b), { accepted: 1 })
+      assert.deepEqual(await push(ada), { accepted: 0 })
+      assert.deepEqual(await push(ada, ...Array<typeof a>(3).fill(a)), { accepted: 0 })
+      const pages = await everything(ada.account.verificationLog.list, 2)
+      assert.deepEqual(pages, [[c, b], [a]])
+      // An id is an account's own: another's entry with it is another entry.
+      assert.deepEqual(await push(bob, entryOf(a.id, 'Bert')), { accepted: 1 })
+      const { items } = await bob.account.verificationLog.list({})
+      assert.equal(items[0]?.matches[0]?.display_name, 'Bert')
+    })
+
+    test('push takes five hundred', async () => {
+      const { account } = await enrol(server)
+      const items = Array.from({ length: 500 }, () => entryOf())
+      assert.deepEqual(await account.verifications.push({ body: { items } }), { accepted: 500 })
+      await isInvalid(
+        'items',
+        '500',
+        account.verifications.push({ body: { items: [...items, entryOf()] } }),
+      )
+    })
+  })
+}

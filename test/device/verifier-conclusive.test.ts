@@ -1,0 +1,117 @@
+/** Whether "not verified" can be relied on: what could not be checked, and why. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { BOB, CONNECTION, DAY, ME, T0, WRONG, bench } from './bench.ts'
+
+describe('conclusive', () => {
+  const cases: [name: string, set: (b: ReturnType<typeof bench>) => void, reasons: string[]][] = [
+    ['all is well', ({ connection }) => void connection(), []],
+    ['a guest alone is enough', ({ guest }) => void guest(), []],
+    ['nothing at all', () => undefined, ['nothing_cached']],
+    [
+      'a secret is on another device',
+      ({ connection, vault }) => vault.delete(connection()),
+      ['secret_missing'],
+    ],
+    [
+      'one secret of two',
+      ({ connection, guest, vault }) => {
+        guest()
+        vault.delete(connection())
+      },
+      ['secret_missing'],
+    ],
+    ...(['rotation_pending', 'roster_forked'] as const).map((hold): (typeof cases)[number] => [
+      'one that is held, and one that is not',
+      ({ connection, guest }) => {
+        guest()
+        connection({ hold })
+      },
+      [hold],
+    ]),
+    [
+      'one that is held, without its secret',
+      ({ connection, vault }) => vault.delete(connection({ hold: 'rotation_pending' })),
+      ['rotation_pending'],
+    ],
+    [
+      'the offset is unknown',
+      ({ connection, freshness }) => {
+        connection()
+        freshness.offset = null
+      },
+      ['clock_uncertain'],
+    ],
+    ...([30_000, -30_000, 30_001, -30_001] as const).map((offset): (typeof cases)[number] => [
+      `the offset is ${offset} ms`,
+      ({ connection, freshness }) => {
+        connection()
+        freshness.offset = offset
+      },
+      Math.abs(offset) > 30_000 ? ['clock_uncertain'] : [],
+    ]),
+    [
+      'no sync yet',
+      ({ connection, freshness }) => {
+        connection()
+        freshness.lastSync = null
+      },
+      ['sync_stale'],
+    ],
+    ...([0, 1] as const).map((over): (typeof cases)[number] => [
+      `the last sync is seven days and ${over} ms old`,
+      ({ connection, freshness }) => {
+        connection()
+        freshness.lastSync = T0 - 7 * DAY - over
+      },
+      over === 0 ? [] : ['sync_stale'],
+    ]),
+    [
+      'everything at once',
+      ({ freshness }) => {
+        freshness.offset = null
+        freshness.lastSync = null
+      },
+      ['nothing_cached', 'clock_uncertain', 'sync_stale'],
+    ],
+  ]
+  for (const [name, set, reasons] of cases)
+    it(`${name}: ${reasons.join(', ') || 'yes'}`, async (t) => {
+      const all = bench(t)
+      set(all)
+      const answer = await all.verifier.verify(WRONG, null)
+      assert.deepEqual([answer.verified, answer.reasons], [false, reasons])
+      assert.equal(answer.conclusive, reasons.length === 0)
+      for (const reason of reasons) assert(answer.summary.includes(reason), answer.summary)
+      assert.equal(answer.summary.startsWith('Not verified'), reasons.length === 0)
+    })
+
+  it('what is held verifies nothing: neither a member’s words nor an echo, until it is held no more', async (t) => {
+    const { verifier, connection, say } = bench(t)
+    connection({ hold: 'roster_forked' })
+    for (const speaker of [BOB, ME]) {
+      const { verified, echo, conclusive, matches, checked, unchecked } = await verifier.verify(
+        say(CONNECTION, speaker),
+        null,
+      )
+      assert.deepEqual(
+        { verified, echo, conclusive, matches, checked, unchecked },
+        { verified: false, echo: false, conclusive: false, matches: [], checked: 0, unchecked: 1 },
+      )
+    }
+    connection()
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
+  })
+
+  it('a match verifies although something else could not be checked, and says so', async (t) => {
+    const { verifier, connection, guest, vault, say } = bench(t)
+    connection()
+    vault.delete(guest())
+    const answer = await verifier.verify(say(CONNECTION, BOB), null)
+    assert.deepEqual(
+      [answer.verified, answer.conclusive, answer.checked, answer.unchecked],
+      [true, false, 1, 1],
+    )
+    assert.match(answer.summary, /^Verified: .* Not everything could be checked \(secret_missing\)/)
+  })
+})

@@ -1,0 +1,102 @@
+/** A path has one spelling: no other reaches a route that a token is not for. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import {
+  CLOSE,
+  JSON_TYPE,
+  NEW_TOKEN,
+  ask1,
+  daemon,
+  only,
+  refused,
+  withDaemon,
+  write,
+} from './guarding.ts'
+import { answersIn, hostOf, send } from './raw.ts'
+
+withDaemon()
+
+describe('paths', () => {
+  const confusing = [
+    '/api/v1/%6frg/members',
+    '/api/v1/%6Frg/members',
+    '/api/v1/o%72g/members',
+    '/api/v1//org/members',
+    '//api/v1/org/members',
+    '/api/v1/./org/members',
+    '/api/v1/tags/../org/members',
+    '/api/v1/tags/%2e%2e/org/members',
+    '/api/v1/tags/..%2forg/members',
+    '/api/v1/tags%2f..%2forg/members',
+    '/api/v1/org;x/members',
+    '/api/v1/org/members;x',
+    '/api/v1/tags;/../org/members',
+    '/api/v1\\org\\members',
+    '/api/v1/org%5cmembers',
+    '/api/v1/org%2fmembers',
+    '/api/v1/ORG/members',
+    '/API/v1/org/members',
+    '/api/v1/Org/members',
+    '/api/v1/org/members/',
+    '/api/v1/org/',
+    '/api/v1/org%00/members',
+    '/api/v1/org%20/members',
+    '/api/v1/org+/members',
+    '/api/v1/ørg/members',
+    '/api/v1/org/members#x',
+    '/api/v1/org/members%3fx',
+    '/api/v1/%00/org/members',
+    '/api/v1/tags/%2e%2e%2forg%2fmembers',
+    '/./api/v1/org/members',
+    '/../api/v1/org/members',
+    '/api/v1/org./members',
+    '/api/v1/org~/members',
+    '/api/v1/api-tokens/',
+    '/api/v1/%61pi-tokens',
+    '/api/v1/api%2dtokens',
+    '/api/v1//api-tokens',
+    '/api/v1/API-TOKENS',
+    '/api/v1/x/../api-tokens',
+  ]
+  for (const path of confusing)
+    test(`a write token gets nothing at ${path}`, async () => {
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const lines = [
+          `${method} ${path} HTTP/1.1`,
+          `Host: ${hostOf(daemon.address)}`,
+          `Authorization: Bearer ${write}`,
+          CLOSE,
+        ]
+        const answer = only(
+          answersIn(await send(daemon.address, Buffer.from(`${lines.join('\r\n')}\r\n\r\n`))),
+        )
+        assert(answer.status === 400 || answer.status === 404, `${method}: ${answer.status}`)
+      }
+    })
+
+  test('the token route has one spelling', async () => {
+    for (const path of [
+      '/api/v1/%74oken',
+      '/api/v1/token/',
+      '/api//v1/token',
+      '/api/v1/Token',
+      '/api/v1/./token',
+    ]) {
+      const answers = await ask1(
+        'address',
+        (host) => [
+          `POST ${path} HTTP/1.1`,
+          `Host: ${host}`,
+          'Origin: null',
+          CLOSE,
+          JSON_TYPE,
+          `Content-Length: ${NEW_TOKEN.length}`,
+        ],
+        NEW_TOKEN,
+      )
+      refused(answers, 403, 'origin_not_allowed')
+      const { status } = await daemon.request('POST', path, { body: NEW_TOKEN })
+      assert(status === 400 || status === 401, `${path}: ${status}`)
+    }
+  })
+})

@@ -1,0 +1,135 @@
+/** The envelopes that an account server keeps for the devices of a connection. For every engine. */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { signerAt, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { envelopeBy, knownBy, make, takeIn } from './connecting.ts'
+import {
+  connect,
+  enrol,
+  enrolByMail,
+  logOf,
+  newAddress,
+  revocationBy,
+  tampered,
+  type Person,
+} from './person.ts'
+import {
+  envelopesOf,
+  headOf,
+  isInvalid,
+  payloadOf,
+  read,
+  tooLate,
+  unsealed,
+  type Rosters,
+} from './rosters-subject.ts'
+
+export function rosterEnvelopesSuite(rosters: () => Rosters): void {
+  let { server, kept, laptopOf } = {} as Rosters
+  before(() => {
+    ;({ server, kept, laptopOf } = rosters())
+  })
+
+  describe('envelopes', () => {
+    /** Ada and Bob, who has a second device without an envelope. */
+    async function further({ isApproved = true } = {}) {
+      const email = newAddress()
+      const ada = await enrol(server, 'Ada')
+      const bob = await enrolByMail(server, email, 'Bob')
+      const { id } = await connect(ada)
+      await takeIn(ada, id, bob)
+      const laptop = await laptopOf(bob, email, { isApproved })
+      return { id, ada, bob, email, laptop }
+    }
+
+    test('a device without one is named to all members, gets one, and is named no more', async () => {
+      const { id, ada, bob, laptop } = await further()
+      assert.deepEqual(await unsealed(ada, id), [laptop.device])
+      assert.deepEqual(await unsealed(bob, id), [laptop.device])
+      assert.deepEqual(await envelopesOf(laptop, id), [])
+      const known = await knownBy(ada, id)
+      const to = signerAt(known.keyLogs.get(bob.id)!, laptop.device, 1)
+      const envelope = await envelopeBy(ada, known.roster, to)
+      const seen = {
+        ada: (await read(ada, id)).updated_at,
+        bob: (await read(bob, id)).updated_at,
+      }
+      const add = (by: Person, envelopes: string[]) =>
+        by.account.envelopes.add({ connection: id, body: { envelopes } })
+      assert.deepEqual(await add(ada, [envelope]), { stored: 1 })
+      assert.deepEqual(await envelopesOf(laptop, id), [envelope])
+      assert.equal(await unsealed(ada, id), undefined)
+      // Whoever it is for is to fetch it, and nobody else.
+      assert.ok((await read(bob, id)).updated_at > seen.bob)
+      assert.equal((await read(ada, id)).updated_at, seen.ada)
+      // The first stays.
+      const another = await envelopeBy(bob, known.roster, to)
+      assert.deepEqual(await add(bob, [another]), { stored: 0 })
+      assert.deepEqual(await add(ada, [envelope]), { stored: 0 })
+      assert.deepEqual(await envelopesOf(laptop, id), [envelope])
+      // The next epoch brings a good one, whatever that was.
+      await make(bob, id, { op: 'rotate' })
+      assert.equal(payloadOf((await envelopesOf(laptop, id))[0]!)['sender'], bob.device)
+    })
+
+    test('a device between its two word checks reads none before the second', async () => {
+      const { id, ada, bob, laptop } = await further({ isApproved: false })
+      assert.equal(await unsealed(ada, id), undefined)
+      // The key log names it, and nobody else knows how far it is.
+      await make(ada, id, { op: 'rotate' })
+      assert.deepEqual(await envelopesOf(laptop, id), [])
+      const { head } = await logOf(bob)
+      await laptop.account.approval.create({ body: { head: encodeBase64url(head) } })
+      assert.equal((await envelopesOf(laptop, id)).length, 1)
+    })
+
+    test('what is not for the current epoch or its members is refused', async () => {
+      const { id, ada, bob, laptop } = await further()
+      const eve = await enrol(server)
+      const known = await knownBy(ada, id)
+      const { roster, keyLogs } = known
+      const to = signerAt(keyLogs.get(bob.id)!, laptop.device, 1)
+      const strange = signerAt(verifyKeyLog(eve.id, [eve.entry]), eve.device, 0)
+      const good = await envelopeBy(ada, roster, to)
+      const cases: [what: string, envelopes: string[], reason: string][] = [
+        ['for a stranger', [good, await envelopeBy(ada, roster, strange)], 'wrong_recipient'],
+        ['of another device', [good, await envelopeBy(bob, roster, to)], 'unknown_signer'],
+        ['an epoch to come', [await envelopeBy(ada, roster, to, { epoch: 2 })], 'unknown_epoch'],
+        ['no signature', [tampered(good)], 'bad_signature'],
+      ]
+      const before = await kept(id)
+      const add = (envelopes: string[]) =>
+        ada.account.envelopes.add({ connection: id, body: { envelopes } })
+      for (const [what, envelopes, reason] of cases)
+        await isInvalid('envelopes', reason, add(envelopes), what)
+      await isInvalid('envelopes', '', add([]), 'none')
+      assert.deepEqual(await kept(id), before)
+      // Decided on what was true then.
+      await make(bob, id, { op: 'rotate' })
+      const { entries } = await ada.account.rosters.read({ connection: id })
+      await tooLate(add([good]), headOf(entries.at(-1)!))
+    })
+
+    test('those of a device that is revoked go with it, so that others seal anew', async () => {
+      const { id, ada, bob, email, laptop } = await further()
+      const known = await knownBy(ada, id)
+      const to = signerAt(known.keyLogs.get(bob.id)!, laptop.device, 1)
+      const envelopes = [await envelopeBy(ada, known.roster, to)]
+      await ada.account.envelopes.add({ connection: id, body: { envelopes } })
+      const third = await laptopOf(bob, email)
+      const { keyLogs, roster } = await knownBy(bob, id)
+      const sealed = await envelopeBy(
+        laptop,
+        roster,
+        signerAt(keyLogs.get(bob.id)!, third.device, 2),
+      )
+      await laptop.account.envelopes.add({ connection: id, body: { envelopes: [sealed] } })
+      assert.equal(await unsealed(ada, id), undefined)
+      const entry = await revocationBy(bob, laptop.device)
+      await bob.account.keyLogs.append({ body: { entry } })
+      assert.deepEqual(await unsealed(ada, id), [third.device])
+      assert.deepEqual(await envelopesOf(third, id), [])
+    })
+  })
+}
