@@ -78,22 +78,32 @@ export async function holdApproved(trx: Transaction<Schema>, session: Session): 
 }
 
 /**
- * Let what devices of an account are writing end, before a transaction that may end them goes on. Whoever writes holds the row of the
- * device first (`holdApproved`), then that of a connection, then that of an account; in another order two would wait for each other.
- * @param device this one alone
+ * Let what a device of an account is writing end, before a transaction that may end the device goes on. Whoever writes holds the row of
+ * the device first (`holdApproved`), then that of a connection, then that of an account; in another order two would wait for each other.
  */
-export async function holdDevices(
+export async function holdDevice(
   trx: Transaction<Schema>,
-  account: string,
-  device?: string,
+  { account, device }: { account: string; device: string },
 ): Promise<void> {
   // Changes nothing.
   await trx
     .updateTable('devices')
     .set((of) => ({ revoked_at: of.ref('revoked_at') }))
     .where('account_id', '=', account)
-    .$if(device !== undefined, (query) => query.where('id', '=', device!))
+    .where('id', '=', device)
     .execute()
+}
+
+/** The same of all devices of an account, always in the same order. */
+export async function holdDevices(trx: Transaction<Schema>, account: string): Promise<void> {
+  const devices = await trx
+    .selectFrom('devices')
+    .select('id')
+    .where('account_id', '=', account)
+    .where('revoked_at', 'is', null)
+    .orderBy('id')
+    .execute()
+  for (const { id } of devices) await holdDevice(trx, { account, device: id })
 }
 
 /** The devices of an account that wait, with their keys, which nobody has added to the key log yet. */

@@ -6,6 +6,7 @@ import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { timeAt } from '../api/fields.ts'
 import type { Member } from '../api/rest/connections.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
+import { newId } from '../crypto/id.ts'
 import type { Schema } from './schema.ts'
 
 type Row = Schema['invitations']
@@ -126,12 +127,52 @@ export async function endUnseenOf(
     .execute()
 }
 
+/** Whoever made a connection was never invited to it: that one who confirms its keys may take it in anew, stands here as well. */
+export async function cover(
+  trx: Transaction<Schema>,
+  of: { connection: string; account: string; name: string; confirmer: string },
+  at: number,
+): Promise<void> {
+  const { connection, account, name, confirmer } = of
+  const covered = await trx
+    .selectFrom('invitations')
+    .select('id')
+    .where('connection_id', '=', connection)
+    .where('to_account', '=', account)
+    .where('consent', '=', 2)
+    .executeTakeFirst()
+  if (covered !== undefined) return
+  await trx
+    .insertInto('invitations')
+    .values({
+      id: newId(PREFIX, at),
+      connection_id: connection,
+      connection_name: name,
+      from_account: confirmer,
+      to_account: account,
+      to_email: null,
+      state: 'approved',
+      consent: 2,
+      created_at: at,
+      expires_at: at,
+    })
+    .execute()
+}
+
 /** Whether one that is pending has been left behind. */
 export const isLeftBehind = ({ state, consent }: Pick<Row, 'state' | 'consent'>): boolean =>
   state === 'pending' && consent === 2
 
-/** It is made again: what was left behind may be answered from now on. */
-export async function askAgain(trx: Transaction<Schema>, invitation: Standing): Promise<void> {
-  if (!isLeftBehind(invitation)) return
-  await trx.updateTable('invitations').set({ consent: 0 }).where('id', '=', invitation.id).execute()
+/** It is made again: what is pending is good for longer, and what was left behind may be answered from now on. */
+export async function askAgain(
+  trx: Transaction<Schema>,
+  { id, state }: Standing,
+  expires_at: number,
+): Promise<void> {
+  if (state !== 'pending') return
+  await trx
+    .updateTable('invitations')
+    .set({ consent: 0, expires_at })
+    .where('id', '=', id)
+    .execute()
 }

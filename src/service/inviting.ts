@@ -10,7 +10,14 @@ import { roleIn } from './connection-rows.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { type Inviter, type Target, accountAt, letterFor } from './invitation-letters.ts'
-import { PREFIX, type Standing, askAgain, invitedIn, standing } from './invitation-rows.ts'
+import {
+  PREFIX,
+  type Standing,
+  askAgain,
+  invitedIn,
+  isLeftBehind,
+  standing,
+} from './invitation-rows.ts'
 import type { Message } from './mail/mail.ts'
 import type { Schema } from './schema.ts'
 import { type Brake, countTryIn } from './tries.ts'
@@ -114,9 +121,12 @@ export async function invite(
     email === null ? one.to_account === account && one.to_email === null : one.to_email === email,
   )
   const own = same.find((one) => one.from_account === by.account)
+  const term = { at, days: LIFETIME_DAYS }
   if (own !== undefined) {
-    await askAgain(trx, own)
-    return { id: own.id, letter: null }
+    await askAgain(trx, own, at + LIFETIME_DAYS * DAY_MS)
+    // Of what was left behind no mail ever went out.
+    const letter = isLeftBehind(own) ? await letterFor(ground, trx, { by, target, ...term }) : null
+    return { id: own.id, letter }
   }
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
   const approved = [
@@ -142,6 +152,6 @@ export async function invite(
     })
     .execute()
   if (approved !== undefined) return { id, letter: null }
-  const letter = await letterFor(ground, trx, { by, target, at, days: LIFETIME_DAYS })
+  const letter = await letterFor(ground, trx, { by, target, ...term })
   return { id, letter }
 }

@@ -16,7 +16,7 @@ import {
   approvedAt,
   demandApproved,
   endDevices,
-  holdDevices,
+  holdDevice,
   markLogged,
   waitingDevice,
 } from './device-rows.ts'
@@ -74,7 +74,7 @@ async function append(
   // Verified before it is used for anything but looking.
   const device = typeof named === 'string' ? named : ''
   return db.transaction().execute(async (trx) => {
-    await holdDevices(trx, account, device)
+    await holdDevice(trx, { account, device })
     // Should the device be revoked from here on, the log has that entry, and takes no other in its place. One that the log names
     // and that gives up before the last word check may leave it, and nothing else.
     await (op === 'revoke' && device === by ? approvedAt(trx, by) : demandApproved(trx, session))

@@ -24,6 +24,7 @@ import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from '.
 import { demandId, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import {
+  cover,
   endUnseenOf,
   invitedIn,
   isStanding,
@@ -125,22 +126,24 @@ function wasChanged({ connection, entries }: Roster, keyLogs: KeyLogs, member: s
 
 /**
  * The account is a member no more, and comes back by another approval.
- * @param of `isChanged`: its keys were replaced, so an owner who confirms them takes it in anew, which its approval covers (section 3)
+ * @param of `confirmer`: the owner who removed it, where its keys were replaced: that one may confirm them and take it in anew, which
+ *   its approval covers (section 3); else null
  */
 async function letGo(
   trx: Transaction<Schema>,
-  of: { connection: string; account: string; isChanged: boolean },
+  of: { connection: string; account: string; confirmer: string | null },
   at: number,
 ) {
-  const { connection, account, isChanged } = of
-  await trx
+  const { connection, account, confirmer } = of
+  const { name } = await trx
     .deleteFrom('memberships')
     .where('connection_id', '=', connection)
     .where('account_id', '=', account)
-    .execute()
+    .returning('name')
+    .executeTakeFirstOrThrow()
   await withdrawAllOf(trx, { connection, account }, at)
   await endUnseenOf(trx, { connection, account })
-  if (isChanged) return
+  if (confirmer !== null) return cover(trx, { connection, account, name, confirmer }, at)
   await trx
     .updateTable('invitations')
     .set({ consent: 0 })
@@ -166,10 +169,10 @@ async function apply(
   const [op, actor, member, role] = [text('op'), text('actor'), text('member'), text('role')]
   if (op === 'add') await takeIn(trx, roster, member, at)
   if (op === 'remove') {
-    const isChanged = wasChanged(roster, keyLogs, member)
-    await letGo(trx, { connection, account: member, isChanged }, at)
+    const confirmer = wasChanged(roster, keyLogs, member) ? actor : null
+    await letGo(trx, { connection, account: member, confirmer }, at)
   }
-  if (op === 'leave') await letGo(trx, { connection, account: actor, isChanged: false }, at)
+  if (op === 'leave') await letGo(trx, { connection, account: actor, confirmer: null }, at)
   if (op === 'role') {
     await trx
       .updateTable('memberships')
