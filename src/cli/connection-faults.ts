@@ -7,7 +7,7 @@ const isState = (error: AppError, state: string) =>
 /** The remedy for a connection's id; null where what the error says itself will do. */
 function remedy(error: AppError, id: string): string | null {
   if (isState(error, 'rotation_pending'))
-    return `Somebody who knew the secret of this connection has left it, or lost a device, so nothing verifies until it has a new one: "countersignd rotate ${id}" makes it; "countersignd sync" fetches it where another member has. Where "countersignd trust list" shows keys that changed, confirm them first ("countersignd trust confirm ID"), or have an owner remove that member.`
+    return `Somebody who knew the secret of this connection has left it, or lost a device, so nothing verifies until it has a new one: "countersignd rotate ${id}" makes it; "countersignd sync" fetches it where another member has. Where "countersignd trust list" shows keys that changed, confirm them first ("countersignd trust confirm ID"): an owner has to, and whoever follows that member; or have an owner remove that member.`
   if (error.code === 'secret_unavailable')
     return `The secret of this connection is not on this device. "countersignd sync" fetches it, once a device that holds it has synced. Where no device has it any more, "countersignd rotate ${id}" makes a new one.`
   return null

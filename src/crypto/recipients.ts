@@ -42,13 +42,17 @@ export function rotationDue(roster: Roster, keyLogs: KeyLogs, account: string): 
  * Whether nothing of the connection may verify at `account`: it has to sign a rotation, or a device
  * of another member that may be in wrong hands may hold K, until that member rotates or, where it
  * signs nothing any more (all devices revoked or replaced), an owner removes or confirms it. One
- * that signed its own revocation forgot K as it signed out.
+ * that signed its own revocation forgot K as it signed out; one of a later generation than an owner
+ * confirmed never had it.
  */
 export function heldBack(roster: Roster, keyLogs: KeyLogs, account: string): boolean {
   if (rotationDue(roster, keyLogs, account)) return true
-  return roster.members.some(({ account: other, keyedSeq }) =>
+  return roster.members.some(({ account: other, keyedSeq, generation }) =>
     [...(keyLogs.get(other)?.devices.values() ?? [])].some(
-      ({ id, revokedAt, revokedBy }) => (revokedAt ?? -1) > keyedSeq && revokedBy !== id,
+      (device) =>
+        device.generation <= generation &&
+        (device.revokedAt ?? -1) > keyedSeq &&
+        device.revokedBy !== device.id,
     ),
   )
 }

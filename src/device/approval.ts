@@ -9,7 +9,7 @@ import { type DeviceJwks, sameKeys } from '../crypto/device-keys.ts'
 import { type KeyLog, addDevice } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
-import { continueKeyLog, fetchKeyLog, judged, keepKeyLog } from './key-log.ts'
+import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from './key-log.ts'
 import { demandWords } from './six-words.ts'
 
 const OTHER_WORDS =
@@ -62,7 +62,7 @@ async function offered(
  *   left meanwhile, and what the account throws
  */
 export async function approveDevice(
-  of: Pick<Device, 'identity' | 'state' | 'now' | 'demandSeat'>,
+  of: Pick<Device, 'identity' | 'state' | 'codes' | 'now' | 'demandSeat'>,
   account: Account,
   id: string,
   words: string,
@@ -81,7 +81,7 @@ export async function approveDevice(
       : judged(() => addDevice({ log: before, device, ...signed, at: Math.floor(now() / 1000) })),
   )
   of.demandSeat()
-  state.transaction(() => keepKeyLog(state, log))
+  rememberKeyLog(of, log)
   return {
     device_name: device.name,
     words: logWords({ account: identity.account, head: log.head }).join(' '),

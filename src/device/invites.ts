@@ -46,10 +46,13 @@ export async function invite(
   const { invites } = device.state
   const target = targetOf(invitee)
   const before = invites.get(connection, target)
-  invites.put(newInvite(device, connection, target))
+  const row = newInvite(device, connection, target)
+  invites.put(row)
   try {
     const made = await account.members.add({ id: connection, body: invitee })
-    invites.name(connection, target, made.id)
+    device.demandSeat()
+    // Anew: meanwhile a sync may have been told of an earlier one to the same that is over.
+    invites.put({ ...row, invitation: made.id })
     return made
   } catch (error) {
     if (isRefusal(error) && before === null) invites.delete(connection, target)

@@ -31,6 +31,9 @@ function secretOf(k: string | null): Uint8Array | null {
 export const isActive = ({ vault, identity }: Pick<Needs, 'vault' | 'identity'>): boolean =>
   vault.has(identity.account)
 
+const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
+  a === null || b === null ? a === b : Buffer.from(a).equals(b)
+
 /** Keep the secret of the code, or none where it is not active. Throws AppError not_signed_in. */
 export function keepCode({ vault, identity, demandSeat }: Needs, secret: Uint8Array | null): void {
   const { account } = identity
@@ -45,12 +48,14 @@ export function keepCode({ vault, identity, demandSeat }: Needs, secret: Uint8Ar
  * @throws AppError backend_error, and what the account throws
  */
 export async function followCode(device: Needs, account: Account): Promise<boolean> {
-  const secret = secretOf((await account.publicCode.read({})).k)
   // A record that is damaged comes again.
-  const known = device.vault.find(device.identity.account)
-  if (secret === null ? isActive(device) : known === null || !Buffer.from(known).equals(secret))
-    keepCode(device, secret)
-  return secret !== null
+  const here = () => device.vault.find(device.identity.account)
+  const before = here()
+  const secret = secretOf((await account.publicCode.read({})).k)
+  const isCurrent = secret === null ? !isActive(device) : isSame(before, secret)
+  // What the person did meanwhile stands.
+  if (!isCurrent && isSame(before, here())) keepCode(device, secret)
+  return isActive(device)
 }
 
 /**

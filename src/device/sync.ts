@@ -16,7 +16,7 @@ import type { Identity } from './identity.ts'
 import { newDuties } from './duties.ts'
 import { dropOpening } from './openings.ts'
 import { followCode, isActive } from './public-code.ts'
-import { complain, newPull } from './pull.ts'
+import { complain, newPull, remark } from './pull.ts'
 import { newPush } from './push.ts'
 import { refreshTrust } from './trust.ts'
 import type { Vault } from './vault.ts'
@@ -112,7 +112,12 @@ export function newSync(options: {
     // A server without the log that stamps name refuses good ones: they wait until it has it again.
     if (isLogKnown) await push.stamps(report)
     await duties(report)
-    await refreshTrust(options, account)
+    // On the account server's word alone nobody is unfollowed: their keys may be what it would like to change.
+    for (const id of await refreshTrust(options, account))
+      remark(
+        report,
+        `${id} is followed on this device, and the account server lists them no more. If you unfollowed them on another device, do so here as well ("countersignd trust unfollow ${id}").`,
+      )
     if (report.ok) dropOrphans()
   }
 

@@ -41,16 +41,6 @@ export const isHinted = ({ key_status }: Hinted, row: TrustRow): boolean =>
 export const isJudged = ({ logs }: State, { account, seq }: TrustRow): boolean =>
   (logs.head('keylog', account)?.seq ?? -1) === seq
 
-/** Follow somebody from now on: under the name they go by, and with the keys that are seen next. */
-export function pin(
-  { state }: Pick<Trusting, 'state'>,
-  { user_id, display_name }: Pick<TrustCard, 'user_id' | 'display_name'>,
-): void {
-  // What an earlier follow pinned is over.
-  state.trust.delete(user_id)
-  state.names.pin(user_id, display_name)
-}
-
 /** Follow somebody no more. The key log stays: an account server must not get to show an older one later. */
 export function unpin({ state }: Pick<Trusting, 'state'>, id: string): void {
   const isMember = state.connections.withMember(id).length > 0
@@ -113,16 +103,16 @@ export function verifiedHere({ verifications }: State): ReadonlyMap<string, stri
 /**
  * Bring up to date what is known of the keys of everybody who is followed: of those not looked at for an hour, and of those of whom
  * the account server hints at other keys.
- * @returns those whose key log is refused, and why
+ * @returns who is followed here and is in a connection that is held back, although the account server lists them no more
  * @throws AppError what the account throws
  */
 export async function refreshTrust(
   device: Trusting & { readonly log: Log },
   account: Account,
-): Promise<{ readonly account: string; readonly reason: string }[]> {
+): Promise<string[]> {
   const { state, now, demandSeat, log } = device
-  const refused = []
-  for (const card of await every((query) => account.trustCards.list(query))) {
+  const cards = await every((query) => account.trustCards.list(query))
+  for (const card of cards) {
     const { user_id: id, display_name } = card
     demandSeat()
     state.names.pin(id, display_name)
@@ -130,12 +120,15 @@ export async function refreshTrust(
     const isFresh = known !== null && Math.abs(now() - known.checked_at) < FRESH_MS
     const isCurrent = isFresh && isJudged(state, known) && !isHinted(card, known)
     const row = isCurrent ? known : await judged(device, account, card, isFresh)
-    if (row.refused === null) continue
-    log('warn', 'key log refused', { account: id, reason: row.refused })
-    refused.push({ account: id, reason: row.refused })
+    if (row.refused !== null) log('warn', 'key log refused', { account: id, reason: row.refused })
   }
-  return refused
+  const listed = new Set(cards.map(({ user_id }) => user_id))
+  return state.trust.accounts().filter((id) => !listed.has(id) && holdsBack(state, id))
 }
+
+/** Whether somebody is in a connection that is held back. */
+const holdsBack = ({ connections }: State, account: string): boolean =>
+  connections.withMember(account).some((id) => connections.get(id)?.hold === 'rotation_pending')
 
 /** The curves are loaded when there is something to check. */
 async function judged(device: Trusting, account: Account, card: TrustCard, isFresh: boolean) {

@@ -52,7 +52,7 @@ export async function leave(id: string, account: Account, device: Device): Promi
 /** Why there are no words to say. */
 const HELD: Readonly<Record<Hold, string>> = {
   rotation_pending:
-    'Somebody who knew the words of this connection left it or lost a device: it gets a new secret at the next sync of a member who may make one (POST /api/v1/sync). Where all keys of a member were replaced, an owner confirms them, or removes that member, first.',
+    'Somebody who knew the words of this connection left it or lost a device: it gets a new secret at the next sync of a member who may make one (POST /api/v1/sync). Where all keys of a member were replaced, an owner, and whoever follows that member, confirms them first, or an owner removes that member.',
   roster_forked:
     'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
 }

@@ -6,7 +6,7 @@ import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { isId } from '../crypto/id.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import type { Device } from '../device/device.ts'
-import { confirm, demandShown, pin, show, statusOf, unpin, verifiedHere } from '../device/trust.ts'
+import { confirm, demandShown, show, statusOf, unpin, verifiedHere } from '../device/trust.ts'
 import { AppError } from '../errors.ts'
 import type { TrustRow } from '../state/trust.ts'
 import { type Handlers, keeperOf } from './context.ts'
@@ -37,6 +37,15 @@ async function decorated(device: Device, card: TrustCard, row: TrustRow): Promis
     safety_number,
     last_verified_at: later(card.last_verified_at, verifiedHere(state).get(id) ?? null),
   }
+}
+
+/** Throws AppError backend_error for the card of somebody else. */
+function demandOf({ user_id }: TrustCard, id: string): void {
+  if (user_id !== id)
+    throw new AppError(
+      'backend_error',
+      'The account server answered with the card of somebody else, and nothing was changed here. The server may be dishonest.',
+    )
 }
 
 /** The card as it is now, by key logs as the account server shows them now: the own one is half of the safety number. */
@@ -85,7 +94,8 @@ export const trustCards: Handlers['trustCards'] = {
     const card = await account.trustCards.create(input)
     if (keeper === null) return card
     keeper.demandSeat()
-    pin(keeper, card)
+    if ('user_id' in input.body) demandOf(card, input.body.user_id)
+    // Whose keys the person has looked at here before, is followed with those.
     const row = await fresh(keeper, account, card.user_id)
     await rejudge(keeper, card.user_id)
     return decorated(keeper, card, row)
@@ -99,6 +109,7 @@ export const trustCards: Handlers['trustCards'] = {
     const row = body.confirmed === true ? await toConfirm(keeper, account, id) : null
     const card = await account.trustCards.update(input)
     keeper.demandSeat()
+    demandOf(card, id)
     if (row === null) return decorated(keeper, card, await fresh(keeper, account, id))
     const confirmed = confirm(keeper, row)
     await takeInAgain(keeper, account, id)
@@ -108,7 +119,13 @@ export const trustCards: Handlers['trustCards'] = {
 
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
-    await context.account.trustCards.delete({ id })
+    try {
+      await context.account.trustCards.delete({ id })
+    } catch (error) {
+      const isGone = error instanceof AppError && error.code === 'not_found'
+      // Unfollowed on another device, and followed here still.
+      if (!isGone || (keeper?.state.trust.get(id) ?? null) === null) throw error
+    }
     if (keeper === null) return
     unpin(keeper, id)
     await rejudge(keeper, id)

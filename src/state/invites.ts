@@ -31,10 +31,6 @@ export function inviteRows(db: DatabaseSync) {
      on conflict do update set invitation = excluded.invitation, again = excluded.again, seq = excluded.seq,
        until = excluded.until`,
   )
-  const name = statement(
-    db,
-    'update invites set invitation = ? where connection = ? and target = ?',
-  )
   const get = statement<Stored>(db, 'select * from invites where connection = ? and target = ?')
   const all = statement<Stored>(db, 'select * from invites')
   const again = statement<Stored>(db, 'select * from invites where again = 1')
@@ -45,10 +41,6 @@ export function inviteRows(db: DatabaseSync) {
   return {
     put: ({ connection, target, invitation, again: isAgain, seq, until }: Invite): void => {
       put.run(connection, target, invitation, isAgain ? 1 : 0, seq, until)
-    },
-    /** The account server has given it an id. */
-    name: (connection: string, target: string, invitation: string): void => {
-      name.run(invitation, connection, target)
     },
     get(connection: string, target: string): Invite | null {
       const row = get.get(connection, target)

@@ -32,6 +32,7 @@ export function trustRows(db: DatabaseSync) {
        newest = excluded.newest, shown = excluded.shown, refused = excluded.refused, checked_at = excluded.checked_at`,
   )
   const get = statement<Stored>(db, 'select * from trust where account = ?')
+  const accounts = statement<{ account: string }>(db, 'select account from trust')
   const remove = statement(db, 'delete from trust where account = ?')
   return {
     /** Stores or replaces a row. */
@@ -43,6 +44,8 @@ export function trustRows(db: DatabaseSync) {
       const row = get.get(account)
       return row && { ...row, confirmed: row.confirmed === 1 }
     },
+    /** The ids of all. */
+    accounts: (): string[] => accounts.all().map(({ account }) => account),
     /** Whether there was one. */
     delete: (account: string): boolean => remove.run(account) > 0,
   }

@@ -204,8 +204,11 @@ describe('nothing verifies', () => {
     const { m1, m2, owner, member, now } = pair()
     revoke(member, m1, m1)
     revoke(member, m2, m2)
-    reset(member, newDevice())
+    const [m3, m4] = [newDevice(), newDevice()]
+    reset(member, m3)
     assert.equal(held(owner, now()), false)
+    reset(member, m4)
+    assert.equal(held(owner, now()), false, 'what was lost since never had the secret')
   })
 })
 

@@ -142,4 +142,20 @@ describe('an invitation serves', () => {
     world.later()
     assert(await verifies(slow, cy, id))
   })
+
+  it('though a sync was told of an earlier one that is over while it was made', async (t) => {
+    const { ada, cy, id } = await two(t)
+    const first = await ada.invite(id, { user_id: cy.id })
+    await cy.account().invitations.decline({ id: first.id })
+    const slow: Desk = ada.restart(
+      instead('members', 'add', (add) => async (of) => {
+        await slow.sync()
+        return add(of)
+      }),
+    )
+    await slow.invite(id, { user_id: cy.id })
+    await cy.approve()
+    await slow.sync()
+    assert(isIn(slow, id, cy))
+  })
 })

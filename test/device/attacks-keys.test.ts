@@ -2,10 +2,19 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
-import { remove, rotateNow } from '../../src/device/members.ts'
+import { remove, rotateNow, setRole } from '../../src/device/members.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, isIn, sayingApproved, takenIn, verifies, worldOf } from './people.ts'
+import {
+  type Desk,
+  connected,
+  isIn,
+  sayingApproved,
+  takenIn,
+  three,
+  verifies,
+  worldOf,
+} from './people.ts'
 import { away } from './signing-in.ts'
 
 const DAYS = 24 * 60
@@ -176,4 +185,52 @@ describe('keys in a seat that an owner confirmed, and the person who follows the
       world.later()
       assert(await verifies(bob, forged, id))
     })
+
+  it('is told to a person who unfollowed them on another device, and may do so here as well', async (t) => {
+    const { bob, forged, id } = await swapped(t)
+    await bob.account().trustCards.delete({ id: forged.id })
+    const { error } = await bob.device().sync.run('request')
+    assert.match(error ?? '', new RegExp(`countersignd trust unfollow ${forged.id}`))
+    assert.equal(
+      bob.state.connections.get(id)?.hold,
+      'rotation_pending',
+      'not on the server’s word',
+    )
+    await unfollow(bob, forged)
+    assert.equal(bob.state.connections.get(id)?.hold, null)
+    await bob.sync()
+    await assert.rejects(unfollow(bob, forged), { code: 'not_found' })
+  })
+})
+
+describe('a card that the account server answers', () => {
+  it('is of whom the person asked to follow, and makes nobody’s confirmation undone', async (t) => {
+    const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    await follow(ada, bob)
+    await confirm(ada, bob)
+    const before = ada.state.trust.get(bob.id)
+    await world.reset('bob')
+    const card = (await ada.account().trustCards.list({ limit: 1 })).items[0] ?? assert.fail('none')
+    const lied = ada.restart(instead('trustCards', 'create', () => async () => card))
+    await assert.rejects(follow(lied, cy), { code: 'backend_error' })
+    await trustCards.create({ body: { email: 'cy@example.org' } }, at(lied))
+    const { pinned, confirmed, newest } = lied.state.trust.get(bob.id) ?? assert.fail('not known')
+    assert.deepEqual([pinned, confirmed, newest], [before?.pinned, true, 2])
+  })
+})
+
+describe('who made a connection', () => {
+  it('is taken in anew by another owner, who confirmed their keys', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
+    await bob.sync()
+    await follow(bob, ada)
+    const anew = await world.reset('ada')
+    await bob.sync()
+    await confirm(bob, ada)
+    for (const desk of [anew, cy]) await desk.sync()
+    world.later()
+    assert(await verifies(cy, anew, id))
+    assert(await verifies(anew, bob, id))
+  })
 })

@@ -190,4 +190,14 @@ describe('a revoked device verifies nowhere', () => {
       world.later()
       await isHeld(bob, stolen, id)
     })
+
+  it('from when its key log says so, here by an approval of a further device', async (t) => {
+    const { world, ada, id, stolen } = await theft(t)
+    const laptop = await world.further(ada, 'laptop')
+    for (const desk of [ada, laptop]) await desk.sync()
+    await cutOff(laptop).revoke(stolen.deviceId)
+    assert.equal(ada.state.connections.get(id)?.hold, null)
+    await world.further(ada, 'tablet')
+    assert.equal(ada.state.connections.get(id)?.hold, 'rotation_pending')
+  })
 })

@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { followCode, isActive, publicWords, shareCode } from '../../src/device/public-code.ts'
 import { preferences } from '../../src/handlers/preferences.ts'
 import { profile } from '../../src/handlers/profile.ts'
-import { at } from '../handlers/trust-desk.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
 import { newWorld, type Desk } from './people.ts'
 
 const switchOn = (desk: Desk) => preferences.update({ body: { public_code: true } }, at(desk))
@@ -66,5 +66,23 @@ describe('the public code of who revokes a device', () => {
     assert.equal((await profile.read({}, at(anew))).public_code, null)
     await switchOn(anew)
     assert.notEqual(await secretOf(anew), old)
+  })
+
+  it('stays on where it was switched on while a sync was told that it is off', async (t) => {
+    const { ada } = await spoken(t)
+    let told = false
+    const slow: Desk = ada.restart(
+      instead('publicCode', 'read', (read) => async (of) => {
+        if (told) return read(of)
+        told = true
+        await ada.account().preferences.update({ body: { public_code: false } })
+        const answer = await read(of)
+        await switchOn(slow)
+        return answer
+      }),
+    )
+    await slow.sync()
+    assert.equal(isActive(slow.device()), true)
+    assert.notEqual(await wordsOf(slow), null)
   })
 })

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Account, Door } from '../../src/api/port.ts'
 import { approveDevice } from '../../src/device/approval.ts'
+import { openCodes } from '../../src/device/codes.ts'
 import type { Device } from '../../src/device/device.ts'
 import { openIdentity, type Identity } from '../../src/device/identity.ts'
 import { openSeat } from '../../src/device/seat.ts'
 import { type SignInFlow, newSignIn } from '../../src/device/sign-in.ts'
 import type { Unpushed } from '../../src/device/sync.ts'
+import { openVault } from '../../src/device/vault.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Keychain } from '../../src/keychain/keychain.ts'
 import { openState, type State } from '../../src/state/state.ts'
@@ -96,13 +98,12 @@ function laptopOver(server: Place, name: string, parts: Parts) {
       await flow.begin(email)
       return flow.code({ code: await server.code(email), reset })
     },
-    approve: (id: string, words: string) =>
-      approveDevice(
-        { identity: seat.identity() as Identity, state, now, demandSeat: () => undefined },
-        seat.account(),
-        id,
-        words,
-      ),
+    approve(id: string, words: string) {
+      const identity = seat.identity() as Identity
+      const codes = openCodes(state, openVault(keychain, state.secrets), identity.account)
+      const device = { identity, state, codes, now, demandSeat: () => undefined }
+      return approveDevice(device, seat.account(), id, words)
+    },
     /** The same device after another start, some part replaced. */
     restart: (more: Partial<Parts> = {}) => laptopOver(server, name, { ...parts, ...more }),
   }
