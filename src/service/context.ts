@@ -15,6 +15,16 @@ export async function primaryAddress(db: Kysely<Schema>, account: string): Promi
   return row?.address ?? null
 }
 
+/** The account that has proven to be at a mailbox, in lower case; null for nobody. */
+export async function accountAt(db: Kysely<Schema>, email: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('emails')
+    .select('account_id')
+    .where('address', '=', email)
+    .executeTakeFirst()
+  return row?.account_id ?? null
+}
+
 export const context = ({ db }: Ground): Service['context'] => ({
   read: async (_, { account }) => {
     const [user, email, organisations] = await Promise.all([

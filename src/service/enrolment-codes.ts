@@ -7,8 +7,10 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../errors.ts'
+import { accountAt } from './context.ts'
 import type { Ground } from './ground.ts'
 import type { Schema } from './schema.ts'
+import { holdTurn } from './turns.ts'
 
 export const LIFETIME_MS = 15 * 60_000
 const TRIES = 5
@@ -99,7 +101,8 @@ export async function sendEnrolmentCode(
 ): Promise<number> {
   const { db, now } = needs
   const { locator, code, expiresAt } = await db.transaction().execute(async (trx) => {
-    await takeTurn(trx)
+    // Of many at the same moment, exactly as many as there is room for are made.
+    await holdTurn(trx, 'turn of mailed codes')
     await demandRoom({ db: trx, now }, address)
     return makeCode({ db: trx, now }, { account: null, email: address })
   })
@@ -110,18 +113,6 @@ export async function sendEnrolmentCode(
     throw error
   }
   return expiresAt
-}
-
-/**
- * Codes for mailboxes are counted and made one at a time, by all replicas together: of many at the same moment, exactly as many as
- * there is room for are made. Both engines hold a row that was written until the transaction ends.
- */
-async function takeTurn(trx: Transaction<Schema>): Promise<void> {
-  await trx
-    .insertInto('server_secrets')
-    .values({ name: 'turn of mailed codes', secret: '' })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ secret: '' }))
-    .execute()
 }
 
 /** Throws AppError `rate_limited`, until the oldest ends, while more mailed codes live than may. */
@@ -191,17 +182,8 @@ export async function presentCode({ db, now }: Needs, code: string): Promise<Pre
     .executeTakeFirst()
   if (row?.secret_hash !== secretHash) throw refusedCode()
   const { locator, email } = row
-  return { locator, email, account: row.account_id ?? (await accountOf(db, email)) }
-}
-
-async function accountOf(db: Kysely<Schema>, email: string | null): Promise<string | null> {
-  if (email === null) return null
-  const row = await db
-    .selectFrom('emails')
-    .select('account_id')
-    .where('address', '=', email)
-    .executeTakeFirst()
-  return row?.account_id ?? null
+  const account = row.account_id ?? (email === null ? null : await accountAt(db, email))
+  return { locator, email, account }
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The mails about invitations: whether one goes out, and where. */
-import type { Kysely, Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import { roleIn } from './connection-rows.ts'
-import { primaryAddress } from './context.ts'
+import { accountAt, primaryAddress } from './context.ts'
 import type { Ground } from './ground.ts'
 import type { Mail, Message } from './mail/mail.ts'
 import { invitationMessage } from './mail/messages.ts'
@@ -23,16 +23,6 @@ export interface Target {
   readonly account: string | null
   /** In lower case. */
   readonly email: string | null
-}
-
-/** The account that has proven to be at a mailbox. Only the server may act on it. */
-export async function accountAt(db: Kysely<Schema>, email: string): Promise<string | null> {
-  const row = await db
-    .selectFrom('emails')
-    .select('account_id')
-    .where('address', '=', email)
-    .executeTakeFirst()
-  return row?.account_id ?? null
 }
 
 /** Where a mail about it goes; null where none should. */

@@ -7,9 +7,10 @@ import { type Invitee, MOST_MEMBERS } from '../api/rest/connections.ts'
 import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { roleIn } from './connection-rows.ts'
+import { accountAt } from './context.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { type Inviter, type Target, accountAt, letterFor } from './invitation-letters.ts'
+import { type Inviter, type Target, letterFor } from './invitation-letters.ts'
 import {
   PREFIX,
   type Standing,

@@ -5,6 +5,7 @@ import type { Profile } from '../api/rest/profiles.ts'
 import { AppError } from '../errors.ts'
 import type { Ground } from './ground.ts'
 import type { Schema } from './schema.ts'
+import { holdTurn } from './turns.ts'
 
 async function read(db: Kysely<Schema>, account: string): Promise<Profile> {
   const row = await db
@@ -22,11 +23,7 @@ async function demandFree(
   account: string,
   handle: string,
 ): Promise<void> {
-  await trx
-    .insertInto('server_secrets')
-    .values({ name: 'turn of handles', secret: '' })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ secret: '' }))
-    .execute()
+  await holdTurn(trx, 'turn of handles')
   const taken = await trx
     .selectFrom('accounts')
     .select('id')

@@ -8,6 +8,7 @@ import type { Service } from '../api/port.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { formatId, isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
+import { accountAt } from './context.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { type Brake, countTry } from './tries.ts'
@@ -45,14 +46,10 @@ const refusedFollow = (state: 'self' | 'followed') =>
 async function accountBehind(ground: Ground, asking: string, email: string): Promise<string> {
   // Counted whether or not there is one.
   await countTry(ground, asking, BY_MAILBOX)
-  const row = await ground.db
-    .selectFrom('emails')
-    .select('account_id')
-    .where('address', '=', email.toLowerCase())
-    .executeTakeFirst()
-  if (row === undefined)
+  const account = await accountAt(ground.db, email.toLowerCase())
+  if (account === null)
     throw new AppError('not_found', 'Nobody here has proven to be at this mailbox.')
-  return row.account_id
+  return account
 }
 
 async function follow(
