@@ -5,25 +5,25 @@ import { decodeBase64url, encodeBase64url } from '../../src/crypto/base64url.ts'
 import { ZERO_HEAD } from '../../src/crypto/code.ts'
 import { deviceKeysFrom } from '../../src/crypto/device-keys.ts'
 import { openEnvelope, sealEnvelope } from '../../src/crypto/envelope.ts'
-import { addFirst, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
-import { addMember, commitment, openEntry, verifyRoster } from '../../src/crypto/roster.ts'
-import { logEntry, logsOf, newAccount, newConnection, newDevice, newPerson } from './builders.ts'
-
-const account = newAccount()
-const [first, second, third] = [newDevice(), newDevice(), newDevice()]
-const at = 1767225600
-const begin = addFirst({ account, device: first.id, keys: first.keys, at })
-const two = [begin, logEntry(account, [begin], 'add', second, first)]
-const refused = (attempt: () => unknown, reason: Reason) => assert.throws(attempt, { reason })
-
-const log = verifyKeyLog(account, two)
-const keyLogs = new Map([[account, log]])
-const connection = newConnection()
-const k = crypto.getRandomValues(new Uint8Array(32))
-const opening = { connection, actor: account, device: first.id, actorLog: log, k, at }
-const own = { kid: first.kid, seed: first.keys.sign.secret }
-const open = openEntry({ ...opening, ...own })
+import { addMember, commitment, verifyRoster } from '../../src/crypto/roster.ts'
+import { logEntry, logsOf, newConnection, newDevice, newPerson } from './builders.ts'
+import {
+  account,
+  at,
+  connection,
+  first,
+  k,
+  keyLogs,
+  log,
+  open,
+  own,
+  refused,
+  second,
+  third,
+  two,
+} from './opened.ts'
 
 describe('envelope', () => {
   const roster = verifyRoster(connection, [open], keyLogs)

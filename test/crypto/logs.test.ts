@@ -5,14 +5,8 @@ import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { addFirst, signerAt, verifyKeyLog } from '../../src/crypto/key-log.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
-import { logEntry, newAccount, newDevice } from './builders.ts'
-
-const account = newAccount()
-const [first, second, third] = [newDevice(), newDevice(), newDevice()]
-const at = 1767225600
-const begin = addFirst({ account, device: first.id, keys: first.keys, at })
-const two = [begin, logEntry(account, [begin], 'add', second, first)]
-const refused = (attempt: () => unknown, reason: Reason) => assert.throws(attempt, { reason })
+import { logEntry } from './builders.ts'
+import { account, at, begin, first, refused, second, third, two } from './opened.ts'
 
 describe('key log', () => {
   test('of one device', () => {

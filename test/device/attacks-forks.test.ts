@@ -9,9 +9,7 @@ import { remove, rotateNow, setRole } from '../../src/device/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { instead } from '../handlers/trust-desk.ts'
 import { gate } from './enrolled.ts'
-import { type Desk, connected, takenIn, verifies, worldOf } from './people.ts'
-
-const LATER = '2031-01-01T00:00:00.000Z'
+import { type Desk, connected, restless, takenIn, verifies, worldOf } from './people.ts'
 
 type Appended = Parameters<Account['rosters']['append']>[0]['body']
 
@@ -48,14 +46,7 @@ async function deceived({ ada, id, hidden }: { ada: Desk; id: string; hidden: Ap
   const own = gate<string>()
   let shows = false
   const lied: Desk = ada.restart((account) => ({
-    ...account,
-    connections: {
-      ...account.connections,
-      list: async (page) => {
-        const { items, next_cursor } = await account.connections.list(page)
-        return { items: items.map((item) => ({ ...item, updated_at: LATER })), next_cursor }
-      },
-    },
+    ...restless(account),
     rosters: {
       ...account.rosters,
       read: async () => (shows ? { ...known, entries: [...known.entries, hidden.entry] } : known),

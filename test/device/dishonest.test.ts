@@ -14,21 +14,7 @@ import { recipientsOf, verifyRoster } from '../../src/crypto/roster.ts'
 import { rotateNow } from '../../src/device/members.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { at } from '../handlers/trust-desk.ts'
-import { type Desk, connected, newWorld, verifies } from './people.ts'
-
-const LATER = '2031-01-01T00:00:00.000Z'
-
-/** The account, which says of every connection that it has changed. */
-const restless = (account: Account): Account => ({
-  ...account,
-  connections: {
-    ...account.connections,
-    list: async (page) => {
-      const { items, next_cursor } = await account.connections.list(page)
-      return { items: items.map((item) => ({ ...item, updated_at: LATER })), next_cursor }
-    },
-  },
-})
+import { type Desk, connected, restless, verifies, worldOf } from './people.ts'
 
 type Entries = readonly string[]
 
@@ -55,8 +41,7 @@ async function told(desk: Desk, lie: (account: Account) => Account) {
 
 describe('rosters', () => {
   const two = async (t: TestContext) => {
-    const world = await newWorld(t)
-    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     await rotateNow(ada.device(), ada.account(), id)
     await bob.sync()
@@ -161,12 +146,7 @@ describe('rosters', () => {
 
 describe('members', () => {
   it('an accomplice whom nobody invited is not taken in', async (t) => {
-    const world = await newWorld(t)
-    const [ada, bob, eve] = [
-      await world.person('ada'),
-      await world.person('bob'),
-      await world.person('eve'),
-    ]
+    const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     const id = await connected(ada, bob)
     const { lied, error } = await told(ada, (account) => ({
       ...account,
@@ -184,12 +164,7 @@ describe('members', () => {
   })
 
   it('the account of an invited person cannot be exchanged', async (t) => {
-    const world = await newWorld(t)
-    const [ada, bob, eve] = [
-      await world.person('ada'),
-      await world.person('bob'),
-      await world.person('eve'),
-    ]
+    const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     const id = await ada.connect()
     await ada.invite(id, { user_id: bob.id })
     const { lied } = await told(ada, (account) => ({
@@ -207,12 +182,7 @@ describe('members', () => {
 
 describe('key logs and envelopes', () => {
   it('keys of another in place of a member’s: wrong_account', async (t) => {
-    const world = await newWorld(t)
-    const [ada, bob, eve] = [
-      await world.person('ada'),
-      await world.person('bob'),
-      await world.person('eve'),
-    ]
+    const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     const id = await ada.connect()
     await ada.invite(id, { user_id: bob.id })
     await bob.approve()
@@ -228,8 +198,7 @@ describe('key logs and envelopes', () => {
   })
 
   it('an invented device of a member gets nothing', async (t) => {
-    const world = await newWorld(t)
-    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const { entries } = await bob.account().keyLogs.read({ account: bob.id })
     const [keys, device] = [newDeviceKeys(), newId('dev_', world.clock.ms)]
@@ -262,8 +231,7 @@ describe('key logs and envelopes', () => {
     ['with another secret than the epoch was opened with', 'secret', 'k_commit_mismatch'],
   ] as const)
     it(`an envelope ${lie}: ${reason}, and nothing verifies by it`, async (t) => {
-      const world = await newWorld(t)
-      const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+      const { ada, bob } = await worldOf(t, 'ada', 'bob')
       const id = await ada.connect()
       const other = await connected(ada, bob, 'Other')
       await ada.invite(id, { user_id: bob.id })

@@ -242,6 +242,19 @@ export async function verifies(by: Desk, speaker: Desk, connection: string): Pro
 export const isIn = ({ state }: Desk, connection: string, { id }: Desk): boolean =>
   rememberedRoster(state, connection)?.roster.members.some(({ account }) => account === id) ?? false
 
+/** The account, which says of every connection that it has changed. */
+export const restless = (account: Account): Account => ({
+  ...account,
+  connections: {
+    ...account.connections,
+    list: async (page) => {
+      const { items, next_cursor } = await account.connections.list(page)
+      const updated_at = '2031-01-01T00:00:00.000Z'
+      return { items: items.map((item) => ({ ...item, updated_at })), next_cursor }
+    },
+  },
+})
+
 /** An account server that has forgotten what was sent, says that somebody approved it, and acknowledges every entry, keeping none. */
 export const sayingApproved =
   (connection: string, { id }: Desk, email: string | null = null): Between =>

@@ -16,15 +16,15 @@ import {
   privateKey,
   openTwo,
   refusal,
-  type MachinesEngine,
   type Subject,
 } from './machines-subject.ts'
+import type { Engine } from './engines.ts'
 
 type Machine = Awaited<ReturnType<Subject['newMachine']>>
 
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-export function assertionsSuite(name: string, engine: MachinesEngine): void {
+export function assertionsSuite(name: string, engine: Engine): void {
   describe(`assertions: ${name}`, () => {
     let here: Subject
     let replica: Subject

@@ -15,13 +15,13 @@ import {
   privateKey,
   openMachines,
   refusal,
-  type MachinesEngine,
   type Subject,
 } from './machines-subject.ts'
+import type { Engine } from './engines.ts'
 
 const LIFETIME_S = 3600
 
-export function oauthSuite(name: string, engine: MachinesEngine): void {
+export function oauthSuite(name: string, engine: Engine): void {
   describe(`token endpoint: ${name}`, () => {
     let here: Subject
     before(async () => {

@@ -15,6 +15,7 @@ import type { Schema } from '../../src/service/schema.ts'
 import { newSeenOnce } from '../../src/service/seen-once.ts'
 import { openServiceDatabase } from './database.ts'
 import type { Place } from './subject.ts'
+import type { Engine } from './engines.ts'
 
 export const ISSUER = 'https://countersign.test'
 export const ENDPOINT = `${ISSUER}/oauth/token`
@@ -22,13 +23,6 @@ export const ENDPOINT = `${ISSUER}/oauth/token`
 export const BY_JWT = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 /** RFC 6749 section 5.2: what an error_description is made of. */
 export const DESCRIPTION = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
-
-export interface MachinesEngine {
-  /** An empty database. */
-  newPlace(): Promise<Place>
-  /** Whether several servers may work on one database at the same moment. */
-  readonly replicas: boolean
-}
 
 export type Subject = Awaited<ReturnType<typeof openMachines>>
 
@@ -166,13 +160,13 @@ export async function openMachines(place: Place, clock: { ms: number }) {
 }
 
 /** Two servers over one new database, which agree on the time: the Unix milliseconds given. */
-export async function openTwo(engine: MachinesEngine, ms: number): Promise<[Subject, Subject]> {
+export async function openTwo(engine: Engine, ms: number): Promise<[Subject, Subject]> {
   const [place, clock] = [await engine.newPlace(), { ms }]
   return [await openMachines(place, clock), await openMachines(place, clock)]
 }
 
 /** Which servers may be asked something at the same moment. */
-export const atOnce = (engine: MachinesEngine, here: Subject, replica: Subject) =>
+export const atOnce = (engine: Engine, here: Subject, replica: Subject) =>
   Array.from({ length: 8 }, (_, i) => (engine.replicas && i % 2 === 1 ? replica : here))
 
 /** What a call is refused with, as its caller sees it. */

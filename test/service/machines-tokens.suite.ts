@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
 import { checkToken, newToken } from '../../src/crypto/token.ts'
-import { as, openTwo, refusal, type MachinesEngine, type Subject } from './machines-subject.ts'
+import { as, openTwo, refusal, type Subject } from './machines-subject.ts'
+import type { Engine } from './engines.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const HOUR = 3_600_000
 
-export function machineTokensSuite(name: string, engine: MachinesEngine): void {
+export function machineTokensSuite(name: string, engine: Engine): void {
   describe(`machine tokens: ${name}`, () => {
     let here: Subject
     let replica: Subject

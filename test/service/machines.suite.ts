@@ -4,16 +4,8 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/id.ts'
-import {
-  ENDPOINT,
-  as,
-  atOnce,
-  newKey,
-  openTwo,
-  refusal,
-  type MachinesEngine,
-  type Subject,
-} from './machines-subject.ts'
+import { ENDPOINT, as, atOnce, newKey, openTwo, refusal, type Subject } from './machines-subject.ts'
+import type { Engine } from './engines.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
@@ -26,7 +18,7 @@ const BAD_POINTS: Readonly<Record<string, readonly number[]>> = {
   'too short': Array<number>(31).fill(9),
 }
 
-export function machinesSuite(name: string, engine: MachinesEngine): void {
+export function machinesSuite(name: string, engine: Engine): void {
   describe(`machines: ${name}`, () => {
     let here: Subject
     let replica: Subject

@@ -4,12 +4,13 @@ import { after, before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
 import { enrol, type Person } from './person.ts'
 import { openSubject, type LocalSubject } from './subject.ts'
-import { fails, type TrustEngine } from './trust.suite.ts'
+import { fails } from './trust.suite.ts'
+import type { Engine } from './engines.ts'
 
 /** A name that nobody has taken. */
 const newHandle = () => `h${newId('', Date.now())}`
 
-export function preferencesSuite(name: string, { newPlace }: TrustEngine): void {
+export function preferencesSuite(name: string, { newPlace }: Engine): void {
   let subject: LocalSubject
   let ada: Person
   const open = async () => {

@@ -19,7 +19,8 @@ import {
   stampOf,
 } from './person.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
-import { fails, type TrustEngine } from './trust.suite.ts'
+import { fails } from './trust.suite.ts'
+import type { Engine } from './engines.ts'
 
 const MINUTE = 60_000
 
@@ -34,10 +35,7 @@ const wordsOf = (account: string, k: Uint8Array, window: number) => {
   return codeReader(key)(window, subject)
 }
 
-export function publicCodeSuite(
-  name: string,
-  { newPlace, replicas }: TrustEngine & { readonly replicas: boolean },
-): void {
+export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): void {
   describe(`the public code: ${name}`, () => {
     let place: Place
     let subject: LocalSubject

@@ -18,16 +18,12 @@ import {
   type Person,
   resetOf,
 } from './person.ts'
-import { openSubject, type LocalSubject, type Place } from './subject.ts'
+import { openSubject, type LocalSubject } from './subject.ts'
+import type { Engine } from './engines.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-
-export interface TrustEngine {
-  /** An empty database. */
-  readonly newPlace: () => Promise<Place>
-}
 
 /** Rejects with this code, and these members beside it; answers the error. */
 export async function fails(code: Code, promise: Promise<unknown>, details: object = {}) {
@@ -66,7 +62,7 @@ const verification = (at: number, members: readonly string[], more: Partial<LogE
   ...more,
 })
 
-export function trustSuite(name: string, { newPlace }: TrustEngine): void {
+export function trustSuite(name: string, { newPlace }: Engine): void {
   describe(`trust cards: ${name}`, () => {
     let subject: LocalSubject
     let ada: Person
