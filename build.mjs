@@ -2,7 +2,7 @@
  * Bundle the program and the scripts of the public pages into dist/. Libraries that a daemon at rest does not use are files of
  * their own, loaded when something needs them.
  */
-import { chmod, copyFile, mkdir, readFile, readdir, rm } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import * as crypto from 'node:crypto'
 import { build } from 'esbuild'
 
@@ -17,6 +17,7 @@ const LIBRARIES = {
   nodemailer: 'nodemailer',
   pg: 'pg',
   qr: 'qr',
+  yazl: 'yazl',
 }
 
 /** Leave a module out of a bundle: `find` gives the path of the file that is required instead. */
@@ -65,6 +66,15 @@ const node = {
   define: { 'import.meta.dirname': '__dirname', BUNDLED_VERSION: JSON.stringify(version) },
 }
 
+/** What the assistant answers from, as one file: texts by name. */
+async function bundleHandbook() {
+  const docs = (await readdir('docs')).filter((name) => name.endsWith('.md')).toSorted()
+  const names = ['README.md', ...docs.map((name) => `docs/${name}`)]
+  const texts = await Promise.all(names.map((name) => readFile(name, 'utf8')))
+  const handbook = Object.fromEntries(names.map((name, at) => [name, texts[at]]))
+  await writeFile('dist/handbook.json', JSON.stringify(handbook))
+}
+
 await mkdir('dist/pages', { recursive: true })
 await Promise.all([
   build({
@@ -94,6 +104,7 @@ await Promise.all([
     target: 'es2022',
   }),
   copyFile('src/pages/style.css', 'dist/pages/style.css'),
+  bundleHandbook(),
 ])
 
 const programBuild = crypto

@@ -43,6 +43,7 @@ export async function serveAccount(
       publicUrl: () => config.publicUrl ?? address,
       mail: config.mail.place,
       from: config.mail.from,
+      assistant: config.assistant,
       log,
       version: VERSION,
       now: Date.now,

@@ -5,6 +5,7 @@
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mail } from './config/accounts.ts'
+import { type AssistantConfig, assistant } from './config/assistant.ts'
 import {
   type Env,
   LOOPBACK,
@@ -57,6 +58,8 @@ export interface Config {
   /** A PostgreSQL URL, a secret; null means SQLite in the state folder. */
   readonly databaseUrl: string | null
   readonly mail: MailConfig
+  /** null means that the built-in handbook answers. */
+  readonly assistant: AssistantConfig | null
   readonly keychain: KeychainChoice
   /** Where the service manager put credentials. */
   readonly credentialsDir: string | null
@@ -80,14 +83,15 @@ const KNOWN = [
   'SVC_MAIL_DIR',
   'SVC_MAIL_FROM',
   'SVC_SMTP_URL',
+  'SVC_ASSISTANT_URL',
+  'SVC_ASSISTANT_KEY_FILE',
+  'SVC_ASSISTANT_MODEL',
   'SVC_KEYCHAIN',
   'SVC_TOKEN_USERS',
   'SVC_LOG_LEVEL',
   'SVC_TOKEN',
   'SVC_TOKEN_FILE',
 ]
-/** Designed, and not built yet: whoever set one relies on it. */
-const UNSUPPORTED = /^SVC_ASSISTANT_(URL|KEY_FILE)$/
 
 /** Reads and checks every variable; throws a StartError that names the variable, its value and what is allowed. */
 export function readConfig(
@@ -108,6 +112,7 @@ export function readConfig(
     publicUrl,
     databaseUrl: databaseUrl(env),
     mail: mail(env, { os, publicUrl, stateDir: folder }),
+    assistant: assistant(env, os),
     keychain: oneOf(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto'),
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
     tokenUsers: tokenUsers(env),
@@ -122,7 +127,6 @@ function checkNames(env: Env): void {
   for (const name of Object.keys(env)) {
     if (!name.startsWith('SVC_') || KNOWN.includes(name) || read(env, name) === null) continue
     if (ENVIRONMENT_URL.test(name)) continue
-    if (UNSUPPORTED.test(name)) throw fault(`${name} is not supported in this version; unset it.`)
     const meant = nearest(name)
     const remedy = meant === null ? 'Unset it.' : `Did you mean ${meant}?`
     throw fault(`${JSON.stringify(name)} is not the name of a setting. ${remedy}`)

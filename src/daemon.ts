@@ -14,11 +14,13 @@ import { type Backend, openBackend } from './daemon/backend.ts'
 import { demandSameServer } from './daemon/folder.ts'
 import { newSchedule } from './daemon/schedule.ts'
 import { newTurn } from './daemon/turn.ts'
+import { isAsked } from './device/account-deletion-mark.ts'
 import { openDevice } from './device/device.ts'
 import { ownNames } from './device/names.ts'
 import { openIdentity } from './device/identity.ts'
 import { type Seat, openSeat } from './device/seat.ts'
 import { type SignInFlow, newSignIn } from './device/sign-in.ts'
+import { embeddedGone } from './device/sign-in-refusals.ts'
 import { type Dispatch, newDispatch } from './dispatch.ts'
 import { contextOf } from './handlers/context.ts'
 import { restAnswers } from './handlers/index.ts'
@@ -102,6 +104,7 @@ export async function openDaemon(
       deviceOf: (identity, account) =>
         openDevice({ state, keychain, identity, account, clock: backend.clock, now, log, run }),
       taken: () => opened.onTaken(),
+      ...(backend.server === null ? { absent: embeddedGone } : {}),
     })
     const signIn = newSignIn({
       state,
@@ -148,6 +151,10 @@ export async function openDaemon(
       nonce,
       flush: () => tokens.flush(),
       onTaken: () => undefined,
+    }
+    if (isAsked(state)) {
+      const { finishDeletion } = await import('./device/account-deletion.ts')
+      if (await finishDeletion({ state, keychain, seat, now, log })) tokens.forget()
     }
     if (seat.identity() === null && backend.enrol !== null)
       seat.take(await backend.enrol(state, keychain))

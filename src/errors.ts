@@ -23,6 +23,7 @@ const STATUS = {
   method_not_allowed: 405,
   request_timeout: 408,
   conflict: 409,
+  export_not_ready: 409,
   in_progress: 409,
   invalid_state: 409,
   no_device: 409,

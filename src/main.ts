@@ -13,6 +13,12 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST) {
   process.exit(1)
 }
 
+// Whoever reads what is printed may have seen enough, as in "| head -1": that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+})
+
 type Program = typeof import('./cli/run.ts')
 
 async function program(): Promise<Program> {

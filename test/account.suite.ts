@@ -3,13 +3,16 @@
  * It speaks through the port alone.
  */
 import { after, before, describe } from 'node:test'
+import { accountEndSuite } from './account/account-end.suite.ts'
 import { connectionsSuite } from './account/connections.suite.ts'
 import { devicesSuite } from './account/devices.suite.ts'
 import { enrolmentSuite } from './account/enrolment.suite.ts'
+import { exportsSuite } from './account/exports.suite.ts'
 import { guestCodesSuite } from './account/guest-codes.suite.ts'
 import { machinesSuite } from './account/machines.suite.ts'
 import { refusalsSuite } from './account/refusals.suite.ts'
 import { resetSuite } from './account/reset.suite.ts'
+import { sessionListSuite } from './account/session-list.suite.ts'
 import { sessionsSuite } from './account/sessions.suite.ts'
 import { signInSuite } from './account/sign-in.suite.ts'
 import { stampsSuite } from './account/stamps.suite.ts'
@@ -23,11 +26,14 @@ const PARTS = [
   resetSuite,
   machinesSuite,
   sessionsSuite,
+  sessionListSuite,
   connectionsSuite,
   guestCodesSuite,
   stampsSuite,
   verificationLogSuite,
+  exportsSuite,
   refusalsSuite,
+  accountEndSuite,
 ]
 
 export function accountSuite(name: string, open: () => Promise<Subject>): void {

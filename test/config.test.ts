@@ -36,6 +36,7 @@ test('without variables the defaults hold', () => {
       from: 'countersign@localhost',
       place: { dir: '/home/ada/.local/state/countersign/mail' },
     },
+    assistant: null,
     keychain: 'auto',
     credentialsDir: null,
     tokenUsers: { names: [] },
@@ -51,6 +52,9 @@ test('the object is frozen to the bottom', () => {
   assert('names' in config.tokenUsers)
   assert(Object.isFrozen(config.tokenUsers) && Object.isFrozen(config.tokenUsers.names))
   assert(Object.isFrozen(config.mail) && Object.isFrozen(config.mail.place))
+  assert(
+    Object.isFrozen(readConfig({ SVC_ASSISTANT_URL: 'https://a.example/v1' }, LINUX).assistant),
+  )
 })
 
 const accepted: [Env, Partial<Config>][] = [
@@ -116,6 +120,33 @@ const accepted: [Env, Partial<Config>][] = [
     { SVC_SMTP_URL: 'smtp://localhost:25', SVC_MAIL_DIR: '' },
     { mail: { from: 'countersign@localhost', place: { smtp: 'smtp://localhost:25' } } },
   ],
+  [
+    { SVC_ASSISTANT_URL: 'https://a.example/v1' },
+    { assistant: { url: 'https://a.example/v1', keyFile: null, model: null } },
+  ],
+  [
+    {
+      SVC_ASSISTANT_URL: 'https://A.example:8443/openai/v1//',
+      SVC_ASSISTANT_KEY_FILE: '/k/../key',
+      SVC_ASSISTANT_MODEL: 'vendor/model:7b',
+    },
+    {
+      assistant: {
+        url: 'https://a.example:8443/openai/v1',
+        keyFile: '/key',
+        model: 'vendor/model:7b',
+      },
+    },
+  ],
+  [
+    { SVC_ASSISTANT_URL: 'http://[::1]:11434/v1', SVC_ASSISTANT_MODEL: '' },
+    { assistant: { url: 'http://[::1]:11434/v1', keyFile: null, model: null } },
+  ],
+  [
+    { SVC_ASSISTANT_URL: 'https://a.example' },
+    { assistant: { url: 'https://a.example', keyFile: null, model: null } },
+  ],
+  [{ SVC_ASSISTANT_URL: '', SVC_ASSISTANT_KEY_FILE: '' }, { assistant: null }],
   [{ SVC_PUBLIC_URL: 'https://sign.example' }, { publicUrl: 'https://sign.example' }],
   [{ SVC_PUBLIC_URL: 'https://Sign.example:8443/' }, { publicUrl: 'https://sign.example:8443' }],
   [{ SVC_PUBLIC_URL: 'http://localhost:19822' }, { publicUrl: 'http://localhost:19822' }],
@@ -182,9 +213,9 @@ for (const [how, homedir] of [
 }
 
 const notRead: [Env, RegExp][] = [
-  ...['SVC_ASSISTANT_URL', 'SVC_ASSISTANT_KEY_FILE'].map((name): [Env, RegExp] => [
-    { [name]: 'canary' },
-    new RegExp(`^${name} is not supported in this version`),
+  ...['SVC_ASSISTANT_KEY_FILE', 'SVC_ASSISTANT_MODEL'].map((name): [Env, RegExp] => [
+    { [name]: '/canary' },
+    new RegExp(`^${name} has no meaning without SVC_ASSISTANT_URL`),
   ]),
   ...Object.entries({
     SVC_HTTP_PROT: 'SVC_HTTP_PORT',
@@ -195,6 +226,7 @@ const notRead: [Env, RegExp][] = [
     SVC_KEYCHIAN: 'SVC_KEYCHAIN',
     SVC_BACKEND: 'SVC_BACKEND_URL',
     SVC_MAILDIR: 'SVC_MAIL_DIR',
+    SVC_ASSISTANT_KEY: 'SVC_ASSISTANT_KEY_FILE',
   }).map(([name, meant]): [Env, RegExp] => [
     { [name]: 'canary' },
     new RegExp(`^"${name}" is not the name of a setting. Did you mean ${meant}\\?$`),
@@ -274,6 +306,10 @@ const refused: [Env, RegExp][] = [
   [{ SVC_PUBLIC_URL: 'https://sign.example/#x' }, /origin alone/],
   [{ SVC_KEYCHAIN: 'OS' }, /auto, os, file/],
   [{ SVC_LOG_LEVEL: 'trace' }, /error, warn, info, debug/],
+  ...['two words', 'a'.repeat(201), 'm\u00f6del', 'a\nb'].map((value): [Env, RegExp] => [
+    { SVC_ASSISTANT_MODEL: value, SVC_ASSISTANT_URL: 'https://a.example/v1' },
+    /name of a model/,
+  ]),
   [{ SVC_TOKEN_USERS: 'ada,,bob' }, /comma-separated/],
   [{ SVC_TOKEN_USERS: 'any,ada' }, /comma-separated/],
 ]
@@ -316,6 +352,18 @@ const secret: Env[] = [
   { SVC_PUBLIC_URL: 'https://u:canary@sign.example' },
   { SVC_PUBLIC_URL: 'https://u:canary@:x' },
   { SVC_TOKEN: 'canary', SVC_TOKEN_FILE: 'canary', SVC_HTTP_PORT: 'x' },
+  ...[
+    'http://a.example/canary',
+    'http://10.0.0.1:11434/canary',
+    'http://localhost.canary/v1',
+    'https://u:canary@a.example/v1',
+    'https://a.example/v1?key=canary',
+    'https://a.example/v1?#canary',
+    'https://a.example/v1#canary',
+    'ftp://localhost/canary',
+    'canary',
+  ].map((value) => ({ SVC_ASSISTANT_URL: value })),
+  { SVC_ASSISTANT_URL: 'https://a.example/v1', SVC_ASSISTANT_KEY_FILE: 'canary' },
 ]
 
 for (const env of secret) {

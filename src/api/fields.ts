@@ -29,6 +29,9 @@ export const wellFormed = v.check(
   'Give text without lone surrogates.',
 )
 
+/** Something to see: not only spaces, format characters and fillers, in whatever script (Unicode, section 23.2 and on). */
+const SEEN = String.raw`[^\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]`
+
 /** A name that people read: no control, no bidirectional override characters, nothing but spaces refused. */
 export const name = (max: number) =>
   v.pipe(
@@ -37,8 +40,24 @@ export const name = (max: number) =>
     v.maxLength(max, `Give at most ${max} characters.`),
     wellFormed,
     v.regex(
-      /^(?=.*\S)[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]*$/u,
+      new RegExp(`^(?=.*${SEEN})[^\\p{Cc}\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$`, 'u'),
       'Give visible characters; control and direction-changing characters are refused.',
+    ),
+  )
+
+/** A text of several lines: as `name`, and line breaks and tabs are let through. */
+export const text = (max: number) =>
+  v.pipe(
+    v.string(),
+    v.minLength(1, 'Give at least one character.'),
+    v.maxLength(max, `Give at most ${max} characters.`),
+    wellFormed,
+    v.regex(
+      new RegExp(
+        `^(?=[\\s\\S]*${SEEN})(?:[\\n\\r\\t]|[^\\p{Cc}\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069])*$`,
+        'u',
+      ),
+      'Give visible characters and line breaks; other control and direction-changing characters are refused.',
     ),
   )
 

@@ -26,6 +26,8 @@ export interface Session {
 export interface Visitor {
   /** RFC 7638 thumbprint of the key whose possession the request proved (RFC 9449); null when it proved none. */
   readonly key: string | null
+  /** The daemon in the server's own process, of whom no proof is wanted. */
+  readonly within?: true
 }
 
 export type Service = Answers<Rest, 'account' | 'both', Session> &

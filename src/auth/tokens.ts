@@ -12,7 +12,7 @@ import { newToken } from '../crypto/token.ts'
 import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { Act } from '../state/idempotency.ts'
-import type { TokenRows } from '../state/tokens.ts'
+import { type TokenRows, tokenEntry } from '../state/tokens.ts'
 import type { Scope, Standing } from './scopes.ts'
 
 /** Whoever presents a valid token. */
@@ -78,13 +78,14 @@ export interface Tokens {
    * words for every reason.
    */
   authenticate(token: string, digest?: string): Caller
+  /** Know none of them any more: their rows and entries are gone. */
+  forget(): void
   /** Write down when tokens were last used; called now and then, and before the end. */
   flush(): void
 }
 
 /** What a token is known by: its SHA-256 in hex. */
 export const tokenDigest = (token: string): string => hash('sha256', token, 'hex')
-const entryName = (id: string) => `token/${id}`
 
 /**
  * In the same words for every reason.
@@ -129,7 +130,7 @@ export function openTokens(options: {
 
   function recordOf(entry: Entry): TokenRecord {
     if (entry.record !== null) return entry.record
-    const stored = keychain.get(entryName(entry.id))
+    const stored = keychain.get(tokenEntry(entry.id))
     if (stored === null)
       throw new AppError(
         'keychain_locked',
@@ -143,7 +144,7 @@ export function openTokens(options: {
 
   /** A revoked token whose keychain entry somebody removed is nothing any more; it must not take the list with it. */
   const isListed = (entry: Entry) =>
-    entry.revokedAt === null || entry.record !== null || keychain.get(entryName(entry.id)) !== null
+    entry.revokedAt === null || entry.record !== null || keychain.get(tokenEntry(entry.id)) !== null
 
   const isExpired = ({ expires_at }: TokenRecord) => expires_at !== null && expires_at <= now()
 
@@ -161,7 +162,7 @@ export function openTokens(options: {
         created_at: at,
         expires_at: expiresAt,
       }
-      keychain.set(entryName(id), JSON.stringify(record))
+      keychain.set(tokenEntry(id), JSON.stringify(record))
       rows.insert({ hash: record.hash, id, created_at: at })
       remember(record.hash, { id, record, revokedAt: null, lastUsedAt: null, used: false })
       return {
@@ -212,7 +213,7 @@ export function openTokens(options: {
       // Somebody may have removed the keychain entry; then nothing is left that could be used.
       if (!isListed(entry)) return
       entry.record = { ...recordOf(entry), revoked_at: at }
-      keychain.set(entryName(id), JSON.stringify(entry.record))
+      keychain.set(tokenEntry(id), JSON.stringify(entry.record))
     },
 
     authenticate(token, tokenHash = tokenDigest(token)) {
@@ -229,6 +230,11 @@ export function openTokens(options: {
       entry.lastUsedAt = now()
       entry.used = true
       return { token: entry.id, scope: record.scope, machine: null }
+    },
+
+    forget() {
+      byHash.clear()
+      byId.clear()
     },
 
     flush() {

@@ -4,10 +4,18 @@ import { AppError } from '../errors.ts'
 
 const KINDS = {
   device: { prefix: 'dev_', list: 'device list' },
+  session: { prefix: 'ses_', list: 'session list' },
   connection: { prefix: 'con_', list: 'connection list' },
   invitation: { prefix: 'inv_', list: 'invite list' },
   'guest code': { prefix: 'gst_', list: 'guest list' },
+  'external member': { prefix: 'ext_', list: 'external list' },
+  export: { prefix: 'exp_', list: 'export list' },
+  notification: { prefix: 'ntf_', list: 'notification list' },
+  'open link': { prefix: 'lnk_', list: 'link list' },
+  request: { prefix: 'req_', list: 'link requests' },
   token: { prefix: 'tok_', list: 'token list' },
+  tag: { prefix: 'tag_', list: 'tag list' },
+  preset: { prefix: 'pre_', list: 'preset list' },
 } as const
 
 export type Kind = keyof typeof KINDS
@@ -19,9 +27,15 @@ export const noSuch = (kind: Kind) =>
     `There is no ${kind} with this id. "countersignd ${KINDS[kind].list}" shows them.`,
   )
 
+/** What people give as an id. Throws AppError not_found for what cannot be one, which need not be sent. */
+export function idOf(kind: Kind, text: string): string {
+  if (!isId(KINDS[kind].prefix, text)) throw noSuch(kind)
+  return text
+}
+
 /** Do something with what an id names; what cannot be an id is not sent. */
 export async function byId<T>(kind: Kind, id: string, work: () => Promise<T>): Promise<T> {
-  if (!isId(KINDS[kind].prefix, id)) throw noSuch(kind)
+  idOf(kind, id)
   try {
     return await work()
   } catch (error) {

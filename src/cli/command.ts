@@ -11,7 +11,7 @@ export type Api = Calls<Rest & Local, 'daemon' | 'account' | 'both'>
 /** The streams and the environment; `process` is one. */
 export interface Io {
   readonly stdout: { write(text: string): unknown }
-  readonly stderr: { write(text: string): unknown }
+  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
   readonly env: NodeJS.ProcessEnv
 }

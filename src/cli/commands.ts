@@ -40,6 +40,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Bring an account back after all its devices were lost',
     load: async () => (await import('./reset.ts')).resetCommand,
   },
+  'account delete': {
+    summary: 'Delete the account and everything in it, for good',
+    load: async () => (await import('./account.ts')).accountDelete,
+  },
   'device list': {
     summary: 'List the devices of the account',
     load: async () => (await import('./device.ts')).deviceList,
@@ -51,6 +55,38 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   'device revoke': {
     summary: 'Revoke a device',
     load: async () => (await import('./device.ts')).deviceRevoke,
+  },
+  'session list': {
+    summary: 'List the sessions of the account',
+    load: async () => (await import('./session.ts')).sessionList,
+  },
+  'session end': {
+    summary: 'End the session of another device',
+    load: async () => (await import('./session.ts')).sessionEnd,
+  },
+  'email list': {
+    summary: 'List the e-mail addresses of the account',
+    load: async () => (await import('./email.ts')).emailList,
+  },
+  'email add': {
+    summary: 'Add an e-mail address, confirmed by a link that is mailed there',
+    load: async () => (await import('./email.ts')).emailAdd,
+  },
+  profile: {
+    summary: 'Show your profile',
+    load: async () => (await import('./profile.ts')).profileCommand,
+  },
+  'profile set': {
+    summary: 'Change your profile',
+    load: async () => (await import('./profile.ts')).profileSet,
+  },
+  preferences: {
+    summary: 'Show your preferences',
+    load: async () => (await import('./preferences.ts')).preferencesCommand,
+  },
+  'preferences set': {
+    summary: 'Change your preferences',
+    load: async () => (await import('./preferences.ts')).preferencesSet,
   },
   verify: {
     summary: 'Check three words that somebody said',
@@ -71,6 +107,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   'connection show': {
     summary: 'Show one connection',
     load: async () => (await import('./connection.ts')).connectionShow,
+  },
+  'connection favorite': {
+    summary: 'Mark a connection as a favourite',
+    load: async () => (await import('./connection.ts')).connectionFavorite,
   },
   'connection rename': {
     summary: 'Rename a connection',
@@ -116,6 +156,50 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Withdraw an invitation that was sent',
     load: async () => (await import('./invite.ts')).inviteWithdraw,
   },
+  'tag list': {
+    summary: 'List your tags',
+    load: async () => (await import('./tag.ts')).tagList,
+  },
+  'tag create': {
+    summary: 'Create a tag',
+    load: async () => (await import('./tag.ts')).tagCreate,
+  },
+  'tag update': {
+    summary: 'Rename a tag or change its colour',
+    load: async () => (await import('./tag.ts')).tagUpdate,
+  },
+  'tag delete': {
+    summary: 'Delete a tag',
+    load: async () => (await import('./tag.ts')).tagDelete,
+  },
+  'tag assign': {
+    summary: 'Give a connection a tag',
+    load: async () => (await import('./tag.ts')).tagAssign,
+  },
+  'tag unassign': {
+    summary: 'Take a tag from a connection',
+    load: async () => (await import('./tag.ts')).tagUnassign,
+  },
+  'preset list': {
+    summary: 'List presets: what new connections begin with',
+    load: async () => (await import('./preset.ts')).presetList,
+  },
+  'preset create': {
+    summary: 'Create a preset',
+    load: async () => (await import('./preset.ts')).presetCreate,
+  },
+  'preset update': {
+    summary: 'Change a preset',
+    load: async () => (await import('./preset.ts')).presetUpdate,
+  },
+  'preset delete': {
+    summary: 'Delete a preset',
+    load: async () => (await import('./preset.ts')).presetDelete,
+  },
+  'preset default': {
+    summary: 'Make a preset the default, or none',
+    load: async () => (await import('./preset.ts')).presetDefault,
+  },
   rotate: {
     summary: 'Give a connection a new secret',
     load: async () => (await import('./rotate.ts')).rotateCommand,
@@ -160,6 +244,74 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Revoke a guest code',
     load: async () => (await import('./guest.ts')).guestRevoke,
   },
+  'guest send': {
+    summary: 'Mail the link of a guest code',
+    load: async () => (await import('./guest.ts')).guestSend,
+  },
+  'external list': {
+    summary: 'List people without an account, whom guest codes are for',
+    load: async () => (await import('./external.ts')).externalList,
+  },
+  'external create': {
+    summary: 'Keep somebody without an account',
+    load: async () => (await import('./external.ts')).externalCreate,
+  },
+  'external delete': {
+    summary: 'Delete one of them, and revoke their guest codes',
+    load: async () => (await import('./external.ts')).externalDelete,
+  },
+  'notification list': {
+    summary: 'List what happened',
+    load: async () => (await import('./notification.ts')).notificationList,
+  },
+  'notification read': {
+    summary: 'Mark notifications as read',
+    load: async () => (await import('./notification.ts')).notificationRead,
+  },
+  'notification delete': {
+    summary: 'Delete notifications',
+    load: async () => (await import('./notification.ts')).notificationDelete,
+  },
+  'link list': {
+    summary: 'List open links',
+    load: async () => (await import('./link.ts')).linkList,
+  },
+  'link create': {
+    summary: 'Create an open link, on whose page anybody may ask to connect',
+    load: async () => (await import('./link.ts')).linkCreate,
+  },
+  'link suggest': {
+    summary: 'Propose a slug for an open link',
+    load: async () => (await import('./link.ts')).linkSuggest,
+  },
+  'link pause': {
+    summary: 'Pause an open link',
+    load: async () => (await import('./link.ts')).linkPause,
+  },
+  'link resume': {
+    summary: 'Resume an open link',
+    load: async () => (await import('./link.ts')).linkResume,
+  },
+  'link slug': {
+    summary: 'Give an open link a new address',
+    load: async () => (await import('./link.ts')).linkSlug,
+  },
+  'link delete': {
+    summary: 'Delete an open link with its requests',
+    load: async () => (await import('./link.ts')).linkDelete,
+  },
+  'link requests': {
+    summary: 'List who asked to connect by an open link',
+    load: async () => (await import('./link.ts')).linkRequests,
+  },
+  'link approve': {
+    summary: 'Approve a request: make a connection and invite who asked',
+    load: async () => (await import('./link.ts')).linkApprove,
+  },
+  'link decline': {
+    summary: 'Decline a request',
+    load: async () => (await import('./link.ts')).linkDecline,
+  },
   stamp: {
     summary: 'Sign a file on this device',
     load: async () => (await import('./stamp.ts')).stampCommand,
@@ -168,9 +320,37 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Check a stamp offline',
     load: async () => (await import('./stamp-verify.ts')).stampVerify,
   },
+  ask: {
+    summary: 'Ask the assistant, or the handbook where there is none',
+    load: async () => (await import('./chat.ts')).askCommand,
+  },
+  feedback: {
+    summary: 'Tell whoever runs the account server what you think',
+    load: async () => (await import('./feedback.ts')).feedbackCommand,
+  },
+  export: {
+    summary: 'Export all that the account server has of you, to a file',
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
+  'export list': {
+    summary: 'List exports',
+    load: async () => (await import('./export.ts')).exportList,
+  },
+  'export download': {
+    summary: 'Download a finished export',
+    load: async () => (await import('./export.ts')).exportDownload,
+  },
+  'export delete': {
+    summary: 'Delete all exports from the account server',
+    load: async () => (await import('./export.ts')).exportDelete,
+  },
   'org create': {
     summary: 'Create an organisation',
     load: async () => (await import('./org.ts')).orgCreate,
+  },
+  'org use': {
+    summary: 'Choose the organisation that this device acts in',
+    load: async () => (await import('./org.ts')).orgUse,
   },
   'machine create': {
     summary: 'Create a machine account and its key file',

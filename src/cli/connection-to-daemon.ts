@@ -6,6 +6,8 @@ import { randomBytes } from 'node:crypto'
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect as netConnect } from 'node:net'
 import { commandLineToken, isDaemonProof } from '../auth/proof.ts'
+import { EVENT_STREAM } from '../api/event-stream.ts'
+import type { Route } from '../api/route.ts'
 import type { Outgoing } from '../client.ts'
 import { AppError, type Code, StartError } from '../errors.ts'
 import { readRuntime, stateSecret } from '../state/runtime.ts'
@@ -51,6 +53,8 @@ interface Answer {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
+  /** In place of the body, where the daemon answers bit by bit. */
+  readonly stream?: IncomingMessage
 }
 
 function exchange(
@@ -63,12 +67,15 @@ function exchange(
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const req = httpRequest(url, { method, agent, headers, timeout }, (res) => {
+      const { statusCode: status = 0, headers: fields } = res
+      if (fields['content-type'] === EVENT_STREAM) {
+        resolve({ status, headers: fields, body: Buffer.alloc(0), stream: res })
+        return
+      }
       const chunks: Buffer[] = []
       res.on('data', (chunk: Buffer) => chunks.push(chunk))
       res.once('error', reject)
-      res.once('end', () =>
-        resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }),
-      )
+      res.once('end', () => resolve({ status, headers: fields, body: Buffer.concat(chunks) }))
     })
     req.once('timeout', () => req.destroy(silent()))
     req.once('error', reject)
@@ -76,11 +83,16 @@ function exchange(
   })
 }
 
-function read({ status, headers, body }: Answer): unknown {
+const isMedia = (route: Route) =>
+  route.by !== 'pending' && route.reply !== undefined && 'media' in route.reply
+
+function read(route: Route, { status, headers, body, stream }: Answer): unknown {
   if (status === 204) return undefined
   const isJson = headers['content-type'] === 'application/json'
   if (status < 400)
-    return isJson ? JSON.parse(body.toString()) : { type: headers['content-type'], body }
+    return isJson && !isMedia(route)
+      ? JSON.parse(body.toString())
+      : { type: headers['content-type'], body: stream ?? body, headers }
   const { error, message, ...details } = JSON.parse(body.toString()) as {
     error: Code
     message: string
@@ -122,7 +134,7 @@ export async function connect(stateDir: string, token: string | null): Promise<D
               'Content-Length': String(Buffer.byteLength(text)),
             }
       const headers = { Authorization: authorization, ...type }
-      return read(await exchange(agent, url, route.method, headers, ANSWER_MS, text))
+      return read(route, await exchange(agent, url, route.method, headers, ANSWER_MS, text))
     },
     close: () => agent.destroy(),
   }

@@ -1,7 +1,7 @@
 import { every } from '../api/cursor.ts'
 import type { Connection, Member } from '../api/rest/connections.ts'
-import { byId } from './by-id.ts'
-import { type Api, type Command, UsageError } from './command.ts'
+import { byId, idOf } from './by-id.ts'
+import { type Api, type Command, type Invocation, UsageError } from './command.ts'
 import { inviteeOf } from './invitee.ts'
 import { shown, table } from './table.ts'
 
@@ -21,11 +21,12 @@ export const connectionList: Command = {
     print(
       { items },
       table(
-        ['ID', 'NAME', 'STATE', 'SECRET HERE'],
-        items.map(({ id, name, state, secret_here }) => [
+        ['ID', 'NAME', 'STATE', 'FAVORITE', 'SECRET HERE'],
+        items.map(({ id, name, state, favorite, secret_here }) => [
           id,
           name,
           state,
+          favorite ? 'yes' : '',
           secret_here ? 'yes' : 'no',
         ]),
       ),
@@ -33,14 +34,30 @@ export const connectionList: Command = {
   },
 }
 
+/** The preset that the options name; nothing where they leave it to the default. Throws UsageError, AppError not_found. */
+function presetOf({ preset, 'no-preset': none }: Invocation['options']) {
+  if (preset !== undefined && none === true)
+    throw new UsageError('Give either --preset or --no-preset, not both.')
+  if (none === true) return { preset_id: null }
+  if (preset === undefined) return {}
+  return { preset_id: idOf('preset', String(preset)) }
+}
+
 export const connectionCreate: Command = {
-  usage: '--name NAME [--invite ADDRESS|ACCOUNT]… [--json]',
+  usage: '--name NAME [--invite ADDRESS|ACCOUNT]… [--preset ID | --no-preset] [--json]',
   help: `
 Creates a connection with yourself as its only member and owner, and invites others to it, as "countersignd invite" does.
 
   --name NAME                whom the connection is with; others see it in their invitation
-  --invite ADDRESS|ACCOUNT   a mailbox, which needs no account yet, or the id of an account (acc_…); may be given several times`,
-  options: { name: { type: 'string' }, invite: { type: 'string', multiple: true } },
+  --invite ADDRESS|ACCOUNT   a mailbox, which needs no account yet, or the id of an account (acc_…); may be given several times
+  --preset ID                what it begins with ("countersignd preset list"); the default preset unless told
+  --no-preset                it begins with none, not with the default either`,
+  options: {
+    name: { type: 'string' },
+    invite: { type: 'string', multiple: true },
+    preset: { type: 'string' },
+    'no-preset': { type: 'boolean' },
+  },
   args: [0, 0],
   async run({ options, withApi, print, say }) {
     const { name } = options
@@ -48,7 +65,7 @@ Creates a connection with yourself as its only member and owner, and invites oth
       throw new UsageError('--name says whom the connection is with; give one.')
     // An option that may be given several times is a list.
     const asked = (options['invite'] ?? []) as unknown as readonly string[]
-    const body = { name: String(name), invite: asked.map(inviteeOf) }
+    const body = { name: String(name), invite: asked.map(inviteeOf), ...presetOf(options) }
     const made = await withApi((api) => api.connections.create({ body }))
     print(made, `${made.id}  ${shown(made.name)}`)
     if (asked.length > 0)
@@ -65,17 +82,23 @@ const SECRET = {
 
 export const connectionShow: Command = {
   usage: 'ID [--json]',
-  help: 'Shows one connection: who is in it, and whether its secret is on this device.',
+  help: 'Shows one connection: who is in it, its tags, and whether its secret is on this device.',
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
-    const connection = await withApi((api) => readConnection(api, id))
-    const { name, kind, state, members, epoch, secret_here, created_at } = connection
+    const [connection, tags] = await withApi(async (api) => {
+      const read = await readConnection(api, id)
+      const all = read.tag_ids.length === 0 ? [] : await every((query) => api.tags.list(query))
+      return [read, all.filter((tag) => read.tag_ids.includes(tag.id))]
+    })
+    const { name, favorite, kind, state, members, epoch, secret_here, created_at } = connection
     const names = (of: readonly Member[]) => of.map(({ display_name }) => display_name).join(', ')
     const invited = members.filter((member) => !isActive(member))
     const rows: (readonly [name: string, value: string])[] = [
       ['id', id],
       ['name', name],
       ['state', `${state} (${kind})`],
+      ...(favorite ? [['favorite', 'yes'] as const] : []),
+      ...(tags.length === 0 ? [] : [['tags', tags.map((tag) => tag.name).join(', ')] as const]),
       ['members', names(members.filter(isActive))],
       ...(invited.length === 0 ? [] : [['invited', names(invited)] as const]),
       ['secret', `${secret_here ? SECRET.here : SECRET.missing}; epoch ${epoch}`],
@@ -85,6 +108,23 @@ export const connectionShow: Command = {
       connection,
       rows.map(([key, value]) => `${key.padEnd(8)}  ${shown(value)}`),
     )
+  },
+}
+
+export const connectionFavorite: Command = {
+  usage: 'ID [--off] [--json]',
+  help: `
+Marks a connection as a favourite, for yourself alone.
+
+  --off   it is none any more`,
+  options: { off: { type: 'boolean' } },
+  args: [1, 1],
+  async run({ args: [id = ''], options, withApi, print }) {
+    const favorite = options['off'] !== true
+    const marked = await withApi((api) =>
+      byId('connection', id, () => api.connections.favorite({ id, body: { favorite } })),
+    )
+    print(marked, `${id}  ${shown(marked.name)}`)
   },
 }
 

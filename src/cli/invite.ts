@@ -26,7 +26,7 @@ export const inviteCommand: Command = {
   usage: 'CONNECTION ADDRESS|ACCOUNT [--json]',
   help: `
 Invites somebody to a connection, by mailbox, which needs no account yet, or by the id of an account (acc_…). Owners may. A mail
-says so, once; the invitation is good for 14 days.
+says so, once; the invitation is good for 14 days, unless your preset of the connection says otherwise.
 
 Once they approve, this device takes them in at its next sync and seals the secret to their devices. The account server alone can
 take in nobody.`,

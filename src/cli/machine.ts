@@ -10,6 +10,7 @@ import {
   dropKeyFile,
   leftKey,
 } from './machine-key-file.ts'
+import { organisationId } from './org.ts'
 import { shown } from './table.ts'
 
 /** A new key, made here and nowhere else. */
@@ -18,27 +19,6 @@ function newKey(): HalfKey {
   const { x = '', d = '' } = privateKey.export({ format: 'jwk' })
   const jwk = { kty: 'OKP', crv: 'Ed25519', x } as const
   return { ...jwk, d, kid: thumbprint(jwk), alg: 'Ed25519' }
-}
-
-/** The organisation of an id or a name, of those that the person is in. */
-async function organisationId(api: Api, named: string): Promise<string> {
-  const { organisations } = await api.context.read({})
-  const found = organisations.filter(({ id, name }) => id === named || name === named)
-  const [only, ...more] = found
-  if (only !== undefined && more.length === 0) return only.id
-  if (only !== undefined)
-    throw new AppError(
-      'invalid_state',
-      `Several of your organisations are called "${shown(named)}": give --org the id of one, ${found.map(({ id }) => id).join(' or ')}.`,
-    )
-  const mine = organisations.map(({ id, name }) => `${id} ("${shown(name)}")`)
-  throw new AppError(
-    'not_found',
-    `You are in no organisation "${shown(named)}". ` +
-      (mine.length === 0
-        ? '"countersignd org create" makes one.'
-        : `Yours: ${mine.join(', ')}. "countersignd org create" makes another.`),
-  )
 }
 
 /** Verdicts on the request: no account was made. Every other failure leaves that open, because an answer may be lost. */

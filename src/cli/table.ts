@@ -4,6 +4,12 @@
 export const shown = (text: string): string =>
   text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '�')
 
+/** The same for a text of several lines, or a piece of one: the second half of a line's end may be in the next. */
+export const shownText = (text: string): string =>
+  text
+    .replace(/\r(?=\n|$)/g, '')
+    .replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '�')
+
 /** Lines of a table with a heading. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [heading, ...rows.map((row) => row.map(shown))]

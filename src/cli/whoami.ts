@@ -59,7 +59,10 @@ function lines(of: Awaited<ReturnType<typeof seen>>['answer']): string[] {
   ]
   if ('user' in of) {
     const { id, display_name, email, kind } = of.user
-    const organisations = of.organisations.map(({ name, role }) => `${name} (${role})`)
+    const active = of.active_organisation?.id
+    const organisations = of.organisations.map(
+      (one) => `${one.name} (${one.role}${one.id === active ? ', active' : ''})`,
+    )
     rows.push(
       ['account', id],
       ['name', `${display_name}${kind === 'machine' ? ' (a machine account)' : ''}`],

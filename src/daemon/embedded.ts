@@ -19,6 +19,7 @@ export async function embeddedBackend(of: {
 }): Promise<Backend> {
   const { config, now, log } = of
   const { stateDir, databaseUrl, accountBind } = config
+  const { place } = config.mail
   let url = config.publicUrl ?? urlOf(accountBind, config.accountPort)
   const server = await openService({
     url: databaseUrl,
@@ -26,11 +27,14 @@ export async function embeddedBackend(of: {
     publicUrl: () => url,
     version: VERSION,
     now,
-    mail: config.mail.place,
+    mail: place,
+    // Any other one may be the operator's, and others may write to it.
+    ownsMail: 'dir' in place && place.dir === join(stateDir, 'mail'),
     from: config.mail.from,
+    assistant: config.assistant,
     log,
   })
-  const door = server.door({ key: null })
+  const door = server.door({ key: null, within: true })
   return {
     url: () => url,
     server: null,

@@ -25,7 +25,7 @@ export async function takeInConfirmed(
       (one) => one.account === identity.account && one.role === 'owner',
     )
   })
-  for (const id of mine) state.invites.put({ ...newInvite(device, id, member), again: true })
+  for (const id of mine) state.invites.put(newInvite(device, id, member, true))
   for (const id of mine) await takeInAnew(device, account, { connection: id, member })
   return mine.length
 }

@@ -13,8 +13,8 @@ import { newInvite, targetOf } from './invites.ts'
 import { type Opening, dropOpening, keepOpening, readOpening } from './openings.ts'
 import { isNewest, rememberRoster } from './remembered.ts'
 
-/** What the person asks for. */
-export interface Wanted {
+/** What the person asks for; the account server does what is told of a preset and of a request. */
+export interface Wanted extends Pick<Opening, 'preset_id' | 'open_link_request'> {
   readonly name: string
   readonly invite: readonly Invitee[]
 }
@@ -22,7 +22,7 @@ export interface Wanted {
 /** The first entry and an envelope for each device of the account. */
 async function newOpening(
   { vault, identity }: Device,
-  { id: connection, name, invite, at }: Wanted & { id: string; at: number },
+  { id: connection, at, ...wanted }: Wanted & { id: string; at: number },
 ): Promise<Opening> {
   const k = vault.get(connection) ?? new Uint8Array(randomBytes(32))
   const log = await identity.keyLog()
@@ -48,7 +48,7 @@ async function newOpening(
     ),
   )
   if (!vault.has(connection)) vault.put(connection, k)
-  return { connection, name, entry, envelopes, invite: [...invite] }
+  return { ...wanted, connection, entry, envelopes, invite: [...wanted.invite] }
 }
 
 /**
@@ -59,7 +59,7 @@ async function newOpening(
 export async function openConnection(
   device: Device,
   account: Account,
-  { name, invite }: Wanted,
+  wanted: Wanted,
   act: Act,
 ): Promise<Connection> {
   const { state, identity, demandSeat } = device
@@ -67,12 +67,11 @@ export async function openConnection(
   // The answer to an earlier attempt was lost, and a sync brought the connection since.
   if (state.connections.get(id) !== null) return account.connections.read({ id })
   const kept = readOpening(state, id)
-  const body =
-    kept ?? (await newOpening(device, { id, name, invite, at: Math.floor(act.at / 1000) }))
+  const body = kept ?? (await newOpening(device, { ...wanted, id, at: Math.floor(act.at / 1000) }))
   if (kept === null)
     state.transaction(() => {
       keepOpening(state, body)
-      for (const one of invite) state.invites.put(newInvite(device, id, targetOf(one)))
+      for (const one of wanted.invite) state.invites.put(newInvite(device, id, targetOf(one)))
     })
   const { entry } = body
   const own = new Map([[identity.account, await identity.keyLog()]])

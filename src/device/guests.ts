@@ -5,6 +5,7 @@ import type { Account } from '../api/port.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
+import { AppError, statusOf } from '../errors.ts'
 import type { GuestRow } from '../state/guests.ts'
 import type { Device } from './device.ts'
 
@@ -23,24 +24,38 @@ export const guestRow = (guest: GuestCode): GuestRow => ({
 
 /**
  * Make a guest code. The secret is kept before the server hears of the code, as with connections.
- * @param expiresIn seconds
+ * @param of `expiresIn` in seconds; `externalMember`: the id of whom it is for, who is the account's; null for nobody who is kept
  * @param now Unix milliseconds
  */
 export async function createGuestCode(
   { state, vault, codes, demandSeat }: Device,
   account: Account,
-  { label, expiresIn }: { label: string; expiresIn: number },
+  of: { label: string; expiresIn: number; externalMember?: string | null },
   now: number,
 ): Promise<{ made: GuestCode; secret: Uint8Array }> {
+  const { label, expiresIn, externalMember: external_member_id = null } = of
   const id = newId(PREFIX.guest, now)
   const secret = new Uint8Array(randomBytes(32))
   vault.put(id, secret)
-  const made = await account.deviceGuestCodes.create({
-    body: { id, label, expires_at: timeAt(now + expiresIn * 1000) },
+  const body = { id, label, expires_at: timeAt(now + expiresIn * 1000), external_member_id }
+  const made = await account.deviceGuestCodes.create({ body }).catch((error: unknown) => {
+    // What was refused is not there; what was not answered may be.
+    if (error instanceof AppError && statusOf(error.code) < 500) vault.delete(id)
+    throw error
   })
   demandSeat()
   const row = guestRow(made)
   state.guests.put(row)
   codes.putGuest(row)
   return { made, secret }
+}
+
+/** The account server has revoked a guest code: here its words are nobody's from now on, and its secret is gone. */
+export function forgetGuestCode({ state, vault, codes, sync }: Device, id: string): void {
+  sync.changed(id)
+  codes.remove(id)
+  state.transaction(() => {
+    vault.delete(id)
+    state.guests.setState(id, 'revoked')
+  })
 }

@@ -5,6 +5,7 @@
 import type { Account } from '../api/port.ts'
 import type { Invitee } from '../api/rest/connections.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
+import { LONGEST_INVITATION_S } from '../api/rest/presets.ts'
 import { isRefusal } from '../state/idempotency.ts'
 import type { Invite } from '../state/invites.ts'
 import type { Device } from './device.ts'
@@ -15,21 +16,30 @@ type Inviting = Pick<Device, 'state' | 'now' | 'demandSeat'>
 export const targetOf = (invitee: Invitee): string =>
   'email' in invitee ? invitee.email.toLowerCase() : invitee.user_id
 
-/** An account server ends an invitation sooner; this is for one that says it did not. */
-const GOOD_MS = 15 * 24 * 3_600_000
+const DAY_MS = 24 * 3_600_000
 
-/** What this device remembers of an invitation to a connection as it knows it now. */
+/** An account server ends an invitation sooner, and gives whoever approved at its end one day; this is for one that says it did not. */
+const GOOD_MS = LONGEST_INVITATION_S * 1000 + DAY_MS
+
+/** Whoever is taken in anew is not asked first: there is no answer to wait for. */
+const AGAIN_MS = 15 * DAY_MS
+
+/**
+ * What this device remembers of an invitation to a connection as it knows it now.
+ * @param again see `Invite`
+ */
 export const newInvite = (
   { state, now }: Inviting,
   connection: string,
   target: string,
+  again = false,
 ): Invite => ({
   connection,
   target,
   invitation: null,
-  again: false,
+  again,
   seq: state.logs.head('roster', connection)?.seq ?? 0,
-  until: now() + GOOD_MS,
+  until: now() + (again ? AGAIN_MS : GOOD_MS),
 })
 
 /**

@@ -6,6 +6,7 @@ import { type Roster, heldBack } from '../crypto/roster.ts'
 import type { ConnectionRow, Hold, Member } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
+import { present } from './departed.ts'
 import type { Identity } from './identity.ts'
 import { isDoubted } from './looked-at.ts'
 import { dropOpening } from './openings.ts'
@@ -44,7 +45,7 @@ function newestLogs(state: State, { roster, keyLogs }: Known): Known['keyLogs'] 
  * the person has not looked at are as good as those of a revoked device: whoever has them can say words here.
  */
 function holdOf(state: State, known: Known, own: string): Hold | null {
-  const { roster } = known
+  const roster = present(state, known.roster)
   if (state.forks.has(roster.connection)) return 'roster_forked'
   const isHeld =
     roster.members.some((member) => isDoubted(state, member)) ||
@@ -65,7 +66,7 @@ export function keepConnection(
     name,
     epoch,
     head,
-    members: pinned(state, known.roster, connection.members),
+    members: pinned(state, present(state, known.roster), connection.members),
     hold: holdOf(state, known, identity.account),
     updated_at: Date.parse(connection.updated_at),
   }
@@ -83,7 +84,7 @@ export function keepRoster({ state, codes, identity }: Keeping, known: Known): v
   const { connection: id, epoch, epochHead: head } = known.roster
   const row = state.connections.get(id)
   if (row === null) return
-  const members = pinned(state, known.roster, [])
+  const members = pinned(state, present(state, known.roster), [])
   const kept = { ...row, epoch, head, members, hold: holdOf(state, known, identity.account) }
   state.connections.put(kept)
   codes.putConnection(kept)

@@ -19,6 +19,7 @@ import {
   rotationDue,
 } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
+import { present } from './departed.ts'
 import { pullKeyLog } from './key-log.ts'
 import { demandLooked } from './looked-at.ts'
 import {
@@ -91,7 +92,10 @@ export async function takeIn(
       invites.delete(connection, target)
       return null
     }
-    const may = memberOf(roster, own)?.role === 'owner' && holds && !roster.rotationPending
+    const may =
+      memberOf(roster, own)?.role === 'owner' &&
+      holds &&
+      !present(device.state, roster).rotationPending
     if (!may || memberOf(roster, member) !== undefined) return null
     const logs = new Map(keyLogs).set(member, log)
     const entry = addMember({ roster, keyLogs: logs, member, memberLog, role: 'member', ...signer })
@@ -131,11 +135,12 @@ export async function setRole(
   { member, role }: { member: string; role: Role },
 ): Promise<Connection> {
   const after = await changeRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
-    const found = memberOf(roster, member)
+    const there = present(device.state, roster)
+    const found = memberOf(there, member)
     if (found === undefined) throw notMember()
     demandOwner(roster, signer.actor)
     if (found.role === role) return null
-    if (role === 'member' && ownersOf(roster).length === 1) throw lastOwner()
+    if (role === 'member' && ownersOf(there).length === 1) throw lastOwner()
     return { entry: changeRole({ roster, keyLogs, member, role, ...signer }), k: null, to: nobody }
   })
   return after.connection
@@ -160,7 +165,9 @@ export async function rotateIfDue(
   connection: string,
 ): Promise<number> {
   const { sealed } = await changeRoster(device, account, connection, (known, signer) =>
-    rotationDue(known.roster, known.keyLogs, signer.actor) ? rotation(known, signer) : null,
+    rotationDue(present(device.state, known.roster), known.keyLogs, signer.actor)
+      ? rotation(known, signer)
+      : null,
   )
   return sealed
 }
@@ -178,13 +185,14 @@ export async function leaveOrEnd(
   demandWhole(device, connection)
   const { roster: newest } = await readRoster(device, account, connection)
   if (memberOf(newest, device.identity.account) === undefined) return 'left'
-  if (newest.members.length < 2) {
+  if (present(device.state, newest).members.length < 2) {
     await account.connections.delete({ id: connection })
     return 'ended'
   }
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     const own = memberOf(roster, signer.actor)
-    if (own?.role === 'owner' && ownersOf(roster).length === 1) throw lastOwner()
+    const owners = ownersOf(present(device.state, roster))
+    if (own?.role === 'owner' && owners.length === 1) throw lastOwner()
     return { entry: leave({ roster, keyLogs, ...signer }), k: null, to: nobody }
   })
   return 'left'

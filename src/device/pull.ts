@@ -15,6 +15,7 @@ import { dismissed } from './dismissed.ts'
 import { guestRow } from './guests.ts'
 import type { Identity } from './identity.ts'
 import type { Known } from './remembered.ts'
+import { unmarkAsked, wasAskedLongAgo } from './account-deletion-mark.ts'
 import { unmarkSigned } from './sign-out-mark.ts'
 import type { Vault } from './vault.ts'
 
@@ -29,9 +30,15 @@ export function complain(report: SyncReport, message: string): void {
   remark(report, message)
 }
 
+const accountGone = () =>
+  new AppError(
+    'not_signed_in',
+    'The account server has this account no more: it was deleted. "countersignd logout --forget" forgets what this device holds of it.',
+  )
+
 /**
  * The fetching half of a sync.
- * @param of `touched` holds what the person changed since the run under way began
+ * @param of `touched` holds what the person changed since the run under way began; `now` gives Unix milliseconds
  */
 export function newPull(of: {
   state: State
@@ -40,30 +47,37 @@ export function newPull(of: {
   identity: Identity
   account: Account
   touched: ReadonlySet<string>
+  now: () => number
   log: Log
   demandSeat: () => void
 }) {
-  const { state, vault, codes, identity, account, touched, log } = of
+  const { state, vault, codes, identity, account, touched, now, log } = of
 
   /**
    * @returns whether the account server has the log as this device knows it
    * @throws AppError not_signed_in when this device is revoked
    */
   async function ownLog(report: SyncReport): Promise<boolean> {
-    const seen = state.logs.head('keylog', identity.account)
-    const { entries } = await account.keyLogs.read({ account: identity.account })
-    // Mostly nothing is new; then the curves need not be loaded to check it.
-    if (seen !== null && entries.length === seen.seq + 1 && entries.at(-1) === seen.entry) {
+    // Of a deletion that may be on its way, what is answered now says nothing.
+    const wasAsked = wasAskedLongAgo(state, now())
+    const isHere = () => {
       unmarkSigned(state)
+      if (wasAsked) unmarkAsked(state)
       return true
     }
+    const seen = state.logs.head('keylog', identity.account)
+    const { entries } = await account.keyLogs
+      .read({ account: identity.account })
+      .catch((error: unknown) => {
+        throw error instanceof AppError && error.code === 'not_found' ? accountGone() : error
+      })
+    // Mostly nothing is new; then the curves need not be loaded to check it.
+    if (seen !== null && entries.length === seen.seq + 1 && entries.at(-1) === seen.entry)
+      return isHere()
     const { pullKeyLog } = await import('./key-log.ts')
     try {
       const { active } = await pullKeyLog(of, account, identity.account)
-      if (active.some(({ id }) => id === identity.device)) {
-        unmarkSigned(state)
-        return true
-      }
+      if (active.some(({ id }) => id === identity.device)) return isHere()
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       log('error', 'own key log refused', { cause: error })

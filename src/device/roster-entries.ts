@@ -17,6 +17,7 @@ import {
   verifyRoster,
 } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
+import { present } from './departed.ts'
 import type { Device } from './device.ts'
 import { holdRefused, keepConnection, keepRoster } from './kept-connection.ts'
 import { isDoubted } from './looked-at.ts'
@@ -77,7 +78,9 @@ export async function sealedTo(
 }
 
 /** The devices that shall have the secret of the current epoch, as far as this person has not other keys of their accounts in mind. */
-export function recipientsHere({ state }: Pick<Signing, 'state'>, { roster, keyLogs }: Known) {
+export function recipientsHere({ state }: Pick<Signing, 'state'>, known: Known) {
+  const { keyLogs } = known
+  const roster = present(state, known.roster)
   const doubted = new Set(
     roster.members.filter((one) => isDoubted(state, one)).map(({ account }) => account),
   )

@@ -6,6 +6,7 @@ import type { Account } from '../api/port.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { type KeyLogs, accountsOf, verifyRoster } from '../crypto/roster.ts'
+import { noteDeparted } from './departed.ts'
 import { type Remembering, pullKeyLog } from './key-log.ts'
 import { type Known, keepFork, rememberedLog } from './remembered.ts'
 
@@ -43,12 +44,19 @@ export async function fetchRoster(
   const before = state.logs.head('roster', connection)
   const { entries, key_logs } = await account.rosters.read({ connection })
   const lengths = new Map(key_logs.map(({ account: of, seq }) => [of, seq]))
+  const departed = new Map(
+    key_logs.flatMap(({ account: of, departed_epoch: epoch }) =>
+      epoch === undefined ? [] : [[of, epoch] as const],
+    ),
+  )
   const keyLogs = await keyLogsOf(device, account, accountsOf(entries), lengths)
   const seen = state.logs.read('roster', connection).map(hashOf)
   const known =
     before === null ? undefined : { seq: before.seq, head: hashOf(before.entry), heads: seen }
   try {
     const roster = verifyRoster(connection, entries, keyLogs, known)
+    device.demandSeat()
+    noteDeparted(state, roster, departed, device.identity.account)
     return { roster, keyLogs, fresh: roster.seq >= seen.length }
   } catch (error) {
     if (error instanceof Refusal && error.reason === 'roster_forked')

@@ -1,5 +1,6 @@
 /** Handing over the secret of a connection to devices of its members that have none: a further device, one that was reset. */
 import type { Account } from '../api/port.ts'
+import { present } from './departed.ts'
 import { isNewest } from './remembered.ts'
 import {
   type Signing,
@@ -27,7 +28,7 @@ export async function sealMissing(
   const { roster } = known
   // Of an epoch that is over meanwhile, the secret that is here is none.
   if (!isNewest(device.state, roster)) return 0
-  if (roster.rotationPending || !holdsSecret(device.vault, known)) return 0
+  if (present(device.state, roster).rotationPending || !holdsSecret(device.vault, known)) return 0
   const k = device.vault.get(connection)
   const devices = recipientsHere(device, known)
     .map((one) => one.device)

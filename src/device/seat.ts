@@ -10,6 +10,7 @@ import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { Act } from '../state/idempotency.ts'
 import type { State } from '../state/state.ts'
+import { tokenEntry } from '../state/tokens.ts'
 import { wipe } from '../state/wipe.ts'
 import type { Device } from './device.ts'
 import { eachCall } from './each-call.ts'
@@ -29,26 +30,26 @@ export interface Seat {
   device(): Device | null
   /** The account as this device may ask it; every call rejects AppError not_signed_in when nobody is signed in. */
   account(): SeatAccount
+  /** What whoever needs somebody here is told when nobody is. */
+  absent(): AppError
   /** What to tell the person when the account server takes the session no more, as its last answer said; else null. */
   refused(): string | null
   /** Somebody signed in, was approved, or has a new session. Not before a sign-out that failed half way is finished. */
   take(identity: Identity): void
-  /** Sign out: wait for the sync under way, then forget all that belongs to the account. Its API tokens stay. */
-  leave(): Promise<void>
+  /**
+   * Wait for the sync under way, then forget all that belongs to the account.
+   * @param why signing out leaves the API tokens; of an account that was deleted nothing stays
+   */
+  leave(why?: 'signed_out' | 'deleted'): Promise<void>
   /** Forget what a sign-out that failed half way left behind. Throws as the keychain does; nobody can sit down until then. */
   finishLeaving(): void
 }
 
-export const notSignedIn = () =>
+const notSignedIn = () =>
   new AppError('not_signed_in', 'Nobody is signed in on this device: run "countersignd login".')
 
-/** Made when somebody asks: most daemons have somebody. */
-let nobodys: Account | null = null
-const nobody = (): Account =>
-  (nobodys ??= clientOf({ ...rest, ...signedIn }, () => Promise.reject(notSignedIn()), [
-    'account',
-    'both',
-  ]))
+const nobodysAccount = (absent: () => AppError): Account =>
+  clientOf({ ...rest, ...signedIn }, () => Promise.reject(absent()), ['account', 'both'])
 
 /** An account, and what it said last where that was that the session has ended. */
 function watched(of: SeatAccount) {
@@ -71,15 +72,19 @@ function watched(of: SeatAccount) {
 
 /** The key of the secrets first: what a crash leaves after that is sealed for ever, and deleted at the next start. */
 function forget(state: State, keychain: Keychain): void {
+  const isDeleted = state.meta.get(LEAVING) === 'deleted'
   deleteCacheKey(keychain)
   forgetIdentity(state, keychain)
-  wipe(state.db)
+  // Their rows say which there are, until all are gone.
+  if (isDeleted) for (const { id } of state.tokens.all()) keychain.delete(tokenEntry(id))
+  wipe(state.db, isDeleted)
 }
 
 /**
  * Open the seat: whoever was signed in when the daemon ended still is.
  * @param of `accountOf` gives the account of an identity; `deviceOf` puts the device of an approved one together; `taken` hears
- *   of everybody who signs in, is approved or has a new session from now on
+ *   of everybody who signs in, is approved or has a new session from now on; `absent` says what to do where nobody is here, which is to
+ *   sign in unless it says otherwise
  * @throws AppError keychain_locked when a sign-out that was cut off cannot be finished
  */
 export function openSeat(of: {
@@ -88,8 +93,11 @@ export function openSeat(of: {
   accountOf: (identity: Identity) => SeatAccount
   deviceOf: (identity: Identity, account: Account) => Device
   taken: () => void
+  absent?: () => AppError
 }): Seat {
-  const { state, keychain, accountOf, deviceOf } = of
+  const { state, keychain, accountOf, deviceOf, absent = notSignedIn } = of
+  /** Made when somebody asks: most daemons have somebody. */
+  let nobodys: Account | null = null
 
   const isLeaving = () => state.meta.get(LEAVING) !== null
   function finishLeaving(): void {
@@ -108,7 +116,8 @@ export function openSeat(of: {
   return {
     identity: () => here?.identity ?? null,
     device: () => here?.device ?? null,
-    account: () => here?.account ?? nobody(),
+    account: () => here?.account ?? (nobodys ??= nobodysAccount(absent)),
+    absent,
     refused: () => here?.session.refused() ?? null,
 
     take(identity) {
@@ -121,11 +130,11 @@ export function openSeat(of: {
       of.taken()
     },
 
-    async leave() {
+    async leave(why = 'signed_out') {
       const going = here
       here = null
       await going?.device?.leave()
-      state.meta.set(LEAVING, true)
+      state.meta.set(LEAVING, why)
       forget(state, keychain)
     },
 

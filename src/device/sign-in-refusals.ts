@@ -6,10 +6,17 @@ import type { Maker } from './sign-in-draft.ts'
 export const nobody = () =>
   new AppError('not_signed_in', 'Nobody is signed in here: run "countersignd login".')
 
-export const embedded = () =>
+const GONE =
+  'The account of this daemon was deleted. Start the daemon again: it begins with a new, empty account, which needs no sign-in.'
+
+/** The embedded account was deleted: a start makes the next one. */
+export const embeddedGone = () => new AppError('not_signed_in', GONE)
+
+/** There is nothing to sign in to. `isGone`: the account was deleted. */
+export const embedded = (isGone: boolean) =>
   new AppError(
     'invalid_state',
-    'This daemon uses its own embedded account, which needs no sign-in. To sign in to an account server, set SVC_BACKEND_URL to its address, best with another SVC_STATE_DIR.',
+    `${isGone ? GONE : 'This daemon uses its own embedded account, which needs no sign-in.'} To sign in to an account server, set SVC_BACKEND_URL to its address, best with another SVC_STATE_DIR.`,
     { details: { state: 'embedded' } },
   )
 

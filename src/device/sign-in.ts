@@ -44,6 +44,10 @@ export interface SignInFlow {
    */
   end(of: { last_device: boolean; forget: boolean }): Promise<void>
   /**
+   * Delete the account and forget everything of it. Throws AppError not_signed_in, invalid_state while this device
+   * waits for approval, and as `deleteAccount` of account-deletion.ts. */
+  deleteAccount(): Promise<void>
+  /**
    * A new session for a machine account that lost its own, without anybody. Not in turn with the steps above: one of them may wait
    * for the answer that needs it. Throws AppError not_signed_in for a person's device and one that is not approved, and as
    * `enrolAgain` does.
@@ -74,7 +78,10 @@ const isSentAlready = (error: unknown) =>
 export function newSignIn(of: {
   state: State
   keychain: Keychain
-  seat: Pick<Seat, 'identity' | 'account' | 'device' | 'take' | 'leave' | 'finishLeaving'>
+  seat: Pick<
+    Seat,
+    'identity' | 'account' | 'device' | 'absent' | 'take' | 'leave' | 'finishLeaving'
+  >
   door: Door
   server: string | null
   now: () => number
@@ -109,7 +116,7 @@ export function newSignIn(of: {
   /** The account server to sign in to. Throws AppError where there is nothing to sign in to. */
   function ownServer(): string {
     if (server !== null) return server
-    throw embedded()
+    throw embedded(seat.identity() === null)
   }
 
   async function demandNobody(): Promise<void> {
@@ -228,6 +235,14 @@ export function newSignIn(of: {
     await leaveAccount(of, identity, how)
   }
 
+  async function deleteAccount(): Promise<void> {
+    const identity = await current()
+    const device = seat.device()
+    if (device === null) throw identity === null ? seat.absent() : occupied(identity)
+    const deletion = await import('./account-deletion.ts')
+    await deletion.deleteAccount(of, device)
+  }
+
   async function again(): Promise<Session> {
     const identity = seat.identity()
     const { machineCredential, readMachineKey } = await import('./machine-key.ts')
@@ -244,6 +259,7 @@ export function newSignIn(of: {
     machine: (given) => inTurn(() => machine(given)),
     approve: (words) => inTurn(() => approve(words)),
     end: (given) => inTurn(() => end(given)),
+    deleteAccount: () => inTurn(deleteAccount),
     again,
   }
 }

@@ -1,6 +1,7 @@
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { Device } from '../device/device.ts'
+import { dropDeparted } from '../device/departed.ts'
 import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
 import type { Hold } from '../state/connections.ts'
 import { AppError } from '../errors.ts'
@@ -33,6 +34,7 @@ function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }
     vault.delete(id)
     state.connections.delete(id)
     state.invites.clear(id)
+    dropDeparted(state, id)
     if (how === 'ended') state.logs.delete('roster', id)
   })
 }

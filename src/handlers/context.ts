@@ -5,7 +5,7 @@ import type { Answers } from '../api/route.ts'
 import { isMachineToken } from '../auth/machines.ts'
 import type { Caller, Tokens } from '../auth/tokens.ts'
 import type { Device, Run } from '../device/device.ts'
-import { type Seat, notSignedIn } from '../device/seat.ts'
+import type { Seat } from '../device/seat.ts'
 import type { SignInFlow } from '../device/sign-in.ts'
 import { AppError } from '../errors.ts'
 import { type Act, newAct } from '../state/idempotency.ts'
@@ -84,7 +84,8 @@ class RequestContext implements Context {
     const { device } = this
     if (device !== null) return device
     if (this.byMachine) throw noDevice()
-    throw this.home.seat.identity() === null ? notSignedIn() : awaiting()
+    const { seat } = this.home
+    throw seat.identity() === null ? seat.absent() : awaiting()
   }
 
   get act(): Act {

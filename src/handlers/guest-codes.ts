@@ -1,6 +1,7 @@
 import type { GuestCode } from '../api/rest/guest-codes.ts'
+import { encodeBase64url } from '../crypto/base64url.ts'
 import type { Device } from '../device/device.ts'
-import { createGuestCode, guestUrl } from '../device/guests.ts'
+import { createGuestCode, forgetGuestCode, guestUrl } from '../device/guests.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
@@ -42,15 +43,6 @@ function secretOf(id: string, { state, vault, now }: Device): Uint8Array {
   return secret
 }
 
-function revoked(id: string, { state, vault, codes, sync }: Device): void {
-  sync.changed(id)
-  codes.remove(id)
-  state.transaction(() => {
-    vault.delete(id)
-    state.guests.setState(id, 'revoked')
-  })
-}
-
 const wantsGif = (format: 'svg' | 'gif' | undefined, accept: string) =>
   format === 'gif' ||
   (format === undefined && /\bimage\/gif\b/i.test(accept) && !/svg/i.test(accept))
@@ -61,20 +53,23 @@ export const guestCodes: Handlers['guestCodes'] = {
     return { items: items.map((item) => decorated(item, device)), next_cursor }
   },
 
-  create: async ({ body: { label, expires_in } }, { account, local }) => {
-    const { made, secret } = await createGuestCode(
-      local,
-      account,
-      { label, expiresIn: expires_in },
-      local.now(),
-    )
+  create: async ({ body }, { account, local }) => {
+    const { label, expires_in: expiresIn, external_member_id: externalMember = null } = body
+    const of = { label, expiresIn, externalMember }
+    const { made, secret } = await createGuestCode(local, account, of, local.now())
     return { ...decorated(made, local), url: guestUrl(local.backend(), made.id, secret) }
   },
 
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
     await context.account.guestCodes.delete({ id })
-    if (keeper !== null) revoked(id, keeper)
+    if (keeper !== null) forgetGuestCode(keeper, id)
+  },
+
+  send: async ({ id, body: { to } }, { account, local }) => {
+    const secret = encodeBase64url(secretOf(id, local))
+    const body = { ...(to === undefined ? {} : { to }), secret }
+    return decorated(await account.deviceGuestCodes.send({ id, body }), local)
   },
 
   qr: async ({ id, format }, { local, accept }) => {

@@ -43,8 +43,7 @@ function ofDevice(device: Device, refused: string | null, backend: string): Foun
 function found({ byMachine, device, home: { seat, backend } }: Context): Found {
   const at = backend()
   if (byMachine) return ofMachine(at)
-  if (seat.identity() === null)
-    return without(false, `Not signed in to ${at}: run "countersignd login".`)
+  if (seat.identity() === null) return without(false, seat.absent().message)
   const refused = device?.sync.refused() ?? seat.refused()
   if (device !== null) return ofDevice(device, refused, at)
   return without(

@@ -3,6 +3,7 @@
  * and a known code, and no text of it reaches a person's screen as it came.
  */
 import * as v from 'valibot'
+import { CONVERSATION_HEADER, TURN_HEADER } from '../api/rest/assistant.ts'
 import type { Content, Route } from '../api/route.ts'
 import { AppError, CODES, type Code, type Details, statusOf } from '../errors.ts'
 import { Passing, backendError, timedOut, unavailable } from './faults.ts'
@@ -96,16 +97,32 @@ function failure(answer: Answer, origin: string): AppError | Passing {
       `The account server ${origin}, or a proxy before it, wants fewer requests. Wait before you try again.`,
       { headers: waiting(retryAfter(answer)) },
     )
-  if (status === 504) return timedOut(origin, 'did not answer in time (504).')
+  if (status === 504)
+    return timedOut(
+      origin,
+      refusal === null ? 'did not answer in time (504).' : `says: ${refusal.message}`,
+      refusal,
+    )
   const code = refusal === null ? '' : ` ${refusal.code}`
   const doubt =
     refusal === null ? ' Is it an account server? SVC_BACKEND_URL may name something else.' : ''
   return backendError(origin, `failed with ${status}${code}.${doubt}`, refusal)
 }
 
+/** The header fields that a content may bring along; each carries an id. */
+const BROUGHT = [CONVERSATION_HEADER, TURN_HEADER]
+
+function broughtBy({ headers }: Answer): Record<string, string> {
+  const found = BROUGHT.map((name) => [name, headers[name.toLowerCase()]] as const)
+  return Object.fromEntries(
+    found.filter((one): one is [string, string] => /^\w{1,64}$/.test(String(one[1] ?? ''))),
+  )
+}
+
 function contentOf(answer: Answer, media: readonly string[]): Content | null {
   const type = answer.headers['content-type'] ?? ''
-  return media.includes(type) ? { type, body: answer.body } : null
+  if (!media.includes(type) || answer.headers['content-encoding'] !== undefined) return null
+  return { type, body: answer.stream ?? answer.body, headers: broughtBy(answer) }
 }
 
 /**

@@ -3,6 +3,7 @@
  * server and the remedy and nothing that came over the wire.
  */
 import { TLSSocket } from 'node:tls'
+import type { Break } from '../api/passage.ts'
 import { AppError } from '../errors.ts'
 
 /** A failure after which the same request may succeed. */
@@ -26,8 +27,11 @@ export class Passing extends Error {
 export const backendError = (origin: string, what: string, cause?: unknown) =>
   new AppError('backend_error', `The account server ${origin} ${what}`, { cause })
 
-export const timedOut = (origin: string, what: string) =>
-  new AppError('backend_timeout', `The account server ${origin} ${what}`)
+/** @param cause what the server itself said, where it did: then it is there, and late is what is behind it */
+export const timedOut = (origin: string, what: string, cause?: AppError | null) =>
+  new AppError('backend_timeout', `The account server ${origin} ${what}`, { cause })
+
+const LATER = 'Try again later.'
 
 export const unavailable = (
   origin: string,
@@ -35,10 +39,11 @@ export const unavailable = (
   cause?: unknown,
   headers?: Record<string, string>,
 ) =>
-  new AppError('backend_unavailable', `The account server ${origin} ${what} Try again later.`, {
-    cause,
-    ...(headers === undefined ? {} : { headers }),
-  })
+  new AppError(
+    'backend_unavailable',
+    `The account server ${origin} ${what.endsWith(LATER) ? what : `${what} ${LATER}`}`,
+    { cause, ...(headers === undefined ? {} : { headers }) },
+  )
 
 /** What is wrong with a certificate, where it is not its issuer. */
 const CERTIFICATE: Readonly<Record<string, string>> = {
@@ -94,5 +99,18 @@ export function networkFault(
       cause,
     ),
     reached,
+  )
+}
+
+/** Why a stream of the server ended before its time, for whoever has read what came. */
+export function streamFault(origin: string, why: Break, cause?: Error): AppError {
+  if (why === 'silent') return timedOut(origin, 'fell silent before its answer was whole.')
+  if (why === 'late') return timedOut(origin, 'took too long over its answer.')
+  return backendError(
+    origin,
+    why === 'large'
+      ? 'answers with too much.'
+      : 'cut the connection before its answer was whole. Ask again.',
+    cause,
   )
 }

@@ -40,8 +40,9 @@ export async function persist<T>(
     } catch (error) {
       if (!(error instanceof Passing)) {
         // A renewal inside the attempt has its own attempts; a time-out is worth no other.
-        const code = error instanceof AppError ? error.code : null
-        outage.known = code === 'backend_unavailable' || code === 'backend_timeout'
+        const { code = null, cause = null } = error instanceof AppError ? error : {}
+        const isLate = code === 'backend_timeout' && !(cause instanceof AppError)
+        outage.known = code === 'backend_unavailable' || isLate
         throw error
       }
       again ||= error.reached

@@ -1,5 +1,6 @@
 /** From a call of a row to its value: credentials, one question after another until there is an answer, and what it means. */
 import { hash, randomBytes } from 'node:crypto'
+import { EVENT_STREAM } from '../api/event-stream.ts'
 import type { Route } from '../api/route.ts'
 import type { Outgoing } from '../client.ts'
 import { AppError } from '../errors.ts'
@@ -46,6 +47,13 @@ function contentOf(route: Route, body: unknown): { type: string; text: string } 
   }
 }
 
+/** Whether an answer may come bit by bit, over a longer time than others. */
+const isStreamed = (route: Route): boolean =>
+  route.by !== 'pending' &&
+  route.reply !== undefined &&
+  'media' in route.reply &&
+  route.reply.media.includes(EVENT_STREAM)
+
 function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<string, string> {
   const isMedia = route.by !== 'pending' && route.reply !== undefined && 'media' in route.reply
   return {
@@ -82,10 +90,11 @@ export function newSend(
 
   /** One attempt: a question, and again where the server only wanted its nonce, its time or a newer token. */
   async function answered(
-    { route: { method }, path, query }: Outgoing,
+    { route, path, query }: Outgoing,
     headers: Record<string, string>,
     body: string | undefined,
   ): Promise<Answer> {
+    const { method } = route
     const target = query === '' ? path : `${path}?${query}`
     let mayProve = true
     let mayRenew = true
@@ -98,6 +107,7 @@ export function newSend(
         target,
         headers: { ...headers, ...own },
         body,
+        streams: isStreamed(route),
       })
       learn(answer)
       if ('DPoP' in own && refusesProof(answer)) {

@@ -1,6 +1,6 @@
 /**
- * One exchange with an account server: a request out, a whole and bounded answer in. Nothing is followed, nothing is
- * believed: what an answer means is judged elsewhere.
+ * One exchange with an account server: a request out, a bounded answer in, whole, or as it comes where that was asked for. Nothing
+ * is followed, nothing is believed: what an answer means is judged elsewhere.
  */
 import { X509Certificate } from 'node:crypto'
 import { Agent as HttpAgent, type IncomingHttpHeaders, request as httpRequest } from 'node:http'
@@ -8,19 +8,38 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { type Socket, isIPv4 } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { urlToHttpOptions } from 'node:url'
+import { EVENT_STREAM } from '../api/event-stream.ts'
+import { passage } from '../api/passage.ts'
 import { AppError, StartError } from '../errors.ts'
-import { type Passing, backendError, networkFault, timedOut, unavailable } from './faults.ts'
+import {
+  type Passing,
+  backendError,
+  networkFault,
+  streamFault,
+  timedOut,
+  unavailable,
+} from './faults.ts'
 
 /** The largest answer, in bytes. */
 const LARGEST = 16 * 1024 * 1024
 const MOST_SOCKETS = 64
-export const TIMEOUTS: Timeouts = { connectMs: 5_000, answerMs: 30_000 }
+// An assistant thinks before it speaks; the server gives up on it sooner than this, and says so.
+export const TIMEOUTS = {
+  connectMs: 5_000,
+  answerMs: 30_000,
+  silenceMs: 90_000,
+  streamMs: 900_000,
+} satisfies Timeouts
 
 export interface Timeouts {
   /** For a connection, TLS included. */
   readonly connectMs: number
   /** For the whole exchange. */
   readonly answerMs: number
+  /** For the beginning of an answer that may come as a stream, and for each silence in it. */
+  readonly silenceMs?: number
+  /** For the whole of a stream. */
+  readonly streamMs?: number
 }
 
 export interface Question {
@@ -29,12 +48,16 @@ export interface Question {
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
+  /** Whether an event stream is wanted as it comes; else every answer is read whole. */
+  readonly streams?: boolean
 }
 
 export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
+  /** In place of the body, where an event stream was wanted and came. */
+  readonly stream?: AsyncIterable<Uint8Array>
   /** When the question left and when the answer began, in Unix milliseconds of the clock here. */
   readonly sentAt: number
   readonly answeredAt: number
@@ -52,7 +75,7 @@ const isLoopback = (host: string) =>
   host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'))
 
 /** The URL of a server to speak to. Throws StartError for what is no origin, and for http to another machine. */
-function originOf(base: string): URL {
+export function originOf(base: string): URL {
   const url = URL.parse(base)
   if (url === null || url.href !== `${url.origin}/`)
     throw new StartError(
@@ -68,7 +91,7 @@ function originOf(base: string): URL {
 }
 
 /** Throws StartError for a PEM that holds no certificate. */
-function demandCertificate(pem: string): void {
+export function demandCertificate(pem: string): void {
   try {
     new X509Certificate(pem)
   } catch (cause) {
@@ -86,7 +109,8 @@ function trust(ca: string | null) {
   return createSecureContext({ ca: [...new Set(known), ...(ca === null ? [] : [ca])] })
 }
 
-function agentFor(url: URL, ca: string | null): HttpAgent {
+/** What keeps the connections to a server. `ca`: PEM of further authorities */
+export function agentFor(url: URL, ca: string | null): HttpAgent {
   const options = { keepAlive: true, maxSockets: MOST_SOCKETS }
   return url.protocol === 'http:'
     ? new HttpAgent(options)
@@ -105,7 +129,8 @@ export function openTransport(of: {
   now: () => number
   timeouts?: Timeouts
 }): Transport {
-  const { now, timeouts = TIMEOUTS } = of
+  const { now } = of
+  const timeouts = { ...TIMEOUTS, ...of.timeouts }
   const url = originOf(of.base)
   const { origin } = url
   if (of.ca !== null) demandCertificate(of.ca)
@@ -118,7 +143,7 @@ export function openTransport(of: {
   const open = new WeakSet<Socket>()
   let closed = false
 
-  const ask = ({ method, target: path, headers, body }: Question) =>
+  const ask = ({ method, target: path, headers, body, streams = false }: Question) =>
     new Promise<Answer>((resolve, reject) => {
       const req = request({
         ...target,
@@ -136,7 +161,7 @@ export function openTransport(of: {
       }
       const whole = setTimeout(
         () => cut(timedOut(origin, 'did not answer in time.')),
-        timeouts.answerMs,
+        streams ? timeouts.silenceMs : timeouts.answerMs,
       )
       const settle = () => {
         clearTimeout(whole)
@@ -171,11 +196,22 @@ export function openTransport(of: {
       req.on('error', lost)
       req.once('response', (res) => {
         const answeredAt = now()
+        const { statusCode: status = 0, headers } = res
+        const isStream = headers['content-type'] === EVENT_STREAM && status === 200
+        if (streams && isStream && headers['content-encoding'] === undefined) {
+          settle()
+          const { body: stream } = passage(res, {
+            bounds: { silenceMs: timeouts.silenceMs, wholeMs: timeouts.streamMs, most: LARGEST },
+            told: (why, cause) => streamFault(origin, why, cause),
+          })
+          resolve({ status, headers, body: Buffer.alloc(0), stream, sentAt, answeredAt })
+          return
+        }
         const tooLarge = () => cut(backendError(origin, `answers with more than ${LARGEST} bytes.`))
         const chunks: Buffer[] = []
         let size = 0
         res.on('error', lost)
-        if (Number(res.headers['content-length'] ?? 0) > LARGEST) {
+        if (Number(headers['content-length'] ?? 0) > LARGEST) {
           tooLarge()
           return
         }
@@ -186,7 +222,6 @@ export function openTransport(of: {
         })
         res.once('end', () => {
           settle()
-          const { statusCode: status = 0, headers } = res
           resolve({ status, headers, body: Buffer.concat(chunks), sentAt, answeredAt })
         })
       })

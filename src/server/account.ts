@@ -111,7 +111,7 @@ export const listenForAccount = (
     proofNonce: () => server.nonce(),
     rules: (port) => ({
       hosts: hostsOf(config.accountBind, port, config.publicUrl),
-      navigable: /^\/[gs]\/\w+$/,
+      navigable: /^\/(?:[gos]|confirm|exports)\/[\w-]+$/,
       tokenPath: null,
       peerAllowed: () => true,
     }),

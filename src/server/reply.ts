@@ -6,6 +6,9 @@ import type { Content } from '../api/route.ts'
 
 const CSP = "default-src 'none'; frame-ancestors 'none'"
 
+/** What a stream says when whoever asked has left, in the middle or before: nobody is there to be told, and nothing is wrong here. */
+const LEFT = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE'])
+
 /** No further header fields. */
 export const NONE: Readonly<Record<string, string>> = {}
 
@@ -72,9 +75,13 @@ export async function sendContent(
   usual: number,
   { status = usual, type, body, headers: own = {} }: Content,
 ): Promise<void> {
-  const { 'Content-Security-Policy': csp = CSP, ...rest } = own
+  const {
+    'Content-Security-Policy': csp = CSP,
+    'Referrer-Policy': referrer = 'no-referrer',
+    ...rest
+  } = own
   const headers = commonHeaders(requestId, csp)
-  headers.push('Content-Type', type, 'Referrer-Policy', 'no-referrer')
+  headers.push('Content-Type', type, 'Referrer-Policy', referrer)
   for (const name of Object.keys(rest)) headers.push(name, rest[name] as string)
   if (typeof body === 'string' || body instanceof Uint8Array) {
     headers.push('Content-Length', String(Buffer.byteLength(body)))
@@ -83,5 +90,13 @@ export async function sendContent(
     return
   }
   res.writeHead(status, headers)
-  await pipeline(Readable.from(body), res)
+  const source = Readable.from(body)
+  try {
+    await pipeline(source, res)
+  } catch (error) {
+    if (!LEFT.has((error as NodeJS.ErrnoException).code ?? '')) throw error
+  } finally {
+    // Where nobody was there any more, it was not even begun, and would wait for its reader.
+    source.destroy()
+  }
 }

@@ -20,14 +20,15 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('memberships as own')
     .innerJoin('connections', 'connections.id', 'own.connection_id')
-    .select(['id', 'name', 'favorite', 'epoch', 'created_at', 'updated_at'])
+    .select(['id', 'name', 'favorite', 'preset_id', 'epoch', 'created_at', 'updated_at'])
     .where('own.account_id', '=', account)
 
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
 
-/** The rows as resources, with the members of all of them, and whoever is invited, in one query each. */
+/** The rows as resources, with the members of all of them, whoever is invited, and the account's tags, in one query each. */
 async function resources(
   db: Kysely<Schema>,
+  account: string,
   rows: readonly Row[],
   at: number,
 ): Promise<Connection[]> {
@@ -42,6 +43,14 @@ async function resources(
     .execute()
   const activeOf = grouped(members)
   const invitedOf = grouped(await standing(db, ids, at).execute())
+  const tags = await db
+    .selectFrom('tag_assignments')
+    .select(['connection_id', 'tag_id'])
+    .where('account_id', '=', account)
+    .where('connection_id', 'in', ids)
+    .orderBy('tag_id')
+    .execute()
+  const tagsOf = grouped(tags)
   return rows.map((row) => {
     const active = (activeOf.get(row.id) ?? []).map((one): Member => {
       const { account_id, display_name, role } = one
@@ -54,9 +63,9 @@ async function resources(
       kind: all.length > 2 ? 'group' : 'direct',
       state: active.length < 2 ? 'pending' : 'active',
       favorite: row.favorite === 1,
-      tag_ids: [],
+      tag_ids: (tagsOf.get(row.id) ?? []).map(({ tag_id }) => tag_id),
       members: all,
-      preset_id: null,
+      preset_id: row.preset_id,
       epoch: row.epoch,
       secret_here: false,
       created_at: timeAt(row.created_at),
@@ -76,7 +85,7 @@ export async function readConnection(
 ): Promise<Connection> {
   demandId(PREFIX, id, 'connection')
   const rows = await seenBy(db, account).where('id', '=', id).execute()
-  const [connection] = await resources(db, rows, now())
+  const [connection] = await resources(db, account, rows, now())
   if (connection === undefined) throw notFound('connection')
   return connection
 }
@@ -138,7 +147,7 @@ export const connections = (ground: Ground): Service['connections'] => ({
       .orderBy('own.connection_id', 'desc')
       .limit(rowsFor(page))
       .execute()
-    return pageOf(await resources(ground.db, rows, ground.now()), page)
+    return pageOf(await resources(ground.db, account, rows, ground.now()), page)
   },
   read: ({ id }, { account }) => readConnection(ground, account, id),
   update: ({ id, body }, { account }) => change(ground, account, id, body),

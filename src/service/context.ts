@@ -1,6 +1,14 @@
-/** Who the account is. */
+/** Who the account is, and which organisation it acts in. */
 import type { Kysely } from 'kysely'
-import type { Service } from '../api/port.ts'
+import type { Service, Session } from '../api/port.ts'
+import type { Context } from '../api/rest/context.ts'
+import { AppError } from '../errors.ts'
+import {
+  activeOrganisation,
+  organisationOfMachine,
+  organisationsOf,
+} from './active-organisation.ts'
+import { accountGone, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import type { Schema } from './schema.ts'
 
@@ -25,24 +33,77 @@ export async function accountAt(db: Kysely<Schema>, email: string): Promise<stri
   return row?.account_id ?? null
 }
 
+async function contextOf(db: Kysely<Schema>, session: Session): Promise<Context> {
+  const { account } = session
+  const [user, email, organisations, active] = await Promise.all([
+    db
+      .selectFrom('accounts')
+      .select(['id', 'display_name', 'kind'])
+      .where('id', '=', account)
+      .executeTakeFirstOrThrow(accountGone),
+    primaryAddress(db, account),
+    organisationsOf(db, account).orderBy('organisations.id').execute(),
+    activeOrganisation(db, session),
+  ])
+  return {
+    user: { ...user, email },
+    organisations: organisations.map((one) => ({ ...one })),
+    ...(active === null ? {} : { active_organisation: { ...active } }),
+  }
+}
+
+/** Throws AppError `not_found` for an organisation in which the account is not active. */
+async function demandActive(
+  db: Kysely<Schema>,
+  account: string,
+  organisation: string,
+): Promise<void> {
+  const row = await organisationsOf(db, account)
+    .where('organisations.id', '=', organisation)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('organisation')
+}
+
+/** A machine account has nothing to choose. Throws AppError `not_found`, `invalid_state`. */
+function demandOwn(own: string, organisation: string | null): void {
+  if (organisation === null)
+    throw new AppError(
+      'invalid_state',
+      'A machine account belongs to one organisation, which is always active for it.',
+      { details: { state: 'machine' } },
+    )
+  if (organisation !== own) throw notFound('organisation')
+}
+
+/** Throws AppError `not_signed_in` for a session that has ended: the token of whoever asks behind a daemon is as good as before. */
+async function choose(
+  db: Kysely<Schema>,
+  { account, session }: Session,
+  organisation: string | null,
+): Promise<void> {
+  const { numUpdatedRows: chosen } = await db
+    .updateTable('sessions')
+    .set({ active_organisation_id: organisation })
+    .where('id', '=', session)
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  if (chosen !== 1n)
+    throw new AppError(
+      'not_signed_in',
+      'The session of this device has ended: sign in again on it.',
+    )
+}
+
 export const context = ({ db }: Ground): Service['context'] => ({
-  read: async (_, { account }) => {
-    const [user, email, organisations] = await Promise.all([
-      db
-        .selectFrom('accounts')
-        .select(['id', 'display_name', 'kind'])
-        .where('id', '=', account)
-        .executeTakeFirstOrThrow(),
-      primaryAddress(db, account),
-      db
-        .selectFrom('organisation_members')
-        .innerJoin('organisations', 'organisations.id', 'organisation_id')
-        .select(['id', 'name', 'role'])
-        .where('account_id', '=', account)
-        .where('state', '=', 'active')
-        .orderBy('id')
-        .execute(),
-    ])
-    return { user: { ...user, email }, organisations: organisations.map((one) => ({ ...one })) }
+  activeOrg: async ({ body }, session) => {
+    const { account } = session
+    const { organisation_id: organisation } = body
+    const own = await organisationOfMachine(db, account)
+    if (own !== null) demandOwn(own, organisation)
+    if (organisation !== null) await demandActive(db, account, organisation)
+    if (own === null) await choose(db, session, organisation)
+    return contextOf(db, session)
   },
+
+  read: async (_, session) => contextOf(db, session),
 })

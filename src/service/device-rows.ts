@@ -166,6 +166,11 @@ export async function endDevices(
   await trx.deleteFrom('envelopes').where('sender', 'in', devices).execute()
 }
 
+/** Whoever had a device that is gone may have asked for an address of their own: what waits to be confirmed is forgotten. */
+export async function forgetClaims(trx: Transaction<Schema>, account: string): Promise<void> {
+  await trx.deleteFrom('email_claims').where('account_id', '=', account).execute()
+}
+
 /** All devices of an account but one are lost. */
 export async function endOtherDevices(
   trx: Transaction<Schema>,
@@ -188,4 +193,5 @@ export async function endOtherDevices(
     .execute()
   const ids = lost.map(({ id }) => id)
   await endDevices(trx, ids, at)
+  await forgetClaims(trx, account)
 }

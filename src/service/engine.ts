@@ -47,6 +47,8 @@ export interface Engine {
    * @param name a whole number of 64 bits
    */
   claim(db: Kysely<Schema>, name: bigint): Promise<boolean>
+  /** Leave nothing readable, in the files that this program writes, of rows that were deleted. */
+  scrub(db: Kysely<Schema>): Promise<void>
   close(): Promise<void>
 }
 
@@ -62,7 +64,12 @@ export function sqlite(file: string): Engine {
     enableForeignKeyConstraints: true,
   })
   // An answer that was given outlives a power cut (sqlite.org/pragma.html#pragma_synchronous).
-  database.exec('pragma journal_mode = wal; pragma synchronous = full')
+  // What is deleted or overwritten is gone from the file as well (sqlite.org/pragma.html#pragma_secure_delete).
+  database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma secure_delete = on')
+  // Whoever fills the log waits for it to be written back, and everybody else with them: a mebibyte at a time.
+  database.exec('pragma wal_autocheckpoint = 256')
+  // Nor may the write-ahead log hold it after a crash.
+  database.exec('pragma wal_checkpoint(truncate)')
   const query: Query = async (text) => database.prepare(text).all()
   const { joining, atomically } = newTransactions(true)
   return {
@@ -78,6 +85,11 @@ export function sqlite(file: string): Engine {
     atomically,
     // There is one transaction at a time.
     claim: async () => true,
+    // The write-ahead log still holds the rows as they were written.
+    scrub: async (db) => {
+      const { sql } = await import('kysely')
+      await sql`pragma wal_checkpoint(truncate)`.execute(db)
+    },
     close: async () => database.close(),
   }
 }
@@ -160,6 +172,8 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
           set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`.execute(db)
       return rows[0]?.claimed === true
     },
+    // Its files are the operator's: it cleans up after itself.
+    scrub: async () => undefined,
     close: () => pool.end(),
   }
 }

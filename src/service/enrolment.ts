@@ -5,13 +5,16 @@
  */
 import type { Transaction } from 'kysely'
 import type { Open } from '../api/port.ts'
+import { newId } from '../crypto/id.ts'
 import { thumbprint } from '../crypto/jwk.ts'
 import { parseJws } from '../crypto/jws.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { primaryAddress } from './context.ts'
+import { demandNeverUsed } from './departed.ts'
 import { addDevice, endOtherDevices, forgetWaiting, holdDevices, taken } from './device-rows.ts'
 import { claimCode, refusedCode } from './enrolment-codes.ts'
+import { tellOfReset } from './event-notices.ts'
 import { judged } from './faults.ts'
 import { admitFurther, demandKeys, nobodyApproves, revoked } from './further-device.ts'
 import type { Ground } from './ground.ts'
@@ -36,7 +39,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
   /** What `admit` lets in gets a session, in the same transaction. */
   async function enrol(
     credential: Credential,
-    place: Place,
+    { place, within = false }: { place: Place; within?: boolean | undefined },
     admit: (trx: Transaction<Schema>, opens: boolean) => Promise<void>,
   ) {
     const made = await db.transaction().execute(async (trx) => {
@@ -47,7 +50,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         await holdKeyLog(trx, place.account)
       }
       await admit(trx, opens)
-      const session = await openSession(trx, place, now())
+      const session = await openSession(trx, { ...place, within }, now())
       const { approved_at } = await trx
         .selectFrom('devices')
         .select('approved_at')
@@ -60,22 +63,24 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
   }
 
   return {
-    create: async ({ body }) => {
+    create: async ({ body }, { within }) => {
       const credential = await present(ground, body)
       const place = judged('entry', () => placeOf(body.entry))
       let lost: string | null = null
-      const enrolled = await enrol(credential, place, async (trx, opens) => {
+      const enrolled = await enrol(credential, { place, within }, async (trx, opens) => {
         const { entries } = await entriesOf(trx, place.account)
         const owner = entries.length === 0 ? null : place.account
         if (owner !== null && !opens) throw taken()
         if (entries.includes(body.entry)) return demandLive(trx, place.device)
         const first = parseJws(body.entry, 'keylog+jws').payload.get('op') === 'add'
         if (first && owner !== null) throw begunAlready()
+        if (!first) await demandPrimary(trx, place.account, credential)
         await begin(trx, { place, body, credential, entries, at: now() })
         if (first) return
         await endOtherDevices(trx, place, now())
         await switchOff(trx, place.account)
         lost = await primaryAddress(trx, place.account)
+        await tellOfReset(trx, { ...place, deviceName: body.device_name }, now())
       })
       if (lost !== null) {
         const message = { to: lost, deviceName: body.device_name, publicUrl: ground.publicUrl() }
@@ -92,7 +97,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
       if (account === null) throw nobodyApproves()
       await forgetWaiting(db, now())
       const place = { account, device: body.device }
-      return enrol(credential, place, (trx) => admitFurther(trx, account, body, now()))
+      return enrol(credential, { place }, (trx) => admitFurther(trx, account, body, now()))
     },
   }
 }
@@ -121,6 +126,24 @@ async function claim(
   return again || account !== null
 }
 
+/**
+ * Whoever has a token of scope `write` can add an address, which must not be enough to take the account over. Throws AppError
+ * `forbidden` for a code that was mailed elsewhere than to the primary address.
+ */
+async function demandPrimary(
+  trx: Transaction<Schema>,
+  account: string,
+  { code }: Credential,
+): Promise<void> {
+  const email = code?.email ?? null
+  if (email === null || (await primaryAddress(trx, account)) === email) return
+  throw new AppError(
+    'forbidden',
+    'An account is reset with a code that was mailed to its primary address, and this is another of its addresses. With a device ' +
+      'that is left, sign in with this one and have it approved there.',
+  )
+}
+
 interface Beginning {
   readonly place: Place
   readonly body: Body
@@ -135,6 +158,7 @@ async function begin(
   { place, body, credential, entries, at }: Beginning,
 ): Promise<void> {
   const { account, device } = place
+  await demandNeverUsed(trx, account)
   const { numInsertedOrUpdatedRows: made } = await trx
     .insertInto('accounts')
     .values({ id: account, kind: 'person', display_name: body.display_name })
@@ -160,7 +184,7 @@ async function provenAddress(
 ): Promise<void> {
   const { numInsertedOrUpdatedRows: made } = await trx
     .insertInto('emails')
-    .values({ address, account_id: account, is_primary: 1, verified_at: at })
+    .values({ address, account_id: account, is_primary: 1, verified_at: at, id: newId('eml_', at) })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
   if (made !== 1n) throw refusedCode()

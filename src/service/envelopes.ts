@@ -6,7 +6,7 @@ import { demandApproved, holdApproved } from './device-rows.ts'
 import { addressed, storeEnvelopes } from './envelope-rows.ts'
 import { demandId, deviceOf, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { keyLogsOf, rosterEntries } from './roster-rows.ts'
+import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
 import { verifyAhead } from './verifying-ahead.ts'
 
 export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
@@ -36,10 +36,11 @@ export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
       await holdConnection(trx, connection)
       await demandMember(trx, account, connection)
       const entries = await rosterEntries(trx, connection)
-      const keyLogs = await keyLogsOf(trx, accountsOf(entries))
+      const keyLogs = await keyLogsOf(trx, connection, accountsOf(entries))
       const roster = verifyRoster(connection, entries, keyLogs)
+      const there = await present(trx, roster)
       const all = judged('envelopes', () =>
-        addressed(body.envelopes, { sender, roster, keyLogs, newest: roster.head }),
+        addressed(body.envelopes, { sender, roster: there, keyLogs, newest: roster.head }),
       )
       const kept = await storeEnvelopes(trx, { roster, sender: sender.device }, all)
       const owners = [...new Set(kept.map((one) => one.account))]

@@ -8,6 +8,9 @@ import { AppError } from '../errors.ts'
 /** There is no such thing, or it is somebody else's: the caller cannot tell which. */
 export const notFound = (what: string) => new AppError('not_found', `There is no such ${what}.`)
 
+/** It was deleted while a request of its own was on its way, which comes too late. */
+export const accountGone = () => new AppError('invalid_token', 'This account was deleted.')
+
 /** Throws `not_found` for a text that cannot be an id, so that no query sees it. */
 export function demandId(prefix: string, id: string, what: string): void {
   if (!isId(prefix, id)) throw notFound(what)

@@ -1,5 +1,6 @@
 /** What every group of answers stands on. Nothing here is state: several replicas may answer for one database. */
 import type { Kysely } from 'kysely'
+import type { AssistantConfig } from '../config/assistant.ts'
 import type { Background } from './background.ts'
 import type { Mail } from './mail/mail.ts'
 import type { ReceiptKey } from './receipt-key.ts'
@@ -10,8 +11,17 @@ export interface Ground {
   readonly db: Kysely<Schema>
   readonly receiptKey: () => Promise<ReceiptKey>
   readonly mail: Mail
+  /** The operator's address, which is also the sender's. */
+  readonly operator: string
+  /** Whom questions are passed on to; null means that the handbook answers. */
+  readonly assistant: AssistantConfig | null
   readonly background: Background
   readonly seenOnce: SeenOnce
+  /**
+   * Leave nothing readable of rows that were deleted, and no letter to these mailboxes (in lower case). With `isLast` nobody is left
+   * at this server: no letter stays in a folder that only it writes to.
+   */
+  readonly scrub: (of: { mailboxes: readonly string[]; isLast: boolean }) => Promise<void>
   /** What links begin with, without a slash. Known only once the server listens. */
   readonly publicUrl: () => string
   readonly version: string

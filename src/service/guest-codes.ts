@@ -9,11 +9,12 @@ import type { Service } from '../api/port.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
+import { holdExternalMember } from './external-members.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import type { Schema } from './schema.ts'
 
-const PREFIX = 'gst_'
+export const PREFIX = 'gst_'
 
 type Row = Schema['guest_codes']
 
@@ -23,12 +24,13 @@ export function guestCodeState(row: Pick<Row, 'revoked_at' | 'expires_at'>, now:
   return row.expires_at <= now ? 'expired' : 'active'
 }
 
-const resource = (row: Row, now: number): GuestCode => ({
+/** A guest code as it is answered; what only its device knows is the device's to say. */
+export const resource = (row: Row, now: number): GuestCode => ({
   id: row.id,
   label: row.label,
   state: guestCodeState(row, now),
   expires_at: timeAt(row.expires_at),
-  external_member_id: null,
+  external_member_id: row.external_member_id,
   last_opened_at: row.last_opened_at === null ? null : timeAt(row.last_opened_at),
   secret_here: false,
   code: null,
@@ -64,35 +66,43 @@ export const guestCodes = ({ db, now }: Ground): Service['guestCodes'] => ({
   },
 })
 
-export const deviceGuestCodes = ({ db, now }: Ground): Service['deviceGuestCodes'] => ({
+export const deviceGuestCodes = (ground: Ground): Service['deviceGuestCodes'] => ({
+  send: async (input, session) => (await import('./guest-mail.ts')).sendBy(ground)(input, session),
+
   create: async ({ body }, { account }) => {
-    const { id, label } = body
+    const { db, now } = ground
+    const { id, label, external_member_id: external } = body
     const expires_at = Date.parse(body.expires_at)
     if (!Number.isFinite(expires_at))
       throw invalid('body', [{ path: 'expires_at', message: 'Expected a time that exists.' }])
     const at = now()
-    await db
-      .insertInto('guest_codes')
-      .values({
-        id,
-        account_id: account,
-        label,
-        expires_at,
-        revoked_at: null,
-        last_opened_at: null,
-        created_at: at,
-      })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
-    // A device that did not hear the answer asks again, and finds what it made.
-    const row = await db
-      .selectFrom('guest_codes')
-      .selectAll()
-      .where('id', '=', id)
-      .where('account_id', '=', account)
-      .where('label', '=', label)
-      .where('expires_at', '=', expires_at)
-      .executeTakeFirst()
+    const row = await db.transaction().execute(async (trx) => {
+      if (external !== null) await holdExternalMember(trx, { account, id: external })
+      await trx
+        .insertInto('guest_codes')
+        .values({
+          id,
+          account_id: account,
+          label,
+          expires_at,
+          revoked_at: null,
+          last_opened_at: null,
+          created_at: at,
+          external_member_id: external,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+      // A device that did not hear the answer asks again, and finds what it made.
+      return trx
+        .selectFrom('guest_codes')
+        .selectAll()
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .where('label', '=', label)
+        .where('expires_at', '=', expires_at)
+        .where('external_member_id', external === null ? 'is' : '=', external)
+        .executeTakeFirst()
+    })
     if (row === undefined)
       throw new AppError('conflict', 'There is another guest code with this id: make a new one.')
     return resource(row, at)

@@ -4,18 +4,22 @@ import { roleIn } from './connection-rows.ts'
 import { accountAt, primaryAddress } from './context.ts'
 import type { Ground } from './ground.ts'
 import type { Mail, Message } from './mail/mail.ts'
-import { invitationMessage } from './mail/messages.ts'
+import { invitationMessage } from './mail/messages-from-others.ts'
 import type { Schema } from './schema.ts'
 
 const HOUR_MS = 3_600_000
 /** So many mails go to one mailbox in an hour; whoever has it finds further invitations on signing in. */
 const MOST_RECEIVED = 10
 
-/** Whoever invites, and what they call the connection. */
+/** Whoever invites, what they call the connection, and what their invitations to it say. */
 export interface Inviter {
   readonly account: string
   readonly connection: string
   readonly name: string
+  /** What they wrote to whom they invite. */
+  readonly message: string | null
+  /** For how long their invitations are good. */
+  readonly goodForMs: number
 }
 
 /** Whom it is for; one of the two is null. */
@@ -58,9 +62,9 @@ async function addressFor(
 export async function letterFor(
   { publicUrl }: Pick<Ground, 'publicUrl'>,
   trx: Transaction<Schema>,
-  of: { by: Inviter; target: Target; at: number; days: number },
+  of: { by: Inviter; target: Target; at: number },
 ): Promise<Message | null> {
-  const { by, target, at, days } = of
+  const { by, target, at } = of
   const to = await addressFor(trx, by, target, at)
   if (to === null) return null
   const { display_name: from } = await trx
@@ -74,7 +78,8 @@ export async function letterFor(
     from,
     fromEmail,
     connection: by.name,
-    days,
+    message: by.message,
+    goodForMs: by.goodForMs,
     publicUrl: publicUrl(),
   })
 }

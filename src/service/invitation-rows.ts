@@ -56,6 +56,7 @@ export const resource = (
   from: { user_id: row.from_account, display_name: row.from_name, email: row.from_email },
   to: { user_id: row.to_account, display_name: row.to_name, email: row.to_email },
   state: stateOf(row, at),
+  message: row.message,
   expires_at: timeAt(row.expires_at),
   created_at: timeAt(row.created_at),
 })
@@ -163,16 +164,28 @@ export async function cover(
 export const isLeftBehind = ({ state, consent }: Pick<Row, 'state' | 'consent'>): boolean =>
   state === 'pending' && consent === 2
 
-/** It is made again: what is pending is good for longer, and what was left behind may be answered from now on. */
+/**
+ * It is made again: what is pending says what it would say now, is good for as long as a new one, never for less than it was, and what
+ * was left behind may be answered from now on.
+ */
 export async function askAgain(
   trx: Transaction<Schema>,
   { id, state }: Standing,
-  expires_at: number,
+  { message, expires_at }: Pick<Row, 'message' | 'expires_at'>,
 ): Promise<void> {
   if (state !== 'pending') return
   await trx
     .updateTable('invitations')
-    .set({ consent: 0, expires_at })
+    .set((of) => ({
+      consent: 0,
+      message,
+      expires_at: of
+        .case()
+        .when('expires_at', '<', expires_at)
+        .then(expires_at)
+        .else(of.ref('expires_at'))
+        .end(),
+    }))
     .where('id', '=', id)
     .execute()
 }

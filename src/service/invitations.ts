@@ -7,6 +7,7 @@ import type { Service } from '../api/port.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
 import { AppError } from '../errors.ts'
 import { holdConnection, roleIn } from './connection-rows.ts'
+import { tellInviter } from './event-notices.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import {
@@ -140,7 +141,10 @@ export const invitations = ({ db, now }: Ground): Service['invitations'] => {
       const change = await judge(trx, row, isMember)
       if (change !== null)
         await trx.updateTable('invitations').set(change).where('id', '=', id).execute()
-      return resource((await read())!, direction, now())
+      const after = (await read())!
+      const said = direction === 'received' && change !== null ? change.state : undefined
+      if (said === 'approved' || said === 'declined') await tellInviter(trx, after, said, now())
+      return resource(after, direction, now())
     })
   }
 
@@ -148,14 +152,21 @@ export const invitations = ({ db, now }: Ground): Service['invitations'] => {
   const receivedState = (row: Named) => (isLeftBehind(row) ? 'withdrawn' : stateOf(row, now()))
 
   /** Whoever declines one that they approved takes back all that they approved of the connection. */
-  const declineAll = (trx: Transaction<Schema>, { connection_id, to_account }: Named) =>
-    trx
+  async function declineAll(trx: Transaction<Schema>, { id, connection_id, to_account }: Named) {
+    const others = await trx
       .updateTable('invitations')
       .set({ state: 'declined', consent: 0 })
       .where('connection_id', '=', connection_id)
       .where('to_account', '=', to_account)
       .where('state', '=', 'approved')
+      .where('id', '!=', id)
+      .returning('id')
       .execute()
+    for (const other of others) {
+      const row = await rows(trx).where('invitations.id', '=', other.id).executeTakeFirstOrThrow()
+      await tellInviter(trx, row, 'declined', now())
+    }
+  }
 
   return {
     list: async (_, { account }) => both(db, account, now(), null),

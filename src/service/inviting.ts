@@ -8,6 +8,7 @@ import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { roleIn } from './connection-rows.ts'
 import { accountAt } from './context.ts'
+import { tellInvited } from './event-notices.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { type Inviter, type Target, letterFor } from './invitation-letters.ts'
@@ -23,8 +24,6 @@ import type { Message } from './mail/mail.ts'
 import type { Schema } from './schema.ts'
 import { type Brake, countTryIn } from './tries.ts'
 
-const DAY_MS = 24 * 3_600_000
-const LIFETIME_DAYS = 14
 /** Of what goes out, also to connections that are deleted by then: a whole connection. */
 const SENT: Brake = {
   what: 'invitation',
@@ -122,11 +121,14 @@ export async function invite(
     email === null ? one.to_account === account && one.to_email === null : one.to_email === email,
   )
   const own = same.find((one) => one.from_account === by.account)
-  const term = { at, days: LIFETIME_DAYS }
+  const { message } = by
+  const expires_at = at + by.goodForMs
   if (own !== undefined) {
-    await askAgain(trx, own, at + LIFETIME_DAYS * DAY_MS)
+    await askAgain(trx, own, { message, expires_at })
     // Of what was left behind no mail ever went out.
-    const letter = isLeftBehind(own) ? await letterFor(ground, trx, { by, target, ...term }) : null
+    const letter = isLeftBehind(own)
+      ? await tell(ground, trx, { id: own.id, by, target, at })
+      : null
     return { id: own.id, letter }
   }
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
@@ -148,11 +150,24 @@ export async function invite(
       to_email: email,
       state: approved === undefined ? 'pending' : 'approved',
       consent: approved === undefined ? 0 : 1,
+      message,
       created_at: at,
-      expires_at: at + LIFETIME_DAYS * DAY_MS,
+      expires_at,
     })
     .execute()
   if (approved !== undefined) return { id, letter: null }
-  const letter = await letterFor(ground, trx, { by, target, ...term })
+  const letter = await tell(ground, trx, { id, by, target, at })
   return { id, letter }
+}
+
+/** Whoever is invited finds a notification, where there is an account, and a mail, which is answered. */
+async function tell(
+  ground: Pick<Ground, 'publicUrl'>,
+  trx: Transaction<Schema>,
+  of: { id: string; by: Inviter; target: Target; at: number },
+): Promise<Message | null> {
+  const { id, by, target, at } = of
+  const letter = await letterFor(ground, trx, { by, target, at })
+  await tellInvited(trx, by, { id, target }, at)
+  return letter
 }

@@ -16,10 +16,12 @@ import {
   approvedAt,
   demandApproved,
   endDevices,
+  forgetClaims,
   holdDevice,
   markLogged,
   waitingDevice,
 } from './device-rows.ts'
+import { tellOfDevice } from './event-notices.ts'
 import { deviceOf, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
@@ -95,10 +97,13 @@ async function append(
       await endDevices(trx, [device], at)
       // One that signs out forgets the secret of the public code. Without any device nobody could say the words.
       if (device !== by || log.active.length === 0) await switchOff(trx, account)
+      if (device !== by) await forgetClaims(trx, account)
+      await tellOfDevice(trx, { account, device, op: 'revoked' }, at)
       return { entries: log.entries, added: null, to: null }
     }
     if (!(await markLogged(trx, device))) throw cameFirst()
     const to = await primaryAddress(trx, account)
+    await tellOfDevice(trx, { account, device, op: 'added' }, at)
     return { entries: log.entries, added: waiting.name, to }
   })
 }

@@ -3,6 +3,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../api/port.ts'
+import { departedLogFor } from './departed.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import type { Schema } from './schema.ts'
@@ -37,7 +38,14 @@ export async function holdKeyLog(trx: Transaction<Schema>, account: string): Pro
 }
 
 export const keyLogs = (ground: Ground): Service['keyLogs'] => ({
-  read: async ({ account }) => ({ entries: (await readKeyLog(ground.db, account)).entries }),
+  read: async ({ account }, session) => {
+    demandId('acc_', account, 'account')
+    const { entries } = await entriesOf(ground.db, account)
+    if (entries.length > 0) return { entries }
+    const kept = await departedLogFor(ground.db, session.account, account)
+    if (kept.length === 0) throw notFound('account')
+    return { entries: kept }
+  },
 
   append: async (input, session) => {
     const { appendTo } = await import('./key-log-entries.ts')

@@ -88,6 +88,12 @@ export const machines = (
   create: async ({ body }, { account }) => {
     judged('key', () => jwkBytes(body.key, 'Ed25519'))
     const id = await ground.db.transaction().execute(async (db) => {
+      // One that ends at this moment is gone first, or ends with this machine. Changes nothing.
+      await db
+        .updateTable('organisations')
+        .set((of) => ({ name: of.ref('name') }))
+        .where('id', '=', body.organisation_id)
+        .execute()
       await demandManager(db, body.organisation_id, account)
       return (await make(db, body, account, ground.now())) ?? (await madeBefore(db, body))
     })

@@ -8,6 +8,7 @@ import type { Ground } from './ground.ts'
 import { invitations, isStanding, resource } from './invitation-rows.ts'
 import { sendAll } from './invitation-letters.ts'
 import { invite } from './inviting.ts'
+import { inviterIn } from './preset-rows.ts'
 
 export const members = (ground: Ground): Service['members'] => {
   const { db, now } = ground
@@ -18,13 +19,8 @@ export const members = (ground: Ground): Service['members'] => {
         await demandMember(trx, account, connection)
         await holdConnection(trx, connection)
         await demandOwner(trx, account, connection)
-        const { name } = await trx
-          .selectFrom('memberships')
-          .select('name')
-          .where('account_id', '=', account)
-          .where('connection_id', '=', connection)
-          .executeTakeFirstOrThrow()
-        const { id, letter } = await invite(trx, ground, { account, connection, name }, body)
+        const inviter = await inviterIn(trx, account, connection)
+        const { id, letter } = await invite(trx, ground, inviter, body)
         const row = await invitations(trx)
           .where('invitations.id', '=', id)
           .executeTakeFirstOrThrow()

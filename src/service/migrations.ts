@@ -5,6 +5,7 @@
 import { StartError } from '../errors.ts'
 import type { Engine, Query } from './engine.ts'
 import { third } from './version-3.ts'
+import { fourth } from './version-4.ts'
 import { first, second } from './versions.ts'
 
 interface Version {
@@ -17,6 +18,7 @@ const VERSIONS: readonly Version[] = [
   { statements: first },
   { statements: second, more: bindSessions },
   { statements: third },
+  { statements: fourth, more: nameWhatIsThere },
 ]
 
 /** Sessions are bound to the authentication key of their device, which only its entry of the key log names. */
@@ -33,6 +35,54 @@ async function bindSessions(query: Query): Promise<void> {
     for (const { id, keys } of verifyKeyLog(String(account_id), [String(entry)]).active)
       // Both are checked, and their alphabets know no quote.
       await query(`update devices set auth_kid = '${thumbprint(keys.auth)}' where id = '${id}'`)
+}
+
+async function nameWhatIsThere(query: Query): Promise<void> {
+  await nameEmails(query)
+  await nameRosterAccounts(query)
+}
+
+/** So many roster entries are read at once. */
+const BATCH = 500
+
+/** Whom rosters name stands in their signed entries alone so far. */
+async function nameRosterAccounts(query: Query): Promise<void> {
+  for (let last = { connection: '', seq: -1 }; ;) {
+    // An id of a connection knows no quote.
+    const { connection, seq } = last
+    const rows = await query(
+      `select connection_id, seq, entry from roster_entries
+       where connection_id > '${connection}' or (connection_id = '${connection}' and seq > ${seq})
+       order by connection_id, seq limit ${BATCH}`,
+    )
+    const newest = rows.at(-1)
+    if (newest === undefined) return
+    const [{ accountsOf }, { pseudonymOf }] = await Promise.all([
+      import('../crypto/roster.ts'),
+      import('./departed.ts'),
+    ])
+    for (const row of rows)
+      for (const account of accountsOf([String(row['entry'])]))
+        await query(
+          `insert into roster_accounts (connection_id, account_hash)
+           values ('${String(row['connection_id'])}', '${pseudonymOf(account)}') on conflict do nothing`,
+        )
+    last = { connection: String(newest['connection_id']), seq: Number(newest['seq']) }
+  }
+}
+
+/** Mailboxes are listed by ids, which begin with their time. */
+async function nameEmails(query: Query): Promise<void> {
+  const rows = await query('select address, verified_at from emails where id is null')
+  if (rows.length > 0) {
+    const { newId } = await import('../crypto/id.ts')
+    for (const { address, verified_at } of rows)
+      // The alphabet of mailboxes here knows one kind of quote.
+      await query(
+        `update emails set id = '${newId('eml_', Number(verified_at))}' where address = '${String(address).replaceAll("'", "''")}'`,
+      )
+  }
+  await query('create unique index emails_by_id on emails (id)')
 }
 
 /**

@@ -44,9 +44,9 @@ function demandKnown({ locale, time_zone: timeZone }: Changes): void {
       throw invalid('body', [{ path, message }], cause)
     }
   }
-  if (locale !== undefined)
+  if (locale != null)
     known(() => Intl.getCanonicalLocales(locale), 'locale', 'There is no such language tag.')
-  if (timeZone !== undefined)
+  if (timeZone != null)
     known(
       () => new Intl.DateTimeFormat('en', { timeZone }),
       'time_zone',

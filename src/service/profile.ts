@@ -3,6 +3,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../api/port.ts'
 import type { Profile } from '../api/rest/profiles.ts'
 import { AppError } from '../errors.ts'
+import { accountGone } from './faults.ts'
 import type { Ground } from './ground.ts'
 import type { Schema } from './schema.ts'
 import { holdTurn } from './turns.ts'
@@ -12,7 +13,7 @@ async function read(db: Kysely<Schema>, account: string): Promise<Profile> {
     .selectFrom('accounts')
     .select(['display_name', 'handle', 'headline'])
     .where('id', '=', account)
-    .executeTakeFirstOrThrow()
+    .executeTakeFirstOrThrow(accountGone)
   // Its words are a device's to say.
   return { ...row, public_code: null }
 }

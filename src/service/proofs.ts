@@ -2,11 +2,12 @@
  * Proofs of possession (RFC 9449): each request of a device carries one, made for it alone. Replicas share the secret of the
  * nonces and the proofs that were seen, so what one took, no other takes again.
  */
-import { createHmac, hash, randomBytes } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import { verifyProof } from '../crypto/dpop.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { Ground } from './ground.ts'
+import { newServerSecret } from './server-secrets.ts'
 
 /** A nonce is good for this long at least, and twice as long at most. */
 const SLOT_MS = 120_000
@@ -56,27 +57,7 @@ export function newProofs({
   publicUrl,
   seenOnce,
 }: Pick<Ground, 'db' | 'now' | 'publicUrl' | 'seenOnce'>): Proofs {
-  let shared: Promise<Buffer> | null = null
-  const secret = () =>
-    (shared ??= openSecret().catch((error: unknown) => {
-      shared = null
-      throw error
-    }))
-
-  /** The secret of this database, made by the first server of all. */
-  async function openSecret(): Promise<Buffer> {
-    await db
-      .insertInto('server_secrets')
-      .values({ name: 'nonce', secret: randomBytes(32).toString('base64url') })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
-    const row = await db
-      .selectFrom('server_secrets')
-      .select('secret')
-      .where('name', '=', 'nonce')
-      .executeTakeFirstOrThrow()
-    return Buffer.from(row.secret, 'base64url')
-  }
+  const secret = newServerSecret(db, 'nonce')
 
   /** That of a time slot: nobody keeps it, every replica can make it. */
   async function nonceOf(slot: number): Promise<string> {

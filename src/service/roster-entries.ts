@@ -19,8 +19,10 @@ import {
 } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
+import { noteNamed } from './departed.ts'
 import { demandApproved, holdApproved } from './device-rows.ts'
 import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
+import { tellOfEntry } from './event-notices.ts'
 import { demandId, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import {
@@ -32,7 +34,7 @@ import {
   standing,
   withdrawAllOf,
 } from './invitation-rows.ts'
-import { keyLogsOf, rosterEntries } from './roster-rows.ts'
+import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
 import type { Schema } from './schema.ts'
 import { verifyAhead } from './verifying-ahead.ts'
 
@@ -103,6 +105,7 @@ async function takeIn(
     .where('to_account', '=', account)
     .where((of) => isStanding(of, at))
     .execute()
+  await noteNamed(trx, connection, account)
   const invited = invitedIn(await standing(trx, [connection], at).execute())
   const { role } = members.find((one) => one.account === account)!
   await trx
@@ -133,34 +136,38 @@ async function letGo(
   trx: Transaction<Schema>,
   of: { connection: string; account: string; confirmer: string | null },
   at: number,
-) {
+): Promise<boolean> {
   const { connection, account, confirmer } = of
-  const { name } = await trx
+  const row = await trx
     .deleteFrom('memberships')
     .where('connection_id', '=', connection)
     .where('account_id', '=', account)
     .returning('name')
-    .executeTakeFirstOrThrow()
+    .executeTakeFirst()
+  // The account was deleted, and everything of it with that: whoever stays was told then.
+  if (row === undefined) return false
   await withdrawAllOf(trx, { connection, account }, at)
   await endUnseenOf(trx, { connection, account })
-  if (confirmer !== null) return cover(trx, { connection, account, name, confirmer }, at)
-  await trx
-    .updateTable('invitations')
-    .set({ consent: 0 })
-    .where('connection_id', '=', connection)
-    .where('to_account', '=', account)
-    .execute()
+  if (confirmer !== null) await cover(trx, { connection, account, name: row.name, confirmer }, at)
+  else
+    await trx
+      .updateTable('invitations')
+      .set({ consent: 0 })
+      .where('connection_id', '=', connection)
+      .where('to_account', '=', account)
+      .execute()
+  return true
 }
 
 /** Of a verified entry. */
 const opensEpoch = (entry: JsonObject) => entry.has('k_commit')
 
-/** What follows from an entry for who is in the connection, and as what. */
+/** What follows from an entry for who is in the connection, and as what. Answers whether it is news to the others. */
 async function apply(
   trx: Transaction<Schema>,
   roster: Roster,
   { said, keyLogs, at }: { said: JsonObject; keyLogs: KeyLogs; at: number },
-): Promise<void> {
+): Promise<boolean> {
   const { connection } = roster
   const text = (name: string) => {
     const value = said.get(name)
@@ -170,9 +177,9 @@ async function apply(
   if (op === 'add') await takeIn(trx, roster, member, at)
   if (op === 'remove') {
     const confirmer = wasChanged(roster, keyLogs, member) ? actor : null
-    await letGo(trx, { connection, account: member, confirmer }, at)
+    return letGo(trx, { connection, account: member, confirmer }, at)
   }
-  if (op === 'leave') await letGo(trx, { connection, account: actor, confirmer: null }, at)
+  if (op === 'leave') return letGo(trx, { connection, account: actor, confirmer: null }, at)
   if (op === 'role') {
     await trx
       .updateTable('memberships')
@@ -182,6 +189,7 @@ async function apply(
       .execute()
     if (role === 'member') await withdrawAllOf(trx, { connection, account: member }, at)
   }
+  return true
 }
 
 async function store(
@@ -201,12 +209,13 @@ async function store(
   await trx.insertInto('roster_entries').values({ connection_id: connection, seq, entry }).execute()
   // Before envelopes go, as when a key log grows: in another order the two would wait for each other.
   await touchConnection(trx, connection, at)
-  await apply(trx, roster, of)
+  const isNews = await apply(trx, roster, of)
   if (opensEpoch(said)) {
     await trx.updateTable('connections').set({ epoch }).where('id', '=', connection).execute()
     await trx.deleteFrom('envelopes').where('connection_id', '=', connection).execute()
   }
   await storeEnvelopes(trx, { roster, sender: sender.device }, envelopes)
+  if (isNews) await tellOfEntry(trx, { connection, said }, at)
 }
 
 /** Add an entry to a roster. */
@@ -229,14 +238,15 @@ export const appendTo =
       const head = hashOf(entries.at(-1)!)
       if (said.get('prev') !== encodeBase64url(head)) throw moved('Another entry came first', head)
       const accounts = judged('entry', () => accountsOf([...entries, entry]))
-      const keyLogs = await keyLogsOf(trx, accounts)
+      const keyLogs = await keyLogsOf(trx, connection, accounts)
       const after = judged('entry', () => {
         const roster = verifyRoster(connection, [...entries, entry], keyLogs)
         demandSignedBy(said, sender, keyLogs)
         return roster
       })
+      const there = await present(trx, after)
       const sealed = judged('envelopes', () =>
-        addressed(envelopes, { sender, roster: after, keyLogs, newest: head }),
+        addressed(envelopes, { sender, roster: there, keyLogs, newest: head }),
       )
       if (opensEpoch(said)) demandSealed(sender, sealed)
       await store(trx, after, { said, keyLogs, sender, envelopes: sealed, at: now() })

@@ -1,7 +1,8 @@
 /** Rosters as the tables have them, and the key logs that they rest on. */
 import type { Kysely } from 'kysely'
 import { verifyKeyLog } from '../crypto/key-log.ts'
-import type { KeyLogs } from '../crypto/roster.ts'
+import type { KeyLogs, Roster } from '../crypto/roster.ts'
+import { departedLogs, departedOf } from './departed.ts'
 import type { Schema } from './schema.ts'
 
 /** The entries of a roster, in order; none where there is no such connection. */
@@ -15,9 +16,13 @@ export async function rosterEntries(db: Kysely<Schema>, connection: string): Pro
   return rows.map(({ entry }) => entry)
 }
 
-/** The key logs of accounts as entries, each in order; an account that has none is not among them. */
+/**
+ * The key logs of accounts as entries, each in order, those included of accounts that were deleted and that the roster of this connection
+ * names; an account that has none is not among them.
+ */
 export async function logEntries(
   db: Kysely<Schema>,
+  connection: string,
   accounts: readonly string[],
 ): Promise<Map<string, string[]>> {
   const rows = await db
@@ -33,11 +38,27 @@ export async function logEntries(
       account,
       of.map(({ entry }) => entry),
     )
-  return logs
+  const missing = accounts.filter((account) => !logs.has(account))
+  if (missing.length === 0) return logs
+  return new Map([...logs, ...(await departedLogs(db, connection, missing))])
 }
 
 /** The same, verified: what was kept was verified before it was. */
-export async function keyLogsOf(db: Kysely<Schema>, accounts: readonly string[]): Promise<KeyLogs> {
-  const logs = await logEntries(db, accounts)
+export async function keyLogsOf(
+  db: Kysely<Schema>,
+  connection: string,
+  accounts: readonly string[],
+): Promise<KeyLogs> {
+  const logs = await logEntries(db, connection, accounts)
   return new Map([...logs].map(([account, entries]) => [account, verifyKeyLog(account, entries)]))
+}
+
+/** A roster without the members whose accounts were deleted: nothing is sealed to them, nor by them. */
+export async function present(db: Kysely<Schema>, roster: Roster): Promise<Roster> {
+  const { connection, members } = roster
+  const accounts = members.map(({ account }) => account)
+  const departed = await departedOf(db, connection, accounts)
+  return departed.size === 0
+    ? roster
+    : { ...roster, members: members.filter(({ account }) => !departed.has(account)) }
 }

@@ -11,6 +11,7 @@ import { accountsOf, verifyRoster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { demandMember } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
+import { departedLengths, noteNamed } from './departed.ts'
 import { demandApproved, holdApproved } from './device-rows.ts'
 import { type Addressed, type Sender, addressed, storeEnvelopes } from './envelope-rows.ts'
 import { judged } from './faults.ts'
@@ -19,6 +20,8 @@ import { sendAll } from './invitation-letters.ts'
 import { invite } from './inviting.ts'
 import { readKeyLog } from './key-logs.ts'
 import type { Message } from './mail/mail.ts'
+import { approveBy } from './open-link-requests.ts'
+import { inviterIn, presetFor, tagByPreset } from './preset-rows.ts'
 import { appendTo, demandSealed, demandSignedBy } from './roster-entries.ts'
 import { rosterEntries } from './roster-rows.ts'
 import type { Schema } from './schema.ts'
@@ -32,22 +35,36 @@ export const rosters = (ground: Ground): Service['rosters'] => {
   async function store(
     trx: Transaction<Schema>,
     { account, device }: Sender,
-    { connection, name, entry, invite: invitees }: Body,
+    { connection, name, entry, invite: invitees, preset_id, open_link_request = null }: Body,
     envelopes: readonly Addressed[],
   ): Promise<Message[]> {
     const of = { connection_id: connection }
+    if (open_link_request !== null)
+      await approveBy(trx, { account, id: open_link_request, connection, invite: invitees })
+    const preset = await presetFor(trx, account, preset_id)
     await trx
       .insertInto('memberships')
-      .values({ ...of, account_id: account, role: 'owner', name, favorite: 0, updated_at: now() })
+      .values({
+        ...of,
+        account_id: account,
+        role: 'owner',
+        name,
+        favorite: preset?.favorite ?? 0,
+        preset_id: preset?.id ?? null,
+        updated_at: now(),
+      })
       .execute()
+    await tagByPreset(trx, { account, connection })
     await trx
       .insertInto('roster_entries')
       .values({ ...of, seq: 0, entry })
       .execute()
+    await noteNamed(trx, connection, account)
     await storeEnvelopes(trx, { roster: { connection, epoch: 1 }, sender: device }, envelopes)
+    const inviter = await inviterIn(trx, account, connection)
     const letters: Message[] = []
     for (const invitee of invitees) {
-      const { letter } = await invite(trx, ground, { account, connection, name }, invitee)
+      const { letter } = await invite(trx, ground, inviter, invitee)
       if (letter !== null) letters.push(letter)
     }
     return letters
@@ -87,7 +104,9 @@ export const rosters = (ground: Ground): Service['rosters'] => {
     read: async ({ connection }, { account }) => {
       await demandMember(db, account, connection)
       const entries = await rosterEntries(db, connection)
-      return { entries, key_logs: await lengthsOf(db, accountsOf(entries)) }
+      const accounts = accountsOf(entries)
+      const departed = await departedLengths(db, connection, accounts)
+      return { entries, key_logs: [...(await lengthsOf(db, accounts)), ...departed] }
     },
 
     append: appendTo(ground),

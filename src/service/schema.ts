@@ -36,7 +36,16 @@ export interface Schema {
   /** What an account may do so often in a while, until it no longer counts. */
   tries: {
     account_id: string
-    what: 'look-up' | 'follow by mailbox' | 'invitation'
+    what:
+      | 'look-up'
+      | 'follow by mailbox'
+      | 'invitation'
+      | 'guest mail'
+      | 'guest mail to one'
+      | 'mailbox'
+      | 'chat'
+      | 'feedback'
+      | 'export'
     id: string
     expires_at: number
   }
@@ -46,6 +55,20 @@ export interface Schema {
     account_id: string
     is_primary: 0 | 1
     verified_at: number
+    /** What lists are in order of: that of its claim, or made with the row. */
+    id: string
+    /** When it was claimed; null for a mailbox that was proven as the account began. */
+    created_at: number | null
+  }
+  /** Mailboxes that an account wants to have, until a link that was mailed there proves that it may. */
+  email_claims: {
+    id: string
+    account_id: string
+    address: string
+    /** SHA-256 of what the link holds. */
+    token_hash: string
+    created_at: number
+    expires_at: number
   }
   devices: {
     id: string
@@ -89,7 +112,11 @@ export interface Schema {
     refresh_hash: string
     created_at: number
     last_seen_at: number
-    /** 1 once its device has proven its key: until then anybody with a code may have opened it. */
+    active_organisation_id: string | null
+    /**
+     * 1 once its device has proven its key: until then anybody with a code may have opened it. 2 for the daemon in the server's own
+     * process, which proves nothing.
+     */
     proven: number
   }
   /** Access tokens of sessions: several live beside each other, so that two renewals at once end nobody's. */
@@ -98,14 +125,17 @@ export interface Schema {
     session_id: string
     expires_at: number
   }
-  /** What must come in once only, across replicas, until it would be too old anyway: proofs and assertions. */
+  /**
+   * What must come in once only, across replicas, until it would be too old anyway: proofs and assertions. And the mails that go to
+   * whoever did not ask for them, each in one of a few places.
+   */
   seen_once: {
     id: string
     expires_at: number
   }
   /** Secrets that all replicas share. */
   server_secrets: {
-    name: 'nonce' | 'turn of mailed codes' | 'turn of handles'
+    name: 'nonce' | 'download links' | 'turn of mailed codes' | 'turn of handles' | 'turn of slugs'
     secret: string
   }
   organisations: {
@@ -127,6 +157,7 @@ export interface Schema {
     /** RFC 7638 thumbprint and public key of what signs its assertions. */
     kid: string
     key: string
+    /** The account that made it; empty once that was deleted. */
     created_by: string
     created_at: number
   }
@@ -173,6 +204,142 @@ export interface Schema {
     name: string
     favorite: 0 | 1
     updated_at: number
+    preset_id: string | null
+  }
+  /** A tag is its account's own: other members of a connection do not see it. */
+  tags: {
+    id: string
+    account_id: string
+    name: string
+    color: string | null
+    created_at: number
+  }
+  tag_assignments: {
+    account_id: string
+    connection_id: string
+    tag_id: string
+  }
+  /** What a new connection begins with. */
+  presets: {
+    id: string
+    account_id: string
+    name: string
+    favorite: 0 | 1
+    invite_message: string | null
+    /** In seconds. */
+    invitation_expires_in: number | null
+    /** One of an account at most. */
+    is_default: 0 | 1
+    created_at: number
+  }
+  preset_tags: {
+    preset_id: string
+    tag_id: string
+  }
+  open_links: {
+    id: string
+    account_id: string
+    slug: string
+    title: string
+    state: 'active' | 'paused'
+    preset_id: string | null
+    created_at: number
+  }
+  open_link_requests: {
+    id: string
+    open_link_id: string
+    /** The owner of the link. */
+    account_id: string
+    display_name: string
+    /** In lower case. */
+    email: string
+    message: string | null
+    /** Unconfirmed: the link that was mailed was not followed yet, and the owner sees nothing of it. */
+    state: 'unconfirmed' | 'pending' | 'approved' | 'declined'
+    /** SHA-256 of what the mailed link holds; null once it was followed. */
+    token_hash: string | null
+    /** What the approval made. */
+    connection_id: string | null
+    created_at: number
+    /** Of the mailed link; null once it was followed. */
+    expires_at: number | null
+  }
+  external_members: {
+    id: string
+    account_id: string
+    display_name: string
+    email: string | null
+    phone: string | null
+    note: string | null
+    created_at: number
+  }
+  notifications: {
+    id: string
+    account_id: string
+    kind: string
+    title: string
+    body: string
+    /** Ids by name, as JSON. */
+    data: string
+    read_at: number | null
+    created_at: number
+  }
+  exports: {
+    id: string
+    account_id: string
+    /** Expired: its file is deleted. One that is ready has expired by the clock before that. */
+    state: 'queued' | 'building' | 'ready' | 'failed' | 'expired'
+    /** In per cent. */
+    progress: number
+    size_bytes: number | null
+    error: string | null
+    /** Whoever builds it, and until when it is believed to: another goes on after that. */
+    builder: string | null
+    builder_until: number | null
+    created_at: number
+    finished_at: number | null
+    expires_at: number | null
+  }
+  /** The file of an export in pieces: every replica can send it. */
+  export_parts: {
+    export_id: string
+    seq: number
+    bytes: Uint8Array
+  }
+  /** Whom the roster of a connection names, members or not: whose key logs its entries are checked by. */
+  roster_accounts: {
+    connection_id: string
+    /** SHA-256 of the account's id, hex. */
+    account_hash: string
+    /** The epoch of the connection when the account was deleted; null for one that is there. */
+    departed_epoch: number | null
+  }
+  /** Key logs of accounts that were deleted, for the members of the connections whose history they signed. */
+  departed_key_logs: {
+    connection_id: string
+    /** SHA-256 of the account's id, hex. */
+    account_hash: string
+    seq: number
+    entry: string
+    stored_at: number
+  }
+  chat_turns: {
+    id: string
+    account_id: string
+    conversation_id: string
+    message: string
+    /** As far as it came; null for none. */
+    answer: string | null
+    rating: 'up' | 'down' | null
+    comment: string | null
+    created_at: number
+  }
+  feedback: {
+    id: string
+    account_id: string
+    message: string
+    category: string | null
+    created_at: number
   }
   invitations: {
     id: string
@@ -191,6 +358,7 @@ export interface Schema {
      * 2 while it is pending: whoever has the mailbox was a member and went since, so it has served.
      */
     consent: 0 | 1 | 2
+    message: string | null
     created_at: number
     expires_at: number
   }
@@ -232,6 +400,7 @@ export interface Schema {
     revoked_at: number | null
     last_opened_at: number | null
     created_at: number
+    external_member_id: string | null
   }
   stamps: {
     id: string

@@ -7,11 +7,13 @@ import type { Account, Door, Open, Service, Session, Visitor } from '../api/port
 import { lazily } from '../api/lazy.ts'
 import { rest } from '../api/rest/index.ts'
 import { site } from '../api/site/index.ts'
+import type { AssistantConfig } from '../config/assistant.ts'
 import type { Log } from '../log.ts'
 import type { Once } from '../state/idempotency.ts'
 import { newBackground } from './background.ts'
 import { bind } from './binding.ts'
 import { openEngine, queriesOver } from './database.ts'
+import type { Exporter } from './export-building.ts'
 import type { Ground } from './ground.ts'
 import { type MailPlace, openMail } from './mail/mail.ts'
 import type { Proof } from './proofs.ts'
@@ -71,7 +73,8 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
 /**
  * Open the account server.
  * @param of `url` and `file`: see `openEngine`; `publicUrl` is asked at each use, since the port may be known late;
- *   `now` gives Unix milliseconds; `mail` says where mail goes and `from` who sends it
+ *   `now` gives Unix milliseconds; `mail` says where mail goes, `ownsMail` whether that folder is nobody else's, and `from` who sends it, an address or `Name <address>`;
+ *   `assistant` who answers questions, the built-in handbook where there is none
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
@@ -81,21 +84,49 @@ export async function openService(of: {
   version: string
   now: () => number
   mail: MailPlace
+  ownsMail?: boolean
   from: string
+  assistant?: AssistantConfig | null
   log: Log
 }): Promise<AccountServer> {
   const engine = await openEngine(of)
-  const { publicUrl, version, now, log } = of
+  const { publicUrl, version, now, log, assistant = null } = of
   const started = now()
   const background = newBackground(log)
   const mail = openMail({ place: of.mail, from: of.from, now })
+  const operator = /<([^<>]+)>$/.exec(of.from)?.[1] ?? of.from
   /** Made when the first group of answers is: the query builder takes as long to load as everything before it. */
   const ground = onceMade(makeGround)
   async function makeGround(): Promise<Ground> {
     const db = await queriesOver(engine)
     const receiptKey = lazyReceiptKey(db)
     const seenOnce = newSeenOnce({ db, background, now })
-    return { db, receiptKey, mail, background, seenOnce, publicUrl, version, started, now }
+    const told = { publicUrl, version, started, now }
+    background.run(() => resumeExports(db))
+    const scrub: Ground['scrub'] = async ({ mailboxes, isLast }) => {
+      await engine.scrub(db)
+      const { forgetLetters } = await import('./mail/outbox.ts')
+      await forgetLetters(of.mail, isLast && of.ownsMail === true ? null : mailboxes)
+    }
+    return { db, receiptKey, mail, operator, assistant, background, seenOnce, scrub, ...told }
+  }
+  const closing = new AbortController()
+  const exporter = onceMade(async (): Promise<Exporter> => {
+    const { newExporter } = await import('./export-building.ts')
+    const { isAway } = engine
+    const accountOf = (id: string): Account =>
+      bind(inside, answers, { account: id, device: null, session: null, token: null }) as Account
+    return newExporter({ ground: await ground(), accountOf, isAway, log, signal: closing.signal })
+  })
+  /** What another run of the server, or another server, has left. */
+  async function resumeExports(db: Ground['db']): Promise<void> {
+    const left = await db
+      .selectFrom('exports')
+      .select('id')
+      .where('state', 'in', ['queued', 'building', 'ready'])
+      .limit(1)
+      .executeTakeFirst()
+    if (left !== undefined) (await exporter()).wake()
   }
   const proofs = onceMade(async () => (await import('./proofs.ts')).newProofs(await ground()))
   const once = onceMade(async () => {
@@ -103,16 +134,24 @@ export async function openService(of: {
     return onceOver({ engine, ...(await ground()) })
   })
   const loaded = lazily<Service>(inside, ['account', 'both'], {
+    account: async () => (await import('./account.ts')).account(await ground()),
     approval: async () => (await import('./approval.ts')).approval(await ground()),
     bearer: async () => (await import('./bearer.ts')).bearer(await ground()),
+    chat: async () => (await import('./chat.ts')).chat(await ground()),
     connections: async () => (await import('./connections.ts')).connections(await ground()),
     context: async () => (await import('./context.ts')).context(await ground()),
     currentSession: async () => (await import('./sessions.ts')).currentSession(await ground()),
+    deletion: async () => (await import('./account.ts')).deletion(await ground()),
     deviceGuestCodes: async () =>
       (await import('./guest-codes.ts')).deviceGuestCodes(await ground()),
     devices: async () => (await import('./devices.ts')).devices(await ground()),
     duties: async () => (await import('./duties.ts')).duties(await ground()),
+    emails: async () => (await import('./emails.ts')).emails(await ground()),
     envelopes: async () => (await import('./envelopes.ts')).envelopes(await ground()),
+    exports: async () => (await import('./exports.ts')).exports(await ground(), await exporter()),
+    externalMembers: async () =>
+      (await import('./external-members.ts')).externalMembers(await ground()),
+    feedback: async () => (await import('./feedback.ts')).feedback(await ground()),
     guestCodes: async () => (await import('./guest-codes.ts')).guestCodes(await ground()),
     invitations: async () => (await import('./invitations.ts')).invitations(await ground()),
     keyLogs: async () => (await import('./key-logs.ts')).keyLogs(await ground()),
@@ -120,14 +159,23 @@ export async function openService(of: {
     machines: async () => (await import('./machines.ts')).machines(await ground()),
     machineTokens: async () => (await import('./machine-tokens.ts')).machineTokens(await ground()),
     members: async () => (await import('./members.ts')).members(await ground()),
+    notifications: async () => (await import('./notifications.ts')).notifications(await ground()),
+    openLinkApprovals: async () =>
+      (await import('./open-link-requests.ts')).openLinkApprovals(await ground()),
+    openLinkRequests: async () =>
+      (await import('./open-link-requests.ts')).openLinkRequests(await ground()),
+    openLinks: async () => (await import('./open-links.ts')).openLinks(await ground()),
     organisations: async () => (await import('./organisations.ts')).organisations(await ground()),
     pendingDevices: async () => (await import('./approval.ts')).pendingDevices(await ground()),
     preferences: async () => (await import('./preferences.ts')).preferences(await ground()),
+    presets: async () => (await import('./presets.ts')).presets(await ground()),
     profile: async () => (await import('./profile.ts')).profile(await ground()),
     profiles: async () => (await import('./profiles.ts')).profiles(await ground()),
     publicCode: async () => (await import('./public-code.ts')).publicCode(await ground()),
     rosters: async () => (await import('./rosters.ts')).rosters(await ground()),
+    sessions: async () => (await import('./session-list.ts')).sessions(await ground()),
     stamps: async () => (await import('./stamps.ts')).stamps(await ground()),
+    tags: async () => (await import('./tags.ts')).tags(await ground()),
     trust: async () => (await import('./trust-cards.ts')).trust(await ground()),
     trustCards: async () => (await import('./trust-cards.ts')).trustCards(await ground()),
     verificationLog: async () =>
@@ -137,9 +185,13 @@ export async function openService(of: {
   const loadedOpen = lazily<Open>({ ...entrance, ...site }, ['account'], {
     assets: async () => (await import('./site.ts')).assets(),
     clock: async () => (await import('./clock.ts')).clock(await ground()),
+    confirmationPages: async () =>
+      (await import('./confirmations.ts')).confirmationPages(await ground()),
     enrolment: async () => (await import('./enrolment.ts')).enrolment(await ground()),
+    exportFiles: async () => (await import('./export-files.ts')).exportFiles(await ground()),
     guestPages: async () => (await import('./site.ts')).guestPages(await ground()),
     oauth: async () => (await import('./oauth.ts')).oauth(await ground()),
+    openLinkPages: async () => (await import('./open-link-pages.ts')).openLinkPages(await ground()),
     session: async () => (await import('./sessions.ts')).session(await ground(), await proofs()),
     signIns: async () => (await import('./sign-ins.ts')).signIns(await ground()),
     siteHealth: async () => (await import('./site.ts')).siteHealth(await ground()),
@@ -173,6 +225,7 @@ export async function openService(of: {
     as: (who) => bind(inside, answers, who) as Account,
     door: (visitor) => bind(entrance, open, visitor) as Door,
     close: async () => {
+      closing.abort()
       await background.idle()
       await engine.close()
     },

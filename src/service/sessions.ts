@@ -73,12 +73,12 @@ async function demandRoom(db: Kysely<Schema>, device: string, now: number): Prom
 }
 
 /**
- * A new session of a device, beside those it has: whoever opens one has not proven the device's key yet. The tokens are in the
- * answer and nowhere else.
+ * A new session of a device, beside those it has: whoever opens one has not proven the device's key yet, and only the daemon in the
+ * server's own process never will. The tokens are in the answer and nowhere else.
  */
 export async function openSession(
   db: Kysely<Schema>,
-  of: { account: string; device: string },
+  of: { account: string; device: string; within: boolean },
   now: number,
 ): Promise<Tokens> {
   await demandRoom(db, of.device, now)
@@ -92,7 +92,7 @@ export async function openSession(
       refresh_hash: hashed(refresh),
       created_at: now,
       last_seen_at: now,
-      proven: 0,
+      proven: of.within ? 2 : 0,
     })
     .execute()
   return { session_id: id, refresh_token: refresh, ...(await openAccess(db, id, now)) }

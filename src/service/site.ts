@@ -6,6 +6,7 @@ import type { Open } from '../api/port.ts'
 import { asset } from '../asset.ts'
 import { isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
+import { tellOfOpening } from './event-notices.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { guestCodeState } from './guest-codes.ts'
@@ -67,13 +68,24 @@ export const guestPages = ({ db, now }: Ground): Open['guestPages'] => ({
     const at = now()
     const row = await db
       .selectFrom('guest_codes')
-      .select(['revoked_at', 'expires_at'])
+      .select(['account_id', 'label', 'revoked_at', 'expires_at'])
       .where('id', '=', id)
       .executeTakeFirst()
     if (row === undefined) throw notFound('guest code')
     // The page of a code that has ended shows nothing to open.
     if (guestCodeState(row, at) !== 'active') return
-    await db.updateTable('guest_codes').set({ last_opened_at: at }).where('id', '=', id).execute()
+    const opening = { last_opened_at: at }
+    await db.transaction().execute(async (trx) => {
+      const { numUpdatedRows: first } = await trx
+        .updateTable('guest_codes')
+        .set(opening)
+        .where('id', '=', id)
+        .where('last_opened_at', 'is', null)
+        .executeTakeFirst()
+      if (first === 1n)
+        return tellOfOpening(trx, { account: row.account_id, guest: id, label: row.label }, at)
+      await trx.updateTable('guest_codes').set(opening).where('id', '=', id).execute()
+    })
   },
 })
 

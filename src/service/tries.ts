@@ -18,6 +18,7 @@ export interface Brake {
 
 /**
  * Count a try in a transaction: it counts as far as that is kept. Until it ends, others of the account wait.
+ * @param about letters and digits: only tries about the same are counted together
  * @throws AppError `rate_limited`, with Retry-After, while there were too many
  */
 export async function countTryIn(
@@ -25,6 +26,7 @@ export async function countTryIn(
   account: string,
   { what, most, periodMs, told }: Brake,
   at: number,
+  about = '',
 ): Promise<void> {
   // Of many at the same moment, exactly as many as may are let through.
   await holdKeyLog(trx, account)
@@ -39,11 +41,12 @@ export async function countTryIn(
     .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
     .where('account_id', '=', account)
     .where('what', '=', what)
+    .where('id', 'like', `${about}%`)
     .executeTakeFirstOrThrow()
   if (count >= most) throw tooMany(told, first - at)
   await trx
     .insertInto('tries')
-    .values({ account_id: account, what, id: newId('', at), expires_at: at + periodMs })
+    .values({ account_id: account, what, id: newId(about, at), expires_at: at + periodMs })
     .execute()
 }
 

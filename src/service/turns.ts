@@ -5,7 +5,7 @@ import type { Schema } from './schema.ts'
 /** Wait for the turn, and hold it until the transaction ends: both engines hold a row that was written. */
 export async function holdTurn(
   trx: Transaction<Schema>,
-  name: Exclude<Schema['server_secrets']['name'], 'nonce'>,
+  name: Exclude<Schema['server_secrets']['name'], 'nonce' | 'download links'>,
 ): Promise<void> {
   await trx
     .insertInto('server_secrets')

@@ -52,7 +52,7 @@ export async function verifyAhead(
   tried(() => (accounts = accountsOf(entries)))
   if (accounts.length === 0) return
   const logs = new Map<string, KeyLog>()
-  await inSlices(await logEntries(db, accounts), ([account, log]) =>
+  await inSlices(await logEntries(db, connection, accounts), ([account, log]) =>
     logs.set(account, verifyKeyLog(account, log)),
   )
   const verify = (typ: Typ, jws: string, by: (payload: ReadonlyMap<string, unknown>) => Sender) => {

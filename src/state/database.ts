@@ -25,6 +25,8 @@ export function openDatabase(dir: string): DatabaseSync {
     else refuseNewer(path)
     db = new DatabaseSync(path, { timeout: BUSY_MS, enableForeignKeyConstraints: true })
     db.exec('pragma journal_mode = wal; pragma synchronous = full')
+    // Of what was deleted just before a crash, the write-ahead log still holds the rows as they were written.
+    db.exec('pragma wal_checkpoint(truncate)')
     migrate(db)
     return db
   } catch (cause) {

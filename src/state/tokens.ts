@@ -11,6 +11,9 @@ export interface TokenRow {
   readonly last_used_at: number | null
 }
 
+/** The name of what the keychain holds of a token. */
+export const tokenEntry = (id: string): string => `token/${id}`
+
 export type TokenRows = ReturnType<typeof tokenRows>
 
 /** The token rows. */

@@ -1,4 +1,4 @@
-/** Signing out: everything in `state.db` that belongs to the account goes, and leaves nothing to find in the file. */
+/** Signing out, and the end of an account: everything in `state.db` that belongs to the account goes, and leaves nothing to find in the file. */
 import type { DatabaseSync } from 'node:sqlite'
 import { transaction } from './sqlite.ts'
 
@@ -6,10 +6,17 @@ import { transaction } from './sqlite.ts'
  * What stays: API tokens, which belong to this machine's user, and the uses of words, so that no words count twice whoever
  * signs in next.
  */
-const KEPT = new Set(['tokens', 'replays', 'replays_highest'])
+const KEPT = ['tokens', 'replays', 'replays_highest']
 
-/** Delete the rows of every table but those that are kept, whole or not at all. */
-export function wipe(db: DatabaseSync): void {
+/** What stays where the account itself is gone, and the tokens for it: how far the clock has come, which names nobody. */
+const KEPT_OF_NOBODY = ['replays_highest']
+
+/**
+ * Delete the rows of every table but those that are kept, whole or not at all.
+ * @param all whether nothing is to be left that names the account or serves it, since it was deleted
+ */
+export function wipe(db: DatabaseSync, all = false): void {
+  const kept = all ? KEPT_OF_NOBODY : KEPT
   const tables = db
     .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
     .all() as { name: string }[]
@@ -17,7 +24,7 @@ export function wipe(db: DatabaseSync): void {
   db.exec('pragma secure_delete = on')
   try {
     transaction(db, () => {
-      for (const { name } of tables) if (!KEPT.has(name)) db.exec(`delete from main.${name}`)
+      for (const { name } of tables) if (!kept.includes(name)) db.exec(`delete from main.${name}`)
     })
   } finally {
     db.exec('pragma secure_delete = off')

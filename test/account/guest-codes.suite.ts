@@ -1,7 +1,8 @@
 /** Guest codes of an account. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { enrol } from '../service/person.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { arrived, enrol, newAddress } from '../service/person.ts'
 import { HOUR, MINUTE, fails, type Accounts } from './subject.ts'
 
 export function guestCodesSuite(accounts: () => Accounts): void {
@@ -52,6 +53,27 @@ export function guestCodesSuite(accounts: () => Accounts): void {
       assert.deepEqual(await state(), ['revoked', 'active'])
       later(MINUTE)
       assert.deepEqual(await state(), ['revoked', 'expired'])
+    })
+
+    test('one for an external member is mailed to them, and revoked when they are deleted', async () => {
+      const { account } = await enrol(server)
+      const [email, secret] = [newAddress(), 'x'.repeat(43)]
+      const external = await account.externalMembers.create({
+        body: { display_name: 'Plumber', email },
+      })
+      assert.deepEqual((await account.externalMembers.list({})).items, [external])
+      const expires_at = new Date(subject.clock.ms + HOUR).toISOString()
+      const id = newId('gst_', Date.now())
+      const body = { id, label: 'Kitchen', expires_at, external_member_id: external.id }
+      const made = await account.deviceGuestCodes.create({ body })
+      assert.equal(made.external_member_id, external.id)
+      assert.deepEqual(await account.deviceGuestCodes.send({ id, body: { secret } }), made)
+      const { text } = await arrived(server, email, /link/)
+      assert.match(text, new RegExp(`/g/${id}#${secret}$`, 'm'))
+      assert.equal(await account.externalMembers.delete({ id: external.id }), undefined)
+      const [left] = (await account.guestCodes.list({})).items
+      assert.deepEqual(left, { ...made, state: 'revoked', external_member_id: null })
+      await fails('invalid_state', account.deviceGuestCodes.send({ id, body: { secret } }))
     })
 
     test('fifty a page unless told', async () => {

@@ -87,6 +87,9 @@ export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
       },
     },
     context: {
+      activeOrg: async () => {
+        throw new AppError('not_found', 'no')
+      },
       read: async () => {
         await laptop.seat.account().context.read({})
         return { user: user(), organisations: [] }

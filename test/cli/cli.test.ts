@@ -194,7 +194,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const [{ name, state, secret_here }] = items
       assert.deepEqual([name, state, secret_here], ['Bank', 'pending', true])
       const table = await cli(['connection', 'list'])
-      assert.match(table.out, new RegExp(`^${connection}  Bank  pending  yes$`, 'm'))
+      assert.match(table.out, new RegExp(`^${connection}  Bank  pending            yes$`, 'm'))
       const own = await cli(['code', connection])
       assert.match(own.out, WORDS)
       assert.equal((await cli(['verify', own.out])).code, EXIT.notVerified)

@@ -152,7 +152,7 @@ describe('names of others', () => {
     { user_id: null, display_name: EVIL, role: 'member', state: 'invited' },
   ]
   const connection = { id, name: EVIL, kind: 'direct', state: 'active', members, epoch: 1 }
-  const answer = { ...connection, secret_here: true, created_at: '', updated_at: '' }
+  const answer = { ...connection, tag_ids: [], secret_here: true, created_at: '', updated_at: '' }
   const party = { user_id: null, display_name: EVIL, email: EVIL }
   const invitation = {
     id: `inv_${'0'.repeat(26)}`,
@@ -168,7 +168,13 @@ describe('names of others', () => {
   const yes = async () => answer
   const approved = async () => invitation
   const api = {
-    connections: { read: yes, update: yes, create: yes, delete: async () => undefined },
+    connections: {
+      read: yes,
+      update: yes,
+      favorite: yes,
+      create: yes,
+      delete: async () => undefined,
+    },
     members: { add: approved, remove: async () => undefined },
     rosters: { rotate: yes, role: yes },
     context: { read: async () => ({ user: { id: '' } }) },
@@ -185,6 +191,7 @@ describe('names of others', () => {
     ['connection show', id],
     ['connection members', id],
     ['connection rename', id, 'x'],
+    ['connection favorite', id],
     ['connection remove-member', id, member],
     ['connection role', id, member, 'owner'],
     ['connection delete', id, '--yes'],

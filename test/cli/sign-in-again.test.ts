@@ -219,7 +219,7 @@ describe('whoami without the account server', () => {
     it(`${name}: what this device knows, and why there is no more`, async (t) => {
       const { laptop, api } = await signedIn(t)
       const { account, device } = laptop.identity()
-      const context = { read: async () => Promise.reject(error) }
+      const context = { ...api.context!, read: async () => Promise.reject(error) }
       const seen = await call({ ...api, context }, ['whoami'])
       assert.equal(seen.code, EXIT.failed)
       assert.equal(
@@ -238,7 +238,10 @@ describe('whoami without the account server', () => {
 
   it('another failure is told as it is', async (t) => {
     const { api } = await signedIn(t)
-    const context = { read: async () => Promise.reject(new AppError('internal', 'Broken.')) }
+    const context = {
+      ...api.context!,
+      read: async () => Promise.reject(new AppError('internal', 'Broken.')),
+    }
     const { code, out, err } = await call({ ...api, context }, ['whoami'])
     assert.deepEqual([code, out, err], [EXIT.failed, '', 'Broken.\n'])
   })

@@ -103,6 +103,24 @@ describe('a state folder', () => {
   })
 })
 
+describe('the session of the embedded account', () => {
+  it('is marked as one that proves nothing; without it the token of the caller is as good as before', async (t) => {
+    const daemon = await startDaemon()
+    t.after(() => daemon.close())
+    const database = new DatabaseSync(join(daemon.stateDir, 'account.db'), { timeout: 5_000 })
+    t.after(() => database.close())
+    const token = await daemon.token('write')
+    const body = { organisation_id: null }
+    const choose = () => daemon.request('POST', '/api/v1/context/active-org', { token, body })
+    assert.equal((await choose()).status, 200)
+    assert.equal(database.prepare('select proven from sessions').get()?.['proven'], 2)
+    database.exec('delete from sessions')
+    const { status, json } = await choose()
+    assert.deepEqual([status, (json as { error: string }).error], [409, 'not_signed_in'])
+    assert.equal((await daemon.request('GET', '/api/v1/context', { token })).status, 200)
+  })
+})
+
 describe('the key of a machine account from the service manager', () => {
   const NAME = 'countersign-machine-key'
 

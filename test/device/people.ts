@@ -188,6 +188,8 @@ export async function newWorld(t: TestContext) {
     person: (name: string) => signIn(newDesk(name), `${name}@example.org`),
     /** A mailbox again on a new device, all others being lost. */
     reset: (name: string) => signIn(newDesk(name), `${name}@example.org`, true),
+    /** A further device of somebody, which nobody has approved yet. */
+    waiting: (desk: Desk, name: string) => signIn(newDesk(name), `${desk.name}@example.org`),
     /** A further device of somebody, the words of both screens compared. */
     async further(desk: Desk, name: string) {
       const newcomer = await signIn(newDesk(name), `${desk.name}@example.org`)

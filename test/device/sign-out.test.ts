@@ -154,6 +154,7 @@ describe('a device whose revocation never arrived, and whose session ends later'
       identity: laptop.identity(),
       account: laptop.seat.account(),
       touched: new Set(),
+      now: () => 0,
       log: () => undefined,
       vault: unused,
       codes: unused,

@@ -1,5 +1,6 @@
 /** Starting, refusing to start, and ending: the exit codes that scripts and service managers rely on. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -182,10 +183,10 @@ const refusals: Case[] = [
     fault: (stage) => rmSync(join(stage.dir, 'keychain.key')),
   },
   {
-    name: 'SVC_ASSISTANT_URL, which does nothing yet',
+    name: 'SVC_ASSISTANT_URL=http://assistant.example',
     exit: 'configuration',
-    says: ['SVC_ASSISTANT_URL is not supported in this version'],
-    env: () => ({ SVC_ASSISTANT_URL: 'https://assistant.example' }),
+    says: ['SVC_ASSISTANT_URL', 'https'],
+    env: () => ({ SVC_ASSISTANT_URL: 'http://assistant.example' }),
   },
   {
     name: 'the folder holds the embedded account, and an account server is configured',
@@ -363,6 +364,20 @@ describe('for people', () => {
     const { url } = JSON.parse(guestAnswer) as { url: string }
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/g\/gst_\w+#[\w-]{43}$/)
     assert.equal((JSON.parse(verifyAnswer) as { conclusive: boolean }).conclusive, true)
+  })
+})
+
+describe('who reads what is printed', () => {
+  it('may have seen enough', async () => {
+    const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), '--help'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 30_000,
+    })
+    child.stdout.destroy()
+    let stderr = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+    assert.deepEqual([code, signal, stderr], [EXIT.ok, null, ''])
   })
 })
 

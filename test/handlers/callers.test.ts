@@ -10,7 +10,16 @@ import { rowsOf } from '../../src/dispatch.ts'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
 import { type Machine, asOwner, newMachine, signIn } from './people.ts'
 
-type Names = 'connection' | 'invitation' | 'guest' | 'device' | 'account' | 'token'
+type Names =
+  | 'connection'
+  | 'invitation'
+  | 'guest'
+  | 'external'
+  | 'tag'
+  | 'device'
+  | 'account'
+  | 'token'
+  | 'request'
 /** What is the owner's, by kind. */
 type Ids = Readonly<Record<Names, string>>
 
@@ -52,6 +61,11 @@ const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
   'guestCodes.create': { body: { label: 'n' } },
   'guestCodes.delete': { of: 'guest' },
   'guestCodes.qr': { of: 'guest' },
+  'openLinkRequests.approve': { of: 'request' },
+  'guestCodes.send': { of: 'guest', body: { channel: 'email', to: 'ann@example.org' } },
+  'externalMembers.delete': { of: 'external' },
+  'tags.assign': { of: 'tag' },
+  'account.delete': {},
   'profiles.keys': { of: 'account' },
   'devices.delete': { of: 'device' },
   'apiTokens.list': {},
@@ -67,9 +81,12 @@ const NONE: Ids = {
   connection: 'con_01k9zq3v5w8x2y4z6a8b0c2d4e',
   invitation: 'inv_01k9zq3v5w8x2y4z6a8b0c2d4e',
   guest: 'gst_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  external: 'ext_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  tag: 'tag_01k9zq3v5w8x2y4z6a8b0c2d4e',
   device: 'dev_01k9zq3v5w8x2y4z6a8b0c2d4e',
   account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e',
   token: 'tok_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  request: 'req_01k9zq3v5w8x2y4z6a8b0c2d4e',
 }
 
 /** A status, the code of an error, or what must be in the answer. */
@@ -89,7 +106,7 @@ async function ask(daemon: TestDaemon, row: string, token: string, ids: Ids): Pr
   const { of, body } = ROWS[row] as (typeof ROWS)[string]
   const route = routes.get(row)
   assert(route)
-  const filled = route.path.replace('{mid}', NONE.account)
+  const filled = route.path.replace('{mid}', NONE.account).replace('{cid}', ids.connection)
   const path = of === undefined ? filled : filled.replace('{id}', ids[of])
   return daemon.request(route.method, path, { token, body })
 }
@@ -128,9 +145,12 @@ before(async () => {
     connection,
     invitation: await made(`/api/v1/connections/${connection}/members`, invited),
     guest: await made('/api/v1/guest-codes', { label: 'Ann' }),
+    external: await made('/api/v1/external-members', { display_name: 'Ann' }),
+    tag: await made('/api/v1/tags', { name: 'Work' }),
     token: await made('/api/v1/api-tokens', { name: 'mine', scope: 'full' }),
     device: devices.items[0]?.id as string,
     account: user.id,
+    request: NONE.request,
   }
   await asOwner(home, 'POST', '/api/v1/verify', { words: 'matador carload recede' })
 })
@@ -189,6 +209,11 @@ describe('a machine account’s token', () => {
     'guestCodes.create': 'no_device',
     'guestCodes.delete': 'not_found',
     'guestCodes.qr': 'no_device',
+    'openLinkRequests.approve': 'no_device',
+    'guestCodes.send': 'no_device',
+    'externalMembers.delete': 'not_found',
+    'tags.assign': 'not_found',
+    // Not account.delete, which is its own account's: test/handlers/account.test.ts.
     'profiles.keys': 200,
     'devices.delete': 'not_found',
     'apiTokens.list': 200,

@@ -18,6 +18,7 @@ const signIn: SignInFlow = {
   machine: nobodySignsIn,
   approve: nobodySignsIn,
   end: nobodySignsIn,
+  deleteAccount: nobodySignsIn,
   again: nobodySignsIn,
 }
 

@@ -237,6 +237,14 @@ describe('an error in no known shape', () => {
       assert.equal(seen.length, 1)
     })
 
+  test('what to do is said once', async (t) => {
+    const said = 'The assistant has no time now. Try again later.'
+    const refused = refusal('backend_unavailable', said)
+    const { base } = await scripted(t, (res) => json(res, 503, refused))
+    const error = await caught(clientAt(t, base).door().clock.read({}))
+    assert.equal(error.message, `The account server ${base} says: ${said}`)
+  })
+
   test('504 of a proxy is a time-out', async (t) => {
     const { base } = await scripted(t, raw(504, { 'Content-Type': 'text/html' }, CANARY))
     const error = await caught(clientAt(t, base).door().clock.read({}))
@@ -300,7 +308,7 @@ test('an account has the rows that an account answers, and no others', () => {
   assert.deepEqual(Object.keys(acting({ id: new Uint8Array(16) })), Object.keys(groups))
   const rows = groups as unknown as Record<string, object>
   assert.deepEqual(Object.keys(rows['connections']!).includes('code'), false)
-  for (const none of ['verify', 'status', 'token', 'apiTokens', 'chat', 'signIns'])
+  for (const none of ['verify', 'status', 'token', 'apiTokens', 'stamp', 'signIns'])
     assert.equal(rows[none], undefined, none)
   assert('read' in rows['keyLogs']! && 'favorite' in rows['connections']!)
 })
@@ -324,6 +332,7 @@ test('content is taken in the media types of its row', () => {
   assert.deepEqual(valueOf(of('image/gif'), route, 'https://a.example'), {
     type: 'image/gif',
     body,
+    headers: {},
   })
   assert.throws(() => valueOf(of('text/html'), route, 'https://a.example'), {
     code: 'backend_error',

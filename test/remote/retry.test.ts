@@ -180,6 +180,19 @@ test('while the server is known to be away nobody waits; once it answers, patien
   assert.equal(server.seen.length, 7 + 4)
 })
 
+for (const [what, answer, times] of [
+  ['says that what is behind it is late is there', refuse(504, 'backend_timeout'), 4],
+  ['is late itself, as a proxy says, is away', away(504), 1],
+] as const)
+  test(`a server that ${what}`, async (t) => {
+    const server = await scripted(t, (res, seen, n) => (n === 0 ? answer : cut)(res, seen, n))
+    const remote = clientAt(t, server.base)
+    const account = remote.bearer('csm_x')
+    await assert.rejects(post(account, remote), { code: 'backend_timeout' })
+    await assert.rejects(post(account, remote), { code: 'backend_unavailable' })
+    assert.equal(server.seen.length, 1 + times)
+  })
+
 test('Retry-After is waited for when it is short, and told when it is long', async (t) => {
   const server = await scripted(t, after(away(503, { 'Retry-After': '3' })))
   const remote = clientAt(t, server.base)

@@ -1,6 +1,9 @@
 /** Bad input over HTTP: each kind has its own code and says what is wrong, and the daemon goes on. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
+import { Page } from '../../src/api/fields.ts'
+import { rest } from '../../src/api/rest/index.ts'
+import { rowsOf } from '../../src/dispatch.ts'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
 
 let daemon: TestDaemon
@@ -203,7 +206,14 @@ describe('words', () => {
 })
 
 describe('queries', () => {
-  const LISTS = ['api-tokens', 'connections', 'guest-codes', 'verification-log']
+  /** Every list that has pages and whose path needs no id. */
+  const LISTS = rowsOf(rest).flatMap(({ route }) =>
+    route.by !== 'pending' && route.query === Page && !route.path.includes('{')
+      ? [route.path.replace('/api/v1/', '')]
+      : [],
+  )
+  test('there are lists', () => assert(LISTS.length >= 14, String(LISTS)))
+
   const queries: [query: string, says: string][] = [
     ...['0', '201', '-1', 'x', '', '1.5', '5&limit=6'].map((limit): [string, string] => [
       `limit=${limit}`,

@@ -23,6 +23,7 @@ import {
   enrol,
   enrolByMail,
   enrolled,
+  enrolmentOf,
   join,
   logOf,
   mailedCode,
@@ -195,6 +196,29 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await refused('invalid_token', /code/, enrolled(subject.server, ada, evesCode))
       const free = await subject.server.newEnrolmentCode()
       await refused('conflict', /enrolled already/, enrolled(subject.server, ada, free))
+    })
+
+    test('the session of a daemon in the server’s own process lasts, though it proves nothing', async () => {
+      const { server, service, clock } = subject
+      const maker = newMaker()
+      const body = enrolmentOf(maker, await server.newEnrolmentCode(maker.id)).body
+      const made = await service.door({ key: null, within: true }).enrolment.create({ body })
+      const own = service.as(sessionOf({ enrolment: made }))
+      const { id } = await own.organisations.create({ body: { name: 'Acme' } })
+      await own.context.activeOrg({ body: { organisation_id: id } })
+      clock.ms += 6 * MINUTE
+      // Whoever has a code of the account knows its first entry, which is public.
+      const other = await enrolled(server, maker, await server.newEnrolmentCode(maker.id))
+      const { session_id } = made.session
+      assert.deepEqual(
+        (await own.sessions.list({})).items.map((one) => [one.id, one.current]),
+        [[session_id, true]],
+      )
+      assert.equal((await own.context.read({})).active_organisation?.id, id)
+      await own.context.activeOrg({ body: { organisation_id: null } })
+      const seen = (await other.account.sessions.list({})).items.map((one) => one.id)
+      assert.deepEqual(seen, [other.enrolment.session.session_id])
+      await assert.rejects(other.account.sessions.delete({ id: session_id }), { code: 'not_found' })
     })
 
     test('a new session takes the place of the one before, unless both began at once', async () => {

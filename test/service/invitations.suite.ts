@@ -36,6 +36,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
         from: { user_id: ada.id, display_name: 'Ada', email },
         to: { user_id: bob.id, display_name: 'Bob', email: null },
         state: 'pending',
+        message: null,
         created_at: time(),
         expires_at: time(14 * DAY),
       })

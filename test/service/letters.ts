@@ -1,6 +1,7 @@
 /** Mail as its reader sees it (RFC 5322, RFC 2045): as much of it as the server writes. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 
 export interface Letter {
   readonly from: string
@@ -51,6 +52,15 @@ export function letterOf(bytes: Buffer): Letter {
   return { from: of('from'), to: of('to'), subject: of('subject'), text, headers }
 }
 
+/** The first letter of a mail folder to an address with this text; some are sent while nobody waits. */
+export async function letterIn(dir: string, address: string, text: RegExp): Promise<Letter> {
+  for (;;) {
+    const letter = (await lettersIn(dir, address)).find((one) => text.test(one.text))
+    if (letter !== undefined) return letter
+    await setImmediate()
+  }
+}
+
 /** The letters of a mail folder to an address, in the order of their names. */
 export async function lettersIn(dir: string, address: string): Promise<Letter[]> {
   const names = await readdir(dir).catch(() => [])
@@ -71,4 +81,12 @@ export function codeIn({ text }: Letter): string {
   const [code] = CODE.exec(text) ?? []
   if (code === undefined) throw new Error(`no code in: ${text}`)
   return code
+}
+
+const CONFIRMATION = /http\S+\/confirm\/\S+/
+
+/** The link that was mailed to an address, to confirm it. */
+export async function confirmationIn(dir: string, address: string): Promise<string> {
+  const { text } = await letterIn(dir, address, CONFIRMATION)
+  return CONFIRMATION.exec(text)![0]
 }

@@ -40,8 +40,13 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
         { email_notifications: false },
         { locale: 'fr', email_notifications: true },
         { public_code: false },
+        { locale: null },
+        { time_zone: null },
+        { locale: null, time_zone: 'UTC' },
       ]) {
-        expected = { ...expected, ...body }
+        const unset = Object.entries(body).filter(([, value]) => value === null)
+        const back = unset.map(([key]) => [key, defaults[key as keyof typeof defaults]])
+        expected = { ...expected, ...body, ...Object.fromEntries(back) }
         assert.deepEqual(await preferences.update({ body }), expected)
         assert.deepEqual(await preferences.read({}), expected)
       }
@@ -56,7 +61,8 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
       { locale: 'x' },
       { locale: 'en-x' },
       { locale: 'de_CH' },
-      { locale: null },
+      { public_code: null },
+      { email_notifications: null },
       { colour: 'red' },
     ])
       test(`refused: ${JSON.stringify(body)}`, async () => {

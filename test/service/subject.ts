@@ -63,10 +63,12 @@ const need = scopeTable(ACCOUNT)
 
 /**
  * @param clock shared by those who should agree on the time
+ * @param more what an operator may set up beside
  */
 export async function openSubject(
   place: Place,
   clock = { ms: Date.UTC(2026, 0, 1) },
+  more: Partial<Parameters<typeof openService>[0]> = {},
 ): Promise<LocalSubject> {
   // Made by the first mail, if there is one.
   const mailDir = join(tmpdir(), `countersign-mail-${randomUUID()}`)
@@ -78,6 +80,7 @@ export async function openSubject(
     mail: { dir: mailDir },
     from: 'Countersign <countersign@countersign.test>',
     log: () => undefined,
+    ...more,
   })
 
   const proofOf: LocalSubject['proofOf'] = async (key, { method, path, token }, more = {}) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   readFileSync,
   readdirSync,
@@ -16,6 +17,7 @@ import { openDatabase } from '../../src/state/database.ts'
 import { lockState } from '../../src/state/lock.ts'
 import { openState } from '../../src/state/state.ts'
 import { VERSIONS } from '../../src/state/versions.ts'
+import { wipe } from '../../src/state/wipe.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
 const pragma = (db: DatabaseSync, name: string): unknown =>
@@ -187,6 +189,27 @@ test('a transaction is whole or not at all; an inner one can fail alone', (t) =>
     ['alone', 'outer', 'inner', 'second'].map((key) => state.meta.get(key)),
     [null, 1, null, 2],
   )
+})
+
+test('what was wiped just before a crash is not readable after the next start', (t) => {
+  const [dir, crashed] = [freshFolder(t), freshFolder(t)]
+  const state = openState(dir)
+  t.after(() => state.close())
+  state.meta.set('key', 'SECRET')
+  const found = () =>
+    readdirSync(crashed).filter((name) => readFileSync(join(crashed, name)).includes('SECRET'))
+  // The rows are gone, and what follows did not happen.
+  const db = {
+    prepare: (text: string) => state.db.prepare(text),
+    exec: (text: string) => text.includes('checkpoint') || state.db.exec(text),
+  } as unknown as DatabaseSync
+  Object.defineProperty(db, 'isTransaction', { get: () => state.db.isTransaction })
+  wipe(db, true)
+  cpSync(dir, crashed, { recursive: true })
+  assert.deepEqual(found(), ['state.db-wal'])
+  const next = openState(crashed)
+  t.after(() => next.close())
+  assert.deepEqual(found(), [])
 })
 
 test('the database files are private', { skip: process.platform === 'win32' }, (t) => {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Time, id } from '../fields.ts'
+import { Time, email, id } from '../fields.ts'
 import { GuestCode, GuestLabel } from '../rest/guest-codes.ts'
 import type { Routes } from '../route.ts'
 
@@ -9,8 +9,30 @@ export const deviceGuestCodes = {
     path: '/device/v1/guest-codes',
     summary: 'Register a guest code whose secret a device made',
     by: 'account',
-    body: v.strictObject({ id: id('gst_'), label: GuestLabel, expires_at: Time }),
+    body: v.strictObject({
+      id: id('gst_'),
+      label: GuestLabel,
+      expires_at: Time,
+      external_member_id: v.optional(v.nullable(id('ext_')), null),
+    }),
     reply: GuestCode,
     status: 201,
+  },
+  send: {
+    method: 'POST',
+    path: '/device/v1/guest-codes/{id}/mail',
+    summary:
+      'Mail the link of a guest code: the one case in which its secret passes through the server',
+    by: 'account',
+    body: v.strictObject({
+      to: v.optional(v.pipe(email, v.description('Its external member’s address unless told.'))),
+      secret: v.pipe(
+        v.string(),
+        v.regex(/^[\w-]{43}$/, 'Expected 32 bytes in base64url.'),
+        v.description('The fragment of the link. The mail carries it; it is kept nowhere.'),
+      ),
+    }),
+    reply: GuestCode,
+    status: 202,
   },
 } as const satisfies Routes

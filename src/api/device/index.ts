@@ -5,12 +5,14 @@
 import type { Table } from '../route.ts'
 import { approval, pendingDevices } from './approval.ts'
 import { clock } from './clock.ts'
+import { deletion } from './deletion.ts'
 import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { deviceGuestCodes } from './guest-codes.ts'
 import { duties, envelopes, keyLogs, rosters } from './logs.ts'
 import { lookups, publicCode } from './public-code.ts'
 import { bearer, machineTokens, machines, organisations } from './machines.ts'
 import { oauth } from './oauth.ts'
+import { openLinkApprovals } from './open-links.ts'
 import { stamps } from './stamps.ts'
 import { verifications } from './verifications.ts'
 
@@ -28,7 +30,9 @@ export const signedIn = {
   publicCode,
   lookups,
   deviceGuestCodes,
+  openLinkApprovals,
   stamps,
+  deletion,
   verifications,
   organisations,
   machines,

@@ -43,6 +43,15 @@ export const rosters = {
       entry: Jws,
       envelopes: v.pipe(v.array(Jws), v.minLength(1), v.maxLength(100)),
       invite: Invitees,
+      preset_id: v.optional(
+        v.pipe(v.nullable(id('pre_')), v.description('The default unless told; null for none.')),
+      ),
+      open_link_request: v.optional(
+        v.pipe(
+          v.nullable(id('req_')),
+          v.description('The request that this approves; who asked is the one invited.'),
+        ),
+      ),
     }),
     reply: Connection,
     status: 201,
@@ -55,7 +64,18 @@ export const rosters = {
     reply: v.object({
       entries: v.array(Jws),
       key_logs: v.pipe(
-        v.array(v.object({ account: id('acc_'), seq: Seq })),
+        v.array(
+          v.object({
+            account: id('acc_'),
+            seq: Seq,
+            departed_epoch: v.optional(
+              v.pipe(
+                Count,
+                v.description('Of an account that was deleted: the epoch of the connection then.'),
+              ),
+            ),
+          }),
+        ),
         v.description('Of everybody whom the entries name: the seq of the newest key log entry.'),
       ),
     }),

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Page, Time, id, listOf, named } from '../fields.ts'
+import { Page, Time, email, id, listOf, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 export const Device = named(
@@ -41,35 +41,118 @@ export const devices = {
   },
 } as const satisfies Routes
 
+export const Session = named(
+  'Session',
+  v.object({
+    id: id('ses_'),
+    device_id: id('dev_'),
+    current: v.pipe(v.boolean(), v.description('Whether it is the session that asks.')),
+    last_seen_at: Time,
+    active_organisation_id: v.nullable(v.string()),
+    created_at: Time,
+  }),
+)
+export type Session = v.InferOutput<typeof Session>
+
 export const sessions = {
-  list: { method: 'GET', path: '/api/v1/sessions', summary: 'List sessions', by: 'pending' },
+  list: {
+    method: 'GET',
+    path: '/api/v1/sessions',
+    summary: 'List sessions',
+    by: 'account',
+    query: Page,
+    reply: listOf(Session),
+  },
   delete: {
     method: 'DELETE',
     path: '/api/v1/sessions/{id}',
-    summary: 'Delete a session',
-    by: 'pending',
+    summary: 'End another session; its device stays, and signs in again',
+    by: 'account',
+    status: 204,
   },
 } as const satisfies Routes
 
+export const Email = named(
+  'Email',
+  v.object({
+    id: id('eml_'),
+    address: v.string(),
+    primary: v.pipe(v.boolean(), v.description('Whether the account server writes there.')),
+    verified: v.pipe(
+      v.boolean(),
+      v.description('false until the link that is mailed is followed.'),
+    ),
+    created_at: Time,
+  }),
+)
+export type Email = v.InferOutput<typeof Email>
+
 export const emails = {
-  list: { method: 'GET', path: '/api/v1/emails', summary: 'List email addresses', by: 'pending' },
+  list: {
+    method: 'GET',
+    path: '/api/v1/emails',
+    summary: 'List email addresses',
+    by: 'account',
+    query: Page,
+    reply: listOf(Email),
+  },
   create: {
     method: 'POST',
     path: '/api/v1/emails',
-    summary: 'Add an email address',
-    by: 'pending',
+    summary:
+      'Add an email address: a link to confirm it is mailed there. At most three mails an hour go to one address; the newest link counts',
+    by: 'account',
+    body: v.strictObject({ address: email }),
+    reply: Email,
+    status: 201,
   },
 } as const satisfies Routes
 
+export const Export = named(
+  'Export',
+  v.object({
+    id: id('exp_'),
+    state: v.picklist(['queued', 'building', 'ready', 'failed', 'expired']),
+    progress: v.pipe(v.number(), v.integer(), v.description('Of the building, in per cent.')),
+    finished_at: v.nullable(Time),
+    size_bytes: v.nullable(v.pipe(v.number(), v.integer())),
+    expires_at: v.pipe(v.nullable(Time), v.description('When the file is deleted.')),
+    error: v.nullable(v.string()),
+    created_at: Time,
+  }),
+)
+export type Export = v.InferOutput<typeof Export>
+
 export const exports = {
-  list: { method: 'GET', path: '/api/v1/exports', summary: 'List exports', by: 'pending' },
-  create: { method: 'POST', path: '/api/v1/exports', summary: 'Request an export', by: 'pending' },
-  clear: { method: 'DELETE', path: '/api/v1/exports', summary: 'Delete exports', by: 'pending' },
+  list: {
+    method: 'GET',
+    path: '/api/v1/exports',
+    summary: 'List exports',
+    by: 'account',
+    query: Page,
+    reply: listOf(Export),
+  },
+  create: {
+    method: 'POST',
+    path: '/api/v1/exports',
+    summary: 'Request an export of all that the account server has of the account',
+    by: 'account',
+    reply: v.object({ id: id('exp_') }),
+    status: 202,
+  },
+  clear: {
+    method: 'DELETE',
+    path: '/api/v1/exports',
+    summary: 'Delete all exports, with their files',
+    by: 'account',
+    reply: v.object({ deleted: v.pipe(v.number(), v.integer()) }),
+  },
   download: {
     method: 'GET',
     path: '/api/v1/exports/{id}/download',
-    summary: 'Get the link to a finished export',
-    by: 'pending',
+    summary: 'Get the link to a finished export, good for an hour',
+    by: 'account',
+    reply: v.object({ url: v.string(), expires_at: Time }),
   },
 } as const satisfies Routes
 
@@ -77,7 +160,8 @@ export const account = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/account',
-    summary: 'Delete the account and everything in it',
-    by: 'pending',
+    summary: 'Delete the account and everything in it. Nothing brings it back',
+    by: 'both',
+    status: 204,
   },
 } as const satisfies Routes

@@ -1,13 +1,50 @@
-import type { Routes } from '../route.ts'
+import * as v from 'valibot'
+import { Time, id, named, text } from '../fields.ts'
+import { media, type Routes } from '../route.ts'
+
+/** The header fields that carry the ids of an answer, whatever its type is. */
+export const CONVERSATION_HEADER = 'X-Conversation-Id'
+export const TURN_HEADER = 'X-Turn-Id'
+
+const Message = text(16_000)
 
 export const chat = {
   turn: {
     method: 'POST',
     path: '/api/v1/chat',
     summary: 'Take one turn of the assistant conversation',
-    by: 'pending',
+    by: 'account',
+    body: v.strictObject({
+      message: Message,
+      conversation_id: v.optional(
+        v.pipe(
+          v.nullable(id('cnv_')),
+          v.description('To go on with a conversation: `X-Conversation-Id` of an earlier answer.'),
+        ),
+      ),
+    }),
+    reply: media('text/event-stream', 'application/json'),
+    repeats: true,
   },
-  rate: { method: 'POST', path: '/api/v1/chat/rate', summary: 'Rate an answer', by: 'pending' },
+  rate: {
+    method: 'POST',
+    path: '/api/v1/chat/rate',
+    summary: 'Rate an answer',
+    by: 'account',
+    body: v.strictObject({
+      turn_id: id('trn_'),
+      rating: v.picklist(['up', 'down']),
+      comment: v.optional(v.nullable(text(2000))),
+    }),
+    reply: named(
+      'ChatRating',
+      v.object({
+        turn_id: id('trn_'),
+        rating: v.picklist(['up', 'down']),
+        comment: v.nullable(v.string()),
+      }),
+    ),
+  },
 } as const satisfies Routes
 
 export const feedback = {
@@ -15,6 +52,22 @@ export const feedback = {
     method: 'POST',
     path: '/api/v1/feedback',
     summary: 'Send feedback to the team',
-    by: 'pending',
+    by: 'account',
+    body: v.strictObject({
+      message: Message,
+      category: v.optional(
+        v.nullable(v.picklist(['problem', 'idea', 'question', 'praise', 'other'])),
+      ),
+    }),
+    reply: named(
+      'Feedback',
+      v.object({
+        id: id('fdb_'),
+        message: v.string(),
+        category: v.nullable(v.string()),
+        created_at: Time,
+      }),
+    ),
+    status: 201,
   },
 } as const satisfies Routes

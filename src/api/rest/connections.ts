@@ -84,7 +84,13 @@ export const connections = {
     path: '/api/v1/connections',
     summary: 'Create a connection',
     by: 'daemon',
-    body: v.strictObject({ name: ConnectionName, invite: Invitees }),
+    body: v.strictObject({
+      name: ConnectionName,
+      invite: Invitees,
+      preset_id: v.optional(
+        v.pipe(v.nullable(id('pre_')), v.description('The default unless told; null for none.')),
+      ),
+    }),
     reply: Connection,
     status: 201,
   },

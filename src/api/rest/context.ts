@@ -21,6 +21,7 @@ export const Context = named(
     active_organisation: v.optional(Organisation),
   }),
 )
+export type Context = v.InferOutput<typeof Context>
 
 export const context = {
   read: {
@@ -34,6 +35,13 @@ export const context = {
     method: 'POST',
     path: '/api/v1/context/active-org',
     summary: 'Switch or clear the active organisation of this session',
-    by: 'pending',
+    by: 'account',
+    body: v.strictObject({
+      organisation_id: v.pipe(
+        v.nullable(id('org_')),
+        v.description('null returns to the personal context.'),
+      ),
+    }),
+    reply: Context,
   },
 } as const satisfies Routes

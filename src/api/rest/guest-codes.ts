@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Page, Time, id, listOf, name, named } from '../fields.ts'
+import { Page, Time, email, id, listOf, name, named, text } from '../fields.ts'
 import { media, type Routes } from '../route.ts'
 
 /** A year and a day: a guest code is for a while, a connection for good. */
@@ -67,6 +67,7 @@ export const guestCodes = {
         ),
         604_800,
       ),
+      external_member_id: v.optional(v.nullable(id('ext_'))),
     }),
     reply: CreatedGuestCode,
     status: 201,
@@ -93,27 +94,62 @@ export const guestCodes = {
     method: 'POST',
     path: '/api/v1/guest-codes/{id}/send',
     summary: 'Have a guest code sent',
-    by: 'pending',
+    by: 'daemon',
+    body: v.strictObject({
+      channel: v.picklist(['email']),
+      to: v.optional(v.pipe(email, v.description('Its external member’s address unless told.'))),
+    }),
+    reply: GuestCode,
+    status: 202,
   },
 } as const satisfies Routes
+
+const Phone = v.pipe(
+  v.string(),
+  v.regex(/^\+?[0-9][0-9 ()./-]{2,30}$/, 'Give a telephone number, as in +41 44 668 18 00.'),
+)
+
+export const ExternalMember = named(
+  'ExternalMember',
+  v.object({
+    id: id('ext_'),
+    display_name: v.string(),
+    email: v.nullable(v.string()),
+    phone: v.nullable(v.string()),
+    note: v.nullable(v.string()),
+    created_at: Time,
+  }),
+)
+export type ExternalMember = v.InferOutput<typeof ExternalMember>
 
 export const externalMembers = {
   list: {
     method: 'GET',
     path: '/api/v1/external-members',
-    summary: 'List external members',
-    by: 'pending',
+    summary: 'List external members: people without an account, whom guest codes are for',
+    by: 'account',
+    query: Page,
+    reply: listOf(ExternalMember),
   },
   create: {
     method: 'POST',
     path: '/api/v1/external-members',
     summary: 'Create an external member',
-    by: 'pending',
+    by: 'account',
+    body: v.strictObject({
+      display_name: name(100),
+      email: v.optional(v.nullable(email)),
+      phone: v.optional(v.nullable(Phone)),
+      note: v.optional(v.nullable(text(2000))),
+    }),
+    reply: ExternalMember,
+    status: 201,
   },
   delete: {
     method: 'DELETE',
     path: '/api/v1/external-members/{id}',
-    summary: 'Delete an external member',
-    by: 'pending',
+    summary: 'Delete an external member, and revoke the guest codes that are for them',
+    by: 'both',
+    status: 204,
   },
 } as const satisfies Routes

@@ -27,6 +27,7 @@ export const Invitation = named(
         'approved: a device of an owner takes the member in, at once or at its next sync.',
       ),
     ),
+    message: v.pipe(v.nullable(v.string()), v.description('What the inviter wrote.')),
     expires_at: Time,
     created_at: Time,
   }),

@@ -1,22 +1,74 @@
+import * as v from 'valibot'
+import { Page, Time, id, listOf, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
+
+/** What notifications are about. */
+export const NotificationKind = v.picklist([
+  'invitation_received',
+  'invitation_approved',
+  'invitation_declined',
+  'member_joined',
+  'member_left',
+  'open_link_request',
+  'guest_code_opened',
+  'keys_changed',
+  'device_added',
+  'device_revoked',
+  'account_reset',
+  'email_added',
+  'export_ready',
+  'export_failed',
+])
+export type NotificationKind = v.InferOutput<typeof NotificationKind>
+
+export const Notification = named(
+  'Notification',
+  v.object({
+    id: id('ntf_'),
+    kind: v.pipe(
+      v.string(),
+      v.description(`What happened: ${NotificationKind.options.join(', ')}; more may come.`),
+    ),
+    title: v.string(),
+    body: v.string(),
+    data: v.pipe(
+      v.record(v.string(), v.string()),
+      v.description('The ids of what it is about, such as `connection_id`.'),
+    ),
+    read: v.boolean(),
+    created_at: Time,
+  }),
+)
+export type Notification = v.InferOutput<typeof Notification>
+
+const Ids = v.pipe(v.array(id('ntf_')), v.maxLength(200, 'Give at most 200 ids.'))
+const Count = v.pipe(v.number(), v.integer())
 
 export const notifications = {
   list: {
     method: 'GET',
     path: '/api/v1/notifications',
     summary: 'List notifications',
-    by: 'pending',
+    by: 'account',
+    query: Page,
+    reply: listOf(Notification),
   },
   delete: {
     method: 'DELETE',
     path: '/api/v1/notifications',
-    summary: 'Delete notifications',
-    by: 'pending',
+    summary: 'Delete notifications: those that are named, or all',
+    by: 'account',
+    query: v.strictObject({
+      id: v.optional(v.pipe(Ids, v.description('May be repeated; without it, all are deleted.'))),
+    }),
+    reply: v.object({ deleted: Count }),
   },
   read: {
     method: 'POST',
     path: '/api/v1/notifications/read',
-    summary: 'Mark notifications as read',
-    by: 'pending',
+    summary: 'Mark notifications as read: those that are named, or all',
+    by: 'account',
+    body: v.optional(v.strictObject({ ids: v.optional(Ids) }), {}),
+    reply: v.object({ read: Count }),
   },
 } as const satisfies Routes

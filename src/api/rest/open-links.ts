@@ -1,42 +1,122 @@
+import * as v from 'valibot'
+import { Page, Time, id, listOf, name, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
+export const Slug = v.pipe(
+  v.string(),
+  v.regex(
+    /^[a-z0-9](?:[a-z0-9-]{1,38}[a-z0-9])$/,
+    'Give 3 to 40 of a-z, 0-9 and -, with a letter or digit at both ends.',
+  ),
+)
+
+const Title = name(100)
+const Count = v.pipe(v.number(), v.integer())
+
+export const OpenLink = named(
+  'OpenLink',
+  v.object({
+    id: id('lnk_'),
+    slug: v.string(),
+    title: v.string(),
+    state: v.picklist(['active', 'paused']),
+    url: v.pipe(v.string(), v.description('The page on which anybody may ask to connect.')),
+    pending_requests: Count,
+    preset_id: v.nullable(v.string()),
+    created_at: Time,
+  }),
+)
+export type OpenLink = v.InferOutput<typeof OpenLink>
+
+export const OpenLinkRequest = named(
+  'OpenLinkRequest',
+  v.object({
+    id: id('req_'),
+    open_link_id: id('lnk_'),
+    requester: v.object({
+      display_name: v.pipe(
+        v.string(),
+        v.description('As they wrote it; only the mailbox is proven.'),
+      ),
+      email: v.string(),
+    }),
+    message: v.nullable(v.string()),
+    state: v.picklist(['pending', 'approved', 'declined']),
+    connection_id: v.pipe(
+      v.nullable(v.string()),
+      v.description('The connection that the approval made; null until then.'),
+    ),
+    created_at: Time,
+  }),
+)
+export type OpenLinkRequest = v.InferOutput<typeof OpenLinkRequest>
+
 export const openLinks = {
-  list: { method: 'GET', path: '/api/v1/open-links', summary: 'List open links', by: 'pending' },
+  list: {
+    method: 'GET',
+    path: '/api/v1/open-links',
+    summary: 'List open links',
+    by: 'account',
+    query: Page,
+    reply: listOf(OpenLink),
+  },
   create: {
     method: 'POST',
     path: '/api/v1/open-links',
-    summary: 'Create an open link',
-    by: 'pending',
+    summary: 'Create an open link, on whose page anybody may ask to connect',
+    by: 'account',
+    body: v.strictObject({
+      title: v.optional(
+        v.pipe(Title, v.description('What its page says it is for; your name unless told.')),
+      ),
+      slug: v.optional(
+        v.pipe(Slug, v.description('The end of its address; one is proposed unless told.')),
+      ),
+      preset_id: v.optional(
+        v.pipe(
+          v.nullable(id('pre_')),
+          v.description('For the connections that it makes; without one, the default.'),
+        ),
+      ),
+    }),
+    reply: OpenLink,
+    status: 201,
   },
   suggest: {
     method: 'GET',
     path: '/api/v1/open-links/suggest',
-    summary: 'Propose a slug',
-    by: 'pending',
+    summary: 'Propose a slug that is free',
+    by: 'account',
+    reply: v.object({ slug: v.string() }),
   },
   delete: {
     method: 'DELETE',
     path: '/api/v1/open-links/{id}',
-    summary: 'Delete an open link',
-    by: 'pending',
+    summary: 'Delete an open link, with its requests',
+    by: 'account',
+    status: 204,
   },
   pause: {
     method: 'PATCH',
     path: '/api/v1/open-links/{id}/pause',
     summary: 'Pause an open link',
-    by: 'pending',
+    by: 'account',
+    reply: OpenLink,
   },
   resume: {
     method: 'PATCH',
     path: '/api/v1/open-links/{id}/resume',
     summary: 'Resume an open link',
-    by: 'pending',
+    by: 'account',
+    reply: OpenLink,
   },
   slug: {
     method: 'PATCH',
     path: '/api/v1/open-links/{id}/slug',
-    summary: 'Give an open link a new slug',
-    by: 'pending',
+    summary: 'Give an open link a new slug; the old address ends',
+    by: 'account',
+    body: v.strictObject({ slug: Slug }),
+    reply: OpenLink,
   },
 } as const satisfies Routes
 
@@ -45,18 +125,22 @@ export const openLinkRequests = {
     method: 'GET',
     path: '/api/v1/open-links/requests',
     summary: 'List approval requests',
-    by: 'pending',
+    by: 'account',
+    query: Page,
+    reply: listOf(OpenLinkRequest),
   },
   approve: {
     method: 'POST',
     path: '/api/v1/open-links/requests/{id}/approve',
-    summary: 'Approve a request',
-    by: 'pending',
+    summary: 'Approve a request: makes a connection and invites the requester to it',
+    by: 'daemon',
+    reply: OpenLinkRequest,
   },
   decline: {
     method: 'POST',
     path: '/api/v1/open-links/requests/{id}/decline',
     summary: 'Decline a request',
-    by: 'pending',
+    by: 'account',
+    reply: OpenLinkRequest,
   },
 } as const satisfies Routes

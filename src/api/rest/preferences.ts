@@ -38,7 +38,13 @@ export const preferences = {
     path: '/api/v1/preferences',
     summary: 'Change preferences',
     by: 'both',
-    body: v.partial(v.strictObject(entries)),
+    body: v.partial(
+      v.strictObject({
+        ...entries,
+        locale: v.pipe(v.nullable(entries.locale), v.description('null: the default, en.')),
+        time_zone: v.pipe(v.nullable(entries.time_zone), v.description('null: the default, UTC.')),
+      }),
+    ),
     reply: Preferences,
   },
 } as const satisfies Routes

@@ -1,30 +1,93 @@
+import * as v from 'valibot'
+import { Page, Time, id, listOf, name, named, text } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { TagIds } from './tags.ts'
+
+const PresetName = name(100)
+const InviteMessage = text(1000)
+
+/** A month. */
+export const LONGEST_INVITATION_S = 2_592_000
+
+/** An hour at least, a month at most; two weeks are the usual. */
+const InvitationExpiresIn = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(3600),
+  v.maxValue(LONGEST_INVITATION_S),
+  v.description('How long an invitation is good, in seconds; null: two weeks.'),
+)
+
+export const Preset = named(
+  'Preset',
+  v.object({
+    id: id('pre_'),
+    name: v.string(),
+    tag_ids: v.array(v.string()),
+    favorite: v.boolean(),
+    invite_message: v.nullable(v.string()),
+    invitation_expires_in: v.nullable(v.pipe(v.number(), v.integer())),
+    is_default: v.pipe(
+      v.boolean(),
+      v.description('Whether a connection takes it that is created without naming a preset.'),
+    ),
+    created_at: Time,
+  }),
+)
+export type Preset = v.InferOutput<typeof Preset>
+
+const optionals = {
+  tag_ids: v.optional(TagIds),
+  favorite: v.optional(v.boolean()),
+  invite_message: v.optional(v.nullable(InviteMessage)),
+  invitation_expires_in: v.optional(v.nullable(InvitationExpiresIn)),
+}
 
 export const presets = {
-  list: { method: 'GET', path: '/api/v1/presets', summary: 'List presets', by: 'pending' },
-  create: { method: 'POST', path: '/api/v1/presets', summary: 'Create a preset', by: 'pending' },
+  list: {
+    method: 'GET',
+    path: '/api/v1/presets',
+    summary: 'List presets',
+    by: 'account',
+    query: Page,
+    reply: listOf(Preset),
+  },
+  create: {
+    method: 'POST',
+    path: '/api/v1/presets',
+    summary: 'Create a preset for connections',
+    by: 'account',
+    body: v.strictObject({ name: PresetName, ...optionals }),
+    reply: Preset,
+    status: 201,
+  },
   update: {
     method: 'PATCH',
     path: '/api/v1/presets/{id}',
-    summary: 'Update a preset',
-    by: 'pending',
+    summary: 'Change a preset; connections made with it keep what they began with',
+    by: 'account',
+    body: v.strictObject({ name: v.optional(PresetName), ...optionals }),
+    reply: Preset,
   },
   delete: {
     method: 'DELETE',
     path: '/api/v1/presets/{id}',
-    summary: 'Delete a preset',
-    by: 'pending',
+    summary: 'Delete a preset; connections made with it stay as they are',
+    by: 'account',
+    status: 204,
   },
   setDefault: {
     method: 'POST',
     path: '/api/v1/presets/{id}/default',
     summary: 'Make a preset the default',
-    by: 'pending',
+    by: 'account',
+    reply: Preset,
   },
   clearDefault: {
     method: 'DELETE',
     path: '/api/v1/presets/default',
     summary: 'Clear the default preset',
-    by: 'pending',
+    by: 'account',
+    status: 204,
   },
 } as const satisfies Routes

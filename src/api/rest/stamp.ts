@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Jws, Sha256Hex, Time, id, named, wellFormed } from '../fields.ts'
+import { Jws, Sha256Hex, Time, id, named, text, wellFormed } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 /** 8 MiB of content, encoded in base64 or JSON. */
@@ -41,14 +41,7 @@ export const NewStamp = named(
         ),
       ),
       context: v.optional(
-        v.nullable(
-          v.pipe(
-            v.string(),
-            v.maxLength(500),
-            wellFormed,
-            v.description('What the content is for; signed too.'),
-          ),
-        ),
+        v.nullable(v.pipe(text(500), v.description('What the content is for; signed too.'))),
       ),
     }),
     v.check(

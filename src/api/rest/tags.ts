@@ -1,20 +1,75 @@
+import * as v from 'valibot'
+import { Page, Time, id, listOf, name, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { Connection } from './connections.ts'
+
+const Color = v.pipe(
+  v.string(),
+  v.regex(/^#[0-9a-f]{6}$/, 'Give a colour as # and six lower-case hexadecimal digits.'),
+)
+
+const TagName = name(60)
+
+export const Tag = named(
+  'Tag',
+  v.object({
+    id: id('tag_'),
+    name: v.string(),
+    color: v.nullable(v.string()),
+    connection_count: v.pipe(v.number(), v.integer()),
+    created_at: Time,
+  }),
+)
+export type Tag = v.InferOutput<typeof Tag>
+
+/** So many tags are named at once at most. */
+export const TagIds = v.pipe(v.array(id('tag_')), v.maxLength(50, 'Give at most 50 tags.'))
 
 export const tags = {
-  list: { method: 'GET', path: '/api/v1/tags', summary: 'List tags', by: 'pending' },
-  create: { method: 'POST', path: '/api/v1/tags', summary: 'Create a tag', by: 'pending' },
-  update: { method: 'PATCH', path: '/api/v1/tags/{id}', summary: 'Update a tag', by: 'pending' },
-  delete: { method: 'DELETE', path: '/api/v1/tags/{id}', summary: 'Delete a tag', by: 'pending' },
+  list: {
+    method: 'GET',
+    path: '/api/v1/tags',
+    summary: 'List tags',
+    by: 'account',
+    query: Page,
+    reply: listOf(Tag),
+  },
+  create: {
+    method: 'POST',
+    path: '/api/v1/tags',
+    summary: 'Create a tag',
+    by: 'account',
+    body: v.strictObject({ name: TagName, color: v.optional(v.nullable(Color)) }),
+    reply: Tag,
+    status: 201,
+  },
+  update: {
+    method: 'PATCH',
+    path: '/api/v1/tags/{id}',
+    summary: 'Rename a tag or change its colour',
+    by: 'account',
+    body: v.strictObject({ name: v.optional(TagName), color: v.optional(v.nullable(Color)) }),
+    reply: Tag,
+  },
+  delete: {
+    method: 'DELETE',
+    path: '/api/v1/tags/{id}',
+    summary: 'Delete a tag; the connections stay',
+    by: 'account',
+    status: 204,
+  },
   assign: {
     method: 'POST',
     path: '/api/v1/tags/{id}/assign/{cid}',
     summary: 'Assign a tag to a connection',
-    by: 'pending',
+    by: 'both',
+    reply: Connection,
   },
   unassign: {
     method: 'DELETE',
     path: '/api/v1/tags/{id}/assign/{cid}',
     summary: 'Remove a tag from a connection',
-    by: 'pending',
+    by: 'account',
+    status: 204,
   },
 } as const satisfies Routes

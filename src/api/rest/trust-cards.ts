@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import { Page, Time, email, id, listOf, named, wellFormed } from '../fields.ts'
+import { Page, Time, email, id, listOf, named, text } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-const Note = v.nullable(v.pipe(v.string(), v.maxLength(2000), wellFormed))
+const Note = v.nullable(text(2000))
 const Count = v.pipe(v.number(), v.integer())
 
 export const TrustCard = named(

@@ -6,6 +6,9 @@ import { media, type Table } from '../route.ts'
 
 const html = media('text/html; charset=utf-8')
 
+/** What a form may send, in bytes. */
+const FORM_LIMIT = 32 * 1024
+
 export const StampFile = v.object({
   stamp: Jws,
   key_log: v.array(Jws),
@@ -59,6 +62,61 @@ export const site = {
       summary: 'The stamp file, and the key of the receipt',
       by: 'account',
       reply: v.object({ ...StampFile.entries, receipt_key: Jwk }),
+    },
+  },
+  openLinkPages: {
+    read: {
+      method: 'GET',
+      path: '/o/{slug}',
+      summary: 'The page of an open link: a form by which anybody asks to connect',
+      by: 'account',
+      reply: html,
+    },
+    ask: {
+      method: 'POST',
+      path: '/o/{slug}',
+      summary: 'Ask to connect; a link to confirm the mailbox is mailed',
+      by: 'account',
+      form: true,
+      limit: FORM_LIMIT,
+      body: v.object({
+        display_name: v.optional(v.string(), ''),
+        email: v.optional(v.string(), ''),
+        message: v.optional(v.string(), ''),
+      }),
+      reply: html,
+    },
+  },
+  confirmationPages: {
+    read: {
+      method: 'GET',
+      path: '/confirm/{token}',
+      summary: 'The page of a link that was mailed: a button that confirms the mailbox',
+      by: 'account',
+      reply: html,
+    },
+    confirm: {
+      method: 'POST',
+      path: '/confirm/{token}',
+      summary: 'Confirm a mailbox',
+      by: 'account',
+      form: true,
+      limit: FORM_LIMIT,
+      body: v.object({}),
+      reply: html,
+    },
+  },
+  exportFiles: {
+    read: {
+      method: 'GET',
+      path: '/exports/{id}',
+      summary: 'The file of an export, by a signed link',
+      by: 'account',
+      query: v.object({
+        expires: v.optional(v.string(), ''),
+        signature: v.optional(v.string(), ''),
+      }),
+      reply: media('application/zip'),
     },
   },
   assets: {

@@ -1,7 +1,6 @@
-/** What the server writes to people. A subject is shown on locked screens, so no code is in one. */
+/** What the server writes to people about their own account. A subject is shown on locked screens, so no code is in one. */
 import type { Message } from './mail.ts'
-
-const hostOf = (publicUrl: string) => new URL(publicUrl).host
+import { hostOf, quoted } from './quoting.ts'
 
 /** The code of a sign-in. It reads the same whether the address has an account or not. */
 export const codeMessage = (of: {
@@ -23,59 +22,6 @@ Type it on the device where you began. It works for ${of.minutes} minutes and fo
 device. Tell it to nobody: whoever asks you for it wants to sign in as you.
 
 If it was not you, ignore this mail: without the code nothing happens.
-`,
-})
-
-/** The most of a name that goes into a mail. */
-const LONGEST_NAME = 60
-
-/** What somebody wrote, in somebody else's mailbox: one line, not long, and nothing that a mail program makes a link of. */
-function quoted(text: string): string {
-  const line = text
-    .toWellFormed()
-    .replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ')
-    .replaceAll(/["<>]/g, "'")
-    .replaceAll(/[.:/@\\](?=\S)/g, '$& ')
-    .trim()
-  const characters = Array.from(line)
-  return characters.length <= LONGEST_NAME
-    ? `"${line}"`
-    : `"${characters.slice(0, LONGEST_NAME - 1).join('')}…"`
-}
-
-/**
- * An invitation to a connection. It reads the same whether the address has an account or not.
- * @param of `from` and `connection` are what the inviter wrote; `fromEmail` is proven, null for somebody without a mailbox
- */
-export const invitationMessage = (of: {
-  to: string
-  from: string
-  fromEmail: string | null
-  connection: string
-  days: number
-  publicUrl: string
-}): Message => ({
-  to: of.to,
-  subject: `An invitation to connect at ${hostOf(of.publicUrl)}`,
-  text: `Hello,
-
-somebody who calls themselves
-    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${of.fromEmail}`}
-invites you to a connection that they call
-    ${quoted(of.connection)}
-on the Countersign account server
-    ${of.publicUrl}
-People who are connected recognise each other by three words.
-
-Anybody can write any name: ask them whether it was they, by a way that you
-know. To answer, sign in to that server with this address, look at the
-invitation, and approve or decline it:
-
-    countersignd login --email <this address>
-    countersignd invite list
-
-It is good for ${of.days} days. If you do not know them, ignore this mail: then nothing
-happens.
 `,
 })
 
@@ -122,5 +68,68 @@ If it was not, somebody may read your mail. Make your mailbox safe first, with
 a new password; then take the account back:
 
     countersignd reset --email ${of.to}
+`,
+})
+
+/**
+ * The link that confirms an address. It reads the same whether the address has an account or not.
+ * @param of `name` is what its account wrote; `primary` is proven, null for somebody without a mailbox
+ */
+export const confirmAddressMessage = (of: {
+  to: string
+  name: string
+  primary: string | null
+  link: string
+  hours: number
+  publicUrl: string
+}): Message => ({
+  to: of.to,
+  subject: `Confirm your address for ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+somebody who calls themselves
+    ${quoted(of.name)}${of.primary === null ? '' : `\n    ${of.primary}`}
+wants this address to be one of their account on the Countersign account
+server
+    ${of.publicUrl}
+
+If that is you, open this page within ${of.hours} hours and confirm it there:
+
+    ${of.link}
+
+If it is not you, ignore this mail: then nothing happens. Confirm nothing for
+somebody else: the invitations to this address would reach them.
+`,
+})
+
+/** After an address was added to an account that had one. */
+export const emailAddedMessage = (of: {
+  to: string
+  address: string
+  publicUrl: string
+}): Message => ({
+  to: of.to,
+  subject: `A new address of your account at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+the address
+    ${of.address}
+was added to your account at
+${of.publicUrl}. A code that is mailed there signs in to
+the account, on a device that may only read until you approve it. It cannot
+reset the account.
+
+If that was you, there is nothing to do.
+
+If it was not, somebody has a device or an API token of yours. Revoke the
+devices and the tokens that you do not know:
+
+    countersignd device list
+    countersignd device revoke <the device>
+    countersignd token list
+    countersignd token revoke <the token>
+
+Then ask the operator of the account server to take the address away. Until
+then, approve no device that you did not sign in yourself.
 `,
 })

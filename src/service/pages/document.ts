@@ -6,16 +6,18 @@
 import type { Content } from '../../api/route.ts'
 import { html, type Html } from './html.ts'
 
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** A page gets by with what it needs: one with a form has no script. */
+const policyOf = (script: boolean, form: boolean) =>
+  [
+    "default-src 'none'",
+    `script-src ${script ? "'self'" : "'none'"}`,
+    "style-src 'self'",
+    `connect-src ${script ? "'self'" : "'none'"}`,
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    `form-action ${form ? "'self'" : "'none'"}`,
+    "frame-ancestors 'none'",
+  ].join('; ')
 
 /** Three bars for three words; no request, so it tells nobody that the page was opened. */
 const ICON =
@@ -25,13 +27,18 @@ const ICON =
       '<path d="M4 5h8M4 8h5M4 11h7" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>',
   )
 
-/** A whole document around `main`, as the server answers it. `status` is 200 where it is absent. */
+/**
+ * A whole document around `main`, as the server answers it. `status` is 200 where it is absent; `form` is whether it may send one to
+ * this server.
+ */
 export function document(of: {
   title: string
-  script: '/assets/guest.js' | '/assets/stamp.js'
+  script?: '/assets/guest.js' | '/assets/stamp.js'
+  form?: true
   main: Html
   status?: number
 }): Content {
+  const { script, form = false } = of
   const page = html`<!doctype html>
     <html lang="en">
       <head>
@@ -43,7 +50,7 @@ export function document(of: {
         <title>${of.title} &ndash; Countersign</title>
         <link rel="icon" href="${ICON}" />
         <link rel="stylesheet" href="/assets/style.css" />
-        <script type="module" src="${of.script}"></script>
+        ${script === undefined ? html`` : html`<script type="module" src="${script}"></script>`}
       </head>
       <body>
         <header class="brand">
@@ -60,7 +67,11 @@ export function document(of: {
     type: 'text/html; charset=utf-8',
     ...(of.status === undefined ? {} : { status: of.status }),
     body: page.toString(),
-    headers: { 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer' },
+    headers: {
+      'Content-Security-Policy': policyOf(script !== undefined, form),
+      // With no-referrer a browser would not say where a form comes from (Fetch section 3.1), and the guard refuses `Origin: null`.
+      'Referrer-Policy': form ? 'same-origin' : 'no-referrer',
+    },
   }
 }
 

@@ -1,0 +1,14 @@
+import * as v from 'valibot'
+import { id } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+/** A device asks before it signs what cannot be taken back. */
+export const deletion = {
+  read: {
+    method: 'GET',
+    path: '/device/v1/deletion',
+    summary: 'Tell that the account may be deleted now; 409 says what stands in the way',
+    by: 'account',
+    reply: v.object({ account: id('acc_') }),
+  },
+} as const satisfies Routes

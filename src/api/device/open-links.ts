@@ -1,0 +1,12 @@
+import { OpenLinkRequest } from '../rest/open-links.ts'
+import type { Routes } from '../route.ts'
+
+export const openLinkApprovals = {
+  read: {
+    method: 'GET',
+    path: '/device/v1/open-link-requests/{id}',
+    summary: 'Read an approval request, which a device is to approve by opening the connection',
+    by: 'account',
+    reply: OpenLinkRequest,
+  },
+} as const satisfies Routes

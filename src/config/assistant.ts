@@ -1,0 +1,68 @@
+/**
+ * The assistant of an account server: an endpoint that speaks the interface of OpenAI (chat completions and models), run by whomever
+ * the operator chose. No message here shows its address, which may hold a key, nor a value that is no path where the key's file should be
+ * named, which may be the key itself. The name of a file that cannot be read stands in the operator's log alone.
+ */
+import {
+  type Env,
+  type Platform,
+  fault,
+  hostIn,
+  isThisMachine,
+  pathOn,
+  read,
+  wrong,
+} from './values.ts'
+
+export interface AssistantConfig {
+  /** The base that clients of the interface take, as in https://host/v1, without a trailing slash. */
+  readonly url: string
+  /** An absolute path of the file that holds its key; null for an endpoint without one. */
+  readonly keyFile: string | null
+  /** null means the first that the endpoint lists. */
+  readonly model: string | null
+}
+
+/** The endpoint; null where there is none. Throws StartError. */
+export function assistant(env: Env, os: Platform): AssistantConfig | null {
+  const url = baseUrl(env)
+  const of = { keyFile: keyFile(env, os), model: model(env) }
+  if (url !== null) return Object.freeze({ url, ...of })
+  for (const name of ['SVC_ASSISTANT_KEY_FILE', 'SVC_ASSISTANT_MODEL'])
+    if (read(env, name) !== null)
+      throw fault(`${name} has no meaning without SVC_ASSISTANT_URL: set that too, or unset it.`)
+  return null
+}
+
+function baseUrl(env: Env): string | null {
+  const value = read(env, 'SVC_ASSISTANT_URL')
+  if (value === null) return null
+  const refused = (what: string) =>
+    fault(`SVC_ASSISTANT_URL ${what} (Its value may hold a key and is not shown.)`)
+  const url = URL.parse(value)
+  if (url === null) throw refused('must be a URL, as in https://host/v1.')
+  const near = url.protocol === 'http:' && isThisMachine(hostIn(value))
+  if (url.protocol !== 'https:' && !near)
+    throw refused('must be https; http only for a loopback host.')
+  if (url.href !== url.origin + url.pathname)
+    throw refused(
+      'must be the base of the interface alone, as in https://host/v1, without query, fragment or credentials. A key ' +
+        'belongs into the file that SVC_ASSISTANT_KEY_FILE names.',
+    )
+  return url.href.replace(/\/+$/, '')
+}
+
+function keyFile(env: Env, os: Platform): string | null {
+  const value = read(env, 'SVC_ASSISTANT_KEY_FILE')
+  const path = pathOn(os)
+  if (value === null || path.isAbsolute(value)) return value && path.resolve(value)
+  throw fault(
+    'SVC_ASSISTANT_KEY_FILE must be the absolute path of a file that holds the key. (Its value may be the key itself and is not shown.)',
+  )
+}
+
+function model(env: Env): string | null {
+  const value = read(env, 'SVC_ASSISTANT_MODEL')
+  if (value === null || /^[\x21-\x7e]{1,200}$/.test(value)) return value
+  throw wrong('SVC_ASSISTANT_MODEL', value, 'it must be the name of a model, without spaces.')
+}

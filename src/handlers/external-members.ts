@@ -1,0 +1,40 @@
+import { every } from '../api/cursor.ts'
+import type { Account } from '../api/port.ts'
+import type { GuestCode } from '../api/rest/guest-codes.ts'
+import { isId } from '../crypto/id.ts'
+import type { Device } from '../device/device.ts'
+import { forgetGuestCode } from '../device/guests.ts'
+import { AppError } from '../errors.ts'
+import { type Handlers, keeperOf } from './context.ts'
+
+const guestCodesOf = (account: Account, id: string): Promise<GuestCode[]> =>
+  isId('ext_', id) ? every((query) => account.guestCodes.list(query)) : Promise.resolve([])
+
+const forgetAll = (device: Device, codes: readonly GuestCode[]) => {
+  for (const { id } of codes) forgetGuestCode(device, id)
+}
+
+export const externalMembers: Handlers['externalMembers'] = {
+  delete: async ({ id }, context) => {
+    const { account } = context
+    const keeper = keeperOf(context)
+    if (keeper === null) return account.externalMembers.delete({ id })
+    // Before: afterwards nothing says any more whom a guest code was for.
+    const codes = await guestCodesOf(account, id)
+    try {
+      await account.externalMembers.delete({ id })
+    } catch (error) {
+      // Done before, it may be, and the answer was lost: what is revoked is to verify here no longer.
+      if (error instanceof AppError && error.code === 'not_found')
+        forgetAll(
+          keeper,
+          codes.filter((code) => code.state === 'revoked' && keeper.vault.has(code.id)),
+        )
+      throw error
+    }
+    forgetAll(
+      keeper,
+      codes.filter((code) => code.external_member_id === id),
+    )
+  },
+}

@@ -1,0 +1,151 @@
+/**
+ * Deleting an account: every row of it goes, in one transaction, and what others keep of it is what they were told and what it signed
+ * in their connections. Organisations in which nobody else is active go with it, and so do their machine accounts.
+ */
+import type { Expression, Transaction } from 'kysely'
+import type { Session } from '../api/port.ts'
+import { touchConnectionsOf } from './connection-rows.ts'
+import { departFrom } from './departed.ts'
+import { demandApproved, holdDevices } from './device-rows.ts'
+import { notFound } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { holdKeyLog } from './key-logs.ts'
+import { endingWith, holdOrganisations } from './organisation-ends.ts'
+import type { Schema } from './schema.ts'
+
+/** The mailboxes of an account. Those that it only claimed are others': so are the codes and letters that go there. */
+async function mailboxesOf(trx: Transaction<Schema>, account: string): Promise<string[]> {
+  const rows = await trx
+    .selectFrom('emails')
+    .select('address')
+    .where('account_id', '=', account)
+    .execute()
+  return rows.map(({ address }) => address)
+}
+
+/** What names an account, its devices or its mailboxes without hanging on their rows. */
+async function dropLoose(
+  trx: Transaction<Schema>,
+  account: string,
+  mailboxes: readonly string[],
+): Promise<void> {
+  await trx
+    .deleteFrom('enrolment_codes')
+    .where((of) =>
+      of.or([
+        of('account_id', '=', account),
+        ...(mailboxes.length === 0 ? [] : [of('email', 'in', mailboxes)]),
+      ]),
+    )
+    .execute()
+  await trx
+    .deleteFrom('idempotency')
+    .where((of) =>
+      of.or([
+        of('caller', '=', account),
+        of(
+          'caller',
+          'in',
+          trx.selectFrom('devices').select('id').where('account_id', '=', account),
+        ),
+        of(
+          'caller',
+          'in',
+          trx.selectFrom('machine_tokens').select('id').where('account_id', '=', account),
+        ),
+        // What others were answered of it: asked again, there is no such account.
+        of('answer', 'like', `%${account}%`),
+      ]),
+    )
+    .execute()
+  await trx
+    .updateTable('machines')
+    .set({ created_by: '' })
+    .where('created_by', '=', account)
+    .execute()
+}
+
+/** Others keep what they were told of an account, and no way to it: also who left before, and where the connection is gone. */
+async function unlink(trx: Transaction<Schema>, account: string): Promise<void> {
+  const told = `"user_id":${JSON.stringify(account)}`
+  await trx
+    .updateTable('notifications')
+    .set((of) => {
+      const without = (text: Expression<string>, part: string) =>
+        of.fn<string>('replace', [text, of.val(part), of.val('')])
+      // Wherever it stands among the others.
+      return { data: [`,${told}`, `${told},`, told].reduce(without, of.ref('data')) }
+    })
+    .where('data', 'like', `%${account}%`)
+    .execute()
+}
+
+/** Delete the rows of an account. Its devices are held. Answers its mailboxes. */
+async function erase(trx: Transaction<Schema>, account: string, at: number): Promise<string[]> {
+  // Memberships before invitations, as whoever takes somebody in: in another order the two would wait for each other.
+  await touchConnectionsOf(trx, account, at)
+  // Whoever takes it in at this moment is done first, or waits. Changes nothing.
+  await trx
+    .updateTable('invitations')
+    .set((of) => ({ consent: of.ref('consent') }))
+    .where('to_account', '=', account)
+    .execute()
+  // Also where it was taken in meanwhile.
+  await touchConnectionsOf(trx, account, at)
+  await holdKeyLog(trx, account)
+  await departFrom(trx, account, at)
+  await unlink(trx, account)
+  const mailboxes = await mailboxesOf(trx, account)
+  await dropLoose(trx, account, mailboxes)
+  // The rest hangs on this row.
+  await trx.deleteFrom('accounts').where('id', '=', account).execute()
+  return mailboxes
+}
+
+/** The machine accounts of organisations. */
+async function machinesOf(
+  trx: Transaction<Schema>,
+  organisations: readonly string[],
+): Promise<string[]> {
+  if (organisations.length === 0) return []
+  const rows = await trx
+    .selectFrom('machines')
+    .select('account_id')
+    .where('organisation_id', 'in', organisations)
+    .orderBy('account_id')
+    .execute()
+  return rows.map(({ account_id }) => account_id)
+}
+
+/**
+ * Delete the account that asks.
+ * @throws AppError invalid_state, `last_owner`, for the only owner of an organisation in which others are; `invalid_token` or `forbidden`
+ *   for a device that is not, or no more, an approved one; `not_found` when another request was first. Nothing is deleted then
+ */
+export async function deleteAccount(
+  { db, now, scrub, background }: Ground,
+  session: Session,
+): Promise<void> {
+  const { account } = session
+  const left = await db.transaction().execute(async (trx) => {
+    // In the order in which whoever writes for a device holds rows.
+    await holdDevices(trx, account)
+    if (session.device !== null) await demandApproved(trx, session)
+    const known = trx.selectFrom('accounts').select('id').where('id', '=', account)
+    if ((await known.executeTakeFirst()) === undefined) throw notFound('account')
+    await holdOrganisations(trx, account)
+    const organisations = await endingWith(trx, account)
+    const machines = await machinesOf(trx, organisations)
+    for (const machine of machines) await holdDevices(trx, machine)
+    for (const machine of machines) await erase(trx, machine, now())
+    if (organisations.length > 0)
+      await trx.deleteFrom('organisations').where('id', 'in', organisations).execute()
+    const own = await erase(trx, account, now())
+    const somebody = await trx.selectFrom('accounts').select('id').limit(1).executeTakeFirst()
+    return { mailboxes: own, isLast: somebody === undefined }
+  })
+  // It is done: what lies beside the rows must not say otherwise.
+  const cleared = scrub(left)
+  background.run(() => cleared)
+  await cleared.catch(() => undefined)
+}

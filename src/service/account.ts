@@ -1,0 +1,20 @@
+/** The account as a whole: deleted, and before that, whether it may be. */
+import type { Service } from '../api/port.ts'
+import { demandApproved } from './device-rows.ts'
+import type { Ground } from './ground.ts'
+import { endingWith } from './organisation-ends.ts'
+
+export const account = (ground: Ground): Service['account'] => ({
+  delete: async (_, session) => {
+    const { deleteAccount } = await import('./account-deletion.ts')
+    await deleteAccount(ground, session)
+  },
+})
+
+export const deletion = ({ db }: Ground): Service['deletion'] => ({
+  read: async (_, session) => {
+    await demandApproved(db, session)
+    await endingWith(db, session.account)
+    return { account: session.account }
+  },
+})

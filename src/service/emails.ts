@@ -1,0 +1,204 @@
+/**
+ * The e-mail addresses of an account: those that it has proven, and those for which a link was mailed. Whether an address is somebody
+ * else's is told to nobody who does not read it: the answer and the mail are the same.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import type { Kysely, Transaction } from 'kysely'
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { timeAt } from '../api/fields.ts'
+import type { Service } from '../api/port.ts'
+import type { Email } from '../api/rest/account.ts'
+import { isId, newId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
+import { accountAt, primaryAddress } from './context.ts'
+import { holdApproved } from './device-rows.ts'
+import type { Ground } from './ground.ts'
+import { type Allowance, forgetPlaces, takePlace } from './mail-allowance.ts'
+import { confirmAddressMessage } from './mail/messages.ts'
+import type { Schema } from './schema.ts'
+import { type Brake, countTryIn } from './tries.ts'
+
+const PREFIX = 'eml_'
+const HOUR_MS = 3_600_000
+const LIFETIME_HOURS = 24
+/** Of an account, those included that wait. */
+const MOST = 20
+const ASKED: Brake = {
+  what: 'mailbox',
+  most: 10,
+  periodMs: HOUR_MS,
+  told: 'Too many addresses were added: 10 an hour is the most.',
+}
+/** Whoever reads the mailbox may never have asked for any. */
+const LETTERS: Allowance = { what: 'address', most: 3, periodMs: HOUR_MS }
+
+const claimed = (row: Pick<Schema['email_claims'], 'id' | 'address' | 'created_at'>): Email => ({
+  id: row.id,
+  address: row.address,
+  primary: false,
+  verified: false,
+  created_at: timeAt(row.created_at),
+})
+
+const proven = (row: Schema['emails']): Email => ({
+  id: row.id,
+  address: row.address,
+  primary: row.is_primary === 1,
+  verified: true,
+  created_at: timeAt(row.created_at ?? row.verified_at),
+})
+
+const claimsOf = (db: Kysely<Schema>, account: string, at: number) =>
+  db.selectFrom('email_claims').where('account_id', '=', account).where('expires_at', '>', at)
+
+/** A machine account signs in with its key: a mailbox would be a second way in. Throws AppError `forbidden`. */
+async function demandPerson(db: Kysely<Schema>, account: string): Promise<void> {
+  const { kind } = await db
+    .selectFrom('accounts')
+    .select('kind')
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow()
+  if (kind !== 'person')
+    throw new AppError('forbidden', 'A machine account signs in with its key and has no addresses.')
+}
+
+/** Throws AppError `conflict` when the account has as many addresses as it may, and this would be one more. */
+async function demandRoom(
+  trx: Transaction<Schema>,
+  account: string,
+  address: string,
+  at: number,
+): Promise<void> {
+  const { have } = await trx
+    .selectFrom('emails')
+    .select(({ fn }) => fn.countAll<number>().as('have'))
+    .where('account_id', '=', account)
+    .executeTakeFirstOrThrow()
+  const { want } = await claimsOf(trx, account, at)
+    .select(({ fn }) => fn.countAll<number>().as('want'))
+    .where('address', '!=', address)
+    .executeTakeFirstOrThrow()
+  if (Number(have) + Number(want) >= MOST)
+    throw new AppError(
+      'conflict',
+      `An account has at most ${MOST} addresses, those that wait to be confirmed included.`,
+    )
+}
+
+/** A claim that is over is none: the next one of the same address is new. */
+async function dropExpired(
+  trx: Transaction<Schema>,
+  account: string,
+  address: string,
+  at: number,
+): Promise<void> {
+  await trx
+    .deleteFrom('email_claims')
+    .where('account_id', '=', account)
+    .where('address', '=', address)
+    .where('expires_at', '<=', at)
+    .execute()
+}
+
+/** Keep a claim. One that waits stays as it is, and gets another link when there is one. */
+async function claim(
+  trx: Transaction<Schema>,
+  of: { account: string; address: string; tokenHash: string; goesOut: boolean },
+  at: number,
+): Promise<Email> {
+  const { account: account_id, address, tokenHash: token_hash, goesOut } = of
+  const link = { token_hash, expires_at: at + LIFETIME_HOURS * HOUR_MS }
+  const row = await trx
+    .insertInto('email_claims')
+    .values({ id: newId(PREFIX, at), account_id, address, created_at: at, ...link })
+    .onConflict((conflict) =>
+      // Without a mail, the link that was mailed before stays the good one.
+      conflict.columns(['account_id', 'address']).doUpdateSet(goesOut ? link : { address }),
+    )
+    .returning(['id', 'address', 'created_at'])
+    .executeTakeFirstOrThrow()
+  return claimed(row)
+}
+
+async function letterTo(
+  trx: Transaction<Schema>,
+  of: { account: string; address: string; token: string; publicUrl: string },
+) {
+  const { account, address, token, publicUrl } = of
+  const { display_name: name } = await trx
+    .selectFrom('accounts')
+    .select('display_name')
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow()
+  return confirmAddressMessage({
+    to: address,
+    name,
+    primary: await primaryAddress(trx, account),
+    link: `${publicUrl}/confirm/${token}`,
+    hours: LIFETIME_HOURS,
+    publicUrl,
+  })
+}
+
+export const emails = (ground: Ground): Service['emails'] => {
+  const { db, now, background, mail, publicUrl } = ground
+
+  const forgetExpired = (at: number) => async () => {
+    await db.deleteFrom('email_claims').where('expires_at', '<=', at).execute()
+    await forgetPlaces(db, at)
+  }
+
+  return {
+    list: async (page, { account }) => {
+      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
+      // In this order: one that is confirmed meanwhile is in both, and not in neither.
+      const want = await claimsOf(db, account, now())
+        .select(['id', 'address', 'created_at'])
+        .$if(before !== null, (query) => query.where('id', '<', before!))
+        .orderBy('id', 'desc')
+        .limit(rowsFor(page))
+        .execute()
+      const have = await db
+        .selectFrom('emails')
+        .selectAll()
+        .where('account_id', '=', account)
+        .$if(before !== null, (query) => query.where('id', '<', before!))
+        .orderBy('id', 'desc')
+        .limit(rowsFor(page))
+        .execute()
+      const known = new Set(have.map(({ id }) => id))
+      const items = [...have.map(proven), ...want.filter(({ id }) => !known.has(id)).map(claimed)]
+      return pageOf(
+        items.sort((a, b) => (a.id < b.id ? 1 : -1)),
+        page,
+      )
+    },
+
+    create: async ({ body }, session) => {
+      const { account } = session
+      const address = body.address.toLowerCase()
+      const at = now()
+      const token = randomBytes(32).toString('base64url')
+      const made = await db.transaction().execute(async (trx) => {
+        // What a device that is revoked meanwhile has asked for is forgotten with it.
+        if (session.device !== null) await holdApproved(trx, session)
+        await demandPerson(trx, account)
+        await countTryIn(trx, account, ASKED, at)
+        if ((await accountAt(trx, address)) === account)
+          throw new AppError('conflict', 'This address is one of your account already.')
+        await demandRoom(trx, account, address, at)
+        await dropExpired(trx, account, address, at)
+        const goesOut = await takePlace(trx, LETTERS, address, at)
+        const tokenHash = hash('sha256', token, 'hex')
+        const email = await claim(trx, { account, address, tokenHash, goesOut }, at)
+        const of = { account, address, token, publicUrl: publicUrl() }
+        return { email, letter: goesOut ? await letterTo(trx, of) : null }
+      })
+      const { email, letter } = made
+      // It is kept already: a relay that is away must not say otherwise.
+      if (letter !== null) background.run(() => mail.send(letter))
+      background.run(forgetExpired(at))
+      return email
+    },
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * What accounts are told of which event, and who is. Each is called at the end of the transaction of its event. Whoever is told learns
+ * nothing here that the lists would not tell them.
+ */
+import type { Kysely, Transaction } from 'kysely'
+import type { JsonObject } from '../crypto/json.ts'
+import { accountAt } from './context.ts'
+import { roleIn } from './connection-rows.ts'
+import type { Inviter, Target } from './invitation-letters.ts'
+import type { Named } from './invitation-rows.ts'
+import { quoted } from './mail/quoting.ts'
+import { type Note, notify, notifyAll } from './notices.ts'
+import type { Schema } from './schema.ts'
+
+async function nameOf(db: Kysely<Schema>, account: string): Promise<string> {
+  const { display_name } = await db
+    .selectFrom('accounts')
+    .select('display_name')
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow()
+  return quoted(display_name)
+}
+
+/**
+ * Whoever is invited is told, once there is an account: one that came by the mailbox finds the invitation on signing in.
+ * @param id of the invitation
+ */
+export async function tellInvited(
+  trx: Transaction<Schema>,
+  by: Inviter,
+  { id, target }: { id: string; target: Target },
+  at: number,
+): Promise<void> {
+  const account = target.account ?? (await accountAt(trx, target.email!))
+  if (account === null) return
+  // One for a mailbox of a member is hidden from that member.
+  if ((await roleIn(trx, by.connection, account)) !== null) return
+  const name = await nameOf(trx, by.account)
+  const note: Note = {
+    kind: 'invitation_received',
+    title: `${name} invites you to a connection`,
+    body:
+      `Somebody who calls themselves ${name} invites you to a connection that they call ${quoted(by.name)}. ` +
+      'Ask them whether it was they, by a way that you know; then approve or decline it.',
+    data: { invitation_id: id, connection_id: by.connection },
+  }
+  await notify(trx, account, note, at)
+}
+
+/** Whoever invited is told of the answer; of a mailbox no more than that it declined. */
+export async function tellInviter(
+  trx: Transaction<Schema>,
+  row: Named,
+  answer: 'approved' | 'declined',
+  at: number,
+): Promise<void> {
+  const who = row.to_name === null ? (row.to_email ?? '') : quoted(row.to_name)
+  const connection = quoted(row.connection_name)
+  const data = { invitation_id: row.id, connection_id: row.connection_id }
+  const note: Note =
+    answer === 'approved'
+      ? {
+          kind: 'invitation_approved',
+          title: `${who} approved your invitation`,
+          body: `${who} approved your invitation to ${connection}. Your device takes them in at its next sync.`,
+          data: { ...data, ...(row.to_account === null ? {} : { user_id: row.to_account }) },
+        }
+      : {
+          kind: 'invitation_declined',
+          title: `${who} declined your invitation`,
+          body: `${who} declined your invitation to ${connection}.`,
+          data,
+        }
+  await notify(trx, row.from_account, note, at)
+}
+
+/**
+ * The other members are told who came or went.
+ * @param of `member`: who that is; `by`: who signed it
+ */
+export async function tellMembers(
+  trx: Transaction<Schema>,
+  of: {
+    connection: string
+    op: 'joined' | 'left' | 'removed'
+    member: string
+    by: string
+  },
+  at: number,
+): Promise<void> {
+  const { connection, op, member, by } = of
+  const others = await trx
+    .selectFrom('memberships')
+    .select(['account_id', 'name'])
+    .where('connection_id', '=', connection)
+    .where('account_id', 'not in', [member, by])
+    .execute()
+  if (others.length === 0) return
+  const who = await nameOf(trx, member)
+  const actor = by === member ? '' : await nameOf(trx, by)
+  const told = (name: string): Pick<Note, 'kind' | 'title' | 'body'> => {
+    const connectionName = quoted(name)
+    if (op === 'joined')
+      return {
+        kind: 'member_joined',
+        title: `${who} joined a connection`,
+        body: `${who} is in the connection ${connectionName} now: ${actor} took them in.`,
+      }
+    return {
+      kind: 'member_left',
+      title: `${who} left a connection`,
+      body:
+        op === 'left'
+          ? `${who} left the connection ${connectionName}.`
+          : `${who} is in the connection ${connectionName} no more: ${actor} removed them.`,
+    }
+  }
+  const data = { connection_id: connection, user_id: member }
+  const notes = others.map(({ account_id, name }): [string, Note] => [
+    account_id,
+    { ...told(name), data },
+  ])
+  await notifyAll(trx, new Map(notes), at)
+}
+
+/** What entries of a roster say of who came or went, by their op. */
+const MOVES = new Map([
+  ['add', 'joined'],
+  ['remove', 'removed'],
+  ['leave', 'left'],
+] as const)
+
+/** The same by a verified entry of the roster; most tell nobody anything. */
+export async function tellOfEntry(
+  trx: Transaction<Schema>,
+  { connection, said }: { connection: string; said: JsonObject },
+  at: number,
+): Promise<void> {
+  const [op, by] = [MOVES.get(said.get('op') as 'add'), said.get('actor') as string]
+  if (op === undefined) return
+  const member = op === 'left' ? by : (said.get('member') as string)
+  await tellMembers(trx, { connection, op, member, by }, at)
+}
+
+/** All devices of an account were replaced: it is told, and so is everybody who relies on its keys. */
+export async function tellOfReset(
+  trx: Transaction<Schema>,
+  of: { account: string; device: string; deviceName: string },
+  at: number,
+): Promise<void> {
+  const { account, device, deviceName } = of
+  const followers = await trx
+    .selectFrom('trust_cards')
+    .select('account_id')
+    .where('watched_id', '=', account)
+    .execute()
+  const members = await trx
+    .selectFrom('memberships')
+    .innerJoin('memberships as own', 'own.connection_id', 'memberships.connection_id')
+    .select('memberships.account_id')
+    .distinct()
+    .where('own.account_id', '=', account)
+    .where('memberships.account_id', '!=', account)
+    .execute()
+  const name = await nameOf(trx, account)
+  const changed: Note = {
+    kind: 'keys_changed',
+    title: `The keys of ${name} changed`,
+    body: `All devices of ${name} were replaced by a new one. Ask them by a way that you know whether it was they, and compare the safety number before you rely on the new keys.`,
+    data: { user_id: account },
+  }
+  const reset: Note = {
+    kind: 'account_reset',
+    title: 'All devices of your account were replaced',
+    body: `All devices of your account were replaced by ${quoted(deviceName)}. If that was not you, somebody may read your mail: make your mailbox safe, then reset the account yourself.`,
+    data: { device_id: device },
+  }
+  const notes = [...followers, ...members].map(({ account_id }): [string, Note] => [
+    account_id,
+    changed,
+  ])
+  await notifyAll(trx, new Map([...notes, [account, reset]]), at)
+}
+
+/** The account is told of a device that its key log names since, or names as revoked. */
+export async function tellOfDevice(
+  trx: Transaction<Schema>,
+  of: { account: string; device: string; op: 'added' | 'revoked' },
+  at: number,
+): Promise<void> {
+  const { account, device, op } = of
+  const row = await trx
+    .selectFrom('devices')
+    .select('name')
+    .where('id', '=', device)
+    .executeTakeFirst()
+  const name = quoted(row?.name ?? device)
+  const data = { device_id: device }
+  const note: Note =
+    op === 'added'
+      ? {
+          kind: 'device_added',
+          title: `A new device: ${name}`,
+          body: `${name} was added to your account; another device of yours approved it. If that was not you, revoke it at once.`,
+          data,
+        }
+      : {
+          kind: 'device_revoked',
+          title: `A device was revoked: ${name}`,
+          body: `${name} was revoked, or signed out: it is no device of your account any more.`,
+          data,
+        }
+  await notify(trx, account, note, at)
+}
+
+/** The owner of a guest code is told that its page was opened, the first time. */
+export const tellOfOpening = (
+  trx: Transaction<Schema>,
+  of: { account: string; guest: string; label: string },
+  at: number,
+): Promise<void> =>
+  notify(
+    trx,
+    of.account,
+    {
+      kind: 'guest_code_opened',
+      title: 'The page of a guest code was opened',
+      body: `The page of the guest code ${quoted(of.label)} was opened for the first time. If your guest cannot have been that, revoke it.`,
+      data: { guest_code_id: of.guest },
+    },
+    at,
+  )

@@ -1,0 +1,170 @@
+/**
+ * Exports: all that the account server has of an account, as one file. Asking for one answers at once; it is built in the background,
+ * kept for a week, and fetched by a link that is good for an hour.
+ */
+import type { Kysely, Transaction } from 'kysely'
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { timeAt } from '../api/fields.ts'
+import type { Service } from '../api/port.ts'
+import type { Export } from '../api/rest/account.ts'
+import { isId, newId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
+import { newDownloadLinks } from './download-links.ts'
+import type { Exporter } from './export-building.ts'
+import { deleteParts } from './export-parts.ts'
+import { demandId, notFound } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { holdKeyLog } from './key-logs.ts'
+import type { Schema } from './schema.ts'
+import { type Brake, countTryIn } from './tries.ts'
+
+const PREFIX = 'exp_'
+/** What an account may keep. */
+const MOST = 20
+
+const BRAKE: Brake = {
+  what: 'export',
+  most: 20,
+  periodMs: 3_600_000,
+  told: 'Too many exports were asked for: 20 an hour is the most.',
+}
+
+type Row = Schema['exports']
+
+const exportState = ({ state, expires_at }: Pick<Row, 'state' | 'expires_at'>, now: number) =>
+  state === 'ready' && expires_at !== null && expires_at <= now ? 'expired' : state
+
+const timeOrNull = (at: number | null) => (at === null ? null : timeAt(at))
+
+const resource = (row: Row, now: number): Export => ({
+  id: row.id,
+  state: exportState(row, now),
+  progress: row.progress,
+  finished_at: timeOrNull(row.finished_at),
+  size_bytes: row.size_bytes,
+  expires_at: timeOrNull(row.expires_at),
+  error: row.error,
+  created_at: timeAt(row.created_at),
+})
+
+/** Why there is nothing to download yet, or any more. */
+const notReady = (state: Export['state']) => {
+  const why = {
+    queued: 'This export waits to be built: ask again in a while.',
+    building: 'This export is being built: ask again in a while.',
+    failed: 'This export could not be built: ask for another.',
+    expired: 'This export has expired, and its file is deleted: ask for another.',
+    ready: '',
+  }[state]
+  return new AppError('export_not_ready', why, { details: { state } })
+}
+
+/** Throws AppError `conflict` while one is being built, and for more than may be kept. */
+async function demandRoom(trx: Transaction<Schema>, account: string): Promise<void> {
+  const rows = await trx
+    .selectFrom('exports')
+    .select(['id', 'state'])
+    .where('account_id', '=', account)
+    .execute()
+  const running = rows.find(({ state }) => state === 'queued' || state === 'building')
+  if (running !== undefined)
+    throw new AppError(
+      'conflict',
+      `An export is being built, ${running.id}: wait for it, or delete your exports first.`,
+    )
+  if (rows.length >= MOST)
+    throw new AppError('conflict', `${MOST} exports are kept at most: delete them first.`)
+}
+
+/** Delete an export and its file. Gives how many that were: one, or none where another was faster. */
+async function removed(db: Kysely<Schema>, id: string): Promise<number> {
+  // Nobody builds it and nobody is sent it from now on, also where what follows is cut off.
+  await db
+    .updateTable('exports')
+    .set({
+      state: 'failed',
+      builder: null,
+      builder_until: null,
+      error: 'This export is being deleted: delete your exports again where it stays.',
+    })
+    .where('id', '=', id)
+    .execute()
+  await deleteParts(db, id)
+  const { numDeletedRows: deleted } = await db
+    .deleteFrom('exports')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return Number(deleted)
+}
+
+/** @param exporter builds what is asked for */
+export const exports = (ground: Ground, exporter: Exporter): Service['exports'] => {
+  const { db, now } = ground
+  const links = newDownloadLinks(ground)
+  return {
+    list: async (page, { account }) => {
+      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
+      const rows = await db
+        .selectFrom('exports')
+        .selectAll()
+        .where('account_id', '=', account)
+        .$if(before !== null, (query) => query.where('id', '<', before))
+        .orderBy('id', 'desc')
+        .limit(rowsFor(page))
+        .execute()
+      const at = now()
+      // Whoever built it may be gone without a word.
+      if (rows.some(({ state }) => state === 'queued' || state === 'building')) exporter.wake()
+      return pageOf(
+        rows.map((row) => resource(row, at)),
+        page,
+      )
+    },
+
+    create: async (_, { account }) => {
+      const id = await db.transaction().execute(async (trx) => {
+        const at = now()
+        // Of two at the same moment, the second sees the first.
+        await holdKeyLog(trx, account)
+        await demandRoom(trx, account)
+        await countTryIn(trx, account, BRAKE, at)
+        const row = { id: newId(PREFIX, at), account_id: account, state: 'queued' } as const
+        const nothing = { size_bytes: null, error: null, builder: null, builder_until: null }
+        const times = { created_at: at, finished_at: null, expires_at: null }
+        await trx
+          .insertInto('exports')
+          .values({ ...row, ...nothing, ...times, progress: 0 })
+          .execute()
+        return row.id
+      })
+      exporter.wake()
+      return { id }
+    },
+
+    clear: async (_, { account }) => {
+      const rows = await db
+        .selectFrom('exports')
+        .select('id')
+        .where('account_id', '=', account)
+        .execute()
+      let deleted = 0
+      for (const { id } of rows) deleted += await removed(db, id)
+      return { deleted }
+    },
+
+    download: async ({ id }, { account }) => {
+      demandId(PREFIX, id, 'export')
+      const row = await db
+        .selectFrom('exports')
+        .select(['state', 'expires_at'])
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .executeTakeFirst()
+      if (row === undefined) throw notFound('export')
+      const state = exportState(row, now())
+      if (state !== 'ready') throw notReady(state)
+      const { url, expires } = await links.linkTo(id, row.expires_at as number)
+      return { url, expires_at: timeAt(expires) }
+    },
+  }
+}

@@ -1,0 +1,149 @@
+/** What the server writes to somebody because another person wants it to: what that one wrote stands in quotes. */
+import type { Message } from './mail.ts'
+import { hostOf, quoted, quotedText } from './quoting.ts'
+
+const HOUR_MS = 3_600_000
+
+/** A time span of at least an hour, in whole hours, or whole days where there are two at least. */
+function lasting(ms: number): string {
+  const hours = Math.floor(ms / HOUR_MS)
+  if (hours >= 48) return `${Math.floor(hours / 24)} days`
+  return hours === 1 ? '1 hour' : `${hours} hours`
+}
+
+/**
+ * An invitation to a connection. It reads the same whether the address has an account or not.
+ * @param of `from`, `connection` and `message` are what the inviter wrote; `fromEmail` is proven, null for somebody without a mailbox
+ */
+export const invitationMessage = (of: {
+  to: string
+  from: string
+  fromEmail: string | null
+  connection: string
+  message: string | null
+  goodForMs: number
+  publicUrl: string
+}): Message => ({
+  to: of.to,
+  subject: `An invitation to connect at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+somebody who calls themselves
+    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${of.fromEmail}`}
+invites you to a connection that they call
+    ${quoted(of.connection)}
+on the Countersign account server
+    ${of.publicUrl}
+${of.message === null ? '' : `They write:\n${quotedText(of.message)}`}People who are connected recognise each other by three words.
+
+Anybody can write any name: ask them whether it was they, by a way that you
+know. To answer, sign in to that server with this address, look at the
+invitation, and approve or decline it:
+
+    countersignd login --email <this address>
+    countersignd invite list
+
+It is good for ${lasting(of.goodForMs)}. If you do not know them, ignore this mail: then nothing
+happens.
+`,
+})
+
+/**
+ * The link that confirms a request of an open link. It reads the same whether the address has an account or not.
+ * @param of `name` is what whoever asked wrote, `owner` what the owner of the link is called
+ */
+export const askedMessage = (of: {
+  to: string
+  name: string
+  owner: string
+  token: string
+  hours: number
+  publicUrl: string
+}): Message => ({
+  to: of.to,
+  subject: `Confirm your request at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+somebody, probably you, wrote this address and the name
+    ${quoted(of.name)}
+into a form on the Countersign account server
+    ${of.publicUrl}
+by which people ask to be connected with somebody who is called
+    ${quoted(of.owner)}
+
+If that was you, open this page within ${of.hours} hours and confirm it there:
+
+    ${of.publicUrl}/confirm/${of.token}
+
+Until then they see nothing of your request. Anybody can write any name, they too.
+
+If it was not you, ignore this mail: then nothing happens.
+`,
+})
+
+/**
+ * The link of a guest code: the only mail with a secret in it, which nothing but this text has.
+ * @param of `from` is what its owner wrote; `fromEmail` is proven, null for somebody without a mailbox; `until`: Unix milliseconds
+ */
+export const guestCodeMessage = (of: {
+  to: string
+  from: string
+  fromEmail: string | null
+  link: string
+  until: number
+  publicUrl: string
+}): Message => ({
+  to: of.to,
+  subject: `A link for you at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+somebody who calls themselves
+    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${of.fromEmail}`}
+sends you a link by the Countersign account server
+    ${of.publicUrl}
+It shows three words, new ones every minute. On a call with them you say the
+words, and they know that it is you; the page also checks theirs. It takes no
+account. The link:
+
+    ${of.link}
+
+Anybody can write any name: ask them whether it was they, by a way that you
+know. Whoever has the link can say your words: pass it on to nobody, and
+delete this mail when you need it no more.
+
+It is good until ${new Date(of.until).toISOString().slice(0, 16).replace('T', ' ')} UTC. If you do not know them, ignore this mail: then
+nothing happens.
+`,
+})
+
+/**
+ * What somebody tells the operator.
+ * @param of `from` is proven, null for somebody without a mailbox; `message` is as they wrote it
+ */
+export const feedbackMessage = (of: {
+  to: string
+  from: string | null
+  account: string
+  category: string | null
+  message: string
+  version: string
+  publicUrl: string
+}): Message => ({
+  to: of.to,
+  subject: `Feedback${of.category === null ? '' : ` (${of.category})`} at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+an account of ${of.publicUrl} (version ${of.version}) sends feedback.
+
+Account: ${of.account}
+Mailbox: ${of.from ?? 'none'}
+Kind:    ${of.category ?? 'not said'}
+
+They write:
+
+${of.message
+  .split(/\r\n|[\r\n]/)
+  .map((line) => `> ${line}`)
+  .join('\n')}
+`,
+})

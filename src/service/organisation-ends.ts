@@ -1,0 +1,61 @@
+/** What becomes of organisations when a person's account is deleted: none is left without an owner, and none without anybody. */
+import type { Kysely, Transaction } from 'kysely'
+import { AppError } from '../errors.ts'
+import type { Schema } from './schema.ts'
+
+const lastOwner = ({ id, name }: { id: string; name: string }) =>
+  new AppError(
+    'invalid_state',
+    `This account is the only owner of the organisation ${JSON.stringify(name)} (${id}), and others are in it: have another owner there first. Nothing was deleted.`,
+    { details: { state: 'last_owner' } },
+  )
+
+/** The organisations that an account is active in. */
+const ownOrganisations = (db: Kysely<Schema>, account: string) =>
+  db
+    .selectFrom('organisation_members')
+    .innerJoin('organisations', 'organisations.id', 'organisation_id')
+    .innerJoin('accounts', 'accounts.id', 'account_id')
+    .select(['organisations.id as id', 'name', 'role'])
+    .where('account_id', '=', account)
+    .where('state', '=', 'active')
+    .where('kind', '=', 'person')
+    .orderBy('organisations.id')
+    .execute()
+
+/** Keep others from the organisations of an account until the transaction ends: of two owners who go at once, one is the last. */
+export async function holdOrganisations(trx: Transaction<Schema>, account: string): Promise<void> {
+  for (const { id } of await ownOrganisations(trx, account))
+    // Changes nothing. It is how both engines hold a row.
+    await trx
+      .updateTable('organisations')
+      .set((of) => ({ name: of.ref('name') }))
+      .where('id', '=', id)
+      .execute()
+}
+
+/**
+ * The organisations that end with an account: those in which no other person is active, so that nobody could do anything there any more.
+ * @throws AppError invalid_state, `last_owner`, for one that would be left without an owner
+ */
+export async function endingWith(db: Kysely<Schema>, account: string): Promise<string[]> {
+  const own = await ownOrganisations(db, account)
+  if (own.length === 0) return []
+  const ids = own.map(({ id }) => id)
+  const others = await db
+    .selectFrom('organisation_members')
+    .innerJoin('accounts', 'accounts.id', 'account_id')
+    .select(['organisation_id', 'role'])
+    .where('organisation_id', 'in', ids)
+    .where('account_id', '!=', account)
+    .where('state', '=', 'active')
+    .where('kind', '=', 'person')
+    .execute()
+  const staying = Map.groupBy(others, ({ organisation_id }) => organisation_id)
+  for (const organisation of own) {
+    const rest = staying.get(organisation.id) ?? []
+    const isLast = organisation.role === 'owner' && rest.every(({ role }) => role !== 'owner')
+    if (isLast && rest.length > 0) throw lastOwner(organisation)
+  }
+  return ids.filter((id) => !staying.has(id))
+}

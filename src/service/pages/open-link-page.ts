@@ -1,0 +1,208 @@
+/**
+ * The page of an open link: a plain form by which anybody asks its owner to connect. It has no script; what is wrong comes back with the
+ * page.
+ */
+import type { Content } from '../../api/route.ts'
+import { document } from './document.ts'
+import { html, type Html } from './html.ts'
+
+/** The link, by what its owner wrote. */
+export interface OpenLinkPage {
+  readonly slug: string
+  readonly title: string
+  readonly owner: string
+}
+
+/** What stands in the fields. */
+export interface Values {
+  readonly display_name: string
+  readonly email: string
+  readonly message: string
+}
+
+type Field = keyof Values
+
+/** What is wrong with a field, by its name. */
+export type Faults = { readonly [F in Field]?: string }
+
+const FIELDS: readonly Field[] = ['display_name', 'email', 'message']
+const EMPTY: Values = { display_name: '', email: '', message: '' }
+
+const RETRY_AFTER_S = 3600
+
+const page = (of: { title: string; heading: Html; main: Html; status?: number }): Content => {
+  const { title, heading, main, ...rest } = of
+  const whole = html`<main class="page narrow">
+    <p class="eyebrow">Open link</p>
+    <h1>${heading}</h1>
+    ${main}
+  </main>`
+  return document({ ...rest, title, main: whole, form: true })
+}
+
+const headed = (
+  { title }: OpenLinkPage,
+  of: { told?: string; main: Html; status?: number },
+): Content => {
+  const { told, ...rest } = of
+  const whole = told === undefined ? title : `${told}: ${title}`
+  return page({ ...rest, title: whole, heading: html`<bdi>${title}</bdi>` })
+}
+
+const rule = ({ owner }: OpenLinkPage): Html =>
+  html`<p class="rule">
+    <strong>Here you ask <bdi>${owner}</bdi> to connect.</strong> Anybody can write any name: go on
+    only if you got this link from them, in a way that you know.
+  </p>`
+
+/** What a field says of itself when it is wrong, and to whoever hears the page. */
+function attributes(field: Field, faults: Faults): { marks: Html; fault: Html } {
+  const hint = field === 'email' ? 'email-hint' : ''
+  const fault = faults[field]
+  const described = [fault === undefined ? '' : `${field}-fault`, hint].filter((id) => id !== '')
+  const describedBy =
+    described.length === 0 ? html`` : html` aria-describedby="${described.join(' ')}"`
+  if (fault === undefined) return { marks: describedBy, fault: html`` }
+  const isFirst = FIELDS.find((each) => faults[each] !== undefined) === field
+  return {
+    marks: html`${describedBy} aria-invalid="true" ${isFirst ? 'autofocus' : ''}`,
+    fault: html`<p class="fault" id="${field}-fault">${fault}</p>`,
+  }
+}
+
+/**
+ * The form. With `again` it is shown anew, status 422: what was written stays, and what is wrong stands beside its field. All values are
+ * as they came; they stay text.
+ */
+export function formPage(
+  link: OpenLinkPage,
+  again: { values: Values; faults: Faults } | null = null,
+): Content {
+  const { values, faults } = again ?? { values: EMPTY, faults: {} }
+  const [name, email, message] = FIELDS.map((field) => attributes(field, faults))
+  const main = html`${rule(link)}
+    <form class="card" method="post" action="/o/${link.slug}">
+      ${
+        again === null
+          ? html``
+          : html`<p class="verdict" data-kind="bad">
+              Nothing was sent yet: look at what is marked.
+            </p>`
+      }
+      <div class="entry">
+        <label for="display_name">Your name</label>
+        ${name!.fault}
+        <input
+          id="display_name"
+          name="display_name"
+          type="text"
+          value="${values.display_name}"
+          maxlength="100"
+          required
+          dir="auto"
+          autocomplete="name"
+          ${name!.marks}
+        />
+      </div>
+      <div class="entry">
+        <label for="email">Your e-mail address</label>
+        <p class="hint" id="email-hint">
+          We mail a link there, to be sure that it is yours. Until you follow it, nobody sees your
+          request.
+        </p>
+        ${email!.fault}
+        <input
+          id="email"
+          name="email"
+          type="email"
+          value="${values.email}"
+          maxlength="254"
+          required
+          autocomplete="email"
+          spellcheck="false"
+          ${email!.marks}
+        />
+      </div>
+      <div class="entry">
+        <label for="message">A message, if you like</label>
+        ${message!.fault}
+        <textarea
+          id="message"
+          name="message"
+          rows="4"
+          maxlength="1000"
+          dir="auto"
+          ${message!.marks}
+        >
+${values.message}</textarea>
+      </div>
+      <p><button type="submit">Ask to connect</button></p>
+    </form>
+    <details class="small">
+      <summary>What becomes of it</summary>
+      <p>
+        Once you have followed the link in the mail, <bdi>${link.owner}</bdi> sees your name, your
+        address and your message, and approves or declines. If they approve, an invitation comes to
+        your mailbox. Connected people recognise each other on calls by three words.
+      </p>
+    </details>`
+  return headed(link, again === null ? { main } : { told: 'Not sent', main, status: 422 })
+}
+
+/** The form was good. The same whatever the mailbox is. */
+export const askedPage = (link: OpenLinkPage): Content =>
+  headed(link, {
+    told: 'Look into your mailbox',
+    main: html`<section class="result" data-kind="wait">
+        <h2>Look into your mailbox</h2>
+        <p>
+          We mailed you a link. Follow it within a day, and <bdi>${link.owner}</bdi> sees your
+          request.
+        </p>
+      </section>
+      <p class="small">
+        Nothing came? Look among unwanted mail, and check that you wrote your address as it is. One
+        address gets few such mails in an hour, and none while a request of it waits here already.
+      </p>`,
+  })
+
+/** The link takes no requests. `status` is 409 for a form that was sent to it. */
+export const pausedPage = (link: OpenLinkPage, status = 200): Content =>
+  headed(link, {
+    told: 'Paused',
+    status,
+    main: html`<section class="result" data-kind="warn">
+      <h2>This link is paused</h2>
+      <p>
+        <bdi>${link.owner}</bdi> takes no requests here for now, and nothing was sent. Try again
+        later, or ask them in a way that you know.
+      </p>
+    </section>`,
+  })
+
+/** Too many wait: status 429. */
+export function fullPage(link: OpenLinkPage): Content {
+  const full = headed(link, {
+    told: 'Too many requests',
+    status: 429,
+    main: html`<section class="result" data-kind="warn">
+      <h2>Too many people are asking</h2>
+      <p>This link takes no more requests for now, and nothing was sent. Try again later.</p>
+    </section>`,
+  })
+  return { ...full, headers: { ...full.headers, 'Retry-After': String(RETRY_AFTER_S) } }
+}
+
+/** No link has this slug: status 404, always the same. */
+export const unknownPage = (): Content =>
+  page({
+    title: 'No such link',
+    heading: html`There is no such link`,
+    status: 404,
+    main: html`<section class="card">
+      <p>
+        The address may be mistyped, or the link was deleted or has another address now. Ask whoever
+        gave it to you for the new one.
+      </p>
+    </section>`,
+  })

@@ -1,0 +1,66 @@
+/**
+ * The sessions of an account, and the end of one. A session that nobody has proven the device's key for is nobody's yet, and not
+ * among them. The daemon in the server's own process needs no proof: its session is listed to itself alone, and ends with its device.
+ */
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { timeAt } from '../api/fields.ts'
+import type { Service } from '../api/port.ts'
+import { isId } from '../crypto/id.ts'
+import { AppError } from '../errors.ts'
+import { organisationOfMachine, organisationsOf } from './active-organisation.ts'
+import { demandId, notFound } from './faults.ts'
+import type { Ground } from './ground.ts'
+
+const PREFIX = 'ses_'
+
+export const sessions = ({ db, now }: Ground): Service['sessions'] => ({
+  list: async (page, { account, session }) => {
+    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
+    const at = now()
+    const own = await organisationOfMachine(db, account)
+    const active = new Set((await organisationsOf(db, account).execute()).map(({ id }) => id))
+    const rows = await db
+      .selectFrom('sessions')
+      .innerJoin('devices', 'devices.id', 'device_id')
+      .select(['sessions.id', 'device_id', 'sessions.created_at', 'last_seen_at'])
+      .select('active_organisation_id')
+      .where('sessions.account_id', '=', account)
+      .where('revoked_at', 'is', null)
+      .where((of) => of.or([of('proven', '=', 1), of('sessions.id', '=', session)]))
+      .$if(before !== null, (query) => query.where('sessions.id', '<', before))
+      .orderBy('sessions.id', 'desc')
+      .limit(rowsFor(page))
+      .execute()
+    const items = rows.map((row) => {
+      const current = row.id === session
+      const chosen = own ?? row.active_organisation_id
+      return {
+        id: row.id,
+        device_id: row.device_id,
+        current,
+        last_seen_at: timeAt(current ? at : row.last_seen_at),
+        active_organisation_id: chosen !== null && active.has(chosen) ? chosen : null,
+        created_at: timeAt(row.created_at),
+      }
+    })
+    return pageOf(items, page)
+  },
+
+  delete: async ({ id }, { account, session }) => {
+    demandId(PREFIX, id, 'session')
+    if (id === session)
+      throw new AppError(
+        'invalid_state',
+        'The session that asks is not ended so. A device that signed in leaves with "countersignd logout"; the embedded account needs no sign-in.',
+        { details: { state: 'current' } },
+      )
+    // Its access tokens go with it, and its refresh token is nobody's then.
+    const { numDeletedRows: ended } = await db
+      .deleteFrom('sessions')
+      .where('id', '=', id)
+      .where('account_id', '=', account)
+      .where('proven', '=', 1)
+      .executeTakeFirst()
+    if (ended !== 1n) throw notFound('session')
+  },
+})

@@ -1,0 +1,129 @@
+/** `account delete`, at a terminal and in a script, with a daemon and without. */
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { takenIn, newTown } from './town.ts'
+import { daemonHere, terminal } from './terminal.ts'
+
+describe('with an account server, without a daemon', () => {
+  it('asks for the address, and does nothing without it', async (t) => {
+    const town = await newTown(t)
+    const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+    const { id } = await ada.json('connection', 'create', '--name', 'Tea')
+    await takenIn(ada, id, [bob])
+    const script = await ada.on(['account', 'delete'])
+    assert.deepEqual([script.code, script.out], [EXIT.failed, ''])
+    assert.match(script.err, /Nothing was done.*--yes/)
+    for (const typed of ['yes', '', 'bob@example.org', null]) {
+      const no = await ada.on(['account', 'delete'], { person: () => typed })
+      assert.deepEqual([no.code, no.out], [EXIT.failed, ''])
+      assert.match(no.err, /Nothing brings it back/)
+      assert.match(no.err, /Nothing was done\.\n$/)
+    }
+    assert.equal((await ada.json('whoami')).user.id, ada.id)
+
+    const yes = await ada.good(['account', 'delete'], { person: () => 'ADA@example.org' })
+    assert.equal(yes.out, '')
+    assert.match(yes.err, /Deleted the account ada@example\.org\. Nothing of it is left here\.\n$/)
+    assert.match(await ada.refused('account', 'delete', '--yes'), /Nobody is signed in here/)
+    await bob.good(['sync'])
+    const { members } = await bob.json('connection', 'show', id)
+    assert.deepEqual(
+      members.map(({ user_id }: { user_id: string }) => user_id),
+      [bob.id],
+    )
+  })
+
+  it('an organisation in which nobody else is goes with it', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    await ada.json('org', 'create', 'Tea house')
+    assert.deepEqual(await ada.json('account', 'delete', '--yes'), {
+      account_id: ada.id,
+      state: 'deleted',
+    })
+  })
+})
+
+describe('the embedded account, by its id', () => {
+  const embedded = async (t: TestContext, withDaemon: boolean, env: NodeJS.ProcessEnv = {}) => {
+    const stateDir = freshFolder(t)
+    if (withDaemon) {
+      const daemon = await daemonHere(stateDir, 'debug', env)
+      t.after(() => daemon.close())
+    }
+    const run = terminal(stateDir)
+    const whoami = async () => {
+      const { out } = await run(['whoami', '--json'])
+      return (JSON.parse(out) as { sign_in: { account_id: string | null } }).sign_in.account_id
+    }
+    return { run, whoami, stateDir }
+  }
+
+  for (const withDaemon of [false, true])
+    it(withDaemon ? 'a daemon runs' : 'no daemon runs', async (t) => {
+      const { run, whoami } = await embedded(t, withDaemon)
+      const id = await whoami()
+      const said = await run(['account', 'delete'], { person: () => id })
+      assert.equal(said.code, EXIT.ok, said.err)
+      assert.match(said.err, new RegExp(`Deleted the account ${id}`))
+      const after = await whoami()
+      // Without a daemon every call is a start, and begins with a new account.
+      if (withDaemon) assert.equal(after, null)
+      else assert.notEqual(after, id)
+    })
+
+  it('has no address to type: nothing else, nor the end of the input, confirms', async (t) => {
+    const { run, whoami } = await embedded(t, true)
+    const id = await whoami()
+    for (const typed of ['no', '', 'null', null]) {
+      const said = await run(['account', 'delete'], { person: () => typed })
+      assert.deepEqual([said.code, said.out], [EXIT.failed, ''])
+      assert.match(said.err, /Nothing was done\.\n$/)
+      assert.equal(await whoami(), id)
+    }
+  })
+
+  it('a daemon whose account is gone says to start it again', async (t) => {
+    const { run } = await embedded(t, true)
+    await run(['account', 'delete', '--yes'])
+    const calls = [['connection', 'list'], ['sync'], ['login', '--email', 'a@example.org']]
+    for (const words of calls) {
+      const said = await run(words)
+      assert.match(said.err, /Start the daemon again/, words.join(' '))
+      assert.doesNotMatch(said.err, /countersignd login/)
+    }
+    const { out } = await run(['status'])
+    assert.match(out, /Start the daemon again/)
+  })
+
+  it('no letter stays in its own folder; in the operator’s, those of others do', async (t) => {
+    const elsewhere = freshFolder(t)
+    for (const env of [{}, { SVC_MAIL_DIR: elsewhere }]) {
+      const { run, stateDir } = await embedded(t, true, env)
+      const dir = env.SVC_MAIL_DIR ?? join(stateDir, 'mail')
+      mkdirSync(dir, { recursive: true })
+      const letter = `2026-01-01T00-00-00-000Z-${'a'.repeat(26)}.eml`
+      writeFileSync(join(dir, letter), 'To: stranger@example.org\r\n\r\nHello')
+      const said = await run(['account', 'delete', '--yes'])
+      assert.equal(said.code, EXIT.ok, said.err)
+      assert.deepEqual(readdirSync(dir), dir === elsewhere ? [letter] : [])
+    }
+  })
+
+  it('by a token that may write: it ends with the account', async (t) => {
+    const { run, whoami } = await embedded(t, true)
+    const id = await whoami()
+    const { out } = await run(['token', 'create', '--name', 'x', '--scope', 'write'])
+    const env = { SVC_TOKEN: out.trim() }
+    const said = await run(['account', 'delete', '--yes', '--json'], { env })
+    assert.deepEqual([said.code, said.err], [EXIT.ok, ''])
+    assert.deepEqual(JSON.parse(said.out), { account_id: id, state: 'deleted' })
+    const again = await run(['account', 'delete', '--yes'], { env })
+    assert.deepEqual([again.code, again.out], [EXIT.failed, ''])
+    assert.match(again.err, /wrong, expired or revoked/)
+  })
+})

@@ -1,0 +1,224 @@
+/** The commands of what is a person's own: addresses, sessions, the organisation in use, profile and preferences. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it, test } from 'node:test'
+import type { Api } from '../../src/cli/command.ts'
+import { UsageError } from '../../src/cli/command.ts'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import { AppError, EXIT } from '../../src/errors.ts'
+import { ask } from '../daemon.ts'
+import type { Json } from '../e2e/caller.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
+import { call } from './calling.ts'
+import { daemonHere, type Terminal, terminal } from './terminal.ts'
+
+/** A terminal whose commands must go well. */
+const wellDone = (run: Terminal) => {
+  const good: Terminal = async (args, more) => {
+    const said = await run(args, more)
+    assert.equal(said.code, EXIT.ok, said.err)
+    return said
+  }
+  const json = async (...args: string[]) =>
+    JSON.parse((await good([...args, '--json'])).out) as Json
+  return { good, json }
+}
+
+test('an account of one’s own daemon gets an address, and by it a second device with its own session', async (t) => {
+  const stateDir = freshFolder(t)
+  const mailDir = join(stateDir, 'mail')
+  const daemon = await daemonHere(stateDir)
+  t.after(() => daemon.close())
+  const { good, json } = wellDone(terminal(stateDir))
+  const email = 'ada@example.org'
+
+  assert.equal((await json('whoami')).user.email, null)
+  assert.deepEqual((await json('email', 'list')).items, [])
+  const added = await good(['email', 'add', 'Ada@Example.org'])
+  assert.deepEqual(
+    [added.out, added.err.startsWith('A link goes to ada@example.org: ')],
+    ['', true],
+  )
+  assert.match((await good(['email', 'list'])).out, /^ada@example\.org +waits for its link +2/m)
+  assert.equal((await json('whoami')).user.email, null)
+
+  const letters = async () => lettersIn(mailDir, email)
+  while ((await letters()).length === 0) await new Promise(setImmediate)
+  const [link = ''] = /http:\S+\/confirm\/\S+/.exec((await letters())[0]!.text) ?? []
+  const { origin, pathname } = new URL(link)
+  assert.equal(origin, daemon.accountAddress)
+  const shown = await ask(origin, 'GET', pathname)
+  assert.deepEqual([shown.status, /ada@example\.org/.test(shown.text)], [200, true])
+  assert.equal((await json('whoami')).user.email, null, 'whoever only looks confirms nothing')
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  const confirmed = await ask(origin, 'POST', pathname, { headers, body: '' })
+  assert.equal(confirmed.status, 200, confirmed.text)
+  assert.equal((await ask(origin, 'POST', pathname, { headers, body: '' })).status, 404)
+  assert.equal((await json('whoami')).user.email, email)
+  assert.match(
+    (await good(['email', 'list'])).out,
+    /^ada@example\.org +confirmed; mail goes there/m,
+  )
+  const twice = await terminal(stateDir)(['email', 'add', email])
+  assert.deepEqual([twice.code, twice.out], [EXIT.failed, ''])
+  assert.match(twice.err, /one of your account already/)
+
+  const laptop = terminal(freshFolder(t))
+  const far = { env: { SVC_BACKEND_URL: origin } }
+  const person = async () => codeIn((await letters()).filter(hasCode).at(-1)!)
+  let asked = false
+  const waiting = await laptop(['login', '--email', email], {
+    ...far,
+    person: () => (asked ? null : ((asked = true), person())),
+  })
+  const words = await good(['device', 'approve'], { input: waiting.out })
+  await laptop(['login', '--email', email], { ...far, input: words.out })
+  const acme = await json('org', 'create', 'Acme')
+  assert.equal(
+    (await good(['org', 'use', 'Acme'])).err,
+    'This device acts in "Acme" now, as owner.\n',
+  )
+  assert.match((await good(['whoami'])).out, /^in +Acme \(owner, active\)$/m)
+  const { items } = await json('session', 'list')
+  assert.deepEqual(
+    items.map((one: Json) => [one.current, one.active_organisation_id]),
+    [
+      [false, null],
+      [true, acme.id],
+    ],
+  )
+  assert.match((await good(['session', 'list'])).out, /^ses_\w+ +\S.* \(this one\) .*Acme$/m)
+
+  const [other, own] = items as [Json, Json]
+  const current = await terminal(stateDir)(['session', 'end', own.id])
+  assert.deepEqual([current.code, current.out], [EXIT.failed, ''])
+  assert.match(current.err, /the embedded account needs no sign-in/)
+  assert.match((await laptop(['whoami'], far)).out, /^in +Acme \(owner\)$/m)
+  assert.match(
+    (await good(['session', 'end', other.id])).err,
+    /^Ended ses_\w+\. Its device signs in/,
+  )
+  const over = await laptop(['profile'], far)
+  assert.deepEqual([over.code, over.out], [EXIT.failed, ''])
+  assert.match(over.err, /run "countersignd login"/)
+  const again = await terminal(stateDir)(['session', 'end', other.id])
+  assert.match(again.err, /There is no session with this id\. "countersignd session list"/)
+  await laptop(['login', '--email', email], { ...far, person })
+  assert.equal((await laptop(['profile'], far)).code, EXIT.ok)
+  assert.equal((await json('session', 'list')).items.length, 2)
+  const none = await good(['org', 'use', '--none'])
+  assert.equal(none.err, 'This device acts for yourself now, in no organisation.\n')
+  assert.equal((await json('whoami')).active_organisation, undefined)
+})
+
+test('profile and preferences, shown and changed', async (t) => {
+  const { good, json } = wellDone(terminal(freshFolder(t)))
+  const { display_name: name } = await json('profile')
+  const set = await good([
+    'profile',
+    'set',
+    '--handle',
+    'ada',
+    '--headline',
+    'Counts <b>things</b>',
+  ])
+  const lines = `name      ${name}\nhandle    ada\nheadline  Counts <b>things</b>\n`
+  assert.deepEqual([set.out, (await good(['profile'])).out], [lines, lines])
+  await good(['profile', 'set', '--name', 'Ada L.', '--no-handle', '--no-headline'])
+  assert.deepEqual(await json('profile'), {
+    display_name: 'Ada L.',
+    handle: null,
+    headline: null,
+    public_code: null,
+  })
+
+  const shown = (...rows: string[]) => rows.map((row) => `${row}\n`).join('')
+  const rows = ['language     en', 'time zone    UTC', 'public code  off', 'mail         on']
+  assert.equal((await good(['preferences'])).out, shown(...rows))
+  const args = ['preferences', 'set', '--locale', 'de-CH', '--time-zone', 'Europe/Zurich']
+  const changed = await good([...args, '--public-code', 'on', '--email-notifications', 'off'])
+  assert.equal(
+    changed.out,
+    shown(
+      'language     de-CH',
+      'time zone    Europe/Zurich',
+      'public code  on',
+      'mail         off',
+    ),
+  )
+  assert.match((await good(['profile'])).out, /^words {5}[a-z]+ [a-z]+ [a-z]+ {2}\(until 2\S+Z\)$/m)
+  const off = await json('preferences', 'set', '--public-code', 'off')
+  assert.deepEqual([off.public_code, off.locale], [false, 'de-CH'])
+})
+
+describe('what is refused', () => {
+  const wrong: [name: string, ...args: string[]][] = [
+    ['profile set'],
+    ['profile set', '--handle', 'ada', '--no-handle'],
+    ['profile set', '--headline', 'x', '--no-headline'],
+    ['preferences set'],
+    ['preferences set', '--public-code', 'yes'],
+    ['preferences set', '--email-notifications', ''],
+    ['org use'],
+    ['org use', 'Acme', '--none'],
+  ]
+  for (const [name, ...args] of wrong)
+    it(`${name} ${args.join(' ')}: asks nobody`, async () => {
+      const command = await COMMANDS[name]!.load()
+      const options: Record<string, string | boolean> = {}
+      const words: string[] = []
+      for (let i = 0; i < args.length; i++) {
+        const option = args[i]!.replace(/^--/, '')
+        const type = command.options?.[option]?.type
+        if (type === undefined) words.push(args[i]!)
+        else options[option] = type === 'boolean' ? true : args[++i]!
+      }
+      const run = command.run({
+        options,
+        args: words,
+        withApi: () => assert.fail('asked'),
+      } as unknown as Parameters<typeof command.run>[0])
+      await assert.rejects(run, UsageError)
+    })
+
+  for (const id of ['', 'ses_', `dev_${'0'.repeat(26)}`, '../x'])
+    it(`session end ${id}: no such session`, async () => {
+      const { code, err } = await call({} as Api, ['session end', id])
+      assert.equal(code, EXIT.failed)
+      assert.match(err, /There is no session with this id/)
+    })
+
+  const organisation = (name: string, n: number) =>
+    ({ id: `org_${String(n).repeat(26)}`, name, role: 'member' }) as const
+  const cases: [names: string[], says: RegExp][] = [
+    [[], /You are in no organisation "Acme"\. "countersignd org create" makes one/],
+    [['Club\u202e'], /You are in no organisation "Acme"\. Yours: org_0+ \("Club�"\)/],
+    [
+      ['Acme', 'Acme'],
+      /Several of your organisations are called "Acme": give the id of one, org_0/,
+    ],
+  ]
+  for (const [names, says] of cases)
+    it(`org use Acme, of ${names.length}`, async () => {
+      const organisations = names.map(organisation)
+      const context = {
+        read: async () => ({ organisations }) as never,
+        activeOrg: async () => assert.fail('chosen'),
+      }
+      const { code, out, err } = await call({ context }, ['org use', 'Acme'])
+      assert.deepEqual([code, out], [EXIT.failed, ''])
+      assert.match(err, says)
+    })
+
+  it('what the server refuses is said as it says it', async () => {
+    const emails = {
+      list: async () => assert.fail('listed'),
+      create: async () => {
+        throw new AppError('rate_limited', 'Too many addresses were added.')
+      },
+    }
+    const { code, out, err } = await call({ emails }, ['email add', 'ada@example.org'])
+    assert.deepEqual([code, out, err], [EXIT.failed, '', 'Too many addresses were added.\n'])
+  })
+})

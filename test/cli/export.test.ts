@@ -1,0 +1,330 @@
+/** The commands of exports: a whole file or none, for its owner alone, and never over another. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { type RequestListener, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, describe, it } from 'node:test'
+import type { Export } from '../../src/api/rest/account.ts'
+import type { Api } from '../../src/cli/command.ts'
+import { newProgressBar } from '../../src/cli/progress-bar.ts'
+import { AppError, EXIT } from '../../src/errors.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { unzip } from '../service/unzip.ts'
+import { call } from './calling.ts'
+import { daemonHere, terminal } from './terminal.ts'
+
+const ID = 'exp_01m7zcejkxe189qvn7jpcpjyhz'
+const BYTES = Buffer.from('the bytes of a file')
+
+const exportOf = (more: Partial<Export> = {}): Export => ({
+  id: ID,
+  state: 'ready',
+  progress: 100,
+  finished_at: '2026-01-02T03:04:05.000Z',
+  size_bytes: BYTES.length,
+  expires_at: '2026-01-09T03:04:05.000Z',
+  error: null,
+  created_at: '2026-01-02T03:04:00.000Z',
+  ...more,
+})
+
+/** A server of files, which answers as `respond` says. */
+async function fileServer(t: TestContext, respond: RequestListener): Promise<string> {
+  const server = createServer(respond)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const whole: RequestListener = (_, res) =>
+  void res
+    .writeHead(200, { 'Content-Type': 'application/zip', 'Content-Length': BYTES.length })
+    .end(BYTES)
+
+/** What the daemon answers, one state after another; `asked` is what it was asked. */
+function apiOf(origin: string, states: readonly Partial<Export>[] = [{}]) {
+  const asked: string[] = []
+  const left = [...states]
+  const api = {
+    exports: {
+      create: async () => {
+        asked.push('create')
+        return { id: ID }
+      },
+      list: async () => {
+        asked.push('list')
+        const more = left.length > 1 ? left.shift() : left[0]
+        return { items: more === undefined ? [] : [exportOf(more)], next_cursor: null }
+      },
+      download: async () => {
+        asked.push('download')
+        return { url: `${origin}/exports/${ID}?expires=1&signature=x`, expires_at: '' }
+      },
+      clear: async () => ({ deleted: 2 }),
+    },
+  }
+  return { asked, api: api as unknown as Partial<Api> & typeof api }
+}
+
+const building = (progress: number): Partial<Export> => ({
+  state: 'building',
+  progress,
+  size_bytes: null,
+  finished_at: null,
+  expires_at: null,
+})
+
+describe('export', () => {
+  it('waits, downloads, and says where it is', async (t) => {
+    const folder = freshFolder(t)
+    const output = join(folder, 'mine.zip')
+    const { api, asked } = apiOf(await fileServer(t, whole), [building(0), building(40), {}])
+    const said = await call(api, ['export', '--output', output])
+    assert.equal(said.code, EXIT.ok, said.err)
+    assert.equal(said.out, `${output}\n`)
+    assert.match(said.err, /^Wrote 19 bytes\./)
+    assert.deepEqual(asked, ['create', 'list', 'list', 'list', 'download'])
+    assert.deepEqual(readFileSync(output), BYTES)
+    assert.equal(statSync(output).mode & 0o777, 0o600)
+    assert.deepEqual(readdirSync(folder), ['mine.zip'])
+  })
+
+  it('as JSON, in one answer', async (t) => {
+    const output = join(freshFolder(t), 'mine.zip')
+    const { api } = apiOf(await fileServer(t, whole))
+    const said = await call(api, ['export', 'create', '--output', output, '--json'])
+    assert.deepEqual(JSON.parse(said.out), { ...exportOf(), file: output })
+    assert.equal(said.err, '')
+  })
+
+  it('where one is being built already, that one serves', async (t) => {
+    const output = join(freshFolder(t), 'mine.zip')
+    const { api } = apiOf(await fileServer(t, whole), [building(10), building(50), {}])
+    api.exports.create = async () => Promise.reject(new AppError('conflict', 'One is built.'))
+    const said = await call(api, ['export', '--output', output])
+    assert.equal(said.code, EXIT.ok, said.err)
+    assert.deepEqual(readFileSync(output), BYTES)
+  })
+
+  it('where no more are kept, that is said', async (t) => {
+    const { api } = apiOf('http://127.0.0.1:1', [{ state: 'failed' }])
+    api.exports.create = async () => Promise.reject(new AppError('conflict', '20 are kept.'))
+    const said = await call(api, ['export', '--output', join(freshFolder(t), 'mine.zip')])
+    assert.deepEqual([said.code, said.err], [EXIT.failed, '20 are kept.\n'])
+  })
+
+  for (const [what, states, expected] of [
+    ['fails', [building(5), { state: 'failed', error: 'Ask for another.' }], /Ask for another/],
+    ['expired meanwhile', [building(5), { state: 'expired' }], /not built/],
+  ] as const)
+    it(`an export that ${what} leaves no file`, async (t) => {
+      const folder = freshFolder(t)
+      const { api } = apiOf('http://127.0.0.1:1', states)
+      const said = await call(api, ['export', '--output', join(folder, 'mine.zip')])
+      assert.equal(said.code, EXIT.failed)
+      assert.match(said.err, expected)
+      assert.deepEqual(readdirSync(folder), [])
+    })
+
+  it('another word is no command', async () => {
+    const said = await call({}, ['export', 'lsit'])
+    assert.match(said.err, /wants one of: list, download, delete/)
+  })
+
+  describe('a name that is taken', () => {
+    const taken = {
+      'by a file': (path: string) => writeFileSync(path, 'precious'),
+      'by a folder': (path: string) => mkdirSync(path),
+      'by a link that leads nowhere': (path: string) => symlinkSync('/nowhere', path),
+    }
+    for (const [how, take] of Object.entries(taken))
+      it(`${how}: refused before anything is asked`, async (t) => {
+        const folder = freshFolder(t)
+        const output = join(folder, 'mine.zip')
+        take(output)
+        const { api, asked } = apiOf(await fileServer(t, whole))
+        for (const words of [['export'], ['export download', ID]] as const) {
+          const said = await call(api, [...words, '--output', output])
+          assert.equal(said.code, EXIT.failed)
+          assert.match(said.err, /is there already: name another file with --output/)
+        }
+        assert.ok(!asked.includes('create'))
+        assert.deepEqual(readdirSync(folder), ['mine.zip'])
+        if (how === 'by a file') assert.equal(readFileSync(output, 'utf8'), 'precious')
+      })
+
+    it('while it is downloaded: that file stays', async (t) => {
+      const folder = freshFolder(t)
+      const output = join(folder, 'mine.zip')
+      const origin = await fileServer(t, (req, res) => {
+        writeFileSync(output, 'precious')
+        whole(req, res)
+      })
+      const said = await call(apiOf(origin).api, ['export', '--output', output])
+      assert.match(said.err, /is there already/)
+      assert.equal(readFileSync(output, 'utf8'), 'precious')
+      assert.deepEqual(readdirSync(folder), ['mine.zip'])
+    })
+
+    it('a folder that is not there is said', async (t) => {
+      const { api } = apiOf('http://127.0.0.1:1')
+      const said = await call(api, ['export', '--output', join(freshFolder(t), 'no', 'mine.zip')])
+      assert.match(said.err, /There is no folder/)
+    })
+  })
+
+  describe('a download that goes wrong leaves no file, and says how to go on', () => {
+    const zip = { 'Content-Type': 'application/zip' }
+    const answers: Record<string, [RequestListener, RegExp]> = {
+      'too short': [(_, res) => void res.writeHead(200, zip).end('the bytes'), /not as long/],
+      'too long': [
+        (_, res) => void res.writeHead(200, zip).end(`${BYTES.toString()}!`),
+        /not as long/,
+      ],
+      'cut off': [
+        (_, res) => {
+          res.writeHead(200, { ...zip, 'Content-Length': BYTES.length }).write('the')
+          setImmediate(() => res.destroy())
+        },
+        /cut the connection/,
+      ],
+      'of another type': [
+        (_, res) => void res.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>'),
+        /something else/,
+      ],
+      'a link that ended': [(_, res) => void res.writeHead(404).end(), /not good any more/],
+      'a redirect': [
+        (_, res) => void res.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end(),
+        /failed with 302/,
+      ],
+      'a server in trouble': [(_, res) => void res.writeHead(500).end('<b>'), /failed with 500/],
+    }
+    for (const [what, [respond, expected]] of Object.entries(answers))
+      it(what, async (t) => {
+        const folder = freshFolder(t)
+        const { api } = apiOf(await fileServer(t, respond))
+        const said = await call(api, ['export', '--output', join(folder, 'mine.zip')])
+        assert.deepEqual([said.code, said.out], [EXIT.failed, ''])
+        assert.match(said.err, expected)
+        assert.match(said.err, new RegExp(`countersignd export download ${ID}`))
+        assert.deepEqual(readdirSync(folder), [])
+      })
+
+    for (const [what, url, expected] of [
+      ['elsewhere', 'http://127.0.0.1:1/latest/meta-data', /something else/],
+      ['no URL', 'nonsense', /something else/],
+      ['another machine by http', `http://203.0.113.1/exports/${ID}`, /must be reached by https/],
+      ['another scheme', `ftp://127.0.0.1/exports/${ID}`, /must be reached by https|origin alone/],
+    ] as const)
+      it(`a link that leads to ${what} is not followed`, async (t) => {
+        const { api } = apiOf('')
+        api.exports.download = async () => ({ url, expires_at: '' })
+        const said = await call(api, ['export', '--output', join(freshFolder(t), 'mine.zip')])
+        assert.equal(said.code, EXIT.failed)
+        assert.match(said.err, expected)
+      })
+  })
+})
+
+describe('export list, download, delete', () => {
+  it('list shows what is there', async () => {
+    const states = [{}, building(40), { state: 'failed', size_bytes: null }] as Partial<Export>[]
+    const items = states.map(exportOf)
+    const { api } = apiOf('')
+    api.exports.list = async () => ({ items, next_cursor: null })
+    const { out } = await call(api, ['export list'])
+    assert.match(out, /^ID +STATE +ASKED FOR +BYTES +KEPT UNTIL\n/)
+    assert.match(out, /ready .* 19 +2026-01-09/)
+    assert.match(out, /building, 40 %/)
+    assert.deepEqual(JSON.parse((await call(api, ['export list', '--json'])).out), { items })
+  })
+
+  it('download fetches one that is ready; of others it says what the daemon says', async (t) => {
+    const output = join(freshFolder(t), 'mine.zip')
+    const { api } = apiOf(await fileServer(t, whole))
+    const said = await call(api, ['export download', ID, '--output', output])
+    assert.deepEqual([said.code, said.out], [EXIT.ok, `${output}\n`])
+    assert.deepEqual(readFileSync(output), BYTES)
+    for (const id of ['exp_x', 'con_01m7zcejkxe189qvn7jpcpjyhz'])
+      assert.match((await call(api, ['export download', id])).err, /countersignd export list/)
+    api.exports.download = async () =>
+      Promise.reject(new AppError('export_not_ready', 'Ask again in a while.'))
+    assert.match((await call(api, ['export download', ID])).err, /Ask again in a while/)
+  })
+
+  it('delete says how many', async () => {
+    const { api } = apiOf('')
+    assert.equal((await call(api, ['export delete'])).err, 'Deleted 2 exports.\n')
+    assert.equal((await call(api, ['export delete', '--json'])).out, '{"deleted":2}')
+  })
+})
+
+describe('the bar', () => {
+  const drawn = (env: NodeJS.ProcessEnv, isTTY: boolean, quiet = false) => {
+    let out = ''
+    const stderr = { write: (text: string) => (out += text), isTTY }
+    const bar = newProgressBar({ stderr, env, quiet }, 'Exporting')
+    for (const percent of [-1, 0, 0, 50, 50, 99.9, 100, 101]) bar.show(percent)
+    bar.end()
+    return out
+  }
+
+  it('is drawn over itself at a terminal, once for each step', () => {
+    const lines = drawn({ NO_COLOR: '1' }, true).split('\r')
+    assert.equal(lines[3], `Exporting [${'#'.repeat(15)}${'-'.repeat(15)}]  50 %`)
+    assert.equal(lines.at(-2), `Exporting [${'#'.repeat(30)}] 100 %`)
+    assert.ok(lines.at(-1)!.endsWith('\n'))
+    assert.equal(lines.filter((line) => line.includes(' 50 %')).length, 1)
+  })
+
+  it('has colours unless NO_COLOR forbids', () => {
+    assert.ok(drawn({}, true).includes('\x1b['))
+    assert.ok(drawn({ NO_COLOR: '' }, true).includes('\x1b['))
+    assert.ok(!drawn({ NO_COLOR: '1' }, true).includes('\x1b'))
+  })
+
+  for (const [what, env, isTTY, quiet] of [
+    ['through a pipe', {}, false, false],
+    ['at a terminal that cannot', { TERM: 'dumb' }, true, false],
+    ['where a script wants JSON', {}, true, true],
+  ] as const)
+    it(`is not drawn ${what}`, () => assert.equal(drawn(env, isTTY, quiet), ''))
+})
+
+describe('with a daemon and the account server in it', () => {
+  it('exports to a file that another program reads', async (t) => {
+    const stateDir = freshFolder(t)
+    const daemon = await daemonHere(stateDir)
+    t.after(() => daemon.close())
+    const output = join(freshFolder(t), 'mine.zip')
+    const said = await terminal(stateDir)(['export', '--output', output])
+    assert.equal(said.code, EXIT.ok, said.err)
+    const files = await unzip(readFileSync(output))
+    const { user } = JSON.parse(files.get('context.json')!) as { user: { id: string } }
+    assert.ok(files.get('README.txt')!.includes(user.id))
+    assert.equal((await terminal(stateDir)(['export', 'delete'])).err, 'Deleted 1 export.\n')
+  })
+
+  it('without a daemon it is built, and said how to fetch it', async (t) => {
+    const stateDir = freshFolder(t)
+    const output = join(freshFolder(t), 'mine.zip')
+    const env = { SVC_ACCOUNT_PORT: '1' }
+    const said = await terminal(stateDir)(['export', '--output', output], { env })
+    assert.equal(said.code, EXIT.failed)
+    assert.match(said.err, /while "countersignd serve" runs, "countersignd export download exp_/)
+    const { out } = await terminal(stateDir)(['export', 'list', '--json'])
+    const [{ id, state }] = JSON.parse(out).items as [Export]
+    assert.equal(state, 'ready')
+    const daemon = await daemonHere(stateDir)
+    t.after(() => daemon.close())
+    const again = await terminal(stateDir)(['export', 'download', id, '--output', output])
+    assert.equal(again.code, EXIT.ok, again.err)
+    assert.ok((await unzip(readFileSync(output))).has('profile.json'))
+  })
+})

@@ -1,0 +1,113 @@
+/** The commands of open links. */
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import { describe, it, test } from 'node:test'
+import type { Api } from '../../src/cli/command.ts'
+import { AppError, EXIT } from '../../src/errors.ts'
+import { ask } from '../daemon.ts'
+import { lettersIn } from '../service/letters.ts'
+import { call } from './calling.ts'
+import { type Town, newTown } from './town.ts'
+
+/** Somebody asks on the page of a link, and confirms. */
+async function asks({ mailDir }: Town, url: string, email: string, message = ''): Promise<void> {
+  const { origin, pathname } = new URL(url)
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  const body = String(new URLSearchParams({ display_name: 'Gus', email, message }))
+  assert.equal((await ask(origin, 'POST', pathname, { headers, body })).status, 200)
+  for (;;) {
+    const texts = (await lettersIn(mailDir, email)).map(({ text }) => text)
+    const [path] = /\/confirm\/[\w-]{43}/.exec(texts.join()) ?? []
+    if (path !== undefined) {
+      assert.equal((await ask(origin, 'POST', path, { headers, body: '' })).status, 200)
+      return
+    }
+    await setImmediate()
+  }
+}
+
+test('a link from its making to its end', async (t) => {
+  const town = await newTown(t)
+  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const proposed = await ada.json('link', 'suggest')
+  assert.match(proposed.slug, /^[a-z0-9-]{3,40}$/)
+  assert.deepEqual(await ada.json('link', 'list'), { items: [] })
+  const made = await ada.good(['link', 'create', '--title', 'Desk\u00e9', '--slug', 'the-desk'])
+  assert.match(made.out, /^http:\/\/127\.0\.0\.1:\d+\/o\/the-desk\n$/)
+  const [id = ''] = /lnk_\w{26}/.exec(made.err) ?? []
+  assert.match(await bob.refused('link', 'create', '--slug', 'the-desk'), /"the-desk" is taken/)
+  assert.match(await bob.refused('link', 'create', '--slug', 'X'), /3 to 40 of a-z/)
+  assert.match(await bob.refused('link', 'pause', id), /no open link with this id/)
+
+  const url = made.out.trim()
+  await asks(town, url, bob.email, 'Hello\nthere')
+  await asks(town, url, 'carl@example.org')
+  const listed = await ada.good(['link', 'list'])
+  assert.match(listed.out, new RegExp(`^${id}  active  2 +Deské  ${url}$`, 'm'))
+  const requests = await ada.good(['link', 'requests'])
+  assert.match(requests.out, /^req_\w{26} {2}pending {2}bob@example\.org +Gus .* Hello there$/m)
+  const { items } = await ada.json('link', 'requests')
+  const [carls, bobs] = items
+  assert.deepEqual(
+    [carls, bobs].map(({ requester, message }) => [requester.email, message]),
+    [
+      ['carl@example.org', null],
+      ['bob@example.org', 'Hello\nthere'],
+    ],
+  )
+
+  assert.equal(
+    (await ada.good(['link', 'decline', carls.id])).err,
+    'Declined Gus <carl@example.org>.\n',
+  )
+  assert.match(await ada.refused('link', 'approve', carls.id), /declined/)
+  for (let i = 0; i < 2; i++) {
+    const approved = await ada.good(['link', 'approve', bobs.id])
+    assert.match(approved.out, /^con_\w{26}\n$/)
+    assert.equal(approved.err, 'Approved Gus <bob@example.org>: they are invited by mail.\n')
+  }
+  assert.match(await ada.refused('link', 'decline', bobs.id), /"countersignd connection leave"/)
+  assert.match(await bob.refused('link', 'approve', bobs.id), /no request with this id/)
+  const { received } = await bob.json('invite', 'list')
+  await bob.good(['invite', 'approve', received[0].id])
+  for (const one of [ada, bob]) await one.good(['sync'])
+  assert.match((await bob.good(['connection', 'list'])).out, /active/)
+
+  assert.equal((await ada.good(['link', 'pause', id])).err, `Paused ${url}.\n`)
+  assert.equal((await ada.json('link', 'pause', id)).state, 'paused')
+  assert.equal((await ada.good(['link', 'resume', id])).err, `${url} takes requests again.\n`)
+  const moved = await ada.good(['link', 'slug', id, 'new-desk'])
+  assert.equal(moved.out, `${url.replace('the-desk', 'new-desk')}\n`)
+  assert.equal((await ada.good(['link', 'delete', id])).err, `Deleted ${id}.\n`)
+  assert.match(await ada.refused('link', 'delete', id), /"countersignd link list" shows them/)
+  assert.deepEqual(await ada.json('link', 'requests'), { items: [] })
+})
+
+describe('what cannot be done is said in words of the command line', () => {
+  const id = `req_${'0'.repeat(26)}`
+  const cases: [command: string, state: string, says: RegExp][] = [
+    ['approve', 'self', /your own mailbox: decline it/],
+    ['approve', 'declined', /^as the server says$/m],
+    ['decline', 'approved', /"countersignd connection delete" ends the connection/],
+  ]
+  for (const [command, state, says] of cases)
+    it(`${command}: ${state}`, async () => {
+      const refuse = async () => {
+        throw new AppError('invalid_state', 'as the server says', { details: { state } })
+      }
+      const api = { openLinkRequests: { [command]: refuse } } as unknown as Api
+      const { code, out, err } = await call(api, [`link ${command}`, id])
+      assert.deepEqual([code, out], [EXIT.failed, ''])
+      assert.match(err, says)
+    })
+
+  it('names that would move a terminal’s cursor are shown without it', async () => {
+    const requester = { display_name: 'a\u001b[2Jb\u202e', email: 'a@example.org' }
+    const item = { id, state: 'pending', requester, message: '\u001b]0;x\u0007', created_at: '' }
+    const api = {
+      openLinkRequests: { list: async () => ({ items: [item], next_cursor: null }) },
+    } as unknown as Api
+    const { out } = await call(api, ['link requests'])
+    for (const one of ['\u001b', '\u0007', '\u202e']) assert(!out.includes(one))
+  })
+})

@@ -1,0 +1,136 @@
+/** The commands of notifications, external members and the guest codes that are mailed to them. */
+import assert from 'node:assert/strict'
+import { describe, it, test } from 'node:test'
+import type { Api } from '../../src/cli/command.ts'
+import { AppError, EXIT } from '../../src/errors.ts'
+import { call } from './calling.ts'
+import { newTown } from './town.ts'
+
+test('what happened is listed, marked as read and deleted', async (t) => {
+  const town = await newTown(t)
+  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  assert.equal((await bob.good(['notification', 'list'])).out, 'ID  TIME    WHAT\n')
+  for (const name of ['Bank', 'Club']) {
+    const { id } = await ada.json('connection', 'create', '--name', name)
+    await ada.good(['invite', id, bob.id])
+  }
+  const { items } = await bob.json('notification', 'list')
+  const [second, first] = items as { id: string; body: string }[]
+  assert.match(second!.body, /they call "Club"/)
+  assert.match(
+    (await bob.good(['notification', 'list'])).out,
+    new RegExp(
+      `^${second!.id}  2\\S+Z  new  ".*" invites you .*\\n {2}Somebody .*\\n${first!.id}`,
+      'm',
+    ),
+  )
+  const read = await bob.good(['notification', 'read', first!.id])
+  assert.deepEqual([read.out, read.err], ['', 'Marked 1 notification as read.\n'])
+  assert.match(
+    (await bob.good(['notification', 'list'])).out,
+    new RegExp(`^${first!.id}  2\\S+Z +"`, 'm'),
+  )
+  assert.deepEqual(await bob.json('notification', 'read'), { read: 1 })
+  assert.equal((await bob.good(['notification', 'read'])).err, 'Marked 0 notifications as read.\n')
+
+  assert.deepEqual(await ada.json('notification', 'delete', first!.id), { deleted: 0 })
+  assert.match(
+    await bob.refused('notification', 'delete', 'inv_1'),
+    /There is no notification with this id/,
+  )
+  for (const args of [[], [first!.id, '--all']])
+    assert.equal((await bob.on(['notification', 'delete', ...args])).code, EXIT.usage)
+  assert.equal(
+    (await bob.good(['notification', 'delete', first!.id])).err,
+    'Deleted 1 notification.\n',
+  )
+  assert.deepEqual(await bob.json('notification', 'delete', '--all'), { deleted: 1 })
+  assert.deepEqual(await bob.json('notification', 'list'), { items: [] })
+})
+
+test('somebody without an account: kept, given a guest code that is mailed, deleted with it', async (t) => {
+  const town = await newTown(t)
+  const ada = await town.person('ada')
+  const given = [
+    '--email',
+    'Plumber@example.org',
+    '--phone',
+    '044 668 18 00',
+    '--note',
+    'Ring\ntwice',
+  ]
+  const made = await ada.good(['external', 'create', '--name', 'The plumber', ...given])
+  const [id = ''] = made.out.split(' ')
+  assert.equal(made.out, `${id}  The plumber\n`)
+  assert.match(
+    made.err,
+    new RegExp(`^A guest code for them: countersignd guest create --for ${id}`),
+  )
+  const list = new RegExp(
+    `^${id}  The plumber  plumber@example.org  044 668 18 00  Ring twice$`,
+    'm',
+  )
+  assert.match((await ada.good(['external', 'list'])).out, list)
+  assert.equal((await ada.on(['external', 'create'])).code, EXIT.usage)
+
+  const guest = await ada.json('guest', 'create', '--label', 'Kitchen', '--for', id)
+  assert.equal(guest.external_member_id, id)
+  const sent = await ada.good(['guest', 'send', guest.id])
+  assert.deepEqual(
+    [sent.out, sent.err],
+    ['', `The link of ${guest.id} is on its way, good until ${guest.expires_at}.\n`],
+  )
+  assert.equal(
+    (await ada.json('guest', 'send', guest.id, '--to', 'other@example.org')).id,
+    guest.id,
+  )
+  const forNobody = await ada.json('guest', 'create', '--label', 'Garden')
+  assert.match(
+    await ada.refused('guest', 'send', forNobody.id),
+    /Give --to: this guest code is for no/,
+  )
+  assert.match(await ada.refused('guest', 'send', 'gst_1'), /There is no guest code with this id/)
+  for (const wrong of ['ext_1', `ext_${'0'.repeat(26)}`])
+    assert.match(
+      await ada.refused('guest', 'create', '--label', 'x', '--for', wrong),
+      /There is no external member with this id\. "countersignd external list" shows them/,
+    )
+
+  assert.match((await ada.good(['external', 'delete', id])).err, /^Deleted ext_.*, and revoked/)
+  assert.match(await ada.refused('external', 'delete', id), /There is no external member/)
+  assert.match(await ada.refused('guest', 'send', guest.id, '--to', 'a@example.org'), /revoked/)
+  const { items } = await ada.json('guest', 'list')
+  assert.deepEqual(
+    items.map(({ label, state }: { label: string; state: string }) => [label, state]),
+    [
+      ['Garden', 'active'],
+      ['Kitchen', 'revoked'],
+    ],
+  )
+})
+
+describe('what a terminal would obey', () => {
+  it('is shown as what it is not', async () => {
+    const item = {
+      id: 'ntf_1',
+      kind: 'x',
+      title: 'a\u001b[31mb',
+      body: 'c\u001b[2Jd',
+      data: {},
+      read: false,
+      created_at: '',
+    }
+    const api = {
+      notifications: { list: async () => ({ items: [item], next_cursor: null }) },
+    } as unknown as Partial<Api>
+    const { out } = await call(api, ['notification list'])
+    assert.match(out, /a�\[31mb\n {2}c�\[2Jd\n$/)
+  })
+
+  it('other faults of sending are told as they are', async () => {
+    const error = new AppError('rate_limited', 'Too many.')
+    const api = { guestCodes: { send: () => Promise.reject(error) } } as unknown as Partial<Api>
+    const { code, err } = await call(api, ['guest send', `gst_${'0'.repeat(26)}`])
+    assert.deepEqual([code, err], [EXIT.failed, 'Too many.\n'])
+  })
+})

@@ -1,0 +1,114 @@
+/** Connections made with a preset: what the device asks of the account server, and for how long it remembers whom it invited. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import { openConnection } from '../../src/device/connections.ts'
+import { AppError } from '../../src/errors.ts'
+import { connections } from '../../src/handlers/connections.ts'
+import { tags } from '../../src/handlers/tags.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { type Desk, isIn, verifies, worldOf } from './people.ts'
+import { away } from './signing-in.ts'
+
+const DAY = 24 * 60
+
+/** Ada, whose invitations are good for a month, and Bob. */
+async function patient(t: TestContext) {
+  const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+  const { id: preset_id } = await ada
+    .account()
+    .presets.create({ body: { name: 'Patient', invitation_expires_in: 30 * 24 * 3600 } })
+  return { world, ada, bob, preset_id }
+}
+
+describe('an invitation that is good for a month takes the member in at its end', () => {
+  const CASES: [how: string, (ada: Desk, bob: Desk, preset_id: string) => Promise<string>][] = [
+    [
+      'made with the connection',
+      async (ada, bob, preset_id) => {
+        const body = { name: 'Bank', invite: [{ user_id: bob.id }], preset_id }
+        return (await connections.create({ body }, at(ada))).id
+      },
+    ],
+    [
+      'made later',
+      async (ada, bob, preset_id) => {
+        const body = { name: 'Bank', invite: [], preset_id }
+        const { id } = await connections.create({ body }, at(ada))
+        await ada.invite(id, { user_id: bob.id })
+        return id
+      },
+    ],
+  ]
+  for (const [how, make] of CASES)
+    it(how, async (t) => {
+      const { world, ada, bob, preset_id } = await patient(t)
+      const id = await make(ada, bob, preset_id)
+      for (const days of [16, 13]) {
+        world.later(days * DAY)
+        await ada.sync()
+      }
+      await bob.approve()
+      // Approved on the last day, and taken in on the one after.
+      world.later(1.5 * DAY)
+      await ada.sync()
+      await bob.sync()
+      assert.equal(isIn(ada, id, bob), true)
+      assert.equal(await verifies(ada, bob, id), true)
+    })
+})
+
+describe('a connection that is made again after its answer was lost', () => {
+  for (const reached of [true, false])
+    it(`asks the same, where the account server ${reached ? 'heard' : 'did not hear'}`, async (t) => {
+      const { world, ada } = await worldOf(t, 'ada')
+      const { presets } = ada.account()
+      const chosen = await presets.create({ body: { name: 'Chosen', favorite: true } })
+      const asked: unknown[] = []
+      const lossy = ada.restart(
+        instead('rosters', 'open', (open) => async (of) => {
+          asked.push(of)
+          if (asked.length > 1) return open(of)
+          if (reached) await open(of)
+          return away()
+        }),
+      )
+      const act = { id: randomBytes(16), at: world.clock.ms }
+      const wanted = { name: 'Bank', invite: [], preset_id: chosen.id }
+      const open = (account: Account) => openConnection(lossy.device(), account, wanted, act)
+      await assert.rejects(open(lossy.account()), { code: 'backend_unavailable' })
+      await presets.setDefault({ id: (await presets.create({ body: { name: 'Other' } })).id })
+      const made = await open(lossy.account())
+      assert.deepEqual(asked[1], asked[0])
+      assert.deepEqual([made.preset_id, made.favorite], [chosen.id, true])
+    })
+})
+
+it('a preset that is not there makes no connection, and nothing of it stays here', async (t) => {
+  const { ada, bob } = await worldOf(t, 'ada', 'bob')
+  const { id: preset_id } = await bob.account().presets.create({ body: { name: 'Mine' } })
+  const body = { name: 'Bank', invite: [{ user_id: bob.id }], preset_id }
+  await assert.rejects(connections.create({ body }, at(ada)), { code: 'not_found' })
+  assert.deepEqual([ada.state.connections.ids(), ada.state.invites.all()], [[], []])
+  assert.deepEqual((await bob.account().invitations.list({})).received, [])
+})
+
+it('tags stand in every answer of this device, also after a sync, and it says that it has the secret', async (t) => {
+  const { ada } = await worldOf(t, 'ada')
+  const { id: tag } = await ada.account().tags.create({ body: { name: 'Work' } })
+  const cid = await ada.connect()
+  const tagged = await tags.assign({ id: tag, cid }, at(ada))
+  assert.deepEqual([tagged.tag_ids, tagged.secret_here], [[tag], true])
+  await ada.sync()
+  const { items } = await connections.list({ limit: 50 }, at(ada))
+  const read = await connections.read({ id: cid }, at(ada))
+  const named = await connections.update({ id: cid, body: { name: 'Bank 2' } }, at(ada))
+  const starred = await connections.favorite({ id: cid, body: { favorite: true } }, at(ada))
+  for (const one of [items[0]!, read, named, starred])
+    assert.deepEqual([one.tag_ids, one.secret_here], [[tag], true])
+  await assert.rejects(tags.assign({ id: tag, cid: tag }, at(ada)), (error) => {
+    assert(error instanceof AppError)
+    return error.code === 'not_found'
+  })
+})

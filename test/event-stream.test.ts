@@ -1,0 +1,130 @@
+/** Event streams as they are read: whatever comes, in whatever pieces. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import {
+  type StreamEvent,
+  deltaOf,
+  errorEvent,
+  failureOf,
+  isEventStream,
+  newEventReader,
+  outcomeOf,
+} from '../src/api/event-stream.ts'
+import { AppError } from '../src/errors.ts'
+import { delta } from './service/endpoint.ts'
+
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+const read = (...pieces: readonly (string | Uint8Array)[]): StreamEvent[] => {
+  const events = newEventReader()
+  return pieces.flatMap((piece) => events(typeof piece === 'string' ? bytesOf(piece) : piece))
+}
+const event = (data: string, name = ''): StreamEvent => ({ name, data })
+
+describe('events', () => {
+  const cases: [name: string, text: string, expected: StreamEvent[]][] = [
+    ['one', 'data: a\n\n', [event('a')]],
+    ['no space', 'data:a\n\n', [event('a')]],
+    ['one space only is taken', 'data:  a\n\n', [event(' a')]],
+    ['several lines', 'data: a\ndata\ndata: b\n\n', [event('a\n\nb')]],
+    ['a name', 'event: error\ndata: a\n\ndata: b\n\n', [event('a', 'error'), event('b')]],
+    ['comments and other fields', ': hello\nid: 1\nretry: 2\nx\ndata: a\n\n', [event('a')]],
+    ['a name without data', 'event: x\n\ndata: a\n\n', [event('a')]],
+    ['carriage returns', 'data: a\r\rdata: b\r\n\r\n', [event('a'), event('b')]],
+    ['a mark of the byte order', '\ufeffdata: a\n\n', [event('a')]],
+    ['not ended', 'data: a\n', []],
+    ['a text', '<html>\n<body>\n\n', []],
+    ['nothing', '', []],
+  ]
+  for (const [name, text, expected] of cases)
+    test(name, () => {
+      assert.deepEqual(read(`${text}data: z\n\n`).at(-1)?.data.at(-1), 'z', 'it goes on')
+      assert.deepEqual(read(text), expected)
+      assert.deepEqual(read(...Array.from(text)), expected, 'a character at a time')
+    })
+
+  test('in any pieces they are the same', () => {
+    const text = 'event: ä\r\ndata: 1€\r\n\r\ndata: 2\n\n: x\rdata: 😀\r\rdata: 3\n\n'
+    const bytes = bytesOf(text)
+    fc.assert(
+      fc.property(fc.array(fc.nat(bytes.length)), (cuts) => {
+        const at = [0, ...cuts.sort((a, b) => a - b), bytes.length]
+        const pieces = at.slice(1).map((to, i) => bytes.subarray(at[i], to))
+        assert.deepEqual(read(...pieces), read(text))
+      }),
+    )
+  })
+
+  test('what never ends takes no memory, and what follows is read', () => {
+    const events = newEventReader()
+    const piece = bytesOf('x'.repeat(60_000))
+    for (let i = 0; i < 100; i++) assert.deepEqual(events(piece), [])
+    const line = bytesOf(`data: ${'y'.repeat(1000)}\n`)
+    for (let i = 0; i < 1000; i++) assert.deepEqual(events(line), [])
+    assert.deepEqual(events(bytesOf('\n\n')), [], 'too long')
+    assert.deepEqual(events(bytesOf('data: a\n\n')), [event('a')])
+  })
+})
+
+test('the text that an event adds', () => {
+  assert.deepEqual(read(delta('é\n"')).map(deltaOf), ['é\n"'])
+  for (const data of [
+    '[DONE]',
+    '',
+    '{',
+    '{}',
+    'null',
+    '[]',
+    '{"choices":null}',
+    '{"choices":[]}',
+    '{"choices":[null]}',
+    '{"choices":[{"delta":{}}]}',
+    '{"choices":[{"delta":{"content":null}}]}',
+    '{"choices":[{"delta":{"content":1}}]}',
+    '{"choices":[{"delta":{"role":"assistant"}}]}',
+    '{"error":{"message":"no"}}',
+    '{"__proto__":{"choices":[{"delta":{"content":"x"}}]}}',
+  ])
+    assert.equal(deltaOf(event(data)), '', data)
+})
+
+test('what an event says of the answer it is part of', () => {
+  const outcomes: [data: string, outcome: 'whole' | 'failed' | null][] = [
+    ['[DONE]', 'whole'],
+    [' [DONE]', 'whole'],
+    ['{"choices":[{"delta":{},"finish_reason":"length"}]}', 'whole'],
+    ['{"choices":[{"delta":{"content":"x"},"finish_reason":null}]}', null],
+    ['{"choices":[]}', null],
+    ['{"error":{"message":"no"}}', 'failed'],
+    ['{"error":"no"}', 'failed'],
+    ['{"error":null,"choices":[]}', null],
+    ['{"choices":[{"delta":{"content":"{\\"error\\":1}"}}]}', null],
+    ['error', null],
+    ['', null],
+  ]
+  for (const [data, outcome] of outcomes) assert.equal(outcomeOf(event(data)), outcome, data)
+})
+
+test('the event that ends a stream is read wherever that broke off', () => {
+  const told = new AppError('backend_error', 'It broke off.\n"€"', { cause: new Error('secret') })
+  const expected = { error: 'backend_error', message: 'It broke off.\n"€"' }
+  for (const before of ['', delta('a'), 'data: {"cho', 'data: a\r', 'ev', '\n', 'data: a\n']) {
+    const last = read(before, errorEvent(told)).at(-1)!
+    assert.deepEqual(failureOf(last), expected, JSON.stringify(before))
+    assert.equal(deltaOf(last), '')
+  }
+  assert.equal(failureOf(event('{"error":"x","message":"y"}')), null, 'without its name')
+  for (const data of ['{}', 'x', '{"error":{}}'])
+    assert.equal(failureOf(event(data, 'error')), null)
+})
+
+test('what is an event stream', () => {
+  for (const type of [
+    'text/event-stream',
+    'TEXT/Event-Stream; charset=utf-8',
+    'text/event-stream ;x',
+  ])
+    assert(isEventStream(type), type)
+  for (const type of [undefined, '', 'text/event-streams', 'text/html', 'x text/event-stream'])
+    assert(!isEventStream(type), type)
+})

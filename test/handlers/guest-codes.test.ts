@@ -1,0 +1,171 @@
+/** What the daemon does for guest codes that are for somebody: it hands their secret over to be mailed, and forgets it with whom they are for. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { type TestContext, describe, it } from 'node:test'
+import { LABEL, ZERO_HEAD, codeKey, codeReader, windowOf } from '../../src/crypto/code.ts'
+import { newId, parseId } from '../../src/crypto/id.ts'
+import { wordsAt } from '../../src/crypto/words.ts'
+import { AppError, type Code } from '../../src/errors.ts'
+import { externalMembers } from '../../src/handlers/external-members.ts'
+import { guestCodes } from '../../src/handlers/guest-codes.ts'
+import { type Enrolled, enrolled } from '../device/enrolled.ts'
+import { type Letter, lettersIn } from '../service/letters.ts'
+import { contextOf } from './context.ts'
+
+const TO = 'plumber@example.org'
+
+const fails = (code: Code, promise: Promise<unknown>, state?: string) =>
+  assert.rejects(promise, (error: unknown) => {
+    assert(error instanceof AppError, String(error))
+    assert.equal(error.code, code, error.message)
+    assert.equal(error.details.state, state)
+    return true
+  })
+
+async function desk(t: TestContext) {
+  const device = await enrolled(t)
+  const context = contextOf(device)
+  const newExternal = (more: object = {}) =>
+    device.account.externalMembers.create({ body: { display_name: 'Plumber', ...more } })
+  const newGuest = async (external_member_id: string | null = null) => {
+    const body = { label: 'Kitchen', expires_in: 3600, external_member_id }
+    return guestCodes.create({ body }, context)
+  }
+  return { device, context, newExternal, newGuest }
+}
+
+/** What a guest says now, by the link. */
+function saidBy({ id, url }: { id: string; url: string }, { clock }: Enrolled): string {
+  const subject = parseId('gst_', id)
+  const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
+  const read = codeReader(codeKey({ label: LABEL.guest, key, subject, epoch: 1, head: ZERO_HEAD }))
+  return wordsAt(read(windowOf(clock.ms), subject)).join(' ')
+}
+const isVerified = async (device: Enrolled, words: string) =>
+  (await device.verifier.verify(words, null)).verified
+
+/** The mails to an address, once there is one; it is written while nobody waits. */
+async function lettersTo(device: Enrolled, address: string): Promise<Letter[]> {
+  for (;;) {
+    const letters = await lettersIn(join(device.dir, 'mail'), address)
+    if (letters.length > 0) return letters
+    await setImmediate()
+  }
+}
+
+describe('sending a guest code', () => {
+  it('mails the very link that was shown, to the external member or where told', async (t) => {
+    const { device, context, newExternal, newGuest } = await desk(t)
+    const { id: external } = await newExternal({ email: TO })
+    const made = await newGuest(external)
+    assert.equal(made.external_member_id, external)
+    const sent = await guestCodes.send({ id: made.id, body: { channel: 'email' } }, context)
+    const { url: _url, ...guest } = made
+    assert.deepEqual(sent, guest)
+    const other = 'other@example.org'
+    await guestCodes.send({ id: made.id, body: { channel: 'email', to: other } }, context)
+    for (const address of [TO, other]) {
+      const [letter, ...more] = await lettersTo(device, address)
+      assert.deepEqual(more, [])
+      assert.ok(letter?.text.split('\n').includes(`    ${made.url}`), letter?.text)
+    }
+  })
+
+  it('not of one that ended, is not here, or is not; nor to nobody', async (t) => {
+    const { device, context, newGuest } = await desk(t)
+    const [revoked, ended, expired, away] = [
+      await newGuest(),
+      await newGuest(),
+      await newGuest(),
+      await newGuest(),
+    ]
+    await guestCodes.delete({ id: revoked.id }, context)
+    // By another device: this one has not heard of it.
+    await device.account.guestCodes.delete({ id: ended.id })
+    device.vault.delete(away.id)
+    const send = (id: string, to: { to?: string } = { to: TO }) =>
+      guestCodes.send({ id, body: { channel: 'email', ...to } }, context)
+    for (const { id } of [revoked, ended]) await fails('invalid_state', send(id), 'revoked')
+    await fails('secret_unavailable', send(away.id))
+    for (const none of ['gst_none', newId('gst_', 1)]) await fails('not_found', send(none))
+    await fails('validation_failed', send(expired.id, {}))
+    device.clock.ms += 3600_000
+    await fails('invalid_state', send(expired.id), 'expired')
+    assert.deepEqual(await lettersIn(join(device.dir, 'mail'), TO), [])
+  })
+})
+
+describe('an external member that is deleted', () => {
+  it('takes along the secrets of the guest codes that are for them, at once; others stay', async (t) => {
+    const { device, context, newExternal, newGuest } = await desk(t)
+    const [gone, stays] = [await newExternal(), await newExternal()]
+    const theirs = [await newGuest(gone.id), await newGuest(gone.id)]
+    const spared = [await newGuest(stays.id), await newGuest()]
+    assert.ok(await isVerified(device, saidBy(theirs[0]!, device)))
+
+    assert.equal(await externalMembers.delete({ id: gone.id }, context), undefined)
+    device.clock.ms += 60_000
+    for (const one of [device, device.reopen()]) {
+      for (const guest of theirs) {
+        assert.equal(await isVerified(one, saidBy(guest, device)), false)
+        assert.deepEqual([one.vault.has(guest.id), one.codes.own(guest.id, 0)], [false, null])
+      }
+    }
+    for (const guest of spared) assert.ok(await isVerified(device, saidBy(guest, device)))
+    const { items } = await guestCodes.list({ limit: 50 }, context)
+    const shown = items.map(({ id, state, secret_here, external_member_id: of, code }) => {
+      return { id, state, secret_here, of, speaks: code !== null }
+    })
+    const active = { state: 'active', secret_here: true, speaks: true }
+    const ended = { state: 'revoked', secret_here: false, speaks: false, of: null }
+    assert.deepEqual(shown, [
+      { id: spared[1]!.id, ...active, of: null },
+      { id: spared[0]!.id, ...active, of: stays.id },
+      { id: theirs[1]!.id, ...ended },
+      { id: theirs[0]!.id, ...ended },
+    ])
+    await device.sync.run('request')
+    for (const guest of theirs) assert.equal(device.vault.has(guest.id), false)
+    await fails('not_found', externalMembers.delete({ id: gone.id }, context))
+  })
+
+  it('nothing is forgotten when it is nobody, or the account server refuses', async (t) => {
+    const { device, context, newExternal, newGuest } = await desk(t)
+    const { id } = await newExternal()
+    const guest = await newGuest(id)
+    for (const none of ['x', 'ext_', `${id}0`, newId('ext_', 1), guest.id])
+      await fails('not_found', externalMembers.delete({ id: none }, context))
+    const away = () => Promise.reject(new AppError('backend_unavailable', 'away'))
+    const { guestCodes: codes, externalMembers: members } = device.account
+    for (const parts of [
+      { externalMembers: { ...members, delete: away } },
+      { guestCodes: { ...codes, list: away } },
+    ])
+      await fails('backend_unavailable', externalMembers.delete({ id }, contextOf(device, parts)))
+    assert.ok(await isVerified(device, saidBy(guest, device)))
+    assert.deepEqual((await device.account.externalMembers.list({})).items.length, 1)
+  })
+
+  it('when the answer was lost, the repetition forgets what the first has revoked', async (t) => {
+    const { device, newExternal, newGuest } = await desk(t)
+    const { id } = await newExternal()
+    const [guest, spared] = [await newGuest(id), await newGuest()]
+    const members = device.account.externalMembers
+    const lost = async (input: { id: string }) => {
+      await members.delete(input)
+      throw new AppError('backend_unavailable', 'The answer was lost.')
+    }
+    const lossy = contextOf(device, { externalMembers: { ...members, delete: lost } })
+    await fails('backend_unavailable', externalMembers.delete({ id }, lossy))
+    await fails('not_found', externalMembers.delete({ id }, contextOf(device)))
+    assert.equal(await isVerified(device, saidBy(guest, device)), false)
+    assert.ok(await isVerified(device, saidBy(spared, device)))
+  })
+
+  it('somebody else’s, or one that is none, is not who a guest code is for: nothing is made', async (t) => {
+    const { device, newGuest } = await desk(t)
+    await fails('not_found', newGuest(newId('ext_', 1)))
+    assert.deepEqual([device.state.guests.all(), device.state.secrets.ids()], [[], []])
+  })
+})

@@ -1,0 +1,170 @@
+/** Approving a request of an open link: one connection for it, whoever approves and whatever is lost on the way. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { Account } from '../../src/api/port.ts'
+import type { OpenLinkRequest } from '../../src/api/rest/open-links.ts'
+import { approveRequest } from '../../src/device/open-link-requests.ts'
+import { AppError } from '../../src/errors.ts'
+import { openLinkRequests } from '../../src/handlers/open-link-requests.ts'
+import { type Desk, type World, worldOf } from '../device/people.ts'
+import { lettersIn } from '../service/letters.ts'
+import { fails } from '../service/faults.ts'
+import { at, instead } from './trust-desk.ts'
+
+/** The token of the link that was mailed last; a mail is sent while nobody waits. */
+async function mailedToken({ mail }: World, email: string): Promise<string> {
+  for (;;) {
+    const texts = (await lettersIn(mail, email)).map(({ text }) => text)
+    const [, token] = /\/confirm\/([\w-]+)/.exec(texts.join('')) ?? []
+    if (token !== undefined) return token
+    await setImmediate()
+  }
+}
+
+/** Bob asks at a link of Ada's, and has confirmed it. */
+async function asked(
+  world: World,
+  ada: Desk,
+  { email = 'bob@example.org', preset_id = null as string | null } = {},
+): Promise<OpenLinkRequest> {
+  const { openLinkPages, confirmationPages } = world.server.open
+  const { slug } = await ada.account().openLinks.create({ body: { preset_id } })
+  const body = { display_name: 'Bob from the bank', email, message: '' }
+  await openLinkPages.ask({ slug, body }, { key: null })
+  const token = await mailedToken(world, email)
+  await confirmationPages.confirm({ token, body: {} }, { key: null })
+  const [request] = (await ada.account().openLinkRequests.list({})).items
+  return request ?? assert.fail('nobody asked')
+}
+
+const approve = (desk: Desk, id: string, machine: Account | null = null) =>
+  openLinkRequests.approve({ id }, at(desk, machine))
+const connectionsOf = async (desk: Desk) => (await desk.account().connections.list({})).items
+/** The connections whose secrets lie here. */
+const secretsAt = ({ state }: Desk) => state.secrets.ids().filter((id) => id.startsWith('con_'))
+
+/** Ada with a request that waits. */
+async function waiting(t: TestContext) {
+  const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+  return { world, ada, bob, request: await asked(world, ada) }
+}
+
+test('makes a connection, and whoever asked comes into it', async (t) => {
+  const { ada, bob, world, request } = await waiting(t)
+  const approved = await approve(ada, request.id)
+  const [connection, ...others] = await connectionsOf(ada)
+  assert.deepEqual(others, [])
+  assert.deepEqual(approved, {
+    ...request,
+    state: 'approved',
+    connection_id: connection?.id,
+  })
+  assert.deepEqual(await ada.account().openLinkApprovals.read({ id: request.id }), approved)
+  assert.equal(connection?.name, 'Bob from the bank')
+  await bob.approve()
+  await ada.sync()
+  await bob.sync()
+  world.later()
+  assert.equal((await ada.hears(bob.words(connection.id))).verified, true)
+})
+
+test('again is as once, on any device of the account', async (t) => {
+  const { ada, world, request } = await waiting(t)
+  const second = await world.further(ada, 'phone')
+  const approved = await approve(ada, request.id)
+  for (const desk of [ada, second]) assert.deepEqual(await approve(desk, request.id), approved)
+  assert.equal((await connectionsOf(ada)).length, 1)
+  assert.equal((await ada.account().invitations.list({})).sent.length, 1)
+})
+
+test('two devices at the same moment: one connection, and both are told of it', async (t) => {
+  const { ada, world, request } = await waiting(t)
+  const second = await world.further(ada, 'phone')
+  const [one, other] = await Promise.all([approve(ada, request.id), approve(second, request.id)])
+  assert.deepEqual(one, other)
+  const [connection, ...others] = await connectionsOf(ada)
+  assert.deepEqual([connection?.id, others], [one.connection_id, []])
+  // What the loser had made is cleared away once nobody can ask for it any more.
+  world.later(60 * 24 * 8)
+  for (const desk of [ada, second]) {
+    await desk.sync()
+    assert.deepEqual(secretsAt(desk), [one.connection_id])
+  }
+})
+
+test('an answer that was lost: asked again, it is as once', async (t) => {
+  const { ada, request } = await waiting(t)
+  const act = { id: randomBytes(16), at: Date.now() }
+  const deaf = instead('rosters', 'open', (honest) => async (input) => {
+    await honest(input)
+    throw new AppError('backend_timeout', 'no answer')
+  })(ada.account())
+  await assert.rejects(approveRequest(ada.device(), deaf, request.id, act), /no answer/)
+  const approved = await approveRequest(ada.device(), ada.account(), request.id, act)
+  assert.equal(approved.state, 'approved')
+  await ada.sync()
+  assert.deepEqual(
+    (await connectionsOf(ada)).map(({ id }) => id),
+    [approved.connection_id],
+  )
+  assert.notEqual(ada.words(approved.connection_id!), null)
+})
+
+test('a request that did not arrive: asked again, there is one connection', async (t) => {
+  const { ada, request } = await waiting(t)
+  const away = instead('rosters', 'open', () => async () => {
+    throw new AppError('backend_unavailable', 'away')
+  })(ada.account())
+  const act = { id: randomBytes(16), at: Date.now() }
+  await assert.rejects(approveRequest(ada.device(), away, request.id, act), /away/)
+  assert.equal((await approve(ada, request.id)).state, 'approved')
+  assert.equal((await connectionsOf(ada)).length, 1)
+})
+
+test('declined, somebody else’s, none: nothing is made', async (t) => {
+  const { ada, bob, request } = await waiting(t)
+  await fails('not_found', approve(bob, request.id))
+  await fails('not_found', approve(ada, 'req_01k9zq3v5w8x2y4z6a8b0c2d4e'))
+  await fails('not_found', approve(ada, '..'))
+  await ada.account().openLinkRequests.decline({ id: request.id })
+  await fails('invalid_state', approve(ada, request.id), 'declined')
+  for (const desk of [ada, bob]) {
+    assert.deepEqual(await connectionsOf(desk), [])
+    assert.deepEqual(secretsAt(desk), [])
+  }
+})
+
+test('one’s own mailbox: refused, and it still waits', async (t) => {
+  const { world, ada } = await worldOf(t, 'ada')
+  const request = await asked(world, ada, { email: 'ada@example.org' })
+  await fails('invalid_state', approve(ada, request.id), 'self')
+  assert.deepEqual(await connectionsOf(ada), [])
+  assert.equal((await ada.account().openLinkApprovals.read(request)).state, 'pending')
+})
+
+test('the preset of the link, else the default one', async (t) => {
+  const { world, ada } = await worldOf(t, 'ada')
+  const { presets } = ada.account()
+  const preset = await presets.create({ body: { name: 'Customers', favorite: true } })
+  const usual = await presets.create({ body: { name: 'Usual' } })
+  await presets.setDefault({ id: usual.id })
+  for (const [email, preset_id] of [
+    ['bob@example.org', preset.id],
+    ['cy@example.org', null],
+  ] as const) {
+    const { connection_id } = await approve(ada, (await asked(world, ada, { email, preset_id })).id)
+    const connection = (await connectionsOf(ada)).find(({ id }) => id === connection_id)
+    assert.equal(connection?.preset_id, preset_id ?? usual.id)
+    assert.equal(connection?.favorite, preset_id !== null)
+  }
+})
+
+test('by the bearer of a machine account’s token, who has no keys: refused', async (t) => {
+  const { world, ada, request } = await waiting(t)
+  const machine = world.server.as({ account: ada.id, device: null, session: null, token: 'mtk_1' })
+  await fails('no_device', approve(ada, request.id, machine))
+  assert.equal((await ada.account().openLinkApprovals.read(request)).state, 'pending')
+  assert.deepEqual(await connectionsOf(ada), [])
+})

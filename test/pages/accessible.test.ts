@@ -1,0 +1,148 @@
+/**
+ * Every public page in Chromium as its server sends it: nothing that axe-core finds serious, on a phone and on a desk, in light and in
+ * dark; and each is used with the keyboard alone.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { after, before, describe, test } from 'node:test'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import type { Json } from '../e2e/caller.ts'
+import { startNeighbours } from '../e2e/neighbours.ts'
+import { built } from '../e2e/pages.ts'
+import { confirmationIn } from '../service/letters.ts'
+import { type Visitor, assertFits, skip, visitor } from './browser.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What a script in the page finds, in words: which rule, and where. */
+async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  const { violations } = await page.evaluate<AxeResults>('axe.run()')
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
+}
+
+async function assertAccessible(page: Page): Promise<void> {
+  for (const width of [360, 1280])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      assert.deepEqual(await faults(page), [], `${colorScheme} at ${width}`)
+    }
+  await assertFits(page)
+}
+
+/** The key Tab until what has the focus matches this; fails where nothing does. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  for (let presses = 0; presses < 30; presses++) {
+    await page.keyboard.press('Tab')
+    if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return
+  }
+  assert.fail(`the keyboard does not reach ${selector}`)
+}
+
+describe('the public pages', { skip }, () => {
+  const afters: (() => unknown)[] = []
+  let browser: Visitor
+  let urls: Readonly<Record<string, string>>
+  let mailDir: string
+
+  before(async () => {
+    await built()
+    const t = { after: (fn: unknown) => void afters.push(fn as () => unknown) }
+    const { server, mailDir: mail, people } = await startNeighbours(t, ['ada'])
+    mailDir = mail
+    const { good } = people[0]!
+    const guest: Json = await good('POST', '/api/v1/guest-codes', { label: 'Plumber' })
+    const ended: Json = await good('POST', '/api/v1/guest-codes', { label: 'Painter' })
+    await good('DELETE', `/api/v1/guest-codes/${ended.id}`)
+    const stamp: Json = await good('POST', '/api/v1/stamp', { content: 'I will be there at nine.' })
+    const link: Json = await good('POST', '/api/v1/open-links', { title: 'Talk to the workshop' })
+    const paused: Json = await good('POST', '/api/v1/open-links', { title: 'On holiday' })
+    await good('PATCH', `/api/v1/open-links/${paused.id}/pause`)
+    const { address } = server
+    urls = {
+      'a guest code': guest.url,
+      'a guest code that ended': ended.url,
+      'a stamp': stamp.verification_url,
+      'a stamp that is none': `${address}/s/stm_00000000000000000000000000`,
+      'an open link': link.url,
+      'an open link that is paused': paused.url,
+      'an open link that is none': `${address}/o/nobody-at-all`,
+      'a confirmation that ended': `${address}/confirm/${'A'.repeat(43)}`,
+    }
+    browser = await visitor()
+    afters.push(() => browser.close())
+  })
+  after(async () => {
+    for (const fn of afters.toReversed()) await fn()
+  })
+
+  for (const name of [
+    'a guest code',
+    'a guest code that ended',
+    'a stamp',
+    'a stamp that is none',
+    'an open link',
+    'an open link that is paused',
+    'an open link that is none',
+    'a confirmation that ended',
+  ])
+    test(`${name}: nothing serious, and nothing against the policy`, async () => {
+      const page = await browser.open(urls[name]!, null)
+      if (name === 'a guest code') await page.waitForSelector('#words:not(:empty)')
+      await assertAccessible(page)
+      assert.deepEqual(browser.said, [])
+      await page.close()
+    })
+
+  test('an open link is asked and confirmed with the keyboard alone', async () => {
+    const page = await browser.open(urls['an open link']!, null)
+    await tabTo(page, '[name=display_name]')
+    await page.keyboard.type('Bob')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('bob at example')
+    await tabTo(page, 'textarea')
+    await page.keyboard.type('We met at the fair.')
+    await tabTo(page, 'button')
+    await page.keyboard.press('Enter')
+    // A browser that checks the field itself keeps the form; without that the server says what is wrong.
+    await page.evaluate('document.querySelector("form").noValidate = true')
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+    await assertAccessible(page)
+    const wrong = page.locator('[aria-invalid=true]')
+    assert.equal(await wrong.getAttribute('name'), 'email')
+    assert.equal(
+      await page.evaluate('document.activeElement.name'),
+      'email',
+      'one may go on typing',
+    )
+    assert.equal(await page.inputValue('[name=display_name]'), 'Bob', 'nothing is typed twice')
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('bob@example.org')
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+    await assertAccessible(page)
+    await page.goto(await confirmationIn(mailDir, 'bob@example.org'))
+    await assertAccessible(page)
+    await tabTo(page, 'button')
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+    await assertAccessible(page)
+    assert.deepEqual(browser.said, [])
+    await page.close()
+  })
+
+  test('the words of a caller are checked with the keyboard alone', async () => {
+    const page = await browser.open(urls['a guest code']!, null)
+    await page.waitForSelector('#words:not(:empty)')
+    await tabTo(page, '#heard')
+    await page.keyboard.type('apple apple apple')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('#verdict:not(:empty), #suggestions:not(:empty)')
+    await assertAccessible(page)
+    assert.deepEqual(browser.said, [])
+    await page.close()
+  })
+})

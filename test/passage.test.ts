@@ -1,0 +1,174 @@
+/** A stream that is passed on: as it comes, ended in time, and left at once. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { type Break, type Bounds, passage } from '../src/api/passage.ts'
+import { AppError } from '../src/errors.ts'
+
+const LONG: Bounds = { silenceMs: 60_000, wholeMs: 60_000, most: 1_000_000 }
+
+function open(bounds: Partial<Bounds> = {}) {
+  const source = new PassThrough()
+  let heard = ''
+  let ends = 0
+  const passing = passage(source, {
+    bounds: { ...LONG, ...bounds },
+    told: (why: Break) => new AppError('backend_error', `It is ${why}.`),
+    heard: (bytes) => void (heard += Buffer.from(bytes).toString()),
+    ended: async () => void ends++,
+  })
+  return { ...passing, source, heard: () => heard, ends: () => ends }
+}
+
+const all = async (body: AsyncIterable<Uint8Array>) => {
+  let text = ''
+  for await (const bytes of body) text += Buffer.from(bytes).toString()
+  return text
+}
+const eventOf = (why: Break) =>
+  `\n\nevent: error\ndata: {"error":"backend_error","message":"It is ${why}."}\n\n`
+
+describe('passing on', () => {
+  test('bytes pass one by one, before the next are there', async () => {
+    const { source, body, begun, heard, ends } = open()
+    const reader = body[Symbol.asyncIterator]()
+    for (const piece of ['a', '\n\n', 'ü']) {
+      source.write(piece)
+      await begun()
+      assert.equal(Buffer.from((await reader.next()).value!).toString(), piece)
+    }
+    const next = reader.next()
+    source.end()
+    assert.equal((await next).done, true)
+    assert.equal((await reader.next()).done, true, 'and stays so')
+    assert.deepEqual([heard(), ends()], ['a\n\nü', 1])
+  })
+
+  test('a slow reader gets everything, and little is read ahead', async () => {
+    const { source, body } = open()
+    const piece = Buffer.alloc(50_000, 'x')
+    let taken = 0
+    for (let i = 0; i < 10; i++) source.write(piece, () => taken++)
+    source.end()
+    await setImmediate()
+    assert(taken < 6, `${taken} pieces`)
+    assert.equal((await all(body)).length, 500_000)
+  })
+
+  test('the end is told when what follows from it is done', async () => {
+    const source = new PassThrough()
+    const work = Promise.withResolvers<void>()
+    const told = () => assert.fail()
+    const { body } = passage(source, { bounds: LONG, told, ended: () => work.promise })
+    source.end()
+    let isOver = false
+    const over = all(body).then(() => (isOver = true))
+    await once(source, 'end')
+    await setImmediate()
+    assert.equal(isOver, false)
+    work.resolve()
+    await over
+  })
+})
+
+describe('breaking off', () => {
+  const cases: [why: Break, bounds: Partial<Bounds>, act: (source: PassThrough) => void][] = [
+    ['broken', {}, (source) => source.destroy(new Error('secret'))],
+    ['broken', {}, (source) => source.destroy()],
+    ['silent', { silenceMs: 20 }, () => undefined],
+    ['late', { wholeMs: 20 }, () => undefined],
+    ['large', { most: 10 }, (source) => source.write('12345678')],
+  ]
+  for (const [why, bounds, act] of cases)
+    test(`${why}: what came has passed, then it is said why, once`, async () => {
+      const { source, body, ends } = open(bounds)
+      const reader = body[Symbol.asyncIterator]()
+      source.write('half')
+      assert.equal(Buffer.from((await reader.next()).value!).toString(), 'half')
+      act(source)
+      const { value } = await reader.next()
+      assert.equal(Buffer.from(value!).toString(), eventOf(why))
+      assert.equal((await reader.next()).done, true)
+      assert(source.destroyed)
+      assert.equal(ends(), 1)
+    })
+
+  for (const [why, bounds, act] of cases.filter(([why]) => why !== 'large'))
+    test(`${why}, before anything came: it has not begun`, async () => {
+      const { source, body, begun, ends } = open(bounds)
+      act(source)
+      await assert.rejects(begun(), { code: 'backend_error', message: `It is ${why}.` })
+      assert.equal(await all(body), '')
+      assert.equal(ends(), 1)
+    })
+
+  test('an end without a byte is no beginning', async () => {
+    const { source, begun } = open()
+    source.end()
+    await assert.rejects(begun(), { message: 'It is broken.' })
+  })
+
+  for (const [whole, ending] of [
+    [true, ''],
+    [false, eventOf('broken')],
+  ] as const)
+    test(`an end that is ${whole ? '' : 'not '}that of the whole`, async () => {
+      const source = new PassThrough()
+      const told = (why: Break) => new AppError('backend_error', `It is ${why}.`)
+      let ends = 0
+      const ended = async () => void ends++
+      const { body } = passage(source, { bounds: LONG, told, whole: () => whole, ended })
+      source.end('half')
+      assert.equal(await all(body), `half${ending}`)
+      assert.equal(ends, 1)
+    })
+
+  test('what came before a break and was not read yet passes', async () => {
+    const { source, body, begun } = open()
+    source.write('half')
+    await begun()
+    source.destroy(new Error('cut'))
+    await new Promise((resolve) => source.once('close', resolve))
+    assert.equal(await all(body), `half${eventOf('broken')}`)
+  })
+})
+
+describe('leaving', () => {
+  test('a reader that waits for more leaves at once, and the source is cut', async () => {
+    const { source, body, ends } = open()
+    const reader = body[Symbol.asyncIterator]()
+    source.write('a')
+    await reader.next()
+    const waits = reader.next()
+    await reader.return!()
+    assert.equal((await waits).done, true)
+    assert(source.destroyed)
+    assert.equal(ends(), 1)
+  })
+
+  test('who never began to read leaves as well', async () => {
+    const { source, body, cut, ends } = open()
+    source.write('a')
+    cut()
+    cut()
+    assert(source.destroyed)
+    assert.equal(ends(), 1)
+    assert.equal(await all(body), '')
+  })
+
+  test('no timer is left behind', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length
+    const before = timers()
+    const ended = open()
+    ended.source.end('a')
+    await all(ended.body)
+    const cut = open()
+    const reader = cut.body[Symbol.asyncIterator]()
+    const waits = reader.next()
+    await reader.return!()
+    await waits
+    assert.equal(timers(), before)
+  })
+})

@@ -1,0 +1,200 @@
+/** Accounts that are deleted while something else is under way: nobody meets an internal error, and nothing is left over. For every engine. */
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import { after, before, describe, test } from 'node:test'
+import { sql } from 'kysely'
+import type { Account } from '../../src/api/port.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { AppError } from '../../src/errors.ts'
+import { newReach } from '../../src/service/reach.ts'
+import { approved, changeBy, takeIn } from './connecting.ts'
+import { openServiceDatabase, type ServiceDatabase } from './database.ts'
+import type { Engine } from './engines.ts'
+import { connect, enrol, enrolByMail, mailedCode, newAddress, type Person } from './person.ts'
+import { openSubject, type LocalSubject } from './subject.ts'
+
+/** What a caller is told who comes too late; `backend_unavailable` asks for another attempt. */
+const TOO_LATE = [
+  'conflict',
+  'forbidden',
+  'invalid_state',
+  'invalid_token',
+  'not_found',
+  'validation_failed',
+  'backend_unavailable',
+]
+
+export function accountRacesSuite(name: string, { newPlace, replicas }: Engine): void {
+  describe(`an account that ends at this moment: ${name}`, () => {
+    let subject: LocalSubject
+    let hand: ServiceDatabase
+    before(async () => {
+      const place = await newPlace()
+      subject = await openSubject(place)
+      hand = await openServiceDatabase(place)
+    })
+    after(async () => {
+      await hand.close()
+      await subject.close()
+    })
+
+    /** Somebody whose calls begin at once, without a proof that is looked at before. */
+    async function person(called: string): Promise<Person> {
+      const made = await enrol(subject.server, called)
+      const { id: account, device, enrolment } = made
+      const session = enrolment.session.session_id
+      const inside = subject.service.as({ account, device, session, token: null })
+      return { ...made, account: inside }
+    }
+    const end = ({ account }: Pick<Person, 'account'>) => account.account.delete({})
+
+    test('all members of several connections at once: each goes, without another attempt', async () => {
+      for (let round = 0; round < 3; round++) {
+        const people: Person[] = []
+        for (const called of ['A', 'B', 'C', 'D', 'E']) people.push(await person(called))
+        const ids: string[] = []
+        for (const owner of people.slice(0, 4)) {
+          const { id } = await connect(owner, 'Club')
+          ids.push(id)
+          for (const other of people.toReversed())
+            if (other !== owner) await takeIn(owner, id, other)
+        }
+        await Promise.all(people.map(end))
+        const left = await hand.db.selectFrom('connections').select('id').execute()
+        assert(ids.every((id) => left.every((one) => one.id !== id)))
+      }
+    })
+
+    test('whoever writes to it hears that it is gone', async () => {
+      for (let round = 0; round < 12; round++) {
+        const [ada, bob, eve] = [await person('Ada'), await person('Bob'), await person('Eve')]
+        const { id } = await connect(bob, 'Club')
+        await approved(bob, id, ada)
+        const add = await changeBy(bob, id, { op: 'add', member: ada.id })
+        const { id: other } = await connect(eve, 'Other')
+        await takeIn(eve, other, ada)
+        const rotate = await changeBy(eve, other, { op: 'rotate' })
+        const append = (by: Person, { connection, body }: typeof add) =>
+          by.account.rosters.append({ connection, body })
+        const others: (() => Promise<unknown>)[] = [
+          () => append(bob, add),
+          () => append(eve, rotate),
+          () => bob.account.trustCards.create({ body: { user_id: ada.id } }),
+          () => bob.account.members.add({ id, body: { user_id: ada.id } }),
+          () => ada.account.tags.create({ body: { name: 'x' } }),
+          () => ada.account.context.read({}),
+          () => ada.account.profile.read({}),
+          () => ada.account.exports.create({}),
+        ]
+        // Each round begins the deletion a little later.
+        const running = others.map((act) => act())
+        for (let turn = 0; turn < round * 20; turn++) await setImmediate()
+        const ends = await Promise.allSettled([end(ada), ...running])
+        for (const one of ends)
+          if (one.status === 'rejected') {
+            assert(one.reason instanceof AppError, String(one.reason))
+            assert(TOO_LATE.includes(one.reason.code), one.reason.message)
+          }
+        assert.equal(ends[0]?.status, 'fulfilled')
+      }
+    })
+
+    test('a row that names what is gone is a conflict, whichever it is', async () => {
+      const { reaching } = newReach(() => false)
+      const row = { id: newId('tag_', 1), account_id: newId('acc_', 1), name: 'x', created_at: 1 }
+      await assert.rejects(
+        reaching(() =>
+          hand.db
+            .insertInto('tags')
+            .values({ ...row, color: null })
+            .execute(),
+        ),
+        { code: 'conflict', message: /was deleted a moment ago/ },
+      )
+    })
+
+    test('what it asks of itself in this process after that is refused', async () => {
+      const ada = await person('Ada')
+      await end(ada)
+      const asks: ((account: Account) => Promise<unknown>)[] = [
+        (account) => account.context.read({}),
+        (account) => account.profile.read({}),
+      ]
+      for (const ask of asks) await assert.rejects(ask(ada.account), { code: 'invalid_token' })
+    })
+
+    test('a machine that is made while its organisation ends goes with it', async () => {
+      for (let round = 0; round < 10; round++) {
+        const ada = await person('Ada')
+        const { id: organisation_id } = await ada.account.organisations.create({
+          body: { name: 'Example' },
+        })
+        const create = async (turns: number) => {
+          for (let turn = 0; turn < turns; turn++) await setImmediate()
+          const key = newDeviceKeys().auth.jwk
+          return ada.account.machines.create({ body: { organisation_id, name: 'm', key } })
+        }
+        const made = [0, 20, 40, 60, 80, 100].map(create)
+        await Promise.allSettled([end(ada), ...made])
+      }
+      const orphans = await hand.db
+        .selectFrom('accounts')
+        .leftJoin('machines', 'machines.account_id', 'accounts.id')
+        .select('accounts.id')
+        .where('kind', '=', 'machine')
+        .where('machines.account_id', 'is', null)
+        .execute()
+      assert.deepEqual(orphans, [])
+    })
+
+    test(
+      'whoever takes it in meanwhile is told to fetch the connection again',
+      { skip: !replicas },
+      async () => {
+        const [ada, bob] = [await person('Ada'), await person('Bob')]
+        const { id } = await connect(bob, 'Club')
+        await approved(bob, id, ada)
+        const updated = async () => (await bob.account.connections.read({ id })).updated_at
+        const before = await updated()
+        /** Whether somebody waits for what another one holds. */
+        const waiting = async () => {
+          const { rows } = await sql`select 1 from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'`.execute(hand.db)
+          return rows.length > 0
+        }
+        const ending = await hand.db.transaction().execute(async (trx) => {
+          await trx
+            .updateTable('invitations')
+            .set({ consent: 2 })
+            .where('to_account', '=', ada.id)
+            .execute()
+          const of = { account_id: ada.id, connection_id: id, name: 'x', favorite: 0 as const }
+          await trx
+            .insertInto('memberships')
+            .values({ ...of, role: 'member', updated_at: 1 })
+            .execute()
+          const deleting = end(ada)
+          while (!(await waiting())) await setImmediate()
+          return { deleting }
+        })
+        await ending.deleting
+        assert(Date.parse(await updated()) > Date.parse(before))
+      },
+    )
+  })
+
+  describe(`the last account of a server: ${name}`, () => {
+    for (const ownsMail of [false, true])
+      test(`in ${ownsMail ? 'a folder of its own no letter stays' : 'the operator’s folder others’ letters stay'}`, async (t) => {
+        const subject = await openSubject(await newPlace(), undefined, { ownsMail })
+        t.after(() => subject.close())
+        const [email, stranger] = [newAddress(), newAddress()]
+        const ada = await enrolByMail(subject.server, email, 'Ada')
+        await mailedCode(subject.server, stranger)
+        await ada.account.account.delete({})
+        assert.deepEqual(await subject.server.letters(email), [])
+        assert.equal((await subject.server.letters(stranger)).length, ownsMail ? 0 : 1)
+      })
+  })
+}

@@ -1,0 +1,98 @@
+/** The end of an account, on both engines; and of SQLite, that its file is clean. */
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { cpSync, readFileSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { it } from 'node:test'
+import { newId } from '../../src/crypto/id.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { accountRacesSuite } from './account-races.suite.ts'
+import { accountEndSuite } from './account.suite.ts'
+import { openServiceDatabase } from './database.ts'
+import { onBothEngines } from './engines.ts'
+import { connect, enrolByMail, newAddress, stampOf } from './person.ts'
+import { openSubject } from './subject.ts'
+import { versionOne } from './version-1.ts'
+
+onBothEngines((name, engine) => {
+  accountEndSuite(name, engine)
+  accountRacesSuite(name, engine)
+})
+
+it('nothing of it can be read in the files of SQLite, also what it had changed or deleted before', async (t) => {
+  const file = join(freshFolder(t), 'account.db')
+  const subject = await openSubject({ url: null, file })
+  t.after(() => subject.close())
+  const email = newAddress()
+  const ada = await enrolByMail(subject.server, email, 'Ada Lovelace-Byron')
+  const { id } = await connect(ada, 'Secret society')
+  await ada.account.connections.update({ id, body: { name: 'Open society' } })
+  await ada.account.profile.update({ body: { headline: 'Countess of Lovelace' } })
+  await ada.account.profile.update({ body: { headline: 'Analyst' } })
+  const { jti, stamp } = stampOf(ada)
+  await ada.account.stamps.create({ body: { stamp } })
+  const gone = [
+    ada.id,
+    ada.device,
+    id,
+    jti,
+    email,
+    stamp,
+    ada.entry,
+    'Ada Lovelace-Byron',
+    'Secret society',
+    'Open society',
+    'Countess of Lovelace',
+    'Analyst',
+  ]
+  const found = () => {
+    const files = readdirSync(dirname(file)).map((name) => readFileSync(join(dirname(file), name)))
+    return gone.filter((text) => files.some((bytes) => bytes.includes(text)))
+  }
+  assert.deepEqual(found(), gone)
+  await ada.account.account.delete({})
+  assert.deepEqual(found(), [])
+})
+
+it('what a crash leaves of it in the write-ahead log is gone after the next start', async (t) => {
+  const [dir, crashed] = [freshFolder(t), freshFolder(t)]
+  const { db, close } = await openServiceDatabase({ url: null, file: join(dir, 'account.db') })
+  t.after(close)
+  const id = newId('acc_', Date.now())
+  await db.insertInto('accounts').values({ id, kind: 'person', display_name: 'x' }).execute()
+  await db.deleteFrom('accounts').where('id', '=', id).execute()
+  cpSync(dir, crashed, { recursive: true })
+  const found = () =>
+    readdirSync(crashed).filter((name) => readFileSync(join(crashed, name)).includes(id))
+  assert.deepEqual(found(), ['account.db-wal'])
+  const next = await openServiceDatabase({ url: null, file: join(crashed, 'account.db') })
+  t.after(next.close)
+  assert.deepEqual(found(), [])
+})
+
+it('rosters that an earlier version kept are known to name whom they name', async (t) => {
+  const file = join(freshFolder(t), 'account.db')
+  const { statements, maker, connection } = await versionOne('text', 'x')
+  const before = new DatabaseSync(file)
+  for (const statement of statements) before.exec(statement)
+  const { entry } = before.prepare('select entry from roster_entries').get() as { entry: string }
+  // More than are read at once, some of one connection.
+  const more = Array.from({ length: 600 }, () => newId('con_', Date.now()))
+  before.exec('begin')
+  for (const id of more) {
+    before.prepare('insert into connections values (?, 1, 1)').run(id)
+    for (const seq of [0, 1])
+      before.prepare('insert into roster_entries values (?, ?, ?)').run(id, seq, entry)
+  }
+  before.exec('commit')
+  before.close()
+  const { db, close } = await openServiceDatabase({ url: null, file })
+  t.after(close)
+  const rows = await db.selectFrom('roster_accounts').selectAll().execute()
+  const account_hash = hash('sha256', maker.id, 'hex')
+  assert.deepEqual(
+    rows.map((row) => [row.connection_id, row.account_hash, row.departed_epoch].join()).toSorted(),
+    [connection, ...more].map((id) => [id, account_hash, null].join()).toSorted(),
+  )
+})

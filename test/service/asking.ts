@@ -1,0 +1,34 @@
+/** What the suites of questions and of feedback share. */
+import assert from 'node:assert/strict'
+import type { Account } from '../../src/api/port.ts'
+import { AppError, type Code } from '../../src/errors.ts'
+import type { Person } from './person.ts'
+import type { LocalSubject } from './subject.ts'
+
+export const fails = (promise: Promise<unknown>, code: Code, says = /./) =>
+  assert.rejects(promise, (error: unknown) => {
+    assert(error instanceof AppError, String(error))
+    assert.equal(error.code, code, error.message)
+    assert.match(error.message, says)
+    return true
+  })
+
+/** What a text must not be, whichever field it is for. */
+export const BAD_TEXTS: [name: string, text: unknown][] = [
+  ['empty', ''],
+  ['blank', ' \n'],
+  ['too long', 'x'.repeat(16_001)],
+  ['a megabyte', 'x'.repeat(1_048_576)],
+  ['turned round', 'a\u202eb'],
+  ['isolated', 'a\u2066b'],
+  ['with a null', 'a\0b'],
+  ['an escape', 'a\u001b[2J'],
+  ['half a character', 'a\ud800'],
+  ['none', undefined],
+  ['a number', 1],
+  ['a list', ['a']],
+]
+
+/** The same account by a token that has no end here. */
+export const asMachine = ({ service }: LocalSubject, { id }: Person): Account =>
+  service.as({ account: id, device: null, session: null, token: 'tok_x' })

@@ -1,0 +1,13 @@
+/** The addresses of an account and the organisation that it acts in, on both engines. */
+import { activeOrgSuite } from './active-org.suite.ts'
+import { emailBoundsSuite } from './email-bounds.suite.ts'
+import { emailStatesSuite } from './email-states.suite.ts'
+import { emailsSuite } from './emails.suite.ts'
+import { onBothEngines } from './engines.ts'
+
+onBothEngines((name, engine) => {
+  activeOrgSuite(name, engine)
+  emailsSuite(name, engine)
+  emailStatesSuite(name, engine)
+  emailBoundsSuite(name, engine)
+})

@@ -1,0 +1,352 @@
+/** The addresses of an account and the links that confirm them, for every engine. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { newId } from '../../src/crypto/id.ts'
+import { actingAccount } from '../../src/service/acts.ts'
+import { emails } from '../../src/service/emails.ts'
+import type { Ground } from '../../src/service/ground.ts'
+import { newAct } from '../../src/state/idempotency.ts'
+import { DAY, ENDED, HOUR, LINK, type Mailboxes, openMailboxes } from './emails-subject.ts'
+import type { Engine } from './engines.ts'
+import {
+  addressOf,
+  approve,
+  arrived,
+  connect,
+  enrolled,
+  enrolmentOf,
+  join,
+  mailedCode,
+  newAddress,
+  newMaker,
+  type Newcomer,
+  type Person,
+  resetOf,
+  revocationBy,
+} from './person.ts'
+import { fails } from './trust.suite.ts'
+
+export function emailsSuite(name: string, engine: Engine): void {
+  let {
+    subject,
+    hand,
+    later,
+    time,
+    inside,
+    person,
+    byMail,
+    add,
+    listed,
+    addresses,
+    mailed,
+    claimed,
+    page,
+    confirm,
+    confirmed,
+    close,
+  } = {} as Mailboxes
+  before(async () => {
+    ;({
+      subject,
+      hand,
+      later,
+      time,
+      inside,
+      person,
+      byMail,
+      add,
+      listed,
+      addresses,
+      mailed,
+      claimed,
+      page,
+      confirm,
+      confirmed,
+      close,
+    } = await openMailboxes(engine))
+  })
+  after(() => close())
+
+  describe(`addresses: ${name}`, () => {
+    test('an added address signs a device in that waits, and resets nothing', async () => {
+      const first = newAddress()
+      const ada = await byMail(first)
+      const second = newAddress()
+      await confirmed(ada, second)
+      const { server } = subject
+      await fails('forbidden', resetOf(server, ada.id, await mailedCode(server, second)))
+      const phone = await join(server, await mailedCode(server, second))
+      assert.equal(phone.enrolment.approved, false)
+      assert.equal((await ada.account.context.read({})).user.email, first, 'nothing ended')
+      const renewed = await resetOf(server, ada.id, await mailedCode(server, first))
+      assert.equal(renewed.enrolment.account_id, ada.id)
+    })
+
+    test('added, confirmed by the link alone, once: then it is the account’s', async () => {
+      const first = newAddress()
+      const ada = await byMail(first)
+      const [primary] = await listed(ada)
+      assert.deepEqual(primary, {
+        id: primary!.id,
+        address: first,
+        primary: true,
+        verified: true,
+        created_at: time(),
+      })
+      const second = newAddress()
+      const { email, token } = await claimed(ada, second.toUpperCase())
+      const made = time()
+      const claim = { id: email.id, address: second, primary: false, created_at: made }
+      assert.deepEqual(email, { ...claim, verified: false })
+      assert.deepEqual(await listed(ada), [email, primary])
+      later(HOUR)
+      for (let i = 0; i < 2; i++) {
+        const shown = await page(token)
+        assert.match(shown, /&quot;Ada&quot;/)
+        assert(shown.includes(`(${first})`) && shown.includes(second), shown)
+      }
+      assert.deepEqual(await listed(ada), [email, primary], 'reading the page changes nothing')
+      assert.match(await confirm(token), new RegExp(`${second} is an address of that account`))
+      assert.deepEqual(await listed(ada), [{ ...claim, verified: true }, primary])
+      assert.equal((await ada.account.context.read({})).user.email, first)
+      assert.match(await confirm(token), ENDED)
+      assert.match(await page(token), ENDED)
+      await fails('conflict', add(ada, second))
+      await fails('conflict', add(ada, first.toUpperCase()))
+    })
+
+    test('the mail says who asks, and makes no link of what they wrote', async () => {
+      const address = newAddress()
+      const eve = await byMail(newAddress(), 'Visit https://evil.example <b>now</b>')
+      await claimed(eve, address)
+      const letter = await arrived(subject.server, address, LINK)
+      assert.equal(letter.subject, 'Confirm your address for countersign.test')
+      assert(letter.text.includes(await addressOf(eve)))
+      assert.doesNotMatch(letter.text, /https:\/\/evil|<b>/)
+      assert.match(letter.text, /within 24 hours/)
+      const lines = letter.text.split('\n').filter((line) => !line.includes('/confirm/'))
+      assert(lines.every((line) => line.length <= 78))
+      const [token = ''] = await mailed(address)
+      assert.doesNotMatch(await page(token), /<b>|https:\/\/evil/)
+      const kept = await hand.db.selectFrom('email_claims').selectAll().execute()
+      assert(!JSON.stringify(kept).includes(token), 'only its hash is kept')
+    })
+
+    test('the account hears of it, and so does its earlier address', async () => {
+      const first = newAddress()
+      const ada = await byMail(first)
+      const second = newAddress()
+      const { id } = await confirmed(ada, second)
+      const { text, subject: about } = await arrived(subject.server, first, /was added/)
+      assert(text.includes(second))
+      assert(text.split('\n').every((line) => line.length <= 78))
+      assert.match(about, /A new address of your account/)
+      const told = (await ada.account.notifications.list({})).items
+      assert.deepEqual(
+        told.map(({ kind, data }) => [kind, data]),
+        [['email_added', { email_id: id }]],
+      )
+      assert(told[0]!.body.includes(second))
+    })
+
+    test('an account without an address is written to at its first, once it is confirmed', async () => {
+      const ada = await person()
+      const email = async () => (await ada.account.context.read({})).user.email
+      const [first, second] = [newAddress(), newAddress()]
+      const { token } = await claimed(ada, first)
+      assert.equal(await email(), null)
+      assert.doesNotMatch(await page(token), /\(null\)|undefined/)
+      await confirm(token)
+      assert.equal(await email(), first)
+      await confirmed(ada, second)
+      assert.equal(await email(), first)
+      assert.deepEqual(
+        (await listed(ada)).map((one) => [one.address, one.primary, one.verified]),
+        [
+          [second, false, true],
+          [first, true, true],
+        ],
+      )
+    })
+
+    test('a code that is mailed to any of them signs in to the account', async () => {
+      const ada = await byMail()
+      const second = newAddress()
+      const { token } = await claimed(ada, second)
+      const stale = await mailedCode(subject.server, second)
+      await confirm(token)
+      const laptop = await join(subject.server, await mailedCode(subject.server, second))
+      assert.equal(laptop.enrolment.account_id, ada.id)
+      // It was sent when the address was nobody's, and makes no account any more.
+      const begin = subject.server.door().enrolment.create(enrolmentOf(newMaker(), stale))
+      await fails('invalid_token', begin)
+    })
+
+    test('invitations to any of them reach the account, once it is proven', async () => {
+      const [ada, bob] = [await byMail(), await person('Bob')]
+      const second = newAddress()
+      const { id } = await connect(bob, 'Club')
+      await bob.account.members.add({ id, body: { email: second } })
+      const received = async () =>
+        (await ada.account.invitations.pending({})).received.map((one) => one.connection_id)
+      const { token } = await claimed(ada, second)
+      assert.deepEqual(await received(), [])
+      await confirm(token)
+      assert.deepEqual(await received(), [id])
+      const [invitation] = (await ada.account.invitations.list({})).received
+      const approved = await ada.account.invitations.approve({ id: invitation!.id })
+      assert.equal(approved.state, 'approved')
+    })
+
+    test('asked again: the same claim, another link, the one before is over', async () => {
+      const ada = await byMail()
+      const address = newAddress()
+      const first = await claimed(ada, address)
+      later(DAY - 1)
+      const second = await claimed(ada, address)
+      assert.deepEqual(second.email, first.email)
+      assert.match(await page(first.token), ENDED)
+      later(DAY - 1)
+      assert.match(await confirm(second.token), /is confirmed/)
+    })
+
+    test('a claim is over after a day: link, list, and the row', async () => {
+      const ada = await byMail()
+      const address = newAddress()
+      const { email, token } = await claimed(ada, address)
+      later(DAY - 1)
+      assert.deepEqual(await addresses(ada), [`${address}?`, await addressOf(ada)])
+      later(1)
+      assert.deepEqual(await addresses(ada), [await addressOf(ada)])
+      assert.match(await page(token), ENDED)
+      assert.match(await confirm(token), ENDED)
+      assert.notEqual((await claimed(ada, address)).email.id, email.id)
+      const rows = hand.db.selectFrom('email_claims').selectAll()
+      const isOver = rows.where('expires_at', '<=', subject.clock.ms)
+      while ((await isOver.execute()).length > 0) await new Promise(setImmediate)
+    })
+
+    test('a machine account has none', async () => {
+      const id = newId('acc_', Date.now())
+      await hand.db
+        .insertInto('accounts')
+        .values({ id, kind: 'machine', display_name: 'billing' })
+        .execute()
+      const who = { account: id, device: null, session: null, token: newId('tok_', Date.now()) }
+      const account = subject.service.as(who)
+      await fails('forbidden', add({ account }, newAddress()))
+      assert.deepEqual(await addresses({ account }), [])
+    })
+
+    test('a claim goes with its account', async () => {
+      const ada = await person()
+      const { token } = await claimed(ada, newAddress())
+      await hand.db.deleteFrom('accounts').where('id', '=', ada.id).execute()
+      assert.match(await page(token), ENDED)
+      assert.match(await confirm(token), ENDED)
+    })
+
+    for (const [what, ends] of [
+      [
+        'a reset',
+        async (ada) => {
+          await resetOf(
+            subject.server,
+            ada.id,
+            await mailedCode(subject.server, await addressOf(ada)),
+          )
+        },
+      ],
+      [
+        'a revocation by another device',
+        async (ada, laptop) => {
+          const entry = await revocationBy(ada, laptop.device)
+          await ada.account.keyLogs.append({ body: { entry } })
+        },
+      ],
+    ] as [string, (ada: Person, laptop: Newcomer) => Promise<void>][])
+      test(`${what} forgets what whoever had the device began`, async () => {
+        const ada = await byMail()
+        const laptop = await join(
+          subject.server,
+          await mailedCode(subject.server, await addressOf(ada)),
+        )
+        await approve(ada, laptop)
+        const { token } = await claimed(laptop, newAddress())
+        const [other, address] = [await byMail(), newAddress()]
+        await add(other, address)
+        await ends(ada, laptop)
+        assert.match(await page(token), ENDED)
+        assert.match(await confirm(token), ENDED)
+        // One that was let in a moment before it ended, too.
+        const late = inside({ ...ada, ...laptop })
+        await assert.rejects(add(late, newAddress()), { code: 'invalid_token' })
+        assert.deepEqual((await addresses(other))[0], `${address}?`, 'of this account alone')
+      })
+
+    test('a device that signs itself out leaves what was added on it', async () => {
+      const ada = await byMail()
+      const laptop = await join(
+        subject.server,
+        await mailedCode(subject.server, await addressOf(ada)),
+      )
+      await approve(ada, laptop)
+      const { token } = await claimed(laptop, newAddress())
+      const leaver = { ...laptop, id: ada.id }
+      const entry = await revocationBy(leaver, laptop.device)
+      await laptop.account.keyLogs.append({ body: { entry } })
+      assert.match(await confirm(token), /is confirmed/)
+    })
+
+    test('an account that only claimed a mailbox takes nothing of its owner’s along', async () => {
+      const mailbox = newAddress()
+      const [vic, eve] = [await byMail(mailbox, 'Vic'), await byMail(newAddress(), 'Eve')]
+      await claimed(eve, mailbox)
+      const code = await mailedCode(subject.server, mailbox)
+      const before = await subject.server.letters(mailbox)
+      await eve.account.account.delete({})
+      assert.deepEqual(await subject.server.letters(mailbox), before)
+      await enrolled(subject.server, vic, code)
+    })
+
+    test('an address that is confirmed while it is listed is in the list', async () => {
+      const ada = await byMail()
+      const address = newAddress()
+      const { token } = await claimed(ada, address)
+      let read = 0
+      const db = hand.db.withPlugin({
+        transformQuery: ({ node }) => node,
+        transformResult: async ({ result }) => {
+          if (read++ === 0) await confirm(token)
+          return result
+        },
+      })
+      const ground = { db, now: () => subject.clock.ms } as unknown as Ground
+      const { session_id: session } = ada.enrolment.session
+      const who = { account: ada.id, device: ada.device, session, token: null }
+      const { items } = await emails(ground).list({ limit: 50 }, who)
+      assert.equal(items.filter((one) => one.address === address).length, 1)
+      assert.equal(read, 2)
+    })
+
+    test('an act under one key asks once', async () => {
+      const ada = await byMail()
+      const address = newAddress()
+      const { id, device } = ada
+      const who = { account: id, device, session: ada.enrolment.session.session_id, token: null }
+      const acting = actingAccount(subject.service, who).acting(newAct(subject.clock.ms))
+      const made = await acting.emails.create({ body: { address } })
+      assert.deepEqual(await acting.emails.create({ body: { address } }), made)
+      assert.equal((await mailed(address)).length, 1)
+      await confirm((await mailed(address))[0]!)
+    })
+  })
+
+  test(`signing in again with a second address: ${name}`, async () => {
+    const ada = await byMail()
+    const second = newAddress()
+    await confirmed(ada, second)
+    const again = await enrolled(subject.server, ada, await mailedCode(subject.server, second))
+    assert.equal(again.enrolment.account_id, ada.id)
+  })
+}

@@ -1,0 +1,43 @@
+/** A verification log by the thousand, put into SQLite at once: as long, and as hard to compress, as in life. */
+import { DatabaseSync } from 'node:sqlite'
+import { timeAt } from '../../src/api/fields.ts'
+import type { LogEntry } from '../../src/api/rest/verify.ts'
+import { newId } from '../../src/crypto/id.ts'
+
+/** The check of words on one connection. `at`: Unix milliseconds */
+export const logEntry = (at: number): LogEntry => ({
+  id: newId('ver_', at),
+  at: timeAt(at),
+  method: 'local',
+  outcome: 'verified',
+  matches: [
+    {
+      kind: 'connection',
+      connection_id: newId('con_', at),
+      connection_name: 'Ada and Bob',
+      member_id: newId('acc_', at),
+      display_name: 'Bob',
+      speaker: 'other',
+      window: Math.floor(at / 60_000),
+    },
+  ] as unknown as LogEntry['matches'],
+  caller: 'command line',
+})
+
+/** Put `count` entries into the log of an account, a minute apart, before `at`. */
+export function fillLog(file: string, account: string, count: number, at: number): void {
+  const database = new DatabaseSync(file)
+  try {
+    const insert = database.prepare(
+      'insert into verifications (account_id, id, entry) values (?, ?, ?)',
+    )
+    database.exec('begin immediate')
+    for (let i = 0; i < count; i++) {
+      const entry = logEntry(at - (count - i) * 60_000)
+      insert.run(account, entry.id, JSON.stringify(entry))
+    }
+    database.exec('commit')
+  } finally {
+    database.close()
+  }
+}
