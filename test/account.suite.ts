@@ -4,6 +4,7 @@
  */
 import { after, before, describe } from 'node:test'
 import { accountEndSuite } from './account/account-end.suite.ts'
+import { belongingsSuite } from './account/belongings.suite.ts'
 import { connectionsSuite } from './account/connections.suite.ts'
 import { devicesSuite } from './account/devices.suite.ts'
 import { enrolmentSuite } from './account/enrolment.suite.ts'
@@ -32,6 +33,7 @@ const PARTS = [
   stampsSuite,
   verificationLogSuite,
   exportsSuite,
+  belongingsSuite,
   refusalsSuite,
   accountEndSuite,
 ]
