@@ -1,5 +1,5 @@
 /** Input judged by the schema of its row, and how its faults are told: alike wherever a request comes in. */
-import { getDotPath, safeParse } from 'valibot'
+import { type BaseIssue, getDotPath, safeParse } from 'valibot'
 import { AppError, type Issue } from '../errors.ts'
 import type { Schema } from './route.ts'
 
@@ -19,13 +19,31 @@ export function invalid(where: Where, issues: readonly Issue[], cause?: unknown)
   })
 }
 
+/** An issue in words that say what to do; those of the schemas here say so already, valibot's own do not. */
+function worded({ message, type, expected, received }: BaseIssue<unknown>): string {
+  if (!message.startsWith('Invalid ')) return message
+  if (expected === 'never') return `There is no field ${received} here: leave it out.`
+  if (received === 'undefined')
+    return expected === 'Object'
+      ? 'Give a JSON object as the body.'
+      : `Give ${expected ?? 'it'}: it is missing.`
+  if (type === 'integer') return 'Expected a whole number.'
+  if (expected === null) return message
+  const wanted = expected
+    .replace(/^>=/, 'at least ')
+    .replace(/^<=/, 'at most ')
+    .replaceAll(' | ', ' or ')
+    .replaceAll(/[()]/g, '')
+  return `Expected ${wanted}.`
+}
+
 /** The value as its schema reads it, defaults filled in. Throws AppError `validation_failed`. */
 export function parse(where: Where, schema: Schema, value: unknown): unknown {
   const result = safeParse(schema, value, { abortPipeEarly: true })
   if (result.success) return result.output
   const issues = result.issues.slice(0, MOST_ISSUES).map((issue) => ({
     path: (getDotPath(issue) ?? '').slice(0, LONGEST_TEXT),
-    message: issue.message.slice(0, LONGEST_TEXT),
+    message: worded(issue).slice(0, LONGEST_TEXT),
   }))
   throw invalid(where, issues)
 }

@@ -18,7 +18,7 @@ const PREFIX = 'dev_'
 const shownOf = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('devices')
-    .select(['id', 'name', 'platform', 'keys', 'created_at', 'approved_at'])
+    .select(['id', 'name', 'platform', 'keys', 'created_at', 'approved_at', 'seen_before_at'])
     .select((of) =>
       of
         .selectFrom('sessions')
@@ -28,6 +28,10 @@ const shownOf = (db: Kysely<Schema>, account: string) =>
     )
     .where('account_id', '=', account)
     .where('revoked_at', 'is', null)
+
+/** The later of two times, as the wire has it. */
+const newestOf = (a: number | null, b: number | null): string | null =>
+  a === null && b === null ? null : timeAt(Math.max(a ?? 0, b ?? 0))
 
 /** The public keys of the devices that the key log of an account names. */
 async function loggedKeys(db: Kysely<Schema>, account: string) {
@@ -52,7 +56,7 @@ export const devices = ({ db }: Ground): Service['devices'] => ({
         platform,
         state: row.approved_at === null ? ('pending' as const) : ('active' as const),
         current: id === device,
-        last_seen_at: row.last_seen_at === null ? null : timeAt(row.last_seen_at),
+        last_seen_at: newestOf(row.last_seen_at, row.seen_before_at),
         key_ids: known === undefined ? [] : [thumbprint(known.sign), thumbprint(known.seal)],
         created_at: timeAt(row.created_at),
       }

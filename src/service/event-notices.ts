@@ -8,7 +8,7 @@ import { accountAt } from './context.ts'
 import { roleIn } from './connection-rows.ts'
 import type { Inviter, Target } from './invitation-letters.ts'
 import type { Named } from './invitation-rows.ts'
-import { quoted } from './mail/quoting.ts'
+import { named } from './mail/quoting.ts'
 import { type Note, notify, notifyAll } from './notices.ts'
 import type { Schema } from './schema.ts'
 
@@ -18,7 +18,7 @@ async function nameOf(db: Kysely<Schema>, account: string): Promise<string> {
     .select('display_name')
     .where('id', '=', account)
     .executeTakeFirstOrThrow()
-  return quoted(display_name)
+  return named(display_name)
 }
 
 /**
@@ -40,7 +40,7 @@ export async function tellInvited(
     kind: 'invitation_received',
     title: `${name} invites you to a connection`,
     body:
-      `Somebody who calls themselves ${name} invites you to a connection that they call ${quoted(by.name)}. ` +
+      `Somebody who calls themselves ${name} invites you to a connection that they call ${named(by.name)}. ` +
       'Ask them whether it was they, by a way that you know; then approve or decline it.',
     data: { invitation_id: id, connection_id: by.connection },
   }
@@ -54,8 +54,8 @@ export async function tellInviter(
   answer: 'approved' | 'declined',
   at: number,
 ): Promise<void> {
-  const who = row.to_name === null ? (row.to_email ?? '') : quoted(row.to_name)
-  const connection = quoted(row.connection_name)
+  const who = row.to_name === null ? (row.to_email ?? '') : named(row.to_name)
+  const connection = named(row.connection_name)
   const data = { invitation_id: row.id, connection_id: row.connection_id }
   const note: Note =
     answer === 'approved'
@@ -99,7 +99,7 @@ export async function tellMembers(
   const who = await nameOf(trx, member)
   const actor = by === member ? '' : await nameOf(trx, by)
   const told = (name: string): Pick<Note, 'kind' | 'title' | 'body'> => {
-    const connectionName = quoted(name)
+    const connectionName = named(name)
     if (op === 'joined')
       return {
         kind: 'member_joined',
@@ -172,7 +172,7 @@ export async function tellOfReset(
   const reset: Note = {
     kind: 'account_reset',
     title: 'All devices of your account were replaced',
-    body: `All devices of your account were replaced by ${quoted(deviceName)}. If that was not you, somebody may read your mail: make your mailbox safe, then reset the account yourself.`,
+    body: `All devices of your account were replaced by ${named(deviceName)}. If that was not you, somebody may read your mail: make your mailbox safe, then reset the account yourself.`,
     data: { device_id: device },
   }
   const notes = [...followers, ...members].map(({ account_id }): [string, Note] => [
@@ -194,7 +194,7 @@ export async function tellOfDevice(
     .select('name')
     .where('id', '=', device)
     .executeTakeFirst()
-  const name = quoted(row?.name ?? device)
+  const name = named(row?.name ?? device)
   const data = { device_id: device }
   const note: Note =
     op === 'added'
@@ -225,7 +225,7 @@ export const tellOfOpening = (
     {
       kind: 'guest_code_opened',
       title: 'The page of a guest code was opened',
-      body: `The page of the guest code ${quoted(of.label)} was opened for the first time. If your guest cannot have been that, revoke it.`,
+      body: `The page of the guest code ${named(of.label)} was opened for the first time. If your guest cannot have been that, revoke it.`,
       data: { guest_code_id: of.guest },
     },
     at,

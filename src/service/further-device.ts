@@ -19,7 +19,7 @@ type Body = Parameters<Open['enrolment']['further']>[0]['body']
 export const nobodyApproves = () =>
   new AppError(
     'conflict',
-    'This account has no device that could approve another: enrol as its first device, or reset it.',
+    'There is no account here, or none with a device that could approve another. Where the account of this device was deleted, or reset, "countersignd logout --forget" clears the device, and "countersignd login" begins anew; "countersignd reset" brings back an account whose devices are all lost.',
   )
 
 /** Only who may open the account is told. */

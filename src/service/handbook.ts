@@ -39,6 +39,9 @@ const EVERYWHERE = new Set(
   ).split(' '),
 )
 
+/** Pictures say nothing in words. */
+const PICTURE = /^ *(!\[|<img )/
+
 /** Cut a text in Markdown into its sections, by headings of the first three levels. */
 export function sectionsOf(source: string, markdown: string): Section[] {
   const sections: Section[] = []
@@ -61,6 +64,7 @@ export function sectionsOf(source: string, markdown: string): Section[] {
       continue
     }
     if (/^ *(```|~~~)/.test(line)) inCode = !inCode
+    if (!inCode && PICTURE.test(line)) continue
     lines.push(line)
     length += line.length + 1
     if (!inCode && (length >= LONGEST || (length >= LONG && line.trim() === ''))) flush()
@@ -102,9 +106,12 @@ export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
     find(question, most) {
       const words = wordsOf(question)
       if (words.length === 0) return []
-      // Quoted, so that none is taken for an operator.
-      const query = words.map((word) => `"${word}"`).join(' OR ')
-      return search.all(query, most).map((row) => sections[Number(row['at'])] as Section)
+      // Quoted, so that none is taken for an operator. What has all of the words comes before what has some.
+      const quoted = words.map((word) => `"${word}"`)
+      const found = [' AND ', ' OR '].flatMap((operator) =>
+        search.all(quoted.join(operator), most).map((row) => Number(row['at'])),
+      )
+      return [...new Set(found)].slice(0, most).map((at) => sections[at] as Section)
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import { newId } from '../crypto/id.ts'
 import type { Said } from './email-claims.ts'
 import type { Ground } from './ground.ts'
-import { quoted } from './mail/quoting.ts'
+import { named } from './mail/quoting.ts'
 import { notify } from './notices.ts'
 import { holdLink } from './open-link-asks.ts'
 import { PREFIX } from './open-link-requests.ts'
@@ -92,7 +92,7 @@ export async function confirmAsk({ db, now }: Ground, tokenHash: string): Promis
       {
         kind: 'open_link_request',
         title: 'Somebody asks to connect',
-        body: `${quoted(name)} at ${email} came by an open link. The mailbox is proven; anybody can write any name.`,
+        body: `${named(name)} at ${email} came by an open link. The mailbox is proven; anybody can write any name.`,
         data: { open_link_id: link, open_link_request_id: id },
       },
       at,

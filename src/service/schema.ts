@@ -83,6 +83,8 @@ export interface Schema {
     /** When both word checks were done; null for a further device that waits. */
     approved_at: number | null
     revoked_at: number | null
+    /** When it was last seen in a session that was ended since; null for none. */
+    seen_before_at: number | null
   }
   key_log_entries: {
     account_id: string

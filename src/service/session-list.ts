@@ -55,12 +55,21 @@ export const sessions = ({ db, now }: Ground): Service['sessions'] => ({
         { details: { state: 'current' } },
       )
     // Its access tokens go with it, and its refresh token is nobody's then.
-    const { numDeletedRows: ended } = await db
-      .deleteFrom('sessions')
-      .where('id', '=', id)
-      .where('account_id', '=', account)
-      .where('proven', '=', 1)
-      .executeTakeFirst()
-    if (ended !== 1n) throw notFound('session')
+    await db.transaction().execute(async (trx) => {
+      const ended = await trx
+        .deleteFrom('sessions')
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .where('proven', '=', 1)
+        .returning(['device_id', 'last_seen_at'])
+        .executeTakeFirst()
+      if (ended === undefined) throw notFound('session')
+      // Whoever asks which device to revoke is to see when it was last there.
+      await trx
+        .updateTable('devices')
+        .set({ seen_before_at: ended.last_seen_at })
+        .where('id', '=', ended.device_id)
+        .execute()
+    })
   },
 })

@@ -93,6 +93,7 @@ export const fourth = (id: string) => [
     created_at bigint not null
   )`,
   `create index notifications_of_account on notifications (account_id, id)`,
+  `alter table devices add column seen_before_at bigint`,
   `alter table sessions add column active_organisation_id ${id} references organisations on delete set null`,
   `create index sessions_by_organisation on sessions (active_organisation_id)`,
   `alter table emails add column id ${id}`,

@@ -75,7 +75,13 @@ export function sessionListSuite(accounts: () => Accounts): void {
     test('one that is ended is over at once; its device signs in again', async () => {
       const { email, ada, laptop } = await twoDevices()
       const { access_token } = await renewed(ada)
+      const seen = async () =>
+        (await laptop.account.devices.list({})).items.find(({ id }) => id === ada.device)
+          ?.last_seen_at
+      const before = await seen()
+      assert.notEqual(before, null)
       await end(laptop, sessionOf(ada))
+      assert.equal(await seen(), before, 'what it was seen in is gone, and not when')
       await shutOut(ada.account.context.read({}))
       await shutOut(server.account({ access_token, keys: ada.keys }).context.read({}))
       await fails('invalid_token', renewed(ada))

@@ -72,7 +72,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
           {
             id: items[0]?.id,
             kind: 'invitation_received',
-            title: `"Host 'the most' www. evil. example" invites you to a connection`,
+            title: `"Host 'the most' www.evil.example" invites you to a connection`,
             body: items[0]?.body,
             data: { invitation_id: sent?.id, connection_id: id },
             read: false,

@@ -37,17 +37,29 @@ export function quotedText(text: string): string {
   return shown.map((line) => `${MARK}${line}\n`).join('')
 }
 
-/** The most of a name that goes into a mail. */
+/** The most of a name that goes into a sentence of ours. */
 const LONGEST_NAME = 60
 
-/** What somebody wrote, in somebody else's mailbox: one line, not long, and nothing that a mail program makes a link of. */
-export function quoted(text: string): string {
-  const line = unlinked(text)
+/** In quotes, and not long. */
+function short(line: string): string {
   const characters = Array.from(line)
   return characters.length <= LONGEST_NAME
     ? `"${line}"`
     : `"${characters.slice(0, LONGEST_NAME - 1).join('')}…"`
 }
+
+/** What somebody wrote, in somebody else's mailbox: one line, not long, and nothing that a mail program makes a link of. */
+export const quoted = (text: string): string => short(unlinked(text))
+
+/** The same where no mail program reads it, as in a notification: as it was written, in one line that is not long. */
+export const named = (text: string): string =>
+  short(
+    text
+      .toWellFormed()
+      .replaceAll(/[\p{C}\p{Z}\s]+/gu, ' ')
+      .replaceAll('"', "'")
+      .trim(),
+  )
 
 /** What people know a server by. */
 export const hostOf = (publicUrl: string): string => new URL(publicUrl).host
