@@ -76,7 +76,9 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     const codeFor = (email: string) => {
       const letters = readdirSync(mail).toSorted().toReversed()
       const texts = letters.map((name) => readFileSync(join(mail, name), 'utf8'))
-      return CODE.exec(texts.find((text) => text.includes(`To: ${email}`)) ?? '')?.[0] as string
+      // Other mails come when nobody waits for them.
+      const codes = texts.filter((text) => text.includes(`To: ${email}`) && CODE.test(text))
+      return CODE.exec(codes[0] ?? '')?.[0] as string
     }
     /** The mail is sent before the first question. */
     const fromMail = (email: string): Typed => {
