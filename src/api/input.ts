@@ -28,6 +28,7 @@ function worded({ message, type, expected, received }: BaseIssue<unknown>): stri
       ? 'Give a JSON object as the body.'
       : `Give ${expected ?? 'it'}: it is missing.`
   if (type === 'integer') return 'Expected a whole number.'
+  if (type === 'min_length') return `Expected ${expected?.replace('>=', 'at least ')} of them.`
   if (expected === null) return message
   const wanted = expected
     .replace(/^>=/, 'at least ')

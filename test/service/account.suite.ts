@@ -438,7 +438,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       )
       const left = items.filter(({ kind }) => kind === 'member_left')
       assert.equal(left.length, 1)
-      assert.match(left[0]!.body, /^"Ada 'b'" left the connection/)
+      assert.match(left[0]!.body, /^"Ada <b>" left the connection/)
       assert.deepEqual(left[0]!.data, { connection_id: id })
     })
 
