@@ -70,14 +70,12 @@ type Answerers = Readonly<Record<string, Readonly<Record<string, Answerer>>>>
 
 interface Row {
   readonly route: Route
-  readonly answer: Answerer | null
+  readonly answer: Answerer
   readonly media: boolean
   readonly location: boolean
   /** Whether an Idempotency-Key is heeded. */
   readonly once: boolean
 }
-
-type Answered = Exclude<Route, { by: 'pending' }>
 
 const MIB = 1024 * 1024
 const NOTHING = strictObject({})
@@ -101,8 +99,7 @@ export const rowsOf = (table: Table): { group: string; name: string; route: Rout
   )
 
 /**
- * Make the dispatcher of a table. `answerers` holds the answers of every row that is not pending, by group and name;
- * callers pass values of the mapped types, so the compiler has counted them.
+ * Make the dispatcher of a table. `answerers` holds the answers of every row, by group and name; callers pass values of the mapped types, so the compiler has counted them.
  */
 export function newDispatch<Caller extends { readonly scope: Standing }>(
   table: Table,
@@ -115,9 +112,9 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     rows.filter(({ route }) => route.method === 'GET').map((r) => r.route.path),
   )
   for (const { group, name, route } of rows) {
-    const answer = (answerers as Answerers)[group]?.[name] ?? null
-    if (answer === null && route.by !== 'pending') throw new Error(`${group}.${name} has no answer`)
-    const media = route.by !== 'pending' && route.reply !== undefined && 'media' in route.reply
+    const answer = (answerers as Answerers)[group]?.[name]
+    if (answer === undefined) throw new Error(`${group}.${name} has no answer`)
+    const media = route.reply !== undefined && 'media' in route.reply
     const row: Row = {
       route,
       answer,
@@ -168,11 +165,6 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
   /** What the row says of parameters and query; the answerer gets parsed values only. */
   function inputOf(row: Row, params: Record<string, string>, { query }: Request) {
     const { route } = row
-    if (route.by === 'pending')
-      throw new AppError(
-        'not_implemented',
-        `${route.method} ${route.path} is documented but has no answer in this version yet.`,
-      )
     // Pages are opened from mails, whose clients append parameters of their own; everywhere else an unknown one is a mistake.
     if (route.query === undefined && (query === '' || row.media)) return params
     const schema = route.query ?? NOTHING
@@ -181,7 +173,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
   }
 
   /** What the row says of the body, once it was read. */
-  function parsedBody(route: Answered, body: unknown): { body?: unknown } {
+  function parsedBody(route: Route, body: unknown): { body?: unknown } {
     // To valibot an array without required members is an object; no body here is one.
     if (Array.isArray(body)) throw invalid('body', [{ path: '', message: 'Expected an object.' }])
     if (route.body !== undefined) return { body: parse('body', route.body, body) }
@@ -197,7 +189,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     request: Request,
     act: Act | null,
   ): Promise<unknown> {
-    const answer = row.answer as Answerer
+    const { answer } = row
     const context = gate.context(caller, request, act)
     return context instanceof Promise
       ? context.then((made: unknown) => answer(input, made))
@@ -205,7 +197,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
   }
 
   function answerOf({ route, location, media }: Row, value: unknown): Answer {
-    const { status = 200, path } = route as Answered
+    const { status = 200, path } = route
     if (status === 201 && location)
       return { status, value, media: false, location: `${path}/${(value as { id: string }).id}` }
     return { status, value, media }
@@ -217,7 +209,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     const caller = known instanceof Promise ? await known : known
     const { value: row, params } = find(request)
     const input = inputOf(row, params, request)
-    const route = row.route as Answered
+    const { route } = row
     if (route.method === 'GET')
       return answerOf(row, await valueOf(row, input, caller, request, null))
     const body = await request.body(route.limit ?? MIB, route.form)

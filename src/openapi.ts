@@ -7,8 +7,7 @@ import { getTitle } from 'valibot'
 import { type Route, type Schema, type Table, isOnce } from './api/route.ts'
 import { CODES, type Code, statusOf } from './errors.ts'
 
-type Json = Record<string, unknown>
-type Answered = Exclude<Route, { by: 'pending' }>
+export type Json = Record<string, unknown>
 
 /** The parts of a schema that lead to other schemas. */
 interface Inner {
@@ -29,13 +28,15 @@ function collect(schema: Schema, into: Record<string, Schema>): void {
     if (isSchema(inner)) collect(inner, into)
 }
 
-const isJson = (reply: Answered['reply']): reply is Schema =>
+const isJson = (reply: Route['reply']): reply is Schema =>
   reply !== undefined && !('media' in reply)
 
-const schemasOf = (route: Route): Schema[] =>
-  route.by === 'pending'
-    ? []
-    : [route.query, route.body, route.reply].filter((it) => it !== undefined).filter(isSchema)
+/** The schemas with a title among these and inside them, by title. */
+export function definitionsOf(schemas: readonly unknown[]): Record<string, Schema> {
+  const definitions: Record<string, Schema> = {}
+  for (const schema of schemas.filter(isSchema)) collect(schema, definitions)
+  return definitions
+}
 
 const CONFIG = {
   target: 'draft-2020-12',
@@ -49,19 +50,22 @@ const CONFIG = {
       : undefined,
 } as const satisfies ConversionConfig
 
-function converter(definitions: Record<string, Schema>) {
-  return (schema: Schema, typeMode: 'input' | 'output'): Json => {
-    const {
-      $schema: _,
-      $defs: __,
-      ...rest
-    } = toJsonSchema(schema, {
-      ...CONFIG,
-      definitions,
-      typeMode,
-    }) as Json
+/** Makes JSON Schema of ours, which refers to the definitions by their titles. */
+export type Convert = (schema: Schema, typeMode: 'input' | 'output') => Json
+
+export const converter =
+  (definitions: Record<string, Schema>): Convert =>
+  (schema, typeMode) => {
+    const made = toJsonSchema(schema, { ...CONFIG, definitions, typeMode })
+    const { $schema: _, $defs: __, ...rest } = made as Json
     return rest
   }
+
+/** The components of these definitions and of every error. */
+export function schemasOf(definitions: Record<string, Schema>): Json {
+  const made = toJsonSchemaDefs(definitions, { ...CONFIG, typeMode: 'output' })
+  const { $schema: _, ...schemas } = made as Json
+  return { ...schemas, Error: errorSchema() }
 }
 
 /** The errors a row may answer with, beside those that any request may meet (`400`, `403`, `500` and the like: `default`). */
@@ -69,7 +73,6 @@ function errorCodes(route: Route, need: string): Code[] {
   const codes: Code[] = []
   if (need !== 'none') codes.push('unauthorized')
   if (need === 'write' || need === 'full') codes.push('insufficient_scope')
-  if (route.by === 'pending') return [...codes, 'not_implemented']
   if (route.path.includes('{')) codes.push('not_found')
   if (route.query !== undefined || route.body !== undefined) codes.push('validation_failed')
   return codes
@@ -80,27 +83,58 @@ const errorResponse = (description: string) => ({
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 })
 
-const REQUIRED_SCOPE: Readonly<Record<string, string>> = {
+/** What comes as JSON from elsewhere has whatever shape it has there. */
+const mediaSchema = (type: string): Json => (type === 'application/json' ? {} : { type: 'string' })
+
+function success(route: Route, convert: Convert): Json {
+  const status = String(route.status ?? 200)
+  if (route.reply === undefined) return { [status]: { description: 'Done; no content.' } }
+  const content = isJson(route.reply)
+    ? { 'application/json': { schema: convert(route.reply, 'output') } }
+    : Object.fromEntries(route.reply.media.map((type) => [type, { schema: mediaSchema(type) }]))
+  return { [status]: { description: route.summary, content } }
+}
+
+/** All that may be answered to a row, by status. */
+export const responsesOf = (route: Route, needed: string, convert: Convert): Json => ({
+  ...success(route, convert),
+  ...Object.fromEntries(
+    errorCodes(route, needed).map((code) => [String(statusOf(code)), errorResponse(`\`${code}\``)]),
+  ),
+  default: errorResponse('Any other error, in the one shape.'),
+})
+
+/** What each need of the scope table means to a caller. */
+export const NEEDS: Readonly<Record<string, string>> = {
   none: 'Public: needs no token.',
   read: 'Needs a token of any scope.',
   write: 'Needs a token of scope `write` or `full`.',
   full: 'Needs a token of scope `full`.',
 }
 
-/**
- * Fold a table into its OpenAPI document.
- * @param need what a request of this method and path needs, from the scope table
- */
-export function openapiDocument(options: {
-  table: Table
-  version: string
-  need: (method: string, segments: readonly string[]) => string
-}): Json & { openapi: string } {
-  const { table, version, need } = options
-  const definitions: Record<string, Schema> = {}
-  for (const routes of Object.values(table))
-    for (const route of Object.values(routes))
-      for (const schema of schemasOf(route)) collect(schema, definitions)
+/** What a document is folded from. */
+export interface Folded {
+  readonly table: Table
+  readonly version: string
+  /** What a request of this method and path needs, from the scope table. */
+  readonly need: (method: string, segments: readonly string[]) => string
+}
+
+/** How every document of the daemon begins. */
+export const FRAME = {
+  openapi: '3.1.1',
+  license: { name: 'MIT', identifier: 'MIT' },
+  servers: [{ url: 'http://127.0.0.1:19821' }],
+  securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+} as const
+
+/** Fold a table into its OpenAPI document. */
+export function openapiDocument({ table, version, need }: Folded): Json & { openapi: string } {
+  const definitions = definitionsOf(
+    Object.values(table)
+      .flatMap((routes) => Object.values(routes))
+      .flatMap(({ query, body, reply }) => [query, body, reply]),
+  )
   const convert = converter(definitions)
 
   function parameters(route: Route): Json[] {
@@ -111,42 +145,30 @@ export function openapiDocument(options: {
       schema: { type: 'string' },
     }))
     const inHeader = isOnce(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []
-    if (route.by === 'pending' || route.query === undefined) return [...inPath, ...inHeader]
-    const { properties = {} } = convert(route.query, 'input') as {
+    if (route.query === undefined) return [...inPath, ...inHeader]
+    const { properties = {}, required = [] } = convert(route.query, 'input') as {
       properties?: Record<string, Json>
+      required?: readonly string[]
     }
     const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
       name,
       in: 'query',
-      required: false,
+      required: required.includes(name),
       ...(description === undefined ? {} : { description }),
       schema,
     }))
     return [...inPath, ...inQuery, ...inHeader]
   }
 
-  function success(route: Answered): Json {
-    const status = String(route.status ?? 200)
-    if (route.reply === undefined) return { [status]: { description: 'Done; no content.' } }
-    const content = isJson(route.reply)
-      ? { 'application/json': { schema: convert(route.reply, 'output') } }
-      : Object.fromEntries(route.reply.media.map((type) => [type, { schema: { type: 'string' } }]))
-    return { [status]: { description: route.summary, content } }
-  }
-
   function operation(group: string, name: string, route: Route, path: string): Json {
     const needed = need(route.method, path.slice(1).split('/'))
-    const errors = errorCodes(route, needed).map((code) => [
-      String(statusOf(code)),
-      errorResponse(`\`${code}\``),
-    ])
-    const body = route.by === 'pending' ? undefined : route.body
+    const { body } = route
     const given = parameters(route)
     return {
       operationId: path === route.path ? `${group}_${name}` : `${group}_${name}_unversioned`,
       tags: [group],
       summary: route.summary,
-      description: REQUIRED_SCOPE[needed],
+      description: NEEDS[needed],
       ...(needed === 'none' ? { security: [] } : {}),
       ...(given.length === 0 ? {} : { parameters: given }),
       ...(body === undefined
@@ -157,11 +179,7 @@ export function openapiDocument(options: {
               content: { 'application/json': { schema: convert(body, 'input') } },
             },
           }),
-      responses: {
-        ...(route.by === 'pending' ? {} : success(route)),
-        ...Object.fromEntries(errors),
-        default: errorResponse('Any other error, in the one shape.'),
-      },
+      responses: responsesOf(route, needed, convert),
     }
   }
 
@@ -171,27 +189,24 @@ export function openapiDocument(options: {
       for (const path of route.also === undefined ? [route.path] : [route.path, route.also])
         (paths[path] ??= {})[route.method.toLowerCase()] = operation(group, name, route, path)
 
-  const { $schema: _, ...schemas } = toJsonSchemaDefs(definitions, {
-    ...CONFIG,
-    typeMode: 'output',
-  }) as Json
+  const { openapi, license, servers, securitySchemes } = FRAME
   return {
-    openapi: '3.1.1',
+    openapi,
     info: {
       title: 'Countersign',
       version,
       description:
         'The account of this machine over loopback HTTP: three spoken words that prove who is on the line, and stamps that anybody can check.',
-      license: { name: 'MIT', identifier: 'MIT' },
+      license,
     },
-    servers: [{ url: 'http://127.0.0.1:19821' }],
+    servers,
     security: [{ bearer: [] }],
     tags: Object.keys(table).map((name) => ({ name })),
     paths,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      securitySchemes,
       parameters: { IdempotencyKey },
-      schemas: { ...schemas, Error: errorSchema() },
+      schemas: schemasOf(definitions),
     },
   }
 }

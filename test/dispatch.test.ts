@@ -71,7 +71,6 @@ const table = {
       body: v.strictObject({ list: v.array(v.number()) }),
       reply: v.any(),
     },
-    later: { method: 'POST', path: '/later/{id}', summary: '', by: 'pending' },
   },
   pages: {
     read: { method: 'GET', path: '/page', summary: '', by: 'daemon', reply: media('text/html') },
@@ -153,8 +152,6 @@ const bad: [method: string, target: string, given: unknown, code: string, path?:
   ['PUT', '/things', undefined, 'method_not_allowed'],
   ['GET', '/load', undefined, 'method_not_allowed'],
   ['GET', '/flat-things', undefined, 'method_not_allowed'],
-  ['POST', '/later/x', undefined, 'not_implemented'],
-  ['POST', '/later/x?a=1', { any: 'thing' }, 'not_implemented'],
   ['GET', '/things?limit=0', undefined, 'validation_failed', 'limit'],
   ['GET', '/things?limit=x', undefined, 'validation_failed', 'limit'],
   ['GET', '/things?other=1', undefined, 'validation_failed', 'other'],

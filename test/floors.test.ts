@@ -10,7 +10,7 @@ const FLOORS = [
   ['errors', 'crypto'],
   ['api', 'config', 'keychain', 'log', 'asset', 'version', 'program'],
   ['state', 'router', 'path', 'query', 'openapi', 'client'],
-  ['device', 'auth', 'service', 'remote'],
+  ['device', 'auth', 'service', 'remote', 'tools'],
   ['handlers'],
   ['dispatch'],
   ['server', 'mcp'],

@@ -23,21 +23,13 @@ export interface Content {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-interface Address {
+export interface Route {
   readonly method: Method
   /** Parameters are written `{id}`, each a whole segment. */
   readonly path: `/${string}`
   /** The second path of a route that is registered twice. */
   readonly also?: `/${string}`
   readonly summary: string
-}
-
-/** `pending`: the row has no answer yet; it says 501 and carries no schemas. */
-interface Pending extends Address {
-  readonly by: 'pending'
-}
-
-interface Answered extends Address {
   /** `both`: the account answers and a handler of the same name adds what only this device knows. */
   readonly by: 'daemon' | 'account' | 'both'
   readonly query?: Schema
@@ -52,11 +44,8 @@ interface Answered extends Address {
   readonly repeats?: true
 }
 
-export type Route = Pending | Answered
-
 /** Whether an `Idempotency-Key` is heeded. A page is not kept. */
 export const isOnce = (route: Route): boolean =>
-  route.by !== 'pending' &&
   route.method === 'POST' &&
   route.repeats !== true &&
   !(route.reply !== undefined && 'media' in route.reply)

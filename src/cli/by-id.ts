@@ -16,6 +16,8 @@ const KINDS = {
   token: { prefix: 'tok_', list: 'token list' },
   tag: { prefix: 'tag_', list: 'tag list' },
   preset: { prefix: 'pre_', list: 'preset list' },
+  group: { prefix: 'grp_', list: 'org group list' },
+  alert: { prefix: 'alr_', list: 'org alert list' },
 } as const
 
 export type Kind = keyof typeof KINDS

@@ -6,7 +6,7 @@ interface Listed {
   readonly load: () => Promise<Command>
 }
 
-/** By name; a name of two words is a command of its own. */
+/** By name; a name of two or three words is a command of its own. */
 export const COMMANDS: Readonly<Record<string, Listed>> = {
   serve: {
     summary: 'Run the daemon',
@@ -351,6 +351,78 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   'org use': {
     summary: 'Choose the organisation that this device acts in',
     load: async () => (await import('./org.ts')).orgUse,
+  },
+  'org members': {
+    summary: 'List the members of the organisation',
+    load: async () => (await import('./org-members.ts')).orgMembers,
+  },
+  'org invite': {
+    summary: 'Invite addresses to the organisation',
+    load: async () => (await import('./org-members.ts')).orgInvite,
+  },
+  'org activate': {
+    summary: 'Activate a member who is suspended or invited',
+    load: async () => (await import('./org-members.ts')).orgActivate,
+  },
+  'org suspend': {
+    summary: 'Suspend a member',
+    load: async () => (await import('./org-members.ts')).orgSuspend,
+  },
+  'org group list': {
+    summary: 'List the groups of the organisation',
+    load: async () => (await import('./org-groups.ts')).groupList,
+  },
+  'org group create': {
+    summary: 'Create a group',
+    load: async () => (await import('./org-groups.ts')).groupCreate,
+  },
+  'org group update': {
+    summary: 'Rename a group or change its description',
+    load: async () => (await import('./org-groups.ts')).groupUpdate,
+  },
+  'org group delete': {
+    summary: 'Delete a group; its members stay in the organisation',
+    load: async () => (await import('./org-groups.ts')).groupDelete,
+  },
+  'org group add': {
+    summary: 'Add members to a group',
+    load: async () => (await import('./org-groups.ts')).groupAdd,
+  },
+  'org group remove': {
+    summary: 'Remove members from a group',
+    load: async () => (await import('./org-groups.ts')).groupRemove,
+  },
+  'org activity': {
+    summary: 'List what happened in the organisation',
+    load: async () => (await import('./org-activity.ts')).orgActivity,
+  },
+  'org summary': {
+    summary: 'Show how often what happened there, and who did most',
+    load: async () => (await import('./org-activity.ts')).orgSummary,
+  },
+  'org dashboard': {
+    summary: 'Show the totals of the organisation',
+    load: async () => (await import('./org-activity.ts')).orgDashboard,
+  },
+  'org trends': {
+    summary: 'Show how often something happened there, by day or week',
+    load: async () => (await import('./org-activity.ts')).orgTrends,
+  },
+  'org alert list': {
+    summary: 'List the alerts of the organisation, and when they fired',
+    load: async () => (await import('./org-alerts.ts')).alertList,
+  },
+  'org alert create': {
+    summary: 'Create an alert, which fires when so much happens in a while',
+    load: async () => (await import('./org-alerts.ts')).alertCreate,
+  },
+  'org alert update': {
+    summary: 'Change an alert, or switch it on or off',
+    load: async () => (await import('./org-alerts.ts')).alertUpdate,
+  },
+  'org alert delete': {
+    summary: 'Delete an alert',
+    load: async () => (await import('./org-alerts.ts')).alertDelete,
   },
   'machine create': {
     summary: 'Create a machine account and its key file',

@@ -83,8 +83,7 @@ function exchange(
   })
 }
 
-const isMedia = (route: Route) =>
-  route.by !== 'pending' && route.reply !== undefined && 'media' in route.reply
+const isMedia = (route: Route) => route.reply !== undefined && 'media' in route.reply
 
 function read(route: Route, { status, headers, body, stream }: Answer): unknown {
   if (status === 204) return undefined

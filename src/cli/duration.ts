@@ -12,3 +12,16 @@ export function seconds(option: string, text: string): number {
     )
   return Number(count) * (SECONDS[unit] as number)
 }
+
+const UNITS = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'm'],
+  [1, 's'],
+] as const
+
+/** A duration as people type it, in the longest unit of which it is a whole number. */
+export function span(secondsLong: number): string {
+  const [length, unit] = UNITS.find(([length]) => secondsLong % length === 0) ?? UNITS[3]
+  return `${secondsLong / length}${unit}`
+}

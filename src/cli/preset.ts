@@ -2,29 +2,10 @@ import { every } from '../api/cursor.ts'
 import type { Preset } from '../api/rest/presets.ts'
 import { byId, idOf } from './by-id.ts'
 import { type Command, type Invocation, UsageError } from './command.ts'
-import { seconds } from './duration.ts'
-import { shown, table } from './table.ts'
+import { seconds, span } from './duration.ts'
+import { brief, shown, table } from './table.ts'
 
 const lineOf = ({ id, name }: Pick<Preset, 'id' | 'name'>) => `${id}  ${shown(name)}`
-
-/** As much of a text as a column has room for, in one line. */
-function brief(text: string): string {
-  const characters = Array.from(text.replaceAll(/\s+/g, ' '))
-  return characters.length <= 40 ? characters.join('') : `${characters.slice(0, 39).join('')}…`
-}
-
-const UNITS = [
-  [86_400, 'd'],
-  [3600, 'h'],
-  [60, 'm'],
-  [1, 's'],
-] as const
-
-/** A duration as people type it, in the longest unit of which it is a whole number. */
-function span(secondsLong: number): string {
-  const [length, unit] = UNITS.find(([length]) => secondsLong % length === 0) ?? UNITS[3]
-  return `${secondsLong / length}${unit}`
-}
 
 const yes = (is: boolean) => (is ? 'yes' : '')
 

@@ -50,7 +50,7 @@ Configuration is by environment variables that begin with SVC_.
 ${EXIT_CODES}
 `
 
-/** The commands whose first word this is, and the second of each. */
+/** The commands that begin with this word, or these two. */
 const groupOf = (first: string) =>
   Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `))
 
@@ -63,20 +63,30 @@ function commandHelp(name: string, { usage, help }: Command): string {
   return more.length === 0 ? own : `${own}\nCommands:\n${linesOf(listed(more))}`
 }
 
-/** The command that the first one or two words name, and the words after it. */
+/** Of the words before anything else, as many as a group of commands has; null where they are none. */
+function groupIn(argv: readonly string[]): string | null {
+  const names = [2, 1].map((words) => argv.slice(0, words).join(' '))
+  const found = names.find((name) => !Object.hasOwn(COMMANDS, name) && groupOf(name).length > 0)
+  return found ?? null
+}
+
+/** The command that the first words name, three at most, and the words after it. */
 function find(argv: readonly string[]): [name: string, rest: readonly string[]] {
-  const [first = '', second = ''] = argv
-  const two = `${first} ${second}`
-  if (Object.hasOwn(COMMANDS, two)) return [two, argv.slice(2)]
-  if (Object.hasOwn(COMMANDS, first)) return [first, argv.slice(1)]
+  for (const words of [3, 2, 1]) {
+    const name = argv.slice(0, words).join(' ')
+    if (Object.hasOwn(COMMANDS, name)) return [name, argv.slice(words)]
+  }
+  const [first = ''] = argv
   if (first.startsWith('-'))
     throw new UsageError(
       `There is no command "${first}": options stand behind a command. "countersignd --help" lists them.`,
     )
-  const group = groupOf(first)
+  const group = groupIn(argv)
   throw new UsageError(
-    group.length > 0
-      ? `"${first}" wants one of: ${group.map((name) => name.slice(first.length + 1)).join(', ')}.`
+    group !== null
+      ? `"${group}" wants one of: ${groupOf(group)
+          .map((name) => name.slice(group.length + 1))
+          .join(', ')}.`
       : `There is no command "${first}". "countersignd --help" lists them.`,
   )
 }
@@ -138,7 +148,7 @@ function failure(error: unknown): { code: number; text: string } {
  * @returns the exit code
  */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
-  const [first, second] = argv
+  const [first] = argv
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     io.stdout.write(overview())
     return first === undefined ? EXIT.usage : EXIT.ok
@@ -148,9 +158,10 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return EXIT.ok
   }
   // A group of commands is none itself.
-  const isGroup = !Object.hasOwn(COMMANDS, first) && groupOf(first).length > 0
-  if (isGroup && (second === '--help' || second === '-h')) {
-    io.stdout.write(groupHelp(first))
+  const group = groupIn(argv)
+  const after = group === null ? undefined : argv[group.split(' ').length]
+  if (group !== null && (after === '--help' || after === '-h')) {
+    io.stdout.write(groupHelp(group))
     return EXIT.ok
   }
   try {

@@ -76,6 +76,7 @@ Exit code 0: good. 10: not good.`,
       })
       const { payload, receipt, words, device } = facts
       const signedAt = timeAt(payload.iat * 1000)
+      const assurance = receipt?.assurance ?? payload.assurance
       const receivedAt = receipt === null ? null : timeAt(receipt.received_at * 1000)
       print(
         {
@@ -84,7 +85,7 @@ Exit code 0: good. 10: not good.`,
           device_id: device,
           signed_at: signedAt,
           received_at: receivedAt,
-          assurance_level: payload.assurance,
+          assurance_level: assurance,
           media_type: payload.media_type,
           context: payload.ctx,
           words: words.join(' '),
@@ -95,7 +96,7 @@ Exit code 0: good. 10: not good.`,
           `device       ${device}`,
           `signed at    ${signedAt} (as the signer says)`,
           `received at  ${receivedAt ?? (serverKey === undefined ? 'not checked: give --receipt-key' : 'the stamp holds no receipt')}`,
-          `assurance    ${payload.assurance}`,
+          `assurance    ${assurance}`,
           ...(payload.ctx === null ? [] : [`context      ${shown(payload.ctx)}`]),
         ],
       )

@@ -10,6 +10,12 @@ export const shownText = (text: string): string =>
     .replace(/\r(?=\n|$)/g, '')
     .replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '�')
 
+/** As much of a text as a column has room for, in one line. */
+export function brief(text: string): string {
+  const characters = Array.from(text.replaceAll(/\s+/g, ' '))
+  return characters.length <= 40 ? characters.join('') : `${characters.slice(0, 39).join('')}…`
+}
+
 /** Lines of a table with a heading. */
 export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [heading, ...rows.map((row) => row.map(shown))]

@@ -1,4 +1,5 @@
 /** Receipts of stamps as the account server sends them: one counts under the server's pinned key alone. */
+import { StampAssurance } from '../api/rest/verify.ts'
 import { jwkBytes, type PublicJwk, thumbprint } from '../crypto/jwk.ts'
 import { parseJws } from '../crypto/jws.ts'
 import { verifyJws } from '../crypto/jws-signature.ts'
@@ -33,3 +34,9 @@ export function demandReceipt(
     )
   }
 }
+
+/** What the server knew of who signed, by a receipt that was checked. */
+export const assuranceIn = (receipt: string): StampAssurance =>
+  StampAssurance.options.find(
+    (level) => level === parseJws(receipt, 'receipt+jws').payload.get('assurance'),
+  ) ?? 'device'

@@ -11,10 +11,10 @@ function rows(): string {
     .flatMap(([group, routes]) => [
       `<tr><th colspan="4" scope="rowgroup">${group}</th></tr>`,
       ...Object.values(routes).map(
-        ({ method, path, summary, by }) =>
+        ({ method, path, summary }) =>
           `<tr><td><code>${method}</code></td><td><code>${path}</code></td>` +
           `<td>${need(method, path.slice(1).split('/'))}</td>` +
-          `<td>${summary}${by === 'pending' ? ' (not in this version yet)' : ''}</td></tr>`,
+          `<td>${summary}</td></tr>`,
       ),
     ])
     .join('\n')

@@ -11,6 +11,13 @@ export const openapi: Handlers['openapi'] = {
   },
 }
 
+export const tools: Handlers['tools'] = {
+  catalogue: async () => {
+    const { toolCatalogue } = await import('../tools.ts')
+    return toolCatalogue({ table: rest, version: VERSION, need: scopeTable(REST) })
+  },
+}
+
 export const docs: Handlers['docs'] = {
   read: async () => {
     const { docsPage } = await import('./docs-page.ts')

@@ -10,6 +10,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   sync: async () => (await import('./sync.ts')).sync,
   token: async () => (await import('./api-tokens.ts')).token,
   openapi: async () => (await import('./documents.ts')).openapi,
+  tools: async () => (await import('./documents.ts')).tools,
   docs: async () => (await import('./documents.ts')).docs,
   verify: async () => (await import('./verify.ts')).verify,
   stamp: async () => (await import('./stamp.ts')).stamp,

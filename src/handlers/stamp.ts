@@ -7,7 +7,7 @@ import { PREFIX } from '../crypto/id.ts'
 import { signStamp, stampFragment, stampWords } from '../crypto/stamp.ts'
 import { idOf } from '../device/acts.ts'
 import type { Device } from '../device/device.ts'
-import { demandReceipt } from '../device/receipts.ts'
+import { assuranceIn, demandReceipt } from '../device/receipts.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { StampRow } from '../state/stamps.ts'
 import type { Handlers } from './context.ts'
@@ -140,7 +140,7 @@ export const stamp: Handlers['stamp'] = {
         id: jti,
         words: stampWords(made.jws).join(' '),
         signed_at: timeAt(Math.floor(at / 1000) * 1000),
-        assurance_level: 'device',
+        assurance_level: receipt === null ? 'device' : assuranceIn(receipt),
         verification_url: `${local.backend()}/s/${jti}#${stampFragment(made.jws)}`,
         sha256: Buffer.from(digest.sha256).toString('hex'),
         stamp: made.jws,

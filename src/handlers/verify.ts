@@ -40,9 +40,9 @@ function knownThere(
         assurance_level: 'public_code' as const,
         profile,
       })),
-      ...stamps.map(({ stamp }) => ({
+      ...stamps.map(({ stamp, assurance }) => ({
         kind: 'stamp' as const,
-        assurance_level: 'device' as const,
+        assurance_level: assurance ?? ('device' as const),
         stamp,
       })),
     ],

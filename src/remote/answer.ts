@@ -130,7 +130,6 @@ function contentOf(answer: Answer, media: readonly string[]): Content | null {
  * @throws AppError as the server said it, or backend_* for everything that is no answer to this row; Passing for what may pass
  */
 export function valueOf(answer: Answer, route: Route, origin: string): unknown {
-  if (route.by === 'pending') throw new Error(`${route.path} has no answer`)
   const { status } = answer
   if (status >= 400) throw failure(answer, origin)
   const wrong = (what: string) =>

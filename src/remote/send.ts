@@ -38,7 +38,7 @@ function newKey(act: Pick<Act, 'id'> | null, method: string, path: string): stri
 /** The body as its row wants it: JSON, or a form (RFC 6749 appendix B). */
 function contentOf(route: Route, body: unknown): { type: string; text: string } | null {
   if (body === undefined) return null
-  const isForm = route.by !== 'pending' && route.form === true
+  const isForm = route.form === true
   if (!isForm) return { type: 'application/json', text: JSON.stringify(body) }
   const fields = Object.entries(body as object).filter(([, value]) => value !== undefined)
   return {
@@ -49,13 +49,10 @@ function contentOf(route: Route, body: unknown): { type: string; text: string } 
 
 /** Whether an answer may come bit by bit, over a longer time than others. */
 const isStreamed = (route: Route): boolean =>
-  route.by !== 'pending' &&
-  route.reply !== undefined &&
-  'media' in route.reply &&
-  route.reply.media.includes(EVENT_STREAM)
+  route.reply !== undefined && 'media' in route.reply && route.reply.media.includes(EVENT_STREAM)
 
 function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<string, string> {
-  const isMedia = route.by !== 'pending' && route.reply !== undefined && 'media' in route.reply
+  const isMedia = route.reply !== undefined && 'media' in route.reply
   return {
     Accept: isMedia ? '*/*' : 'application/json',
     'Accept-Encoding': 'identity',
@@ -134,7 +131,6 @@ export function newSend(
   return async (request: Outgoing): Promise<unknown> => {
     const { route, path, body } = request
     const { method } = route
-    if (route.by === 'pending') throw new Error(`${method} ${route.path} has no answer`)
     // A server takes no escapes in a path, so an id that would need one is nobody's.
     if (path.includes('%')) throw new AppError('not_found', 'There is nothing with such an id.')
     const isPost = method === 'POST'

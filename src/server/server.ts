@@ -118,7 +118,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     } catch (cause) {
       const error = toAppError(cause)
       const { code } = error
-      if (statusOf(code) >= 500 && code !== 'not_implemented')
+      if (statusOf(code) >= 500)
         log('error', 'request failed', { request_id: requestId, error: code, cause: whyOf(error) })
       else log('debug', 'request refused', { request_id: requestId, error: code })
       if (res.headersSent) {

@@ -10,6 +10,7 @@ import { demandApproved, holdDevices } from './device-rows.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { holdKeyLog } from './key-logs.ts'
+import { noteActivities } from './org-activities.ts'
 import { endingWith, holdOrganisations } from './organisation-ends.ts'
 import type { Schema } from './schema.ts'
 
@@ -80,8 +81,55 @@ async function unlink(trx: Transaction<Schema>, account: string): Promise<void> 
     .execute()
 }
 
-/** Delete the rows of an account. Its devices are held. Answers its mailboxes. */
-async function erase(trx: Transaction<Schema>, account: string, at: number): Promise<string[]> {
+/** An account that goes, as it is taken from what stays. */
+interface Erased {
+  readonly mailboxes: readonly string[]
+  /** The organisations that it was a member of, in the order of their ids, each with what it was listed by there. */
+  readonly left: readonly { readonly organisation_id: string; readonly member_id: string }[]
+}
+
+/** Alerts that fire at this moment have told it, or do not any more. Before anything else of it goes that they would wait for. */
+async function hearNoAlerts(trx: Transaction<Schema>, account: string): Promise<void> {
+  const alerts = await trx
+    .selectFrom('organisation_alert_notify')
+    .select('alert_id')
+    .where('account_id', '=', account)
+    .where('organisation_id', 'in', (of) =>
+      of
+        .selectFrom('organisation_members')
+        .select('organisation_members.organisation_id')
+        .where('organisation_members.account_id', '=', account),
+    )
+    .orderBy('alert_id')
+    .execute()
+  for (const { alert_id } of alerts)
+    await trx
+      .deleteFrom('organisation_alert_notify')
+      .where('alert_id', '=', alert_id)
+      .where('account_id', '=', account)
+      .execute()
+}
+
+/** Its organisations keep what happened there, and no way to the account. */
+async function leaveOrganisations(
+  trx: Transaction<Schema>,
+  account: string,
+): Promise<Erased['left']> {
+  await trx
+    .updateTable('organisation_activities')
+    .set({ target: null })
+    .where('target', '=', account)
+    .execute()
+  const left = await trx
+    .deleteFrom('organisation_members')
+    .where('account_id', '=', account)
+    .returning(['organisation_id', 'member_id'])
+    .execute()
+  return left.toSorted((a, b) => (a.organisation_id < b.organisation_id ? -1 : 1))
+}
+
+/** Delete the rows of an account. Its devices are held. */
+async function erase(trx: Transaction<Schema>, account: string, at: number): Promise<Erased> {
   // Memberships before invitations, as whoever takes somebody in: in another order the two would wait for each other.
   await touchConnectionsOf(trx, account, at)
   // Whoever takes it in at this moment is done first, or waits. Changes nothing.
@@ -97,9 +145,10 @@ async function erase(trx: Transaction<Schema>, account: string, at: number): Pro
   await unlink(trx, account)
   const mailboxes = await mailboxesOf(trx, account)
   await dropLoose(trx, account, mailboxes)
+  const left = await leaveOrganisations(trx, account)
   // The rest hangs on this row.
   await trx.deleteFrom('accounts').where('id', '=', account).execute()
-  return mailboxes
+  return { mailboxes, left }
 }
 
 /** The machine accounts of organisations. */
@@ -122,10 +171,8 @@ async function machinesOf(
  * @throws AppError invalid_state, `last_owner`, for the only owner of an organisation in which others are; `invalid_token` or `forbidden`
  *   for a device that is not, or no more, an approved one; `not_found` when another request was first. Nothing is deleted then
  */
-export async function deleteAccount(
-  { db, now, scrub, background }: Ground,
-  session: Session,
-): Promise<void> {
+export async function deleteAccount(ground: Ground, session: Session): Promise<void> {
+  const { db, now, scrub, background } = ground
   const { account } = session
   const left = await db.transaction().execute(async (trx) => {
     // In the order in which whoever writes for a device holds rows.
@@ -135,6 +182,7 @@ export async function deleteAccount(
     if ((await known.executeTakeFirst()) === undefined) throw notFound('account')
     await holdOrganisations(trx, account)
     const organisations = await endingWith(trx, account)
+    await hearNoAlerts(trx, account)
     const machines = await machinesOf(trx, organisations)
     for (const machine of machines) await holdDevices(trx, machine)
     for (const machine of machines) await erase(trx, machine, now())
@@ -142,7 +190,11 @@ export async function deleteAccount(
       await trx.deleteFrom('organisations').where('id', 'in', organisations).execute()
     const own = await erase(trx, account, now())
     const somebody = await trx.selectFrom('accounts').select('id').limit(1).executeTakeFirst()
-    return { mailboxes: own, isLast: somebody === undefined }
+    for (const { organisation_id, member_id } of own.left) {
+      const activity = { event: 'member_left', actor: null, target: member_id } as const
+      await noteActivities(trx, organisation_id, [activity], now(), ground)
+    }
+    return { mailboxes: own.mailboxes, isLast: somebody === undefined }
   })
   // It is done: what lies beside the rows must not say otherwise.
   const cleared = scrub(left)

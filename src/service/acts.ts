@@ -17,7 +17,7 @@ type Groups = Readonly<Record<string, Readonly<Record<string, Call>>>>
 const table: Table = { ...rest, ...signedIn }
 
 const isDoneOnce = (route: Route | undefined): route is Route =>
-  route !== undefined && route.method === 'POST' && route.by !== 'pending' && !route.repeats
+  route !== undefined && route.method === 'POST' && !route.repeats
 
 /** The path of a call, its parameters filled in. */
 const pathOf = ({ path }: Route, input: Input) =>

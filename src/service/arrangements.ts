@@ -20,3 +20,6 @@ export function demandFewer(count: number, most: number, what: string): void {
   if (count >= most)
     throw new AppError('conflict', `An account has at most ${most} ${what}: delete one first.`)
 }
+
+/** As people read a name: two that differ in nothing else would be taken for each other. */
+export const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()

@@ -25,7 +25,6 @@ export function bind(table: Table, answers: object, context: unknown): object {
 
 /** The input of one row: path parameters as they are, query and body by their schemas. */
 function parsed(route: Route, { body, ...rest }: Input): Input {
-  if (route.by === 'pending') return rest
   const params = new Set([...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
   const part = (ofPath: boolean) =>
     Object.fromEntries(Object.entries(rest).filter(([name]) => params.has(name) === ofPath))

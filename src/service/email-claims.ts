@@ -10,6 +10,7 @@ import { holdKeyLog } from './key-logs.ts'
 import { emailAddedMessage } from './mail/messages.ts'
 import { quoted } from './mail/quoting.ts'
 import { notify } from './notices.ts'
+import { joinInvited } from './org-joining.ts'
 import type { Schema } from './schema.ts'
 
 /** What a page says of a confirmation, as plain text. */
@@ -101,7 +102,8 @@ async function give(
  */
 export async function confirmClaim(ground: Ground, tokenHash: string): Promise<Said | null> {
   const { db, now, mail, background, publicUrl } = ground
-  return db.transaction().execute(async (trx) => {
+  let confirmed: string | null = null
+  const said = await db.transaction().execute(async (trx) => {
     const at = now()
     const seen = await waiting(trx, tokenHash, at)
     if (seen === undefined) return null
@@ -113,6 +115,7 @@ export async function confirmClaim(ground: Ground, tokenHash: string): Promise<S
     if (claim === undefined || !(await end(trx, claim.id))) return null
     const given = await give(trx, claim, at)
     if (given === null) return taken(address)
+    confirmed = account
     await notify(
       trx,
       account,
@@ -134,4 +137,6 @@ export async function confirmClaim(ground: Ground, tokenHash: string): Promise<S
       text: `${address} is an address of that account now. You can close this page.`,
     }
   })
+  if (confirmed !== null) await joinInvited(ground, confirmed)
+  return said
 }

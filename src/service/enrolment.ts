@@ -21,6 +21,7 @@ import type { Ground } from './ground.ts'
 import { storeEntry } from './key-log-entries.ts'
 import { entriesOf, holdKeyLog } from './key-logs.ts'
 import { resetMessage } from './mail/messages.ts'
+import { joinInvited } from './org-joining.ts'
 import { switchOff } from './public-code-rows.ts'
 import type { Schema } from './schema.ts'
 import { openSession } from './sessions.ts'
@@ -58,6 +59,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         .executeTakeFirstOrThrow()
       return { session, approved: approved_at !== null }
     })
+    await joinInvited(ground, place.account)
     const receipt_key = (await ground.receiptKey()).jwk
     return { account_id: place.account, device_id: place.device, receipt_key, ...made }
   }

@@ -14,6 +14,7 @@ import { AppError } from '../errors.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { activeMachines } from './machines.ts'
+import { type Post, noteOwn } from './org-activities.ts'
 import type { Schema } from './schema.ts'
 
 const PREFIX = 'tok_'
@@ -137,7 +138,16 @@ async function endOf(trx: Transaction<Schema>, token: string, at: number): Promi
   return row.expires_at
 }
 
-export const machineTokens = (ground: Needs): Service['machineTokens'] => ({
+/** Tell the organisation. Those from the token endpoint come by the hour, and tell nobody anything new. */
+const noteToken = (
+  ground: Needs & Post,
+  trx: Transaction<Schema>,
+  session: Session,
+  event: 'token_created' | 'token_revoked',
+  target: string,
+) => noteOwn(trx, session, [{ event, target }], ground.now(), ground)
+
+export const machineTokens = (ground: Needs & Post): Service['machineTokens'] => ({
   list: async (page, { account }) => {
     await demandMachine(ground, account)
     const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
@@ -157,24 +167,38 @@ export const machineTokens = (ground: Needs): Service['machineTokens'] => ({
   },
   // Only a session and the scope `full` come here, so no token can be wider than its minter. It ends no later either: whoever
   // found a token that runs out would have one that does not.
-  create: async ({ body }, { account, token }) => {
+  create: async ({ body }, session) => {
+    const { account, token } = session
     await demandMachine(ground, account)
     const { name, scope, label = null, expires_in = null } = body
     return ground.db.transaction().execute(async (trx) => {
       const latest = token === null ? null : await endOf(trx, token, ground.now())
       const of = { name, scope, label, expires_in, latest, granted: 0 } as const
-      return mintMachineToken({ ...ground, db: trx }, account, of)
+      const made = await mintMachineToken({ ...ground, db: trx }, account, of)
+      await noteToken(ground, trx, session, 'token_created', made.id)
+      return made
     })
   },
-  delete: async ({ id }, { account }) => {
+  delete: async ({ id }, session) => {
+    const { account } = session
     await demandMachine(ground, account)
     demandId(PREFIX, id, 'token')
-    const { numUpdatedRows: revoked } = await ground.db
-      .updateTable('machine_tokens')
-      .set((fields) => ({ revoked_at: fields.fn.coalesce('revoked_at', fields.val(ground.now())) }))
-      .where('id', '=', id)
-      .where('account_id', '=', account)
-      .executeTakeFirst()
-    if (revoked === 0n) throw notFound('token')
+    await ground.db.transaction().execute(async (trx) => {
+      const { numUpdatedRows: revoked } = await trx
+        .updateTable('machine_tokens')
+        .set({ revoked_at: ground.now() })
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .where('revoked_at', 'is', null)
+        .executeTakeFirst()
+      if (revoked === 1n) return noteToken(ground, trx, session, 'token_revoked', id)
+      const known = await trx
+        .selectFrom('machine_tokens')
+        .select('id')
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .executeTakeFirst()
+      if (known === undefined) throw notFound('token')
+    })
   },
 })

@@ -10,7 +10,8 @@ import { jwkBytes, thumbprint, type PublicJwk } from '../crypto/jwk.ts'
 import { AppError } from '../errors.ts'
 import { judged } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { demandManager } from './organisations.ts'
+import { type Post, noteActivities } from './org-activities.ts'
+import { demandManager, demandRoom, holdOrganisation } from './organisations.ts'
 import type { Schema } from './schema.ts'
 
 /** Where assertions are exchanged for tokens, a URL. */
@@ -27,6 +28,24 @@ export const activeMachines = (db: Kysely<Schema>) =>
         .onRef('organisation_members.organisation_id', '=', 'machines.organisation_id'),
     )
     .where('organisation_members.state', '=', 'active')
+
+/** Throws AppError `invalid_token` for a machine account whose membership is not active: its sessions wait until it is again. */
+export async function demandActiveMachine(
+  db: Kysely<Schema>,
+  account: string,
+  headers: Record<string, string>,
+): Promise<void> {
+  const row = await activeMachines(db)
+    .select('machines.account_id')
+    .where('machines.account_id', '=', account)
+    .executeTakeFirst()
+  if (row === undefined)
+    throw new AppError(
+      'invalid_token',
+      'This machine account is suspended in its organisation: have an owner or admin activate it.',
+      { headers },
+    )
+}
 
 interface Wanted {
   readonly organisation_id: string
@@ -62,7 +81,14 @@ async function make(
   }
   await db
     .insertInto('organisation_members')
-    .values({ organisation_id, account_id: id, role: 'member', state: 'active', joined_at: at })
+    .values({
+      organisation_id,
+      account_id: id,
+      role: 'member',
+      state: 'active',
+      joined_at: at,
+      member_id: newId('mem_', at),
+    })
     .execute()
   return id
 }
@@ -82,20 +108,20 @@ async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wa
   return row.id
 }
 
-export const machines = (
-  ground: Pick<Ground, 'db' | 'now' | 'publicUrl'>,
-): Service['machines'] => ({
+export const machines = (ground: Post & Pick<Ground, 'now'>): Service['machines'] => ({
   create: async ({ body }, { account }) => {
     judged('key', () => jwkBytes(body.key, 'Ed25519'))
     const id = await ground.db.transaction().execute(async (db) => {
-      // One that ends at this moment is gone first, or ends with this machine. Changes nothing.
-      await db
-        .updateTable('organisations')
-        .set((of) => ({ name: of.ref('name') }))
-        .where('id', '=', body.organisation_id)
-        .execute()
+      // One that ends at this moment is gone first, or ends with this machine.
+      await holdOrganisation(db, body.organisation_id)
       await demandManager(db, body.organisation_id, account)
-      return (await make(db, body, account, ground.now())) ?? (await madeBefore(db, body))
+      const at = ground.now()
+      const made = await make(db, body, account, at)
+      if (made === null) return madeBefore(db, body)
+      await demandRoom(db, body.organisation_id, 0)
+      const activity = { event: 'machine_created', actor: account, target: made } as const
+      await noteActivities(db, body.organisation_id, [activity], at, ground)
+      return made
     })
     return {
       account_id: id,

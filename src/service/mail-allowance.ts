@@ -15,31 +15,49 @@ export interface Allowance {
 }
 
 /**
- * Take a place in a transaction: it is taken as far as that is kept. Answers false when there is none.
- * @param address in lower case
+ * Take a place for each of some mailboxes in a transaction: they are taken as far as that is kept.
+ * @param addresses in lower case, each once
  * @param at Unix milliseconds
+ * @returns those that there was a place for
  */
-export async function takePlace(
+export async function takePlaces(
   trx: Transaction<Schema>,
   { what, most, periodMs }: Allowance,
-  address: string,
+  addresses: readonly string[],
   at: number,
-): Promise<boolean> {
-  const mailbox = hash('sha256', `${what} ${address}`, 'hex')
-  // Always from the first on: whoever waits for a place holds none that another waits for.
-  for (let place = 0; place < most; place++) {
-    const expires_at = at + periodMs
-    const { numInsertedOrUpdatedRows: taken } = await trx
+): Promise<string[]> {
+  const expires_at = at + periodMs
+  const left = new Map(
+    addresses.map((address) => [hash('sha256', `${what} ${address}`, 'hex'), address]),
+  )
+  const taken: string[] = []
+  // Always from the first on, and in one order: whoever waits for a place holds none that another waits for.
+  for (let place = 0; place < most && left.size > 0; place++) {
+    const rows = [...left.keys()].sort().map((mailbox) => `${what} ${mailbox} ${place}`)
+    const made = await trx
       .insertInto('seen_once')
-      .values({ id: `${what} ${mailbox} ${place}`, expires_at })
+      .values(rows.map((id) => ({ id, expires_at })))
       .onConflict((conflict) =>
         conflict.column('id').doUpdateSet({ expires_at }).where('seen_once.expires_at', '<=', at),
       )
-      .executeTakeFirstOrThrow()
-    if (taken === 1n) return true
+      .returning('id')
+      .execute()
+    for (const { id } of made) {
+      const mailbox = id.split(' ').at(-2) as string
+      taken.push(left.get(mailbox) as string)
+      left.delete(mailbox)
+    }
   }
-  return false
+  return taken
 }
+
+/** The same for one mailbox. Answers false when there is no place. */
+export const takePlace = async (
+  trx: Transaction<Schema>,
+  allowance: Allowance,
+  address: string,
+  at: number,
+): Promise<boolean> => (await takePlaces(trx, allowance, [address], at)).length > 0
 
 /** Forget the places that are free again. */
 export async function forgetPlaces(db: Kysely<Schema>, at: number): Promise<void> {

@@ -6,6 +6,7 @@ import { StartError } from '../errors.ts'
 import type { Engine, Query } from './engine.ts'
 import { third } from './version-3.ts'
 import { fourth } from './version-4.ts'
+import { fifth } from './version-5.ts'
 import { first, second } from './versions.ts'
 
 interface Version {
@@ -19,6 +20,7 @@ const VERSIONS: readonly Version[] = [
   { statements: second, more: bindSessions },
   { statements: third },
   { statements: fourth, more: nameWhatIsThere },
+  { statements: fifth, more: nameMembers },
 ]
 
 /** Sessions are bound to the authentication key of their device, which only its entry of the key log names. */
@@ -83,6 +85,22 @@ async function nameEmails(query: Query): Promise<void> {
       )
   }
   await query('create unique index emails_by_id on emails (id)')
+}
+
+/** Members of organisations are listed by ids, which begin with the time at which they joined. */
+async function nameMembers(query: Query): Promise<void> {
+  const rows = await query(
+    'select organisation_id, account_id, joined_at from organisation_members where member_id is null',
+  )
+  const { newId } = await import('../crypto/id.ts')
+  for (const { organisation_id, account_id, joined_at } of rows)
+    // The alphabet of ids knows no quote.
+    await query(
+      `update organisation_members set member_id = '${newId('mem_', Number(joined_at))}' where organisation_id = '${organisation_id}' and account_id = '${account_id}'`,
+    )
+  await query(
+    'create unique index organisation_members_in_order on organisation_members (organisation_id, member_id)',
+  )
 }
 
 /**

@@ -12,7 +12,12 @@ export const PREFIX = 'ntf_'
 
 /** So many are kept of an account: the newest that strangers can cause without end, and the newest of all else. */
 const MOST = 500
-const BY_STRANGERS: readonly NotificationKind[] = ['invitation_received', 'open_link_request']
+const BY_STRANGERS: readonly NotificationKind[] = [
+  'invitation_received',
+  'open_link_request',
+  'org_invited',
+  'org_alert',
+]
 const BY_OTHERS = NotificationKind.options.filter((kind) => !BY_STRANGERS.includes(kind))
 /** So many are written by one query. */
 const AT_ONCE = 200
@@ -38,12 +43,12 @@ export const notify = (
 ): Promise<void> => notifyAll(trx, new Map([[account, note]]), at)
 
 /**
- * The same for several accounts, each by id with what it is told.
+ * The same for several accounts, each by id with what it is told; one may be told several things.
  * @param at Unix milliseconds
  */
 export async function notifyAll(
   trx: Transaction<Schema>,
-  notes: ReadonlyMap<string, Note>,
+  notes: Iterable<readonly [account: string, note: Note]>,
   at: number,
 ): Promise<void> {
   // In one order, so that no two transactions wait for each other.

@@ -1,6 +1,7 @@
 /** What becomes of organisations when a person's account is deleted: none is left without an owner, and none without anybody. */
 import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../errors.ts'
+import { holdOrganisation } from './organisations.ts'
 import type { Schema } from './schema.ts'
 
 const lastOwner = ({ id, name }: { id: string; name: string }) =>
@@ -23,15 +24,18 @@ const ownOrganisations = (db: Kysely<Schema>, account: string) =>
     .orderBy('organisations.id')
     .execute()
 
-/** Keep others from the organisations of an account until the transaction ends: of two owners who go at once, one is the last. */
+/**
+ * Keep others from the organisations of an account until the transaction ends: of two owners who go at once, one is the last. Also from
+ * those where it is not active: two members who go at once write in one organisation, and neither waits for what the other holds.
+ */
 export async function holdOrganisations(trx: Transaction<Schema>, account: string): Promise<void> {
-  for (const { id } of await ownOrganisations(trx, account))
-    // Changes nothing. It is how both engines hold a row.
-    await trx
-      .updateTable('organisations')
-      .set((of) => ({ name: of.ref('name') }))
-      .where('id', '=', id)
-      .execute()
+  const memberships = await trx
+    .selectFrom('organisation_members')
+    .select('organisation_id')
+    .where('account_id', '=', account)
+    .orderBy('organisation_id')
+    .execute()
+  for (const { organisation_id } of memberships) await holdOrganisation(trx, organisation_id)
 }
 
 /**

@@ -1,10 +1,11 @@
 /** Organisations, and who may act for one: what an account may do there is the role of its membership. */
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../api/port.ts'
 import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { holdKeyLog } from './key-logs.ts'
 import type { Schema } from './schema.ts'
 
 /**
@@ -30,6 +31,61 @@ export async function demandManager(
     )
 }
 
+/** Keep others from an organisation, should it exist, until the transaction ends. Before any account of it is held. */
+export async function holdOrganisation(
+  trx: Transaction<Schema>,
+  organisation: string,
+): Promise<void> {
+  // Changes nothing. It is how both engines hold a row.
+  await trx
+    .updateTable('organisations')
+    .set((of) => ({ name: of.ref('name') }))
+    .where('id', '=', organisation)
+    .execute()
+}
+
+/** So many are in an organisation, machines and invited mailboxes included. */
+export const MOST_MEMBERS = 20_000
+
+/** Throws AppError `conflict` where an organisation, which is held, has no room for so many more. */
+export async function demandRoom(
+  trx: Transaction<Schema>,
+  organisation: string,
+  more: number,
+): Promise<void> {
+  const counted = (table: 'organisation_members' | 'organisation_invites') =>
+    trx
+      .selectFrom(table)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('organisation_id', '=', organisation)
+      .executeTakeFirstOrThrow()
+  const [members, invites] = [
+    await counted('organisation_members'),
+    await counted('organisation_invites'),
+  ]
+  if (Number(members.count) + Number(invites.count) + more > MOST_MEMBERS)
+    throw new AppError(
+      'conflict',
+      `An organisation has at most ${MOST_MEMBERS} members, machines and invited mailboxes included: nobody was added.`,
+    )
+}
+
+/** So many organisations belong to one person. */
+const MOST_OWNED = 100
+
+/** Throws AppError `conflict` for who owns as many as one may. */
+async function demandFewerOwned(trx: Transaction<Schema>, account: string): Promise<void> {
+  await holdKeyLog(trx, account)
+  const { count } = await trx
+    .selectFrom('organisation_members')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('account_id', '=', account)
+    .where('role', '=', 'owner')
+    .executeTakeFirstOrThrow()
+  if (Number(count) >= MOST_OWNED)
+    throw new AppError('conflict', `A person owns at most ${MOST_OWNED} organisations.`)
+}
+
 export const organisations = ({
   db,
   now,
@@ -43,6 +99,7 @@ export const organisations = ({
         .executeTakeFirstOrThrow()
       if (kind !== 'person')
         throw new AppError('forbidden', 'Only a person may create an organisation.')
+      await demandFewerOwned(inside, account)
       const at = now()
       const id = newId('org_', at)
       const { name } = body
@@ -55,6 +112,7 @@ export const organisations = ({
           role: 'owner',
           state: 'active',
           joined_at: at,
+          member_id: newId('mem_', at),
         })
         .execute()
       return { id, name, role: 'owner' as const }

@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
+import type { StampAssurance } from '../api/rest/verify.ts'
 import { decodeBase64url } from '../crypto/base64url.ts'
 import { codeOf } from '../crypto/code.ts'
 import { parseJws } from '../crypto/jws.ts'
@@ -76,6 +77,7 @@ export const lookups = (ground: Ground): Service['lookups'] => {
         received_at: timeIn(receipt, 'receipt+jws', 'received_at'),
         verification_url: `${publicUrl()}/s/${id}#${stampFragment(stamp)}`,
       },
+      assurance: parseJws(receipt, 'receipt+jws').payload.get('assurance') as StampAssurance,
     }))
   }
 

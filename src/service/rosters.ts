@@ -21,6 +21,7 @@ import { invite } from './inviting.ts'
 import { readKeyLog } from './key-logs.ts'
 import type { Message } from './mail/mail.ts'
 import { approveBy } from './open-link-requests.ts'
+import { noteOwn } from './org-activities.ts'
 import { inviterIn, presetFor, tagByPreset } from './preset-rows.ts'
 import { appendTo, demandSealed, demandSignedBy } from './roster-entries.ts'
 import { rosterEntries } from './roster-rows.ts'
@@ -92,9 +93,14 @@ export const rosters = (ground: Ground): Service['rosters'] => {
           .values({ id: body.connection, epoch: roster.epoch, created_at: now() })
           .onConflict((conflict) => conflict.doNothing())
           .executeTakeFirst()
-        if (made.numInsertedOrUpdatedRows === 1n) return store(trx, sender, body, envelopes)
-        await demandSame(trx, body)
-        return []
+        if (made.numInsertedOrUpdatedRows !== 1n) {
+          await demandSame(trx, body)
+          return []
+        }
+        const mails = await store(trx, sender, body, envelopes)
+        const activity = { event: 'connection_created', target: body.connection } as const
+        await noteOwn(trx, session, [activity], now(), ground)
+        return mails
       })
       // It is kept already: a relay that is away must not say otherwise.
       if (letters.length > 0) background.run(() => sendAll(mail, letters))

@@ -46,6 +46,7 @@ export interface Schema {
       | 'chat'
       | 'feedback'
       | 'export'
+      | 'org invite'
     id: string
     expires_at: number
   }
@@ -151,6 +152,79 @@ export interface Schema {
     role: 'owner' | 'admin' | 'member'
     state: 'invited' | 'active' | 'suspended'
     joined_at: number
+    /** Made when it was invited or joined; what lists are in order of. */
+    member_id: string
+    /** null for who joined without: who made the organisation, and machines. */
+    invited_at: number | null
+  }
+  /** Mailboxes that were invited: whoever proves one is a member from then on. */
+  organisation_invites: {
+    /** The `member_id` of whoever comes. */
+    id: string
+    organisation_id: string
+    /** In lower case. */
+    email: string
+    role: 'owner' | 'admin' | 'member'
+    created_at: number
+  }
+  organisation_groups: {
+    id: string
+    organisation_id: string
+    name: string
+    description: string | null
+    created_at: number
+  }
+  organisation_group_members: {
+    group_id: string
+    organisation_id: string
+    account_id: string
+  }
+  organisation_alerts: {
+    id: string
+    organisation_id: string
+    name: string
+    event: string
+    threshold: number
+    window_minutes: number
+    enabled: 0 | 1
+    last_fired_at: number | null
+    created_at: number
+  }
+  organisation_alert_notify: {
+    alert_id: string
+    organisation_id: string
+    account_id: string
+  }
+  organisation_activities: {
+    id: string
+    organisation_id: string
+    at: number
+    /** null for nobody, and for somebody whose account was deleted. */
+    actor_id: string | null
+    event: string
+    /** The id of what it is about. */
+    target: string | null
+    /** Texts by name, as JSON. */
+    data: string
+  }
+  /** Activities counted as they are written, so that no answer grows with the history: of all time, by day and event, by day and actor. */
+  organisation_totals: {
+    organisation_id: string
+    event: string
+    count: number
+  }
+  organisation_event_days: {
+    organisation_id: string
+    /** Days since 1970, in UTC. */
+    day: number
+    event: string
+    count: number
+  }
+  organisation_actor_days: {
+    organisation_id: string
+    day: number
+    actor_id: string
+    count: number
   }
   /** What a machine account has beside an account. */
   machines: {

@@ -165,6 +165,11 @@ export async function openService(of: {
     openLinkRequests: async () =>
       (await import('./open-link-requests.ts')).openLinkRequests(await ground()),
     openLinks: async () => (await import('./open-links.ts')).openLinks(await ground()),
+    orgActivity: async () => (await import('./org-activity.ts')).orgActivity(await ground()),
+    orgAlerts: async () => (await import('./org-alerts.ts')).orgAlerts(await ground()),
+    orgAnalytics: async () => (await import('./org-analytics.ts')).orgAnalytics(await ground()),
+    orgGroups: async () => (await import('./org-groups.ts')).orgGroups(await ground()),
+    orgMembers: async () => (await import('./org-members.ts')).orgMembers(await ground()),
     organisations: async () => (await import('./organisations.ts')).organisations(await ground()),
     pendingDevices: async () => (await import('./approval.ts')).pendingDevices(await ground()),
     preferences: async () => (await import('./preferences.ts')).preferences(await ground()),

@@ -12,6 +12,8 @@ import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { deviceOf } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { demandActiveMachine } from './machines.ts'
+import { joinInvited } from './org-joining.ts'
 import { challenge, type Proof, type Proofs, type Shown } from './proofs.ts'
 import type { Schema } from './schema.ts'
 
@@ -124,9 +126,11 @@ export async function authenticate(
     .selectFrom('access_tokens')
     .innerJoin('sessions', 'sessions.id', 'session_id')
     .innerJoin('devices', 'devices.id', 'device_id')
+    .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
     .select([
       'sessions.id',
       'sessions.account_id',
+      'kind',
       'device_id',
       'last_seen_at',
       'proven',
@@ -139,6 +143,8 @@ export async function authenticate(
     .executeTakeFirst()
   // Also for a token that is another key's: whoever stole one learns nothing of it.
   if (row === undefined) throw ended()
+  if (row.kind === 'machine')
+    await demandActiveMachine(db, row.account_id, challenge('invalid_token'))
   await proofs.use(shown)
   const seen = row.last_seen_at <= at - SEEN_MS ? at : row.last_seen_at
   if (row.proven === 0 || seen !== row.last_seen_at)
@@ -173,8 +179,9 @@ const unknownSession = () =>
     headers: challenge('invalid_token'),
   })
 
-export const session = ({ db, now }: Ground, proofs: Proofs): Open['session'] => ({
+export const session = (ground: Ground, proofs: Proofs): Open['session'] => ({
   renew: async ({ body }, { key, shown }: Visitor & Partial<Proven>) => {
+    const { db, now } = ground
     if (key === null)
       throw new AppError(
         'invalid_token',
@@ -186,14 +193,17 @@ export const session = ({ db, now }: Ground, proofs: Proofs): Open['session'] =>
     const known = await db
       .selectFrom('sessions')
       .innerJoin('devices', 'devices.id', 'device_id')
-      .select('sessions.id')
+      .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
+      .select(['sessions.id', 'sessions.account_id', 'kind'])
       .where('refresh_hash', '=', refreshHash)
       .where('auth_kid', '=', key)
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
     if (known === undefined) throw unknownSession()
+    if (known.kind === 'machine')
+      await demandActiveMachine(db, known.account_id, challenge('invalid_token'))
     if (shown !== undefined) await proofs.use(shown)
-    return db.transaction().execute(async (trx) => {
+    const renewed = await db.transaction().execute(async (trx) => {
       // Until this ends nobody ends the session; who did so a moment ago is heeded.
       const row = await trx
         .updateTable('sessions')
@@ -212,6 +222,8 @@ export const session = ({ db, now }: Ground, proofs: Proofs): Open['session'] =>
       const access = await openAccess(trx, row.id, at)
       return { session_id: row.id, refresh_token: body.refresh_token, ...access }
     })
+    await joinInvited(ground, known.account_id)
+    return renewed
   },
 })
 

@@ -2,34 +2,46 @@
  * Stamps: the server takes note of what a device signed and says when it came and whether the key was good then. Words lead to
  * one stamp on a server; when they are taken, the device signs again under a new id.
  */
-import type { Service } from '../api/port.ts'
+import type { Kysely } from 'kysely'
+import type { Service, Session } from '../api/port.ts'
 import { parseJws } from '../crypto/jws.ts'
 import { demand, Refusal } from '../crypto/refusal.ts'
-import { signReceipt, stampIndices, verifyStamp } from '../crypto/stamp.ts'
+import { type ReceiptPayload, signReceipt, stampIndices, verifyStamp } from '../crypto/stamp.ts'
 import { AppError } from '../errors.ts'
+import { activeOrganisation } from './active-organisation.ts'
+import { primaryAddress } from './context.ts'
 import { judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
+import { noteOwn } from './org-activities.ts'
+import type { Schema } from './schema.ts'
 
-export const stamps = ({ db, now, receiptKey }: Ground): Service['stamps'] => ({
-  create: async ({ body: { stamp } }, { account }) => {
+export const stamps = (ground: Ground): Service['stamps'] => ({
+  create: async ({ body: { stamp } }, session) => {
+    const { db, now, receiptKey } = ground
+    const { account } = session
     const { entries } = await readKeyLog(db, account)
     const { jti, keyStatus } = judged('stamp', () => verified(stamp, account, entries))
     // The server's own judgement, whatever the stamp claims.
     const seen = {
       received_at: Math.floor(now() / 1000),
       key_status: keyStatus,
-      assurance: 'device',
+      assurance: await assuranceOf(db, session),
     } as const
     const { kid, seed } = await receiptKey()
     const receipt = signReceipt(stamp, seen, kid, seed)
     const row = { id: jti, account_id: account, words: wordNumber(stamp), stamp, receipt }
-    const made = await db
-      .insertInto('stamps')
-      .values(row)
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst()
-    if (made.numInsertedOrUpdatedRows === 1n) return { receipt }
+    const isNew = await db.transaction().execute(async (trx) => {
+      const made = await trx
+        .insertInto('stamps')
+        .values(row)
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst()
+      if (made.numInsertedOrUpdatedRows !== 1n) return false
+      await noteOwn(trx, session, [{ event: 'stamp', target: jti }], now(), ground)
+      return true
+    })
+    if (isNew) return { receipt }
     // A device that did not hear the answer asks again: the first receipt stands.
     const kept = await db
       .selectFrom('stamps')
@@ -45,6 +57,15 @@ export const stamps = ({ db, now, receiptKey }: Ground): Service['stamps'] => ({
     return { receipt: kept.receipt }
   },
 })
+
+/** What the server knows of who signs: that they act in an organisation where they are active, or have proven a mailbox, or neither. */
+async function assuranceOf(
+  db: Kysely<Schema>,
+  session: Session,
+): Promise<ReceiptPayload['assurance']> {
+  if ((await activeOrganisation(db, session)) !== null) return 'organisation'
+  return (await primaryAddress(db, session.account)) === null ? 'device' : 'verified_email'
+}
 
 /** The three words as one number of 36 bits. */
 const wordNumber = (stamp: string) =>

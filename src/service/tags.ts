@@ -6,7 +6,7 @@ import type { Service } from '../api/port.ts'
 import type { Tag } from '../api/rest/tags.ts'
 import { isId, newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
-import { arranging, demandFewer } from './arrangements.ts'
+import { arranging, demandFewer, folded } from './arrangements.ts'
 import { PREFIX as CONNECTION, later } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import { demandId, notFound } from './faults.ts'
@@ -46,9 +46,6 @@ async function readTag(db: Kysely<Schema>, account: string, id: string): Promise
   if (row === undefined) throw notFound('tag')
   return resource(row)
 }
-
-/** As people read a name: two that differ in nothing else would be taken for each other. */
-const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
 
 type Named = Pick<Row, 'id' | 'name'>
 

@@ -19,6 +19,7 @@ export interface Brake {
 /**
  * Count a try in a transaction: it counts as far as that is kept. Until it ends, others of the account wait.
  * @param about letters and digits: only tries about the same are counted together
+ * @param times for so many tries at once, all or none
  * @throws AppError `rate_limited`, with Retry-After, while there were too many
  */
 export async function countTryIn(
@@ -27,6 +28,7 @@ export async function countTryIn(
   { what, most, periodMs, told }: Brake,
   at: number,
   about = '',
+  times = 1,
 ): Promise<void> {
   // Of many at the same moment, exactly as many as may are let through.
   await holdKeyLog(trx, account)
@@ -43,10 +45,17 @@ export async function countTryIn(
     .where('what', '=', what)
     .where('id', 'like', `${about}%`)
     .executeTakeFirstOrThrow()
-  if (count >= most) throw tooMany(told, first - at)
+  if (Number(count) + times > most) throw tooMany(told, (first ?? at) - at)
   await trx
     .insertInto('tries')
-    .values({ account_id: account, what, id: newId(about, at), expires_at: at + periodMs })
+    .values(
+      Array.from({ length: times }, () => ({
+        account_id: account,
+        what,
+        id: newId(about, at),
+        expires_at: at + periodMs,
+      })),
+    )
     .execute()
 }
 

@@ -1,17 +1,39 @@
 /** The verification log of an account: written by its devices, kept as they wrote it. The words are not in it. */
 import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
 import type { Service } from '../api/port.ts'
+import type { OrgEvent } from '../api/rest/org.ts'
 import type { LogEntry } from '../api/rest/verify.ts'
 import { isId } from '../crypto/id.ts'
 import type { Ground } from './ground.ts'
+import { noteOwn } from './org-activities.ts'
 import { noteVerified } from './trust-events.ts'
 
-export const verifications = ({ db, now }: Ground): Service['verifications'] => ({
+/** What an organisation is told of an outcome; of what proves nothing either way, nothing. */
+const EVENTS = {
+  verified: 'verification',
+  not_verified: 'verification_failed',
+  inconclusive: null,
+  echo: null,
+} as const satisfies Record<LogEntry['outcome'], OrgEvent | null>
+
+/** What the entries of these ids are as activities. */
+function activitiesOf(items: readonly LogEntry[], ids: readonly string[]) {
+  const left = new Set(ids)
+  return items.flatMap(({ id: target, outcome, method }) => {
+    const event = EVENTS[outcome]
+    // Of two entries with one id the first is kept.
+    return left.delete(target) && event !== null ? [{ event, target, data: { method } }] : []
+  })
+}
+
+export const verifications = (ground: Ground): Service['verifications'] => ({
   /** `accepted` counts what is new; a device may push an entry again when it did not hear the answer. */
-  push: async ({ body: { items } }, { account }) => {
+  push: async ({ body: { items } }, session) => {
     if (items.length === 0) return { accepted: 0 }
+    const { db, now } = ground
+    const { account } = session
     return db.transaction().execute(async (trx) => {
-      const { numInsertedOrUpdatedRows: accepted } = await trx
+      const rows = await trx
         .insertInto('verifications')
         .values(
           items.map((entry) => ({
@@ -21,9 +43,13 @@ export const verifications = ({ db, now }: Ground): Service['verifications'] => 
           })),
         )
         .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst()
-      await noteVerified(trx, account, items, now())
-      return { accepted: Number(accepted) }
+        .returning('id')
+        .execute()
+      const at = now()
+      await noteVerified(trx, account, items, at)
+      const accepted = rows.map(({ id }) => id)
+      await noteOwn(trx, session, activitiesOf(items, accepted), at, ground)
+      return { accepted: accepted.length }
     })
   },
 })

@@ -385,10 +385,10 @@ describe('help and usage', () => {
       for (const exit of Object.values(EXIT)) assert.match(out, new RegExp(`^ +${exit}  \\S`, 'm'))
     })
 
-  for (const group of ['token', 'guest', 'connection', 'device', 'machine', 'org'])
+  for (const group of ['token', 'guest', 'connection', 'device', 'machine', 'org', 'org group'])
     it(`${group} --help lists its commands`, async () => {
       for (const flag of ['--help', '-h']) {
-        const { code, out, err } = await cli([group, flag])
+        const { code, out, err } = await cli([...group.split(' '), flag])
         assert.deepEqual([code, err], [EXIT.ok, ''])
         const lines = out.split('\n').filter((line) => line.startsWith('  '))
         const names = Object.keys(COMMANDS).filter((name) => name.startsWith(`${group} `))
@@ -471,6 +471,9 @@ describe('help and usage', () => {
     [['device'], /"device" wants one of: list, approve, revoke/],
     [['device', 'approve', 'a', 'b'], /Usage: countersignd device approve \[ID\]/],
     [['device', 'revoke'], /Usage: countersignd device revoke ID/],
+    [['org', 'group'], /"org group" wants one of: list, create, update, delete, add, remove\./],
+    [['org', 'alert', 'frobnicate'], /"org alert" wants one of: list, create, update, delete\./],
+    [['org', 'frobnicate'], /"org" wants one of: create, use, /],
     [['org', 'create'], /Usage: countersignd org create NAME/],
     [['machine', 'create'], /--org names the organisation/],
     [['machine', 'create', '--org', 'x'], /--name says what the machine is called/],

@@ -20,16 +20,15 @@ export async function asOwner<T>(
   return json as T
 }
 
-/** Sign in with a code from the mailbox. `server` is the daemon that carries the account server. */
+/** Sign in with a code from the mailbox. `server` is what carries the account server. */
 export async function signIn(
   daemon: TestDaemon,
-  server: TestDaemon,
+  server: Pick<TestDaemon, 'stateDir'>,
   email: string,
   reset = false,
 ): Promise<SignIn> {
   await asOwner(daemon, 'POST', '/local/v1/sign-in', { email })
   const letters = await lettersIn(join(server.stateDir, 'mail'), email)
-  // Other mails come when nobody waits for them.
   const letter = letters.filter(hasCode).at(-1)
   assert(letter)
   return asOwner(daemon, 'POST', '/local/v1/sign-in/code', { code: codeIn(letter), reset })
@@ -44,11 +43,23 @@ export interface Machine {
   token(scope: string): Promise<string>
 }
 
-/** A machine account of a new organisation of the daemon's owner. */
-export async function newMachine(daemon: TestDaemon): Promise<Machine> {
-  const { id } = await asOwner<{ id: string }>(daemon, 'POST', '/local/v1/organisations', {
-    name: 'Example Ltd',
-  })
+/** An organisation of the daemon's owner. */
+export const newOrganisation = async (daemon: TestDaemon, name: string): Promise<string> =>
+  (await asOwner<{ id: string }>(daemon, 'POST', '/local/v1/organisations', { name })).id
+
+/** The same, active for the session of the daemon. */
+export async function activeOrganisation(
+  daemon: TestDaemon,
+  name = 'Example Ltd',
+): Promise<string> {
+  const organisation_id = await newOrganisation(daemon, name)
+  await asOwner(daemon, 'POST', '/api/v1/context/active-org', { organisation_id })
+  return organisation_id
+}
+
+/** A machine account of an organisation of the daemon's owner; of a new one unless told. */
+export async function newMachine(daemon: TestDaemon, organisation?: string): Promise<Machine> {
+  const id = organisation ?? (await newOrganisation(daemon, 'Example Ltd'))
   const key = newDeviceKeys().auth
   const made = await asOwner<{ account_id: string; token_endpoint: string }>(
     daemon,

@@ -5,6 +5,7 @@ import { Page } from '../../src/api/fields.ts'
 import { rest } from '../../src/api/rest/index.ts'
 import { rowsOf } from '../../src/dispatch.ts'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
+import { activeOrganisation } from '../handlers/people.ts'
 
 let daemon: TestDaemon
 let token: string
@@ -18,6 +19,8 @@ before(async () => {
     ((await daemon.request('POST', path, { token, body })).json as { id: string }).id
   connection = await made('/api/v1/connections', { name: 'c' })
   guest = await made('/api/v1/guest-codes', { label: 'g' })
+  // Without one, its routes say so and nothing else.
+  await activeOrganisation(daemon)
 })
 after(() => daemon.close())
 afterEach(async () => {
@@ -208,9 +211,7 @@ describe('words', () => {
 describe('queries', () => {
   /** Every list that has pages and whose path needs no id. */
   const LISTS = rowsOf(rest).flatMap(({ route }) =>
-    route.by !== 'pending' && route.query === Page && !route.path.includes('{')
-      ? [route.path.replace('/api/v1/', '')]
-      : [],
+    route.query === Page && !route.path.includes('{') ? [route.path.replace('/api/v1/', '')] : [],
   )
   test('there are lists', () => assert(LISTS.length >= 14, String(LISTS)))
 

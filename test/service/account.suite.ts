@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { hash, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
+import { writeActivities } from '../../src/service/org-activity-rows.ts'
 import { accountsOf, verifyRoster } from '../../src/crypto/roster.ts'
 import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { approved, changeBy, knownBy, make, takeIn } from './connecting.ts'
@@ -99,7 +100,14 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
     const joined = (organisation_id: string, account_id: string, role: 'owner' | 'member') =>
       hand.db
         .insertInto('organisation_members')
-        .values({ organisation_id, account_id, role, state: 'active', joined_at: 1 })
+        .values({
+          organisation_id,
+          account_id,
+          role,
+          state: 'active',
+          joined_at: 1,
+          member_id: newId('mem_', Date.now()),
+        })
         .execute()
     const newMachine = async ({ account }: Person, organisation_id: string) =>
       (
@@ -296,6 +304,49 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       return [tag, preset, link, request, external, guest, note, claim, file, turn, said, token]
     }
 
+    /** Rows of an account in the tables of an organisation that it is in. */
+    async function workIn(organisation_id: string, account_id: string) {
+      const { db } = hand
+      const [group, alert] = [newId('grp_', Date.now()), newId('alr_', Date.now())]
+      const of = { organisation_id, name: 'x', created_at: 1 }
+      await db
+        .insertInto('organisation_groups')
+        .values({ ...of, id: group, description: null })
+        .execute()
+      await db
+        .insertInto('organisation_group_members')
+        .values({ group_id: group, organisation_id, account_id })
+        .execute()
+      await db
+        .insertInto('organisation_alerts')
+        .values({
+          ...of,
+          id: alert,
+          event: 'stamp',
+          threshold: 1,
+          window_minutes: 1,
+          enabled: 1,
+          last_fired_at: null,
+        })
+        .execute()
+      await db
+        .insertInto('organisation_alert_notify')
+        .values({ alert_id: alert, organisation_id, account_id })
+        .execute()
+      const at = subject.clock.ms
+      for (const actor of [account_id, null])
+        await db
+          .transaction()
+          .execute((trx) =>
+            writeActivities(
+              trx,
+              organisation_id,
+              [{ event: 'member_joined', actor, target: account_id }],
+              at,
+            ),
+          )
+    }
+
     test('no row of it is left in any table, whatever it had; a further device goes with it', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email, 'Ada')
@@ -314,6 +365,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       const kept = await newOrganisation(bob, 'Bob’s')
       await joined(kept.id, ada.id, 'owner')
       const elsewhere = await newMachine(ada, kept.id)
+      await workIn(kept.id, ada.id)
       await subject.server.newEnrolmentCode(ada.id)
       await subject.server.door().signIns.create({ body: { email } })
       const ids = [
@@ -354,6 +406,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await tablesWith([elsewhere]), [
         'accounts',
         'machines',
+        'organisation_activities',
         'organisation_members',
       ])
       assert.deepEqual(await subject.server.letters(email), [], 'no letter to her either')
@@ -519,7 +572,14 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       ] as const)
         await hand.db
           .insertInto('organisation_members')
-          .values({ organisation_id: id, account_id, role: 'member', state, joined_at: 1 })
+          .values({
+            organisation_id: id,
+            account_id,
+            role: 'member',
+            state,
+            joined_at: 1,
+            member_id: newId('mem_', Date.now()),
+          })
           .execute()
       await end(ada)
       assert.deepEqual(await tablesWith([id]), [])

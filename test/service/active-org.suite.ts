@@ -51,7 +51,13 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
     const row = { role: 'member', state: 'active', ...of } as const
     await hand.db
       .insertInto('organisation_members')
-      .values({ organisation_id: organisation, account_id: id, joined_at: 0, ...row })
+      .values({
+        organisation_id: organisation,
+        account_id: id,
+        joined_at: 0,
+        member_id: newId('mem_', Date.now()),
+        ...row,
+      })
       .onConflict((conflict) =>
         conflict.columns(['organisation_id', 'account_id']).doUpdateSet(row),
       )

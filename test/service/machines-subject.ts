@@ -53,7 +53,8 @@ export async function openMachines(place: Place, clock: { ms: number }) {
   const now = () => clock.ms
   const background = newBackground(() => undefined)
   const seenOnce = newSeenOnce({ db, background, now })
-  const ground = { db, now, publicUrl: () => ISSUER, seenOnce }
+  const mail = { send: async () => undefined }
+  const ground = { db, now, publicUrl: () => ISSUER, seenOnce, background, mail }
   const answers = {
     organisations: organisations(ground),
     machines: machines(ground),
@@ -120,6 +121,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
           role,
           state,
           joined_at: clock.ms,
+          member_id: newId('mem_', Date.now()),
         })
         .execute()
       return account

@@ -4,17 +4,15 @@
  */
 import { Page } from '../../src/api/fields.ts'
 import { Health } from '../../src/api/rest/health.ts'
-import type { Answers, Calls, Table } from '../../src/api/route.ts'
+import type { Answers, Calls, Route, Table } from '../../src/api/route.ts'
 
 const table = {
   things: {
     read: { method: 'GET', path: '/things/{id}', summary: '', by: 'daemon', reply: Health },
     list: { method: 'GET', path: '/things', summary: '', by: 'both', query: Page, reply: Health },
     theirs: { method: 'GET', path: '/theirs', summary: '', by: 'account', reply: Health },
-    later: { method: 'GET', path: '/later', summary: '', by: 'pending' },
     delete: { method: 'DELETE', path: '/things/{id}', summary: '', by: 'daemon', status: 204 },
   },
-  others: { later: { method: 'POST', path: '/others', summary: '', by: 'pending' } },
 } as const satisfies Table
 
 type Handlers = Answers<typeof table, 'daemon' | 'both', null>
@@ -44,8 +42,8 @@ export const wrongReply: Things['read'] = async () => ({ ...reply, uptime_s: '0'
 // @ts-expect-error 4: a path parameter that the path does not have
 export const wrongParameter: Things['read'] = async ({ name }) => ({ ...reply, version: name })
 
-// @ts-expect-error 5: a pending row is answered
-export const pending: Things = { read, list, delete: remove, later: async () => reply }
+// @ts-expect-error 5: a row that nobody answers
+export const unanswered: Route = { method: 'GET', path: '/later', summary: '', by: 'pending' }
 
 declare const calls: Calls<typeof table, 'account' | 'both'>
 /** A caller may leave defaults out. */

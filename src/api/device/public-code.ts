@@ -5,7 +5,7 @@
 import * as v from 'valibot'
 import { id } from '../fields.ts'
 import { PublicProfile } from '../rest/profiles.ts'
-import { StampFound } from '../rest/verify.ts'
+import { StampAssurance, StampFound } from '../rest/verify.ts'
 import type { Routes } from '../route.ts'
 
 export const publicCode = {
@@ -51,7 +51,9 @@ export const lookups = {
           window: v.pipe(v.number(), v.integer()),
         }),
       ),
-      stamps: v.array(v.object({ id: id('stm_'), stamp: StampFound })),
+      stamps: v.array(
+        v.object({ id: id('stm_'), stamp: StampFound, assurance: v.optional(StampAssurance) }),
+      ),
     }),
   },
 } as const satisfies Routes

@@ -26,6 +26,7 @@ export const tools = {
     method: 'GET',
     path: '/openapi.json',
     summary: 'Read the catalogue of tools',
-    by: 'pending',
+    by: 'daemon',
+    reply: v.pipe(v.looseObject({ openapi: v.string() }), v.description('OpenAPI 3.1.')),
   },
 } as const satisfies Routes

@@ -18,6 +18,8 @@ export const NotificationKind = v.picklist([
   'email_added',
   'export_ready',
   'export_failed',
+  'org_invited',
+  'org_alert',
 ])
 export type NotificationKind = v.InferOutput<typeof NotificationKind>
 

@@ -1,100 +1,396 @@
+/** Organisation management. Every route acts in the organisation that is active for the caller, and needs a token of scope `full`. */
+import * as v from 'valibot'
+import { Page, Time, id, listOf, name, named, text, timeAt } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
+/** So many are invited by one request. */
+export const MOST_INVITES = 500
+
+const Count = v.pipe(v.number(), v.integer())
+
+export const OrgRole = v.picklist(['owner', 'admin', 'member'])
+export type OrgRole = v.InferOutput<typeof OrgRole>
+
+export const OrgMember = named(
+  'OrgMember',
+  v.object({
+    id: v.pipe(
+      v.string(),
+      v.description(
+        'The id of the account; of a mailbox that was invited and has none here yet, one of its own (`mem_…`).',
+      ),
+    ),
+    user_id: v.nullable(id('acc_')),
+    email: v.nullable(v.string()),
+    display_name: v.nullable(v.string()),
+    kind: v.picklist(['person', 'machine']),
+    role: OrgRole,
+    state: v.picklist(['invited', 'active', 'suspended']),
+    joined_at: v.pipe(v.nullable(Time), v.description('null until the member is active.')),
+    created_at: Time,
+  }),
+)
+export type OrgMember = v.InferOutput<typeof OrgMember>
+
 export const orgMembers = {
-  list: { method: 'GET', path: '/api/v1/org/members', summary: 'List members', by: 'pending' },
+  list: {
+    method: 'GET',
+    path: '/api/v1/org/members',
+    summary: 'List members',
+    by: 'account',
+    query: Page,
+    reply: listOf(OrgMember),
+  },
   read: {
     method: 'GET',
     path: '/api/v1/org/members/{id}',
     summary: 'Read a member',
-    by: 'pending',
+    by: 'account',
+    reply: OrgMember,
   },
   activate: {
     method: 'POST',
     path: '/api/v1/org/members/{id}/activate',
-    summary: 'Activate a member',
-    by: 'pending',
+    summary: 'Activate a member that was invited or suspended',
+    by: 'account',
+    reply: OrgMember,
   },
   suspend: {
     method: 'POST',
     path: '/api/v1/org/members/{id}/suspend',
     summary: 'Suspend a member',
-    by: 'pending',
+    by: 'account',
+    reply: OrgMember,
   },
   bulkInvite: {
     method: 'POST',
     path: '/api/v1/org/members/bulk-invite',
     summary: 'Invite many members',
-    by: 'pending',
+    by: 'account',
+    body: v.strictObject({
+      invites: v.pipe(
+        v.array(
+          v.strictObject({
+            // Judged one by one: a bad address keeps no other back.
+            email: v.pipe(v.string(), v.maxLength(1000)),
+            role: v.optional(OrgRole, 'member'),
+          }),
+        ),
+        v.minLength(1, 'Give at least one address.'),
+        v.maxLength(MOST_INVITES, `Give at most ${MOST_INVITES} addresses.`),
+      ),
+    }),
+    reply: named(
+      'BulkInvited',
+      v.object({
+        invited: v.array(OrgMember),
+        skipped: v.array(
+          v.object({
+            email: v.string(),
+            reason: v.picklist([
+              'invalid_email',
+              'repeated',
+              'already_member',
+              'already_invited',
+              'suspended',
+              'role_not_allowed',
+            ]),
+          }),
+        ),
+      }),
+    ),
   },
 } as const satisfies Routes
 
+export const OrgGroup = named(
+  'OrgGroup',
+  v.object({
+    id: id('grp_'),
+    name: v.string(),
+    description: v.nullable(v.string()),
+    member_count: Count,
+    created_at: Time,
+  }),
+)
+export type OrgGroup = v.InferOutput<typeof OrgGroup>
+
+const GroupMembers = v.strictObject({
+  member_ids: v.pipe(
+    v.array(v.pipe(v.string(), v.maxLength(100))),
+    v.minLength(1, 'Give at least one member.'),
+    v.maxLength(MOST_INVITES, `Give at most ${MOST_INVITES} members.`),
+  ),
+})
+
 export const orgGroups = {
-  list: { method: 'GET', path: '/api/v1/org/groups', summary: 'List groups', by: 'pending' },
-  create: { method: 'POST', path: '/api/v1/org/groups', summary: 'Create a group', by: 'pending' },
+  list: {
+    method: 'GET',
+    path: '/api/v1/org/groups',
+    summary: 'List groups',
+    by: 'account',
+    query: Page,
+    reply: listOf(OrgGroup),
+  },
+  create: {
+    method: 'POST',
+    path: '/api/v1/org/groups',
+    summary: 'Create a group',
+    by: 'account',
+    body: v.strictObject({ name: name(100), description: v.optional(v.nullable(text(1000))) }),
+    reply: OrgGroup,
+    status: 201,
+  },
   update: {
     method: 'PATCH',
     path: '/api/v1/org/groups/{id}',
     summary: 'Update a group',
-    by: 'pending',
+    by: 'account',
+    body: v.strictObject({
+      name: v.optional(name(100)),
+      description: v.optional(v.nullable(text(1000))),
+    }),
+    reply: OrgGroup,
   },
   delete: {
     method: 'DELETE',
     path: '/api/v1/org/groups/{id}',
-    summary: 'Delete a group',
-    by: 'pending',
+    summary: 'Delete a group; its members stay in the organisation',
+    by: 'account',
+    status: 204,
   },
   addMembers: {
     method: 'POST',
     path: '/api/v1/org/groups/{id}/members',
     summary: 'Add members to a group',
-    by: 'pending',
+    by: 'account',
+    body: GroupMembers,
+    reply: OrgGroup,
   },
   removeMembers: {
     method: 'DELETE',
     path: '/api/v1/org/groups/{id}/members',
     summary: 'Remove members from a group',
-    by: 'pending',
+    by: 'account',
+    body: GroupMembers,
+    reply: OrgGroup,
   },
 } as const satisfies Routes
 
+/** What is written of an organisation, and what rules and trends are about. */
+export const OrgEvent = v.picklist([
+  'member_invited',
+  'member_joined',
+  'member_activated',
+  'member_suspended',
+  'member_left',
+  'group_created',
+  'group_updated',
+  'group_deleted',
+  'group_members_added',
+  'group_members_removed',
+  'alert_created',
+  'alert_updated',
+  'alert_deleted',
+  'alert_fired',
+  'machine_created',
+  'token_created',
+  'token_revoked',
+  'connection_created',
+  'verification',
+  'verification_failed',
+  'stamp',
+])
+export type OrgEvent = v.InferOutput<typeof OrgEvent>
+
+/** What fires would count itself, and never end. */
+const AlertEvent = v.pipe(
+  OrgEvent,
+  v.check((event) => event !== 'alert_fired', 'No alert waits for alerts: choose another event.'),
+)
+const Threshold = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000))
+/** A minute at least, thirty days at most. */
+const Window = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(43_200))
+const Notify = v.pipe(
+  v.array(id('acc_')),
+  v.maxLength(100, 'Give at most 100 members.'),
+  v.description('Members who are told when it fires.'),
+)
+
+export const OrgAlert = named(
+  'OrgAlert',
+  v.object({
+    id: id('alr_'),
+    name: v.string(),
+    event: OrgEvent,
+    threshold: Count,
+    window_minutes: Count,
+    enabled: v.boolean(),
+    notify: v.array(v.string()),
+    last_fired_at: v.nullable(Time),
+    created_at: Time,
+  }),
+)
+export type OrgAlert = v.InferOutput<typeof OrgAlert>
+
 export const orgAlerts = {
-  list: { method: 'GET', path: '/api/v1/org/alerts', summary: 'List alerts', by: 'pending' },
-  create: { method: 'POST', path: '/api/v1/org/alerts', summary: 'Create an alert', by: 'pending' },
+  list: {
+    method: 'GET',
+    path: '/api/v1/org/alerts',
+    summary: 'List alerts',
+    by: 'account',
+    query: Page,
+    reply: listOf(OrgAlert),
+  },
+  create: {
+    method: 'POST',
+    path: '/api/v1/org/alerts',
+    summary: 'Create an alert: a rule that fires when so many of an event happen in a while',
+    by: 'account',
+    body: v.strictObject({
+      name: name(100),
+      event: AlertEvent,
+      threshold: Threshold,
+      window_minutes: Window,
+      enabled: v.optional(v.boolean(), true),
+      notify: v.optional(Notify, []),
+    }),
+    reply: OrgAlert,
+    status: 201,
+  },
   update: {
     method: 'PATCH',
     path: '/api/v1/org/alerts/{id}',
     summary: 'Update an alert',
-    by: 'pending',
+    by: 'account',
+    body: v.strictObject({
+      name: v.optional(name(100)),
+      event: v.optional(AlertEvent),
+      threshold: v.optional(Threshold),
+      window_minutes: v.optional(Window),
+      enabled: v.optional(v.boolean()),
+      notify: v.optional(Notify),
+    }),
+    reply: OrgAlert,
   },
   delete: {
     method: 'DELETE',
     path: '/api/v1/org/alerts/{id}',
     summary: 'Delete an alert',
-    by: 'pending',
+    by: 'account',
+    status: 204,
   },
 } as const satisfies Routes
 
+const Actor = v.pipe(
+  v.nullable(v.object({ user_id: id('acc_'), display_name: v.string() })),
+  v.description('null for nobody, or somebody whose account is deleted.'),
+)
+
+export const OrgActivity = named(
+  'OrgActivity',
+  v.object({
+    id: id('act_'),
+    at: Time,
+    actor: Actor,
+    event: OrgEvent,
+    target: v.pipe(v.nullable(v.string()), v.description('The id of what it is about.')),
+    data: v.record(v.string(), v.string()),
+  }),
+)
+export type OrgActivity = v.InferOutput<typeof OrgActivity>
+
+const isDay = (text: string) => {
+  const at = Date.parse(text)
+  return at >= 0 && timeAt(at).startsWith(text)
+}
+
+/** A day in UTC. */
+const Day = v.pipe(
+  v.string(),
+  v.regex(/^\d{4}-\d{2}-\d{2}$/, 'Give a day as in 2026-01-31.'),
+  v.isoDate('Give a day that exists.'),
+  // The form alone lets the 30th of February pass.
+  v.check((text) => isDay(text), 'Give a day that exists, in 1970 or later.'),
+)
+const from = v.optional(
+  v.pipe(Day, v.description('The first day, in UTC; 29 days before the last unless told.')),
+)
+const to = v.optional(v.pipe(Day, v.description('The last day, in UTC; today unless told.')))
+
+const Days = {
+  from: v.pipe(Time, v.description('The beginning of the first day.')),
+  to: v.pipe(Time, v.description('The end of the last day.')),
+}
+
 export const orgActivity = {
-  list: { method: 'GET', path: '/api/v1/org/activity', summary: 'List activity', by: 'pending' },
+  list: {
+    method: 'GET',
+    path: '/api/v1/org/activity',
+    summary: 'List activity',
+    by: 'account',
+    query: Page,
+    reply: listOf(OrgActivity),
+  },
   summary: {
     method: 'GET',
     path: '/api/v1/org/activity/summary',
     summary: 'Read the activity summary',
-    by: 'pending',
+    by: 'account',
+    query: v.strictObject({ from, to }),
+    reply: named(
+      'ActivitySummary',
+      v.object({
+        ...Days,
+        by_event: v.array(v.object({ event: OrgEvent, count: Count })),
+        by_actor: v.array(v.object({ actor: Actor, count: Count })),
+      }),
+    ),
   },
 } as const satisfies Routes
+
+const ByState = v.object({ invited: Count, active: Count, suspended: Count })
+
+export const Metric = v.picklist(['activity', ...OrgEvent.options])
+export type Metric = v.InferOutput<typeof Metric>
 
 export const orgAnalytics = {
   dashboard: {
     method: 'GET',
     path: '/api/v1/org/analytics/dashboard',
-    summary: 'Read dashboard analytics',
-    by: 'pending',
+    summary: 'Read dashboard analytics: totals of the organisation',
+    by: 'account',
+    reply: named(
+      'OrgDashboard',
+      v.object({
+        members: ByState,
+        machines: Count,
+        groups: Count,
+        connections: Count,
+        verifications: Count,
+        stamps: Count,
+        alerts_fired: Count,
+        activities: Count,
+      }),
+    ),
   },
   trends: {
     method: 'GET',
     path: '/api/v1/org/analytics/trends',
-    summary: 'Read trend analytics',
-    by: 'pending',
+    summary: 'Read trend analytics: how often something happened, by day or week',
+    by: 'account',
+    query: v.strictObject({
+      metric: v.pipe(Metric, v.description('An event, or activity for all of them.')),
+      from,
+      to,
+      bucket: v.optional(v.picklist(['day', 'week']), 'day'),
+    }),
+    reply: named(
+      'OrgTrend',
+      v.object({
+        metric: Metric,
+        bucket: v.picklist(['day', 'week']),
+        points: v.array(v.object({ at: Time, value: Count })),
+      }),
+    ),
   },
 } as const satisfies Routes

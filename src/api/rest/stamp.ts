@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Jws, Sha256Hex, Time, id, named, text, wellFormed } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { StampAssurance } from './verify.ts'
 
 /** 8 MiB of content, encoded in base64 or JSON. */
 const LIMIT = 12 * 1024 * 1024
@@ -59,7 +60,7 @@ export const Stamp = named(
     id: id('stm_'),
     words: v.pipe(v.string(), v.description('A look-up hint, never evidence.')),
     signed_at: Time,
-    assurance_level: v.picklist(['device', 'verified_email', 'organisation']),
+    assurance_level: StampAssurance,
     verification_url: v.pipe(v.string(), v.description('The page a recipient opens to check it.')),
     sha256: Sha256Hex,
     stamp: Jws,

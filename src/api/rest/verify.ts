@@ -61,12 +61,14 @@ export const StampFound = v.object({
   verification_url: v.string(),
 })
 
+/** What the account server knew of who signed, when a stamp came. */
+export const StampAssurance = v.picklist(['device', 'verified_email', 'organisation'])
+export type StampAssurance = v.InferOutput<typeof StampAssurance>
+
 /** From the lowest: the account server alone vouches for a public code. */
 export const AssuranceLevel = v.picklist([
   'public_code',
-  'device',
-  'verified_email',
-  'organisation',
+  ...StampAssurance.options,
   'guest',
   'connection',
 ])

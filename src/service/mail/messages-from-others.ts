@@ -49,6 +49,42 @@ happens.
 })
 
 /**
+ * An invitation to an organisation. It reads the same whether the address has an account or not.
+ * @param of `from` and `organisation` are what others wrote; `fromEmail` is proven, null for somebody without a mailbox
+ */
+export const orgInvitationMessage = (of: {
+  to: string
+  from: string
+  fromEmail: string | null
+  organisation: string
+  publicUrl: string
+}): Message => ({
+  to: of.to,
+  subject: `An invitation to an organisation at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+somebody who calls themselves
+    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${of.fromEmail}`}
+invites you to an organisation that they call
+    ${quoted(of.organisation)}
+on the Countersign account server
+    ${of.publicUrl}
+
+Anybody can write any name: ask them whether it was they, by a way that you
+know. To become a member, sign in to that server with this address:
+
+    countersignd login --email <this address>
+
+An account that has this address already is a member the next time it renews
+its session. The members of an organisation see each other's names and
+addresses, and nothing else that you have on the server.
+
+If you do not know them and have no account there, ignore this mail: then
+nothing happens.
+`,
+})
+
+/**
  * The link that confirms a request of an open link. It reads the same whether the address has an account or not.
  * @param of `name` is what whoever asked wrote, `owner` what the owner of the link is called
  */
@@ -113,6 +149,43 @@ delete this mail when you need it no more.
 
 It is good until ${new Date(of.until).toISOString().slice(0, 16).replace('T', ' ')} UTC. If you do not know them, ignore this mail: then
 nothing happens.
+`,
+})
+
+/**
+ * An alert of an organisation fired.
+ * @param of `organisation` and `alert` are what others wrote; `threshold` and `minutes` are the rule
+ */
+export const orgAlertMessage = (of: {
+  to: string
+  organisation: string
+  alert: string
+  event: string
+  threshold: number
+  minutes: number
+  publicUrl: string
+}): Message => ({
+  to: of.to,
+  subject: `An alert at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+the alert
+    ${quoted(of.alert)}
+of the organisation
+    ${quoted(of.organisation)}
+on the Countersign account server
+    ${of.publicUrl}
+fired: ${of.event} happened there ${of.threshold} ${of.threshold === 1 ? 'time' : 'times'} or more
+within ${of.minutes} ${of.minutes === 1 ? 'minute' : 'minutes'}. It says nothing further for as long.
+
+You get this mail because an owner or admin of the organisation named you in
+the alert. To see what happened:
+
+    countersignd org activity
+
+To get no such mails:
+
+    countersignd preferences set --email-notifications off
 `,
 })
 

@@ -1,0 +1,89 @@
+/** Activity of the organisation that the caller acts in: the list, newest first, and how much of it there was of each. */
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { timeAt } from '../api/fields.ts'
+import type { Service } from '../api/port.ts'
+import type { OrgActivity, OrgEvent } from '../api/rest/org.ts'
+import { isId } from '../crypto/id.ts'
+import type { Ground } from './ground.ts'
+import { DAY_MS, PREFIX } from './org-activity-rows.ts'
+import { badFrom, readDays } from './org-days.ts'
+import { demandActing } from './org-standing.ts'
+
+/** A summary is of a year at most, and a leap year is one. */
+const MOST_DAYS = 366
+/** So many of the busiest are shown. */
+const MOST_ACTORS = 100
+
+const actorOf = (user_id: string | null, display_name: string | null) =>
+  user_id === null || display_name === null ? null : { user_id, display_name }
+
+export const orgActivity = ({ db, now }: Pick<Ground, 'db' | 'now'>): Service['orgActivity'] => ({
+  list: async (page, session) => {
+    const acting = await demandActing(db, session)
+    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
+    const rows = await db
+      .selectFrom('organisation_activities as activity')
+      .leftJoin('accounts', 'accounts.id', 'activity.actor_id')
+      .select(['activity.id', 'at', 'actor_id', 'display_name', 'event', 'target', 'data'])
+      .where('organisation_id', '=', acting.id)
+      .$if(before !== null, (query) => query.where('activity.id', '<', before))
+      .orderBy('activity.id', 'desc')
+      .limit(rowsFor(page))
+      .execute()
+    return pageOf(
+      rows.map(({ id, at, actor_id, display_name, event, target, data }): OrgActivity => {
+        const actor = actorOf(actor_id, display_name)
+        const said = JSON.parse(data) as OrgActivity['data']
+        return { id, at: timeAt(at), actor, event: event as OrgEvent, target, data: said }
+      }),
+      page,
+    )
+  },
+
+  summary: async (query, session) => {
+    const acting = await demandActing(db, session)
+    const { from, to } = readDays(query, now())
+    if (to - from >= MOST_DAYS)
+      throw badFrom(`A summary is of at most ${MOST_DAYS} days: let it begin later.`)
+    const [events, actors] = await Promise.all([
+      db
+        .selectFrom('organisation_event_days')
+        .select(({ fn }) => ['event', fn.sum('count').as('sum')])
+        .where('organisation_id', '=', acting.id)
+        .where('day', '>=', from)
+        .where('day', '<=', to)
+        .groupBy('event')
+        .orderBy('sum', 'desc')
+        .orderBy('event')
+        .execute(),
+      db
+        .selectFrom((of) =>
+          of
+            .selectFrom('organisation_actor_days')
+            .select(({ fn }) => ['actor_id', fn.sum('count').as('sum')])
+            .where('organisation_id', '=', acting.id)
+            .where('day', '>=', from)
+            .where('day', '<=', to)
+            .groupBy('actor_id')
+            .orderBy('sum', 'desc')
+            .orderBy('actor_id')
+            .limit(MOST_ACTORS)
+            .as('busiest'),
+        )
+        .innerJoin('accounts', 'accounts.id', 'actor_id')
+        .select(['actor_id', 'display_name', 'sum'])
+        .orderBy('sum', 'desc')
+        .orderBy('actor_id')
+        .execute(),
+    ])
+    return {
+      from: timeAt(from * DAY_MS),
+      to: timeAt((to + 1) * DAY_MS - 1),
+      by_event: events.map(({ event, sum }) => ({ event: event as OrgEvent, count: Number(sum) })),
+      by_actor: actors.map(({ actor_id, display_name, sum }) => ({
+        actor: { user_id: actor_id, display_name },
+        count: Number(sum),
+      })),
+    }
+  },
+})

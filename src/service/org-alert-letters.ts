@@ -1,0 +1,73 @@
+/** The mails about alerts that have fired. */
+import type { Ground } from './ground.ts'
+import { sendAll } from './invitation-letters.ts'
+import { type Allowance, takePlace } from './mail-allowance.ts'
+import type { Message } from './mail/mail.ts'
+import { orgAlertMessage } from './mail/messages-from-others.ts'
+import type { Schema } from './schema.ts'
+
+/** What the mails of alerts go out with. */
+export type Post = Pick<Ground, 'background' | 'db' | 'mail' | 'publicUrl'>
+
+/** Whoever manages an organisation names whom its alerts tell: no mailbox drowns in them. */
+const LETTERS: Allowance = { what: 'org alert', most: 10, periodMs: 3_600_000 }
+
+export type Rule = Pick<
+  Schema['organisation_alerts'],
+  'id' | 'name' | 'event' | 'threshold' | 'window_minutes' | 'last_fired_at'
+>
+
+/** An alert that has fired, and the accounts that are told. */
+export interface Fired {
+  readonly rule: Rule
+  readonly organisation: { readonly id: string; readonly name: string }
+  readonly accounts: readonly string[]
+}
+
+/**
+ * Mail those of the accounts that have a mailbox and want mail. It may begin before the transaction in which the alert fired is over,
+ * and sends nothing about one that was undone.
+ * @param at when it fired, Unix milliseconds
+ */
+export async function mailFired(
+  { db, mail, publicUrl }: Post,
+  { rule, organisation, accounts }: Fired,
+  at: number,
+): Promise<void> {
+  const letters = await db.transaction().execute(async (trx): Promise<Message[]> => {
+    // Changes nothing. It waits for whoever fired the alert.
+    const kept = await trx
+      .updateTable('organisation_alerts')
+      .set((of) => ({ name: of.ref('name') }))
+      .where('id', '=', rule.id)
+      .returning('last_fired_at')
+      .executeTakeFirst()
+    if (kept?.last_fired_at !== at) return []
+    const mailboxes = await trx
+      .selectFrom('emails')
+      .leftJoin('preferences', 'preferences.account_id', 'emails.account_id')
+      .select('address')
+      .where('emails.account_id', 'in', accounts)
+      .where('is_primary', '=', 1)
+      .where((of) =>
+        of.or([of('email_notifications', 'is', null), of('email_notifications', '=', 1)]),
+      )
+      .orderBy('address')
+      .execute()
+    const open: string[] = []
+    for (const { address } of mailboxes)
+      if (await takePlace(trx, LETTERS, address, at)) open.push(address)
+    return open.map((to) =>
+      orgAlertMessage({
+        to,
+        organisation: organisation.name,
+        alert: rule.name,
+        event: rule.event,
+        threshold: rule.threshold,
+        minutes: rule.window_minutes,
+        publicUrl: publicUrl(),
+      }),
+    )
+  })
+  await sendAll(mail, letters)
+}

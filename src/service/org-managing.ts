@@ -1,0 +1,61 @@
+/** Changing what is an organisation's, one after the other: how many there are and what they are called stays as it was judged. */
+import type { Kysely, Transaction } from 'kysely'
+import type { Session } from '../api/port.ts'
+import { PREFIX, isId } from '../crypto/id.ts'
+import { AppError, type Issue } from '../errors.ts'
+import { demandManaging } from './org-standing.ts'
+import { holdOrganisation } from './organisations.ts'
+import type { Schema } from './schema.ts'
+
+/**
+ * Change something in a transaction, in which nobody else manages the organisation that is active for the caller.
+ * @param work is given that organisation's id
+ * @throws AppError `no_active_organisation`, `forbidden`
+ */
+export const managing = <T>(
+  db: Kysely<Schema>,
+  session: Session,
+  work: (trx: Transaction<Schema>, organisation: string) => Promise<T>,
+): Promise<T> =>
+  db.transaction().execute(async (trx) => {
+    const { id } = await demandManaging(trx, session)
+    await holdOrganisation(trx, id)
+    return work(trx, id)
+  })
+
+/** Throws AppError `conflict` where an organisation has as many of something as it may. */
+export function demandFewerThere(count: number, most: number, what: string): void {
+  if (count >= most)
+    throw new AppError('conflict', `An organisation has at most ${most} ${what}: delete one first.`)
+}
+
+/** So many are told of one request, as of any that is not valid. */
+const MOST_ISSUES = 20
+
+/**
+ * What is wrong with a list of ids in a body that should all be of accounts in an organisation, suspended ones included.
+ * @param of `path`: the name of the list
+ */
+export async function strangersAmong(
+  trx: Transaction<Schema>,
+  organisation: string,
+  { path, ids }: { path: string; ids: readonly string[] },
+): Promise<Issue[]> {
+  const accounts = ids.filter((id) => isId(PREFIX.account, id))
+  const rows =
+    accounts.length === 0
+      ? []
+      : await trx
+          .selectFrom('organisation_members')
+          .select('account_id')
+          .where('organisation_id', '=', organisation)
+          .where('account_id', 'in', accounts)
+          .where('state', 'in', ['active', 'suspended'])
+          .execute()
+  const known = new Set(rows.map(({ account_id }) => account_id))
+  const message =
+    'No member of the organisation has this id: GET /api/v1/org/members ("countersignd org members") lists them.'
+  return ids
+    .flatMap((id, i) => (known.has(id) ? [] : [{ path: `${path}.${i}`, message }]))
+    .slice(0, MOST_ISSUES)
+}

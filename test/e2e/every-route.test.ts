@@ -1,0 +1,122 @@
+/**
+ * Every route from the document alone, which the running daemon serves: real calls in the order a user would make them, on each of the
+ * four accounts; every answer is valid by the schema that the document has for it, and every error has the one shape.
+ */
+import assert from 'node:assert/strict'
+import { type TestContext, after, before, describe, it } from 'node:test'
+import { startAccountServer } from '../account-server.ts'
+import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'
+import { activeOrganisation, signIn } from '../handlers/people.ts'
+import { type Postgres, startPostgres } from '../service/postgres.ts'
+import { type Documented, type Operation, documentOf } from './documented.ts'
+import { type Seat, walk } from './walk.ts'
+
+interface Opened {
+  readonly home: TestDaemon
+  /** What carries the account server, and where it listens. */
+  readonly server: Pick<TestDaemon, 'stateDir' | 'address'>
+}
+
+type Env = Record<string, string>
+
+async function embedded(t: TestContext, env: Env): Promise<Opened> {
+  const home = await startDaemon(env)
+  t.after(() => home.close())
+  return { home, server: { stateDir: home.stateDir, address: home.accountAddress } }
+}
+
+async function remote(t: TestContext, env: Env): Promise<Opened> {
+  const server = await startAccountServer(t, env)
+  const home = await startDaemon({ SVC_BACKEND_URL: server.address })
+  t.after(() => home.close())
+  await signIn(home, server, 'owner@example.org')
+  return { home, server }
+}
+
+describe('every route is answered as the document says', () => {
+  let postgres: Postgres
+  before(async () => {
+    postgres = await startPostgres()
+  })
+  after(() => postgres.stop())
+
+  const onPostgres = async (): Promise<Env> => ({ SVC_DATABASE_URL: await postgres.newDatabase() })
+  const onSqlite = async (): Promise<Env> => ({})
+  const accounts: [
+    name: string,
+    open: (t: TestContext, env: Env) => Promise<Opened>,
+    env: () => Promise<Env>,
+  ][] = [
+    ['embedded, SQLite', embedded, onSqlite],
+    ['embedded, PostgreSQL', embedded, onPostgres],
+    ['far away, SQLite', remote, onSqlite],
+    ['far away, PostgreSQL', remote, onPostgres],
+  ]
+  for (const [name, open, env] of accounts)
+    it(`the account: ${name}`, async (t) => {
+      const { home, server } = await open(t, await env())
+      const document = await documentOf(home)
+      await walk({
+        document,
+        home: { daemon: home, token: await home.token('full') },
+        server,
+        async newDaemon() {
+          const daemon = await startDaemon({ SVC_BACKEND_URL: server.address })
+          t.after(() => daemon.close())
+          return daemon
+        },
+      })
+      assert.equal(document.operations.length, 110)
+      assert.deepEqual(document.unvisited(), [])
+      assert.doesNotMatch(document.text, /not_implemented|"501"/)
+    })
+})
+
+describe('an error of any route has the one shape', () => {
+  let seat: Seat
+  let document: Documented
+  before(async () => {
+    const daemon = await startDaemon()
+    seat = { daemon, token: await daemon.token('full') }
+    document = await documentOf(daemon)
+    await activeOrganisation(daemon)
+  })
+  after(() => seat.daemon.close())
+
+  const isPage = ({ responses }: Operation) =>
+    !('application/json' in (responses['200']?.content ?? { 'application/json': null }))
+  const someone = (path: string) => path.replace(/{\w+}/g, 'nobody')
+
+  const mistakes: [
+    name: string,
+    of: (operation: Operation) => boolean,
+    mistake: Question & { query?: string },
+    status: number,
+  ][] = [
+    ['no token', ({ isPublic }) => !isPublic, { token: undefined }, 401],
+    ['a token of nobody', ({ isPublic }) => !isPublic, { token: 'csd_x' }, 401],
+    ['an unknown parameter', (operation) => !isPage(operation), { query: '?nonsense=1' }, 422],
+    ['a body of nonsense', ({ method }) => method !== 'GET', { body: { nonsense: 1 } }, 422],
+    ['a body that is no JSON', ({ method }) => method !== 'GET', { body: '{' }, 400],
+    ['an id of nobody', ({ path, takesBody }) => path.includes('{') && !takesBody, {}, 404],
+  ]
+  for (const [name, of, { query = '', ...question }, status] of mistakes)
+    it(`${name}: ${status}`, async () => {
+      const tried = document.operations.filter(of)
+      assert(tried.length > 20)
+      for (const { method, path } of tried) {
+        const target = someone(path) + query
+        const answer = await seat.daemon.request(method, target, { token: seat.token, ...question })
+        const what = `${method} ${target}: ${answer.status} ${answer.text}`
+        document.assertError(answer, what)
+        assert.equal(answer.status, status, what)
+      }
+    })
+
+  it('another method: 405', async () => {
+    for (const { path } of document.operations) {
+      const answer = await seat.daemon.request('PUT', someone(path), { token: seat.token })
+      assert.equal(document.assertError(answer, path).error, 'method_not_allowed')
+    }
+  })
+})

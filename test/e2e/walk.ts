@@ -1,0 +1,263 @@
+/** Every route, in the order in which a person would come to it, by the document alone. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { TestDaemon } from '../daemon.ts'
+import { asOwner, newOrganisation, signIn } from '../handlers/people.ts'
+import { askedBy } from './asking.ts'
+import type { Json } from './caller.ts'
+import type { Asker, Call, Documented } from './documented.ts'
+
+/** A daemon where somebody is signed in, and a token of full scope. */
+export interface Seat extends Asker {
+  readonly daemon: TestDaemon
+}
+
+export interface Place {
+  readonly document: Documented
+  /** Whose account is walked through. */
+  readonly home: Seat
+  /** What carries the account server. */
+  readonly server: Pick<TestDaemon, 'stateDir'>
+  /** Start a further daemon at the same account server, where nobody is signed in. */
+  readonly newDaemon: () => Promise<TestDaemon>
+}
+
+const id = (one: Json): Call => ({ params: { id: one.id } })
+
+async function seat({ newDaemon, server }: Place, email: string): Promise<Seat> {
+  const daemon = await newDaemon()
+  await signIn(daemon, server, email)
+  return { daemon, token: await daemon.token('full') }
+}
+
+/** Look around. */
+async function begin({ document: { call }, home }: Place): Promise<Json> {
+  const nobody = { ...home, token: undefined }
+  for (const open of ['health_read', 'health_read_unversioned', 'openapi_read', 'docs_read'])
+    await call(nobody, open)
+  await call(nobody, 'token_create', {
+    body: { name: 'n', scope: 'read', label: 'l', expires_in: 60 },
+  })
+  await call(home, 'tools_catalogue')
+  await call(home, 'status_read')
+  await call(home, 'sync_run')
+  await call(home, 'sync_read')
+  const minted = await call(home, 'apiTokens_create', { body: { name: 'n', scope: 'write' } })
+  await call(home, 'apiTokens_delete', id(minted))
+  await call(home, 'apiTokens_list')
+  const { user } = await call(home, 'context_read')
+  await call(home, 'profiles_read', id(user))
+  await call(home, 'profiles_keys', id(user))
+  await call(home, 'preferences_read')
+  await call(home, 'preferences_update', { body: { public_code: true } })
+  await call(home, 'profile_update', { body: { headline: 'At home' } })
+  return call(home, 'profile_read')
+}
+
+/** Connect, say words, let go. */
+async function connect({ document: { call }, home }: Place, ada: Seat): Promise<Json> {
+  const connection = await call(home, 'connections_create', { body: { name: 'Ärger' } })
+  const on = id(connection)
+  await call(home, 'connections_read', on)
+  await call(home, 'connections_update', { ...on, body: { favorite: true } })
+  await call(home, 'connections_favorite', on)
+  await call(home, 'connections_list', { query: '?limit=1' })
+  const { words } = await call(home, 'connections_code', on)
+  const echo = await call(home, 'verify_words', { body: { words } })
+  assert.equal(echo.echo, true)
+
+  const { user } = await call(ada, 'context_read')
+  const invite = (body: Json) => call(home, 'members_add', { ...on, body })
+  await call(home, 'invitations_withdraw', id(await invite({ email: 'nobody@example.org' })))
+  await call(ada, 'invitations_decline', id(await invite({ user_id: user.id })))
+  await call(ada, 'invitations_approve', id(await invite({ user_id: user.id })))
+  await call(ada, 'invitations_list')
+  await call(home, 'invitations_pending')
+  for (const seat of [home, ada]) await call(seat, 'sync_run')
+  const heard = await call(ada, 'connections_code', on)
+  const { verified } = await call(home, 'verify_words', { body: { words: heard.words } })
+  assert.equal(verified, true)
+  await call(home, 'verificationLog_list')
+
+  const card = { params: { id: user.id as string } }
+  await call(home, 'trustCards_create', { body: { user_id: user.id } })
+  await call(home, 'trustCards_list')
+  await call(home, 'trustCards_update', { ...card, body: { note: 'A friend', confirmed: true } })
+  await call(home, 'trustCards_history', card)
+  await call(home, 'trust_metrics')
+  await call(home, 'trustCards_delete', card)
+  await call(home, 'members_remove', { params: { id: connection.id, mid: user.id } })
+  return connection
+}
+
+/** Sign, and have words looked up. */
+async function prove({ document: { call }, home }: Place, ada: Seat, own: Json): Promise<void> {
+  const sha256 = createHash('sha256').update('x').digest('hex')
+  for (const body of [
+    { content: 'x' },
+    { content_base64: 'eA==', media_type: 'text/plain', context: 'c' },
+    { sha256 },
+  ])
+    assert.equal((await call(home, 'stamp_create', { body })).sha256, sha256)
+  const { words } = own.public_code
+  assert.equal((await call(ada, 'verify_public', { body: { words } })).found, true)
+}
+
+/** People without an account. */
+async function guests({ document: { call }, home }: Place): Promise<void> {
+  const guest = await call(home, 'guestCodes_create', { body: { label: 'A friend' } })
+  await call(home, 'guestCodes_qr', id(guest))
+  await call(home, 'guestCodes_qr', { ...id(guest), query: '?format=gif' })
+  await call(home, 'guestCodes_list')
+  await call(home, 'guestCodes_delete', id(guest))
+  const external = await call(home, 'externalMembers_create', {
+    body: { display_name: 'Plumber', email: 'plumber@example.org' },
+  })
+  const theirs = await call(home, 'guestCodes_create', {
+    body: { label: 'Plumber', external_member_id: external.id },
+  })
+  await call(home, 'guestCodes_send', { ...id(theirs), body: { channel: 'email' } })
+  await call(home, 'externalMembers_list')
+  await call(home, 'externalMembers_delete', id(external))
+}
+
+/** Put in order. */
+async function arrange({ document: { call }, home }: Place, connection: Json): Promise<void> {
+  const tag = await call(home, 'tags_create', { body: { name: 'Work' } })
+  await call(home, 'tags_update', { ...id(tag), body: { color: '#2453b8' } })
+  const tagged = { params: { id: tag.id as string, cid: connection.id as string } }
+  await call(home, 'tags_assign', tagged)
+  await call(home, 'tags_unassign', tagged)
+  await call(home, 'tags_list')
+  const preset = await call(home, 'presets_create', {
+    body: { name: 'Customers', tag_ids: [tag.id] },
+  })
+  await call(home, 'presets_update', { ...id(preset), body: { invitation_expires_in: 86_400 } })
+  await call(home, 'presets_setDefault', id(preset))
+  await call(home, 'presets_list')
+  await call(home, 'presets_clearDefault')
+  await call(home, 'presets_delete', id(preset))
+  await call(home, 'tags_delete', id(tag))
+}
+
+/** Strangers who ask to connect. */
+async function openLinks({ document: { call }, home, server }: Place): Promise<void> {
+  await call(home, 'openLinks_suggest')
+  const link = await call(home, 'openLinks_create', { body: { title: 'Hello' } })
+  await call(home, 'openLinks_pause', id(link))
+  await call(home, 'openLinks_resume', id(link))
+  const { url } = await call(home, 'openLinks_slug', { ...id(link), body: { slug: 'say-hello' } })
+  for (const asking of ['carl@example.org', 'dora@example.org'])
+    await askedBy(url as string, join(server.stateDir, 'mail'), asking)
+  const [declined, approved] = (await call(home, 'openLinkRequests_list')).items
+  await call(home, 'openLinkRequests_decline', id(declined))
+  await call(home, 'openLinkRequests_approve', id(approved))
+  await call(home, 'openLinks_list')
+  await call(home, 'openLinks_delete', id(link))
+}
+
+/** An organisation: a member comes, is set aside and taken back; groups, rules, figures. */
+async function organise(place: Place): Promise<void> {
+  const { call, refused } = place.document
+  const { home } = place
+  await refused(home, 'orgMembers_list', 409)
+  const organisation_id = await newOrganisation(home.daemon, 'Acme')
+  await call(home, 'context_activeOrg', { body: { organisation_id } })
+  const { invited, skipped } = await call(home, 'orgMembers_bulkInvite', {
+    body: { invites: [{ email: 'erna@example.org' }, { email: 'nobody at all' }] },
+  })
+  assert.deepEqual([invited.length, skipped[0].reason], [1, 'invalid_email'])
+  await refused(home, 'orgMembers_activate', 409, id(invited[0]))
+  const erna = await seat(place, 'erna@example.org')
+  const { user } = await call(erna, 'context_read')
+  const member = id(user)
+  assert.equal((await call(home, 'orgMembers_read', member)).state, 'active')
+  assert.equal((await call(home, 'orgMembers_suspend', member)).state, 'suspended')
+  assert.equal((await call(home, 'orgMembers_activate', member)).state, 'active')
+  assert.equal((await call(home, 'orgMembers_list')).items.length, 2)
+
+  const group = await call(home, 'orgGroups_create', { body: { name: 'Night shift' } })
+  const members = { ...id(group), body: { member_ids: [user.id] } }
+  assert.equal((await call(home, 'orgGroups_addMembers', members)).member_count, 1)
+  assert.equal((await call(home, 'orgGroups_removeMembers', members)).member_count, 0)
+  await call(home, 'orgGroups_update', { ...id(group), body: { description: 'From ten' } })
+  await call(home, 'orgGroups_list')
+
+  const { user: self } = await call(home, 'context_read')
+  const alert = await call(home, 'orgAlerts_create', {
+    body: {
+      name: 'Groups go',
+      event: 'group_deleted',
+      threshold: 1,
+      window_minutes: 5,
+      notify: [self.id],
+    },
+  })
+  await call(home, 'orgGroups_delete', id(group))
+  const [fired] = (await call(home, 'orgAlerts_list')).items
+  assert.notEqual(fired.last_fired_at, null)
+  await call(home, 'orgAlerts_update', { ...id(alert), body: { enabled: false } })
+  await call(home, 'orgAlerts_delete', id(alert))
+
+  await call(home, 'orgActivity_list')
+  await call(home, 'orgActivity_summary')
+  const { members: byState } = await call(home, 'orgAnalytics_dashboard')
+  assert.deepEqual(byState, { invited: 0, active: 2, suspended: 0 })
+  await call(home, 'orgAnalytics_trends', { query: '?metric=activity&bucket=week' })
+  await call(home, 'context_activeOrg', { body: { organisation_id: null } })
+}
+
+/** Ask for help. */
+async function assistant({ document: { call }, home }: Place): Promise<void> {
+  const turn = await call(home, 'chat_turn', { body: { message: 'What is a stamp?' } })
+  await call(home, 'chat_rate', { body: { turn_id: turn.turn_id, rating: 'up' } })
+  await call(home, 'feedback_send', { body: { message: 'Well done.' } })
+}
+
+/** A further device is approved by the words of both screens, loses its session, and is revoked. */
+async function devices(place: Place, ada: Seat): Promise<void> {
+  const { call } = place.document
+  const phone = await seat(place, 'ada@example.org')
+  const [newest] = (await call(ada, 'devices_list')).items
+  assert.equal(newest.state, 'pending')
+  const { device_words: words } = await asOwner<Json>(phone.daemon, 'GET', '/local/v1/sign-in')
+  const approval = `/local/v1/devices/${newest.id}/approval`
+  const shown = await asOwner<Json>(ada.daemon, 'POST', approval, { words })
+  await asOwner(phone.daemon, 'POST', '/local/v1/sign-in/approval', { words: shown.words })
+  const sessions: Json[] = (await call(ada, 'sessions_list')).items
+  await call(ada, 'sessions_delete', id(sessions.find(({ current }) => !current)))
+  await call(ada, 'devices_delete', id(newest))
+}
+
+/** Take everything along, and go. */
+async function leave({ document: { call }, home }: Place, connection: Json): Promise<void> {
+  await call(home, 'emails_create', { body: { address: 'second@example.org' } })
+  await call(home, 'emails_list')
+  await call(home, 'notifications_list')
+  await call(home, 'notifications_read')
+  await call(home, 'notifications_delete')
+  await call(home, 'exports_create')
+  let exported: Json
+  do [exported] = (await call(home, 'exports_list')).items
+  while (exported.state !== 'ready')
+  await call(home, 'exports_download', id(exported))
+  await call(home, 'exports_clear')
+  await call(home, 'connections_delete', id(connection))
+}
+
+/** Walk through all of it. */
+export async function walk(place: Place): Promise<void> {
+  const own = await begin(place)
+  const ada = await seat(place, 'ada@example.org')
+  const connection = await connect(place, ada)
+  await prove(place, ada, own)
+  await guests(place)
+  await arrange(place, connection)
+  await openLinks(place)
+  await organise(place)
+  await assistant(place)
+  await devices(place, ada)
+  await leave(place, connection)
+  await place.document.call(ada, 'account_delete')
+}
