@@ -32,34 +32,42 @@ export const wellFormed = v.check(
 /** Something to see: not only spaces, format characters and fillers, in whatever script (Unicode, section 23.2 and on). */
 const SEEN = String.raw`[^\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]`
 
-/** A name that people read: no control, no bidirectional override characters, nothing but spaces refused. */
-export const name = (max: number) =>
+/** What no text that people read is of: control characters, line separators, and what changes its direction. */
+const UNSEEN = String.raw`\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069`
+
+const readable = (max: number, pattern: string, told: string) =>
   v.pipe(
     v.string(),
     v.minLength(1, 'Give at least one character.'),
     v.maxLength(max, `Give at most ${max} characters.`),
     wellFormed,
-    v.regex(
-      new RegExp(`^(?=.*${SEEN})[^\\p{Cc}\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$`, 'u'),
-      'Give visible characters; control and direction-changing characters are refused.',
-    ),
+    v.regex(new RegExp(pattern, 'u'), told),
+  )
+
+/** A name that people read: no control, no bidirectional override characters, nothing but spaces refused. */
+export const name = (max: number) =>
+  readable(
+    max,
+    `^(?=.*${SEEN})[^${UNSEEN}]*$`,
+    'Give visible characters; control and direction-changing characters are refused.',
   )
 
 /** A text of several lines: as `name`, and line breaks and tabs are let through. */
 export const text = (max: number) =>
-  v.pipe(
-    v.string(),
-    v.minLength(1, 'Give at least one character.'),
-    v.maxLength(max, `Give at most ${max} characters.`),
-    wellFormed,
-    v.regex(
-      new RegExp(
-        `^(?=[\\s\\S]*${SEEN})(?:[\\n\\r\\t]|[^\\p{Cc}\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069])*$`,
-        'u',
-      ),
-      'Give visible characters and line breaks; other control and direction-changing characters are refused.',
-    ),
+  readable(
+    max,
+    `^(?=[\\s\\S]*${SEEN})(?:[\\n\\r\\t]|[^${UNSEEN}])*$`,
+    'Give visible characters and line breaks; other control and direction-changing characters are refused.',
   )
+
+/** A handle or the end of a link's address. */
+export const Slug = v.pipe(
+  v.string(),
+  v.regex(
+    /^[a-z0-9](?:[a-z0-9-]{1,38}[a-z0-9])$/,
+    'Give 3 to 40 of a-z, 0-9 and -, with a letter or digit at both ends.',
+  ),
+)
 
 /** A mailbox (RFC 5321 section 4.1.2), in ASCII and without quoting, as mail forms take it. */
 export const email = v.pipe(

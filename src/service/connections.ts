@@ -3,16 +3,16 @@
  * `secret_here` is for the device to say. Another account's connection is simply not there.
  */
 import type { Kysely } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { Connection, Member } from '../api/rest/connections.ts'
-import { isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, later } from './connection-rows.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { invitedIn, standing } from './invitation-rows.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 /** The connections of an account. */
@@ -141,12 +141,7 @@ async function end({ db }: Ground, account: string, id: string): Promise<void> {
 
 export const connections = (ground: Ground): Service['connections'] => ({
   list: async (page, { account }) => {
-    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-    const rows = await seenBy(ground.db, account)
-      .$if(before !== null, (query) => query.where('own.connection_id', '<', before))
-      .orderBy('own.connection_id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(seenBy(ground.db, account), page, PREFIX, 'own.connection_id')
     return pageOf(await resources(ground.db, account, rows, ground.now()), page)
   },
   read: ({ id }, { account }) => readConnection(ground, account, id),

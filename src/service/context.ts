@@ -12,6 +12,16 @@ import { accountGone, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import type { Schema } from './schema.ts'
 
+/** What an account calls itself. Throws when there is none. */
+export async function displayName(db: Kysely<Schema>, account: string): Promise<string> {
+  const { display_name: name } = await db
+    .selectFrom('accounts')
+    .select('display_name')
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow()
+  return name
+}
+
 /** Where the server writes to a person; null for a machine, and for somebody who never proved a mailbox. */
 export async function primaryAddress(db: Kysely<Schema>, account: string): Promise<string | null> {
   const row = await db

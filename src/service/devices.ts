@@ -1,16 +1,16 @@
 /** The devices of an account, those that wait for approval among them. */
 import type { Kysely } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { DeviceJwks } from '../crypto/device-keys.ts'
-import { isId } from '../crypto/id.ts'
 import { thumbprint } from '../crypto/jwk.ts'
 import { verifyKeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { entriesOf } from './key-logs.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 const PREFIX = 'dev_'
@@ -41,12 +41,7 @@ async function loggedKeys(db: Kysely<Schema>, account: string) {
 
 export const devices = ({ db }: Ground): Service['devices'] => ({
   list: async (page, { account, device }) => {
-    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-    const rows = await shownOf(db, account)
-      .$if(before !== null, (query) => query.where('id', '<', before))
-      .orderBy('id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(shownOf(db, account), page, PREFIX)
     const logged = await loggedKeys(db, account)
     const items = rows.map(({ id, name, platform, keys, ...row }) => {
       const known = keys === null ? logged?.get(id)?.keys : (JSON.parse(keys) as DeviceJwks)

@@ -4,7 +4,7 @@
  * whoever reads that mailbox, and to nobody else.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { accountAt, primaryAddress } from './context.ts'
+import { accountAt, displayName, primaryAddress } from './context.ts'
 import type { Ground } from './ground.ts'
 import { holdKeyLog } from './key-logs.ts'
 import { emailAddedMessage } from './mail/messages.ts'
@@ -52,11 +52,7 @@ export async function findClaim(
   if (claim === undefined) return null
   const { account_id: account, address } = claim
   if ((await accountAt(db, address)) !== null) return taken(address)
-  const { display_name: name } = await db
-    .selectFrom('accounts')
-    .select('display_name')
-    .where('id', '=', account)
-    .executeTakeFirstOrThrow()
+  const name = await displayName(db, account)
   const primary = await primaryAddress(db, account)
   const who = primary === null ? quoted(name) : `${quoted(name)} (${primary})`
   return {

@@ -2,19 +2,20 @@
  * The e-mail addresses of an account: those that it has proven, and those for which a link was mailed. Whether an address is somebody
  * else's is told to nobody who does not read it: the answer and the mail are the same.
  */
-import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { Email } from '../api/rest/account.ts'
-import { isId, newId } from '../crypto/id.ts'
+import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
-import { accountAt, primaryAddress } from './context.ts'
+import { newLink } from './confirmation-links.ts'
+import { accountAt, displayName, primaryAddress } from './context.ts'
 import { holdApproved } from './device-rows.ts'
 import type { Ground } from './ground.ts'
 import { type Allowance, forgetPlaces, takePlace } from './mail-allowance.ts'
 import { confirmAddressMessage } from './mail/messages.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 import { type Brake, countTryIn } from './tries.ts'
 
@@ -122,19 +123,14 @@ async function claim(
 
 async function letterTo(
   trx: Transaction<Schema>,
-  of: { account: string; address: string; token: string; publicUrl: string },
+  of: { account: string; address: string; link: string; publicUrl: string },
 ) {
-  const { account, address, token, publicUrl } = of
-  const { display_name: name } = await trx
-    .selectFrom('accounts')
-    .select('display_name')
-    .where('id', '=', account)
-    .executeTakeFirstOrThrow()
+  const { account, address, link, publicUrl } = of
   return confirmAddressMessage({
     to: address,
-    name,
+    name: await displayName(trx, account),
     primary: await primaryAddress(trx, account),
-    link: `${publicUrl}/confirm/${token}`,
+    link,
     hours: LIFETIME_HOURS,
     publicUrl,
   })
@@ -150,22 +146,17 @@ export const emails = (ground: Ground): Service['emails'] => {
 
   return {
     list: async (page, { account }) => {
-      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
       // In this order: one that is confirmed meanwhile is in both, and not in neither.
-      const want = await claimsOf(db, account, now())
-        .select(['id', 'address', 'created_at'])
-        .$if(before !== null, (query) => query.where('id', '<', before!))
-        .orderBy('id', 'desc')
-        .limit(rowsFor(page))
-        .execute()
-      const have = await db
-        .selectFrom('emails')
-        .selectAll()
-        .where('account_id', '=', account)
-        .$if(before !== null, (query) => query.where('id', '<', before!))
-        .orderBy('id', 'desc')
-        .limit(rowsFor(page))
-        .execute()
+      const want = await pageRows(
+        claimsOf(db, account, now()).select(['id', 'address', 'created_at']),
+        page,
+        PREFIX,
+      )
+      const have = await pageRows(
+        db.selectFrom('emails').selectAll().where('account_id', '=', account),
+        page,
+        PREFIX,
+      )
       const known = new Set(have.map(({ id }) => id))
       const items = [...have.map(proven), ...want.filter(({ id }) => !known.has(id)).map(claimed)]
       return pageOf(
@@ -178,7 +169,8 @@ export const emails = (ground: Ground): Service['emails'] => {
       const { account } = session
       const address = body.address.toLowerCase()
       const at = now()
-      const token = randomBytes(32).toString('base64url')
+      const server = publicUrl()
+      const { link, tokenHash } = newLink(server)
       const made = await db.transaction().execute(async (trx) => {
         // What a device that is revoked meanwhile has asked for is forgotten with it.
         if (session.device !== null) await holdApproved(trx, session)
@@ -189,9 +181,8 @@ export const emails = (ground: Ground): Service['emails'] => {
         await demandRoom(trx, account, address, at)
         await dropExpired(trx, account, address, at)
         const goesOut = await takePlace(trx, LETTERS, address, at)
-        const tokenHash = hash('sha256', token, 'hex')
         const email = await claim(trx, { account, address, tokenHash, goesOut }, at)
-        const of = { account, address, token, publicUrl: publicUrl() }
+        const of = { account, address, link, publicUrl: server }
         return { email, letter: goesOut ? await letterTo(trx, of) : null }
       })
       const { email, letter } = made

@@ -4,7 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { JsonObject } from '../crypto/json.ts'
-import { accountAt } from './context.ts'
+import { accountAt, displayName } from './context.ts'
 import { roleIn } from './connection-rows.ts'
 import type { Inviter, Target } from './invitation-letters.ts'
 import type { Named } from './invitation-rows.ts'
@@ -12,14 +12,8 @@ import { named } from './mail/quoting.ts'
 import { type Note, notify, notifyAll } from './notices.ts'
 import type { Schema } from './schema.ts'
 
-async function nameOf(db: Kysely<Schema>, account: string): Promise<string> {
-  const { display_name } = await db
-    .selectFrom('accounts')
-    .select('display_name')
-    .where('id', '=', account)
-    .executeTakeFirstOrThrow()
-  return named(display_name)
-}
+const nameOf = async (db: Kysely<Schema>, account: string): Promise<string> =>
+  named(await displayName(db, account))
 
 /**
  * Whoever is invited is told, once there is an account: one that came by the mailbox finds the invitation on signing in.

@@ -3,11 +3,11 @@
  * kept for a week, and fetched by a link that is good for an hour.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { Export } from '../api/rest/account.ts'
-import { isId, newId } from '../crypto/id.ts'
+import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { newDownloadLinks } from './download-links.ts'
 import type { Exporter } from './export-building.ts'
@@ -15,6 +15,7 @@ import { deleteParts } from './export-parts.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { holdKeyLog } from './key-logs.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 import { type Brake, countTryIn } from './tries.ts'
 
@@ -103,15 +104,11 @@ export const exports = (ground: Ground, exporter: Exporter): Service['exports'] 
   const links = newDownloadLinks(ground)
   return {
     list: async (page, { account }) => {
-      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-      const rows = await db
-        .selectFrom('exports')
-        .selectAll()
-        .where('account_id', '=', account)
-        .$if(before !== null, (query) => query.where('id', '<', before))
-        .orderBy('id', 'desc')
-        .limit(rowsFor(page))
-        .execute()
+      const rows = await pageRows(
+        db.selectFrom('exports').selectAll().where('account_id', '=', account),
+        page,
+        PREFIX,
+      )
       const at = now()
       // Whoever built it may be gone without a word.
       if (rows.some(({ state }) => state === 'queued' || state === 'building')) exporter.wake()

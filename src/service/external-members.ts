@@ -3,15 +3,16 @@
  * are revoked with them.
  */
 import type { Transaction } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { ExternalMember } from '../api/rest/guest-codes.ts'
-import { isId, newId } from '../crypto/id.ts'
+import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { holdKeyLog } from './key-logs.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 const PREFIX = 'ext_'
@@ -63,15 +64,11 @@ async function demandRoom(trx: Transaction<Schema>, account: string): Promise<vo
 
 export const externalMembers = ({ db, now }: Ground): Service['externalMembers'] => ({
   list: async (page, { account }) => {
-    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-    const rows = await db
-      .selectFrom('external_members')
-      .selectAll()
-      .where('account_id', '=', account)
-      .$if(before !== null, (query) => query.where('id', '<', before))
-      .orderBy('id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(
+      db.selectFrom('external_members').selectAll().where('account_id', '=', account),
+      page,
+      PREFIX,
+    )
     return pageOf(rows.map(resource), page)
   },
 

@@ -2,16 +2,16 @@
  * Guest codes. The device made the secret and keeps it; the server knows only that the code exists, until when, and whether
  * its page was opened. A revoked code stays listed, so that its owner sees what became of it.
  */
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import { invalid } from '../api/input.ts'
 import type { Service } from '../api/port.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
-import { isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { holdExternalMember } from './external-members.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 export const PREFIX = 'gst_'
@@ -39,15 +39,11 @@ export const resource = (row: Row, now: number): GuestCode => ({
 
 export const guestCodes = ({ db, now }: Ground): Service['guestCodes'] => ({
   list: async (page, { account }) => {
-    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-    const rows = await db
-      .selectFrom('guest_codes')
-      .selectAll()
-      .where('account_id', '=', account)
-      .$if(before !== null, (query) => query.where('id', '<', before))
-      .orderBy('id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(
+      db.selectFrom('guest_codes').selectAll().where('account_id', '=', account),
+      page,
+      PREFIX,
+    )
     const at = now()
     return pageOf(
       rows.map((row) => resource(row, at)),

@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely'
 import { invalid } from '../api/input.ts'
 import type { Service } from '../api/port.ts'
 import { AppError } from '../errors.ts'
-import { primaryAddress } from './context.ts'
+import { displayName, primaryAddress } from './context.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { PREFIX, guestCodeState, resource } from './guest-codes.ts'
@@ -83,11 +83,7 @@ export const sendBy =
       await countTryIn(trx, account, SENT, at)
       await countTryIn(trx, account, SENT_TO_ONE, at, tagOf(to))
       if (!(await takePlace(trx, MAILS, to, at))) throw crowded()
-      const { display_name: from } = await trx
-        .selectFrom('accounts')
-        .select('display_name')
-        .where('id', '=', account)
-        .executeTakeFirstOrThrow()
+      const from = await displayName(trx, account)
       const fromEmail = await primaryAddress(trx, account)
       return { row: guest, letter: { to, from, fromEmail, until: guest.expires_at } }
     })

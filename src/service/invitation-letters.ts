@@ -1,7 +1,7 @@
 /** The mails about invitations: whether one goes out, and where. */
 import type { Transaction } from 'kysely'
 import { roleIn } from './connection-rows.ts'
-import { accountAt, primaryAddress } from './context.ts'
+import { accountAt, displayName, primaryAddress } from './context.ts'
 import type { Ground } from './ground.ts'
 import type { Mail, Message } from './mail/mail.ts'
 import { invitationMessage } from './mail/messages-from-others.ts'
@@ -67,11 +67,7 @@ export async function letterFor(
   const { by, target, at } = of
   const to = await addressFor(trx, by, target, at)
   if (to === null) return null
-  const { display_name: from } = await trx
-    .selectFrom('accounts')
-    .select('display_name')
-    .where('id', '=', by.account)
-    .executeTakeFirstOrThrow()
+  const from = await displayName(trx, by.account)
   const fromEmail = await primaryAddress(trx, by.account)
   return invitationMessage({
     to,

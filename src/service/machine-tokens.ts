@@ -4,17 +4,18 @@
  */
 import { hash } from 'node:crypto'
 import type { Transaction } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service, Session } from '../api/port.ts'
 import type { ApiToken } from '../api/rest/api-tokens.ts'
-import { isId, newId } from '../crypto/id.ts'
+import { newId } from '../crypto/id.ts'
 import { newToken } from '../crypto/token.ts'
 import { AppError } from '../errors.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { activeMachines } from './machines.ts'
 import { type Post, noteOwn } from './org-activities.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 const PREFIX = 'tok_'
@@ -150,15 +151,11 @@ const noteToken = (
 export const machineTokens = (ground: Needs & Post): Service['machineTokens'] => ({
   list: async (page, { account }) => {
     await demandMachine(ground, account)
-    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-    const rows = await ground.db
-      .selectFrom('machine_tokens')
-      .selectAll()
-      .where('account_id', '=', account)
-      .$if(before !== null, (query) => query.where('id', '<', before))
-      .orderBy('id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(
+      ground.db.selectFrom('machine_tokens').selectAll().where('account_id', '=', account),
+      page,
+      PREFIX,
+    )
     const at = ground.now()
     return pageOf(
       rows.map((row) => resource(row, at)),

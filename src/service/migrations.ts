@@ -93,11 +93,14 @@ async function nameMembers(query: Query): Promise<void> {
     'select organisation_id, account_id, joined_at from organisation_members where member_id is null',
   )
   const { newId } = await import('../crypto/id.ts')
-  for (const { organisation_id, account_id, joined_at } of rows)
+  for (const row of rows) {
+    const [organisation, account] = [row['organisation_id'], row['account_id']].map(String)
     // The alphabet of ids knows no quote.
     await query(
-      `update organisation_members set member_id = '${newId('mem_', Number(joined_at))}' where organisation_id = '${organisation_id}' and account_id = '${account_id}'`,
+      `update organisation_members set member_id = '${newId('mem_', Number(row['joined_at']))}'
+       where organisation_id = '${organisation}' and account_id = '${account}'`,
     )
+  }
   await query(
     'create unique index organisation_members_in_order on organisation_members (organisation_id, member_id)',
   )

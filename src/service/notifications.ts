@@ -1,11 +1,11 @@
 /** The notifications of an account: what happened while nobody looked. Ids that are not its own count as nothing. */
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { Notification } from '../api/rest/notifications.ts'
-import { isId } from '../crypto/id.ts'
 import type { Ground } from './ground.ts'
 import { PREFIX } from './notices.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 const resource = (row: Schema['notifications']): Notification => ({
@@ -20,15 +20,11 @@ const resource = (row: Schema['notifications']): Notification => ({
 
 export const notifications = ({ db, now }: Ground): Service['notifications'] => ({
   list: async (page, { account }) => {
-    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-    const rows = await db
-      .selectFrom('notifications')
-      .selectAll()
-      .where('account_id', '=', account)
-      .$if(before !== null, (query) => query.where('id', '<', before))
-      .orderBy('id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(
+      db.selectFrom('notifications').selectAll().where('account_id', '=', account),
+      page,
+      PREFIX,
+    )
     return pageOf(rows.map(resource), page)
   },
 

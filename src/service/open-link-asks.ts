@@ -2,12 +2,11 @@
  * Asking to connect, before the owner of an open link hears of it: a request is kept unconfirmed until a link was followed that went to
  * the mailbox it names. Whoever asks learns nothing about that mailbox. Of the link's token only SHA-256 is kept.
  */
-import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
 import { is } from 'valibot'
-import { Slug } from '../api/rest/open-links.ts'
-import { encodeBase64url } from '../crypto/base64url.ts'
+import { Slug } from '../api/fields.ts'
 import { newId } from '../crypto/id.ts'
+import { newLink } from './confirmation-links.ts'
 import type { Ground } from './ground.ts'
 import { type Allowance, takePlace } from './mail-allowance.ts'
 import { askedMessage } from './mail/messages-from-others.ts'
@@ -41,8 +40,6 @@ export interface Asked {
   readonly email: string
   readonly message: string | null
 }
-
-const hashed = (text: string) => hash('sha256', text, 'hex')
 
 /** The link with a slug, which may be any text; null where there is none. */
 export async function findLink(db: Kysely<Schema>, slug: string): Promise<Shown | null> {
@@ -107,7 +104,8 @@ export async function ask(
 ): Promise<'taken' | 'full' | 'paused' | 'gone'> {
   const { db, now, mail, background, publicUrl } = ground
   const { email } = asked
-  const token = encodeBase64url(randomBytes(32))
+  const server = publicUrl()
+  const { link: confirmation, tokenHash } = newLink(server)
   const at = now()
   const became = await db.transaction().execute(async (trx) => {
     const state = await holdLink(trx, link.id)
@@ -123,7 +121,7 @@ export async function ask(
         open_link_id: link.id,
         account_id: link.account_id,
         state: 'unconfirmed',
-        token_hash: hashed(token),
+        token_hash: tokenHash,
         connection_id: null,
         created_at: at,
         expires_at: at + LIFETIME_HOURS * HOUR_MS,
@@ -134,9 +132,9 @@ export async function ask(
   background.run(() => dropUnconfirmed(ground))
   if (became === 'new') {
     const { display_name: name } = asked
-    const letter = { to: email, name, owner: link.owner, token, hours: LIFETIME_HOURS }
+    const of = { to: email, name, owner: link.owner, link: confirmation, hours: LIFETIME_HOURS }
     // Nobody waits: how long a relay takes would tell whether one was asked.
-    background.run(() => mail.send(askedMessage({ ...letter, publicUrl: publicUrl() })))
+    background.run(() => mail.send(askedMessage({ ...of, publicUrl: server })))
   }
   return became === 'new' || became === 'known' ? 'taken' : became
 }

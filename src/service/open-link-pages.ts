@@ -24,7 +24,7 @@ const cleaned = (values: Values): Values => ({
   message: values.message.replaceAll(/\r\n?/g, '\n').trim(),
 })
 
-const faultOf = (schema: typeof NAME | typeof MESSAGE, value: string): string | undefined => {
+const faultOf = (schema: typeof NAME, value: string): string | undefined => {
   const { issues } = safeParse(schema, value, { abortPipeEarly: true })
   return issues?.[0].message
 }

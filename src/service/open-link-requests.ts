@@ -3,17 +3,17 @@
  * is what a device does that opens a connection: the server keeps both together, or neither.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import { invalid } from '../api/input.ts'
 import type { Service } from '../api/port.ts'
 import type { Invitee } from '../api/rest/connections.ts'
 import type { OpenLinkRequest } from '../api/rest/open-links.ts'
-import { isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { keepNewest } from './newest.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 export const PREFIX = 'req_'
@@ -91,12 +91,7 @@ const MOST_ANSWERED = 1000
 export const openLinkRequests = ({ db, now, background }: Ground): Service['openLinkRequests'] => ({
   list: async (page, { account }) => {
     background.run(() => dropUnconfirmed({ db, now }))
-    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-    const rows = await requestsOf(db, account)
-      .$if(before !== null, (query) => query.where('id', '<', before))
-      .orderBy('id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(requestsOf(db, account), page, PREFIX)
     return pageOf(rows.map(resource), page)
   },
 

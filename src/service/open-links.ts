@@ -3,15 +3,17 @@
  * leads nowhere.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { OpenLink } from '../api/rest/open-links.ts'
-import { isId, newId } from '../crypto/id.ts'
+import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
+import { demandFewer } from './arrangements.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { holdKeyLog } from './key-logs.ts'
+import { pageRows } from './page-rows.ts'
+import { presetFor } from './preset-rows.ts'
 import type { Schema } from './schema.ts'
 import { freeSlug } from './slugs.ts'
 import { holdTurn } from './turns.ts'
@@ -85,20 +87,7 @@ async function demandRoom(trx: Transaction<Schema>, account: string): Promise<vo
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('account_id', '=', account)
     .executeTakeFirstOrThrow()
-  if (Number(count) >= MOST)
-    throw new AppError('conflict', `An account has at most ${MOST} open links: delete one first.`)
-}
-
-async function demandPreset(trx: Transaction<Schema>, account: string, id: string): Promise<void> {
-  // It cannot be deleted before the link names it.
-  await holdKeyLog(trx, account)
-  const row = await trx
-    .selectFrom('presets')
-    .select('id')
-    .where('id', '=', id)
-    .where('account_id', '=', account)
-    .executeTakeFirst()
-  if (row === undefined) throw notFound('preset')
+  demandFewer(Number(count), MOST, 'open links')
 }
 
 export const openLinks = ({ db, publicUrl, now }: Ground): Service['openLinks'] => {
@@ -118,12 +107,7 @@ export const openLinks = ({ db, publicUrl, now }: Ground): Service['openLinks'] 
 
   return {
     list: async (page, { account }) => {
-      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-      const rows = await linksOf(db, account)
-        .$if(before !== null, (query) => query.where('id', '<', before))
-        .orderBy('id', 'desc')
-        .limit(rowsFor(page))
-        .execute()
+      const rows = await pageRows(linksOf(db, account), page, PREFIX)
       const url = publicUrl()
       return pageOf(
         rows.map((row) => resource(row, url)),
@@ -135,7 +119,7 @@ export const openLinks = ({ db, publicUrl, now }: Ground): Service['openLinks'] 
       db.transaction().execute(async (trx) => {
         await holdTurn(trx, 'turn of slugs')
         const { preset_id = null } = body
-        if (preset_id !== null) await demandPreset(trx, account, preset_id)
+        await presetFor(trx, account, preset_id)
         await demandRoom(trx, account)
         if (body.slug !== undefined) await demandFree(trx, body.slug)
         const names = await namesOf(trx, account)

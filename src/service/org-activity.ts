@@ -1,13 +1,13 @@
 /** Activity of the organisation that the caller acts in: the list, newest first, and how much of it there was of each. */
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { OrgActivity, OrgEvent } from '../api/rest/org.ts'
-import { isId } from '../crypto/id.ts'
 import type { Ground } from './ground.ts'
 import { DAY_MS, PREFIX } from './org-activity-rows.ts'
 import { badFrom, readDays } from './org-days.ts'
 import { demandActing } from './org-standing.ts'
+import { pageRows } from './page-rows.ts'
 
 /** A summary is of a year at most, and a leap year is one. */
 const MOST_DAYS = 366
@@ -20,16 +20,16 @@ const actorOf = (user_id: string | null, display_name: string | null) =>
 export const orgActivity = ({ db, now }: Pick<Ground, 'db' | 'now'>): Service['orgActivity'] => ({
   list: async (page, session) => {
     const acting = await demandActing(db, session)
-    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-    const rows = await db
-      .selectFrom('organisation_activities as activity')
-      .leftJoin('accounts', 'accounts.id', 'activity.actor_id')
-      .select(['activity.id', 'at', 'actor_id', 'display_name', 'event', 'target', 'data'])
-      .where('organisation_id', '=', acting.id)
-      .$if(before !== null, (query) => query.where('activity.id', '<', before))
-      .orderBy('activity.id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(
+      db
+        .selectFrom('organisation_activities as activity')
+        .leftJoin('accounts', 'accounts.id', 'activity.actor_id')
+        .select(['activity.id', 'at', 'actor_id', 'display_name', 'event', 'target', 'data'])
+        .where('organisation_id', '=', acting.id),
+      page,
+      PREFIX,
+      'activity.id',
+    )
     return pageOf(
       rows.map(({ id, at, actor_id, display_name, event, target, data }): OrgActivity => {
         const actor = actorOf(actor_id, display_name)

@@ -1,16 +1,17 @@
 /** Alerts of an organisation: the rules, and whom each tells. How they fire is in org-alert-firing.ts. */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import { invalid } from '../api/input.ts'
 import type { Service } from '../api/port.ts'
 import type { OrgAlert, OrgEvent } from '../api/rest/org.ts'
-import { isId, newId } from '../crypto/id.ts'
+import { newId } from '../crypto/id.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { noteActivities } from './org-activities.ts'
 import { demandFewerThere, managing, strangersAmong } from './org-managing.ts'
 import { demandActing } from './org-standing.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 export const PREFIX = 'alr_'
@@ -106,13 +107,8 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
 
   return {
     list: async (page, session) => {
-      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
       const { id: organisation } = await demandActing(db, session)
-      const rows = await alertsIn(db, organisation)
-        .$if(before !== null, (query) => query.where('id', '<', before!))
-        .orderBy('id', 'desc')
-        .limit(rowsFor(page))
-        .execute()
+      const rows = await pageRows(alertsIn(db, organisation), page, PREFIX)
       return pageOf(await resources(db, rows), page)
     },
 

@@ -1,11 +1,11 @@
 /** Groups of the members of an organisation. Whoever leaves the organisation leaves its groups; whoever is suspended stays. */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import { invalid } from '../api/input.ts'
 import type { Service } from '../api/port.ts'
 import type { OrgEvent, OrgGroup } from '../api/rest/org.ts'
-import { isId, newId } from '../crypto/id.ts'
+import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { folded } from './arrangements.ts'
 import { demandId, notFound } from './faults.ts'
@@ -13,6 +13,7 @@ import type { Ground } from './ground.ts'
 import { noteActivities } from './org-activities.ts'
 import { demandFewerThere, managing, strangersAmong } from './org-managing.ts'
 import { demandActing } from './org-standing.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 export const PREFIX = 'grp_'
@@ -131,13 +132,8 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
 
   return {
     list: async (page, session) => {
-      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
       const { id: organisation } = await demandActing(db, session)
-      const rows = await seenIn(db, organisation)
-        .$if(before !== null, (query) => query.where('id', '<', before))
-        .orderBy('id', 'desc')
-        .limit(rowsFor(page))
-        .execute()
+      const rows = await pageRows(seenIn(db, organisation), page, PREFIX)
       return pageOf(rows.map(resource), page)
     },
 

@@ -9,7 +9,7 @@ import type { Service } from '../api/port.ts'
 import { MOST_INVITES, type OrgMember } from '../api/rest/org.ts'
 import { newId } from '../crypto/id.ts'
 import type { ActiveOrganisation } from './active-organisation.ts'
-import { primaryAddress } from './context.ts'
+import { displayName, primaryAddress } from './context.ts'
 import type { Ground } from './ground.ts'
 import { sendAll } from './invitation-letters.ts'
 import { type Allowance, takePlaces } from './mail-allowance.ts'
@@ -130,11 +130,7 @@ async function keep(
   await demandRoom(trx, organisation.id, made.length)
   await countTryIn(trx, account, INVITED, at, '', made.length)
   await trx.insertInto('organisation_invites').values(made).execute()
-  const { display_name: from } = await trx
-    .selectFrom('accounts')
-    .select('display_name')
-    .where('id', '=', account)
-    .executeTakeFirstOrThrow()
+  const from = await displayName(trx, account)
   const fromEmail = await primaryAddress(trx, account)
   const wanted = made
     .map(({ email }) => email)

@@ -26,6 +26,7 @@ import {
 } from './org-member-rows.ts'
 import { demandActing, demandManaging } from './org-standing.ts'
 import { demandManager, holdOrganisation } from './organisations.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 const refused = (state: 'invited' | 'last_owner', message: string) =>
@@ -129,14 +130,10 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
 
   return {
     list: async (page, session) => {
-      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
       const { id: organisation } = await demandActing(db, session)
       // Whoever joins in between keeps their place: asked in this order, nobody is missed.
-      const invited = await invites(db, organisation)
-        .$if(before !== null, (query) => query.where('id', '<', before!))
-        .orderBy('id', 'desc')
-        .limit(rowsFor(page))
-        .execute()
+      const invited = await pageRows(invites(db, organisation), page, PREFIX)
+      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
       const joined = await membersBefore(db, organisation, before, rowsFor(page)).execute()
       const all = new Map<string, Meant>([
         ...invited.map((invite) => [invite.id, { invite }] as const),

@@ -1,14 +1,15 @@
 /** Presets: what a new connection begins with, and what the invitations to it say. One of an account may be the default. */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import { invalid } from '../api/input.ts'
 import type { Service } from '../api/port.ts'
 import type { Preset } from '../api/rest/presets.ts'
-import { isId, newId } from '../crypto/id.ts'
+import { newId } from '../crypto/id.ts'
 import { arranging, demandFewer } from './arrangements.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 const PREFIX = 'pre_'
@@ -95,12 +96,7 @@ const columnsOf = ({ name, favorite, invite_message, invitation_expires_in }: Bo
 
 export const presets = ({ db, now }: Ground): Service['presets'] => ({
   list: async (page, { account }) => {
-    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-    const rows = await seenBy(db, account)
-      .$if(before !== null, (query) => query.where('id', '<', before))
-      .orderBy('id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(seenBy(db, account), page, PREFIX)
     return pageOf(await resources(db, rows), page)
   },
 

@@ -2,35 +2,35 @@
  * The sessions of an account, and the end of one. A session that nobody has proven the device's key for is nobody's yet, and not
  * among them. The daemon in the server's own process needs no proof: its session is listed to itself alone, and ends with its device.
  */
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
-import { isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { organisationOfMachine, organisationsOf } from './active-organisation.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { pageRows } from './page-rows.ts'
 
 const PREFIX = 'ses_'
 
 export const sessions = ({ db, now }: Ground): Service['sessions'] => ({
   list: async (page, { account, session }) => {
-    const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
     const at = now()
     const own = await organisationOfMachine(db, account)
     const active = new Set((await organisationsOf(db, account).execute()).map(({ id }) => id))
-    const rows = await db
-      .selectFrom('sessions')
-      .innerJoin('devices', 'devices.id', 'device_id')
-      .select(['sessions.id', 'device_id', 'sessions.created_at', 'last_seen_at'])
-      .select('active_organisation_id')
-      .where('sessions.account_id', '=', account)
-      .where('revoked_at', 'is', null)
-      .where((of) => of.or([of('proven', '=', 1), of('sessions.id', '=', session)]))
-      .$if(before !== null, (query) => query.where('sessions.id', '<', before))
-      .orderBy('sessions.id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(
+      db
+        .selectFrom('sessions')
+        .innerJoin('devices', 'devices.id', 'device_id')
+        .select(['sessions.id', 'device_id', 'sessions.created_at', 'last_seen_at'])
+        .select('active_organisation_id')
+        .where('sessions.account_id', '=', account)
+        .where('revoked_at', 'is', null)
+        .where((of) => of.or([of('proven', '=', 1), of('sessions.id', '=', session)])),
+      page,
+      PREFIX,
+      'sessions.id',
+    )
     const items = rows.map((row) => {
       const current = row.id === session
       const chosen = own ?? row.active_organisation_id

@@ -1,16 +1,17 @@
 /** Tags, by which an account sorts its connections. No other member of a connection sees them. */
 import type { Kysely, Transaction } from 'kysely'
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { Tag } from '../api/rest/tags.ts'
-import { isId, newId } from '../crypto/id.ts'
+import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { arranging, demandFewer, folded } from './arrangements.ts'
 import { PREFIX as CONNECTION, later } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 const PREFIX = 'tag_'
@@ -80,12 +81,7 @@ export const tags = (ground: Ground): Service['tags'] => {
 
   return {
     list: async (page, { account }) => {
-      const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-      const rows = await seenBy(db, account)
-        .$if(before !== null, (query) => query.where('id', '<', before))
-        .orderBy('id', 'desc')
-        .limit(rowsFor(page))
-        .execute()
+      const rows = await pageRows(seenBy(db, account), page, PREFIX)
       return pageOf(rows.map(resource), page)
     },
 

@@ -6,11 +6,12 @@ import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
-import { formatId, isId } from '../crypto/id.ts'
+import { formatId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { accountAt } from './context.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { pageRows } from './page-rows.ts'
 import { type Brake, countTry } from './tries.ts'
 import { EVENT, noteEvents } from './trust-events.ts'
 import {
@@ -162,16 +163,15 @@ export const trustCards = (ground: Ground): Service['trustCards'] => {
 
     history: async ({ id, ...page }, { account }) => {
       await cardOf(db, { account_id: account, watched_id: id })
-      const before = readCursor(page.cursor, (event) => isId(EVENT, event))
-      const rows = await db
-        .selectFrom('trust_events')
-        .select(['id', 'at', 'event', 'detail'])
-        .where('account_id', '=', account)
-        .where('watched_id', '=', id)
-        .$if(before !== null, (query) => query.where('id', '<', before))
-        .orderBy('id', 'desc')
-        .limit(rowsFor(page))
-        .execute()
+      const rows = await pageRows(
+        db
+          .selectFrom('trust_events')
+          .select(['id', 'at', 'event', 'detail'])
+          .where('account_id', '=', account)
+          .where('watched_id', '=', id),
+        page,
+        EVENT,
+      )
       const { items, next_cursor } = pageOf(rows, page)
       return {
         items: items.map(({ at, event, detail }) => ({ at: timeAt(at), event, detail })),

@@ -1,11 +1,11 @@
 /** The verification log of an account: written by its devices, kept as they wrote it. The words are not in it. */
-import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { pageOf } from '../api/cursor.ts'
 import type { Service } from '../api/port.ts'
 import type { OrgEvent } from '../api/rest/org.ts'
 import type { LogEntry } from '../api/rest/verify.ts'
-import { isId } from '../crypto/id.ts'
 import type { Ground } from './ground.ts'
 import { noteOwn } from './org-activities.ts'
+import { pageRows } from './page-rows.ts'
 import { noteVerified } from './trust-events.ts'
 
 /** What an organisation is told of an outcome; of what proves nothing either way, nothing. */
@@ -56,15 +56,11 @@ export const verifications = (ground: Ground): Service['verifications'] => ({
 
 export const verificationLog = ({ db }: Ground): Service['verificationLog'] => ({
   list: async (page, { account }) => {
-    const before = readCursor(page.cursor, (id) => isId('ver_', id))
-    const rows = await db
-      .selectFrom('verifications')
-      .select('entry')
-      .where('account_id', '=', account)
-      .$if(before !== null, (query) => query.where('id', '<', before))
-      .orderBy('id', 'desc')
-      .limit(rowsFor(page))
-      .execute()
+    const rows = await pageRows(
+      db.selectFrom('verifications').select('entry').where('account_id', '=', account),
+      page,
+      'ver_',
+    )
     return pageOf(
       rows.map((row) => JSON.parse(row.entry) as LogEntry),
       page,

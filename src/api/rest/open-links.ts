@@ -1,14 +1,6 @@
 import * as v from 'valibot'
-import { Page, Time, id, listOf, name, named } from '../fields.ts'
+import { Page, Slug, Time, id, listOf, name, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
-
-export const Slug = v.pipe(
-  v.string(),
-  v.regex(
-    /^[a-z0-9](?:[a-z0-9-]{1,38}[a-z0-9])$/,
-    'Give 3 to 40 of a-z, 0-9 and -, with a letter or digit at both ends.',
-  ),
-)
 
 const Title = name(100)
 const Count = v.pipe(v.number(), v.integer())

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Jwk, Page, Time, id, listOf, name, named } from '../fields.ts'
+import { Jwk, Page, Slug, Time, id, listOf, name, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 export const PublicKey = named(
@@ -25,13 +25,6 @@ export const PublicProfile = named(
 )
 export type PublicProfile = v.InferOutput<typeof PublicProfile>
 
-const Handle = v.pipe(
-  v.string(),
-  v.regex(
-    /^[a-z0-9](?:[a-z0-9-]{1,38}[a-z0-9])$/,
-    'Give 3 to 40 of a-z, 0-9 and -, with a letter or digit at both ends.',
-  ),
-)
 const Headline = name(200)
 
 export const Profile = named(
@@ -63,7 +56,7 @@ export const profile = {
     by: 'both',
     body: v.strictObject({
       display_name: v.optional(name(100)),
-      handle: v.optional(v.nullable(Handle)),
+      handle: v.optional(v.nullable(Slug)),
       headline: v.optional(v.nullable(Headline)),
     }),
     reply: Profile,

@@ -92,7 +92,7 @@ export const askedMessage = (of: {
   to: string
   name: string
   owner: string
-  token: string
+  link: string
   hours: number
   publicUrl: string
 }): Message => ({
@@ -109,7 +109,7 @@ by which people ask to be connected with somebody who is called
 
 If that was you, open this page within ${of.hours} hours and confirm it there:
 
-    ${of.publicUrl}/confirm/${of.token}
+    ${of.link}
 
 Until then they see nothing of your request. Anybody can write any name, they too.
 
