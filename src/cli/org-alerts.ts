@@ -1,5 +1,5 @@
 import { every } from '../api/cursor.ts'
-import { type OrgAlert, OrgEvent } from '../api/rest/org.ts'
+import { AlertEvent, type OrgAlert } from '../api/rest/org.ts'
 import { byId } from './by-id.ts'
 import { type Command, type Invocation, UsageError } from './command.ts'
 import { seconds, span } from './duration.ts'
@@ -32,13 +32,11 @@ export const alertList: Command = {
   },
 }
 
-/** The events that an alert may wait for. */
-const EVENTS = OrgEvent.options.filter((event) => event !== 'alert_fired')
-
 /** Throws UsageError. */
-function eventOf(text: string): OrgEvent {
-  const event = EVENTS.find((one) => one === text)
-  if (event === undefined) throw new UsageError(`--event takes one of: ${EVENTS.join(', ')}.`)
+function eventOf(text: string): AlertEvent {
+  const event = AlertEvent.options.find((one) => one === text)
+  if (event === undefined)
+    throw new UsageError(`--event takes one of: ${AlertEvent.options.join(', ')}.`)
   return event
 }
 
@@ -69,9 +67,9 @@ const OPTIONS = {
 const HELP = `
   --name NAME        what the alert is called
   --event EVENT      what it waits for, one of:
-                     ${EVENTS.slice(0, 7).join(', ')},
-                     ${EVENTS.slice(7, 13).join(', ')},
-                     ${EVENTS.slice(13).join(', ')}
+                     ${AlertEvent.options.slice(0, 7).join(', ')},
+                     ${AlertEvent.options.slice(7, 13).join(', ')},
+                     ${AlertEvent.options.slice(13).join(', ')}
   --threshold N      how many of them
   --window 10m       within how long, from a minute to 30 days; it says nothing further for as long
   --notify MEMBER    whom it tells, by the id of the account (acc_…); may be given several times

@@ -79,8 +79,12 @@ export function sqlite(file: string): Engine {
     // It is in this process.
     isAway: () => false,
     dialect: async () => {
-      const { SqliteDialect } = await import('kysely')
-      return joining(new SqliteDialect({ database: shim(database) }))
+      const [{ SqliteDialect }, { newCompiler }] = await Promise.all([
+        import('kysely'),
+        import('./sqlite-compiler.ts'),
+      ])
+      const dialect = new SqliteDialect({ database: shim(database) })
+      return joining(Object.assign(dialect, { createQueryCompiler: newCompiler }))
     },
     atomically,
     // There is one transaction at a time.

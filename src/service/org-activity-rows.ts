@@ -9,6 +9,9 @@ import type { Schema } from './schema.ts'
 
 export const PREFIX = 'act_'
 export const DAY_MS = 24 * 3_600_000
+export const MINUTE_MS = 60_000
+/** The minutes of a month and a day are kept: no window of an alert begins before. */
+const KEPT_MINUTES = (31 * DAY_MS) / MINUTE_MS
 /** So many are written by one query. */
 const AT_ONCE = 200
 
@@ -26,6 +29,9 @@ export interface Activity {
 /** The day of a time in Unix milliseconds, counted from 1970 in UTC. */
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS)
 
+/** The minute of a time in Unix milliseconds, counted from 1970. */
+export const minuteOf = (at: number): number => Math.floor(at / MINUTE_MS)
+
 /** The keys in order, each with how often it is there; null counts for nothing. */
 function counted(keys: readonly (string | null)[]): [key: string, count: number][] {
   const counts = new Map<string, number>()
@@ -38,13 +44,14 @@ async function fewAtOnce<T>(all: readonly T[], work: (few: T[]) => Promise<unkno
   for (let from = 0; from < all.length; from += AT_ONCE) await work(all.slice(from, from + AT_ONCE))
 }
 
-/** Count activities: of all time by event, by day and event, by day and actor. */
+/** Count activities: of all time by event, by day and event, by minute and event, by day and actor. */
 async function count(
   trx: Transaction<Schema>,
   organisation_id: string,
   activities: readonly Activity[],
-  day: number,
+  at: number,
 ): Promise<void> {
+  const [day, minute] = [dayOf(at), minuteOf(at)]
   const events = counted(activities.map(({ event }) => event))
   await trx
     .insertInto('organisation_totals')
@@ -63,6 +70,25 @@ async function count(
         count: row('organisation_event_days.count', '+', row.ref('excluded.count')),
       })),
     )
+    .execute()
+  await trx
+    .insertInto('organisation_event_minutes')
+    .values(events.map(([event, times]) => ({ organisation_id, event, minute, count: times })))
+    .onConflict((conflict) =>
+      conflict.columns(['organisation_id', 'event', 'minute']).doUpdateSet((row) => ({
+        count: row('organisation_event_minutes.count', '+', row.ref('excluded.count')),
+      })),
+    )
+    .execute()
+  await trx
+    .deleteFrom('organisation_event_minutes')
+    .where('organisation_id', '=', organisation_id)
+    .where(
+      'event',
+      'in',
+      events.map(([event]) => event),
+    )
+    .where('minute', '<', minute - KEPT_MINUTES)
     .execute()
   await fewAtOnce(counted(activities.map(({ actor }) => actor)), (few) =>
     trx
@@ -104,5 +130,5 @@ export async function writeActivities(
       )
       .execute(),
   )
-  await count(trx, organisation, activities, dayOf(at))
+  await count(trx, organisation, activities, at)
 }

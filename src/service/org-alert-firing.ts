@@ -6,20 +6,22 @@ import type { Transaction } from 'kysely'
 import type { OrgEvent } from '../api/rest/org.ts'
 import { quoted } from './mail/quoting.ts'
 import { type Note, notifyAll } from './notices.ts'
-import { DAY_MS, dayOf, writeActivities } from './org-activity-rows.ts'
+import { DAY_MS, MINUTE_MS, dayOf, minuteOf, writeActivities } from './org-activity-rows.ts'
 import { type Fired, type Post, type Rule, mailFired } from './org-alert-letters.ts'
 import type { Schema } from './schema.ts'
 
 export type { Post }
 
-const MINUTE_MS = 60_000
+type Timing = Pick<Rule, 'window_minutes' | 'last_fired_at'>
 
 /** The time that counts begins after this; Unix milliseconds. */
 const sinceOf = ({ window_minutes }: Pick<Rule, 'window_minutes'>, at: number) =>
   at - window_minutes * MINUTE_MS
 
-const isDue = (rule: Pick<Rule, 'window_minutes' | 'last_fired_at'>, at: number) =>
-  rule.last_fired_at === null || rule.last_fired_at <= sinceOf(rule, at)
+/** Whether an alert has not fired for as long as its window. One that fired far ahead did so by a clock that was wrong. */
+function isDue({ window_minutes, last_fired_at }: Timing, at: number): boolean {
+  return last_fired_at === null || Math.abs(at - last_fired_at) >= window_minutes * MINUTE_MS
+}
 
 /**
  * The enabled alerts that wait for one of these events and have not fired for as long as their window. Others do not change them until
@@ -58,7 +60,10 @@ export async function holdDue(
 
 type Days = readonly Pick<Schema['organisation_event_days'], 'day' | 'event' | 'count'>[]
 
-/** How many activities there were on the days on which the windows of these alerts begin, and on all since. */
+/**
+ * How many activities there were on the days on which the windows of these alerts begin, and on all until today. Until a minute later: of
+ * two that write at the same moment, the one that was first may have looked at the clock last.
+ */
 const countsOf = (
   trx: Transaction<Schema>,
   organisation: string,
@@ -70,12 +75,36 @@ const countsOf = (
     .select(['day', 'event', 'count'])
     .where('organisation_id', '=', organisation)
     .where('day', '>=', Math.min(...rules.map((rule) => dayOf(sinceOf(rule, at)))))
+    .where('day', '<=', dayOf(at + MINUTE_MS))
     .where('event', 'in', [...new Set(rules.map(({ event }) => event))])
     .execute()
 
+/** How many activities of an event there were in a minute, and in the rest of its day until now. */
+async function countsAfter(
+  trx: Transaction<Schema>,
+  organisation: string,
+  of: { event: string; minute: number; at: number },
+): Promise<{ first: number; rest: number }> {
+  const { event, minute, at } = of
+  const endOfDay = (dayOf(minute * MINUTE_MS) + 1) * (DAY_MS / MINUTE_MS)
+  const { first, rest } = await trx
+    .selectFrom('organisation_event_minutes')
+    .select(({ fn }) => [
+      fn.sum('count').filterWhere('minute', '=', minute).as('first'),
+      fn.sum('count').filterWhere('minute', '>', minute).as('rest'),
+    ])
+    .where('organisation_id', '=', organisation)
+    .where('event', '=', event)
+    .where('minute', '>=', minute)
+    .where('minute', '<', endOfDay)
+    .where('minute', '<=', minuteOf(at + MINUTE_MS))
+    .executeTakeFirstOrThrow()
+  return { first: Number(first), rest: Number(rest) }
+}
+
 /**
- * Whether as many happened in the window of an alert as it waits for. The days that the window has whole are counted already; of the
- * one in which it begins no more activities are looked at than it takes.
+ * Whether as many happened in the window of an alert as it waits for. The days and minutes that the window has whole are counted already;
+ * of the minute in which it begins no more activities are looked at than it takes.
  */
 async function isReached(
   trx: Transaction<Schema>,
@@ -89,16 +118,21 @@ async function isReached(
     days.reduce((sum, { day, event, count }) => {
       return event === rule.event && isIn(day) ? sum + Number(count) : sum
     }, 0)
-  const missing = rule.threshold - countIn((day) => day > first)
+  const missingOnFirst = rule.threshold - countIn((day) => day > first)
+  if (missingOnFirst <= 0) return true
+  if (countIn((day) => day === first) < missingOnFirst) return false
+  const minute = minuteOf(since)
+  const counts = await countsAfter(trx, organisation, { event: rule.event, minute, at })
+  const missing = missingOnFirst - counts.rest
   if (missing <= 0) return true
-  if (countIn((day) => day === first) < missing) return false
+  if (counts.first < missing) return false
   const last = await trx
     .selectFrom('organisation_activities')
     .select('at')
     .where('organisation_id', '=', organisation)
     .where('event', '=', rule.event)
     .where('at', '>', since)
-    .where('at', '<', (first + 1) * DAY_MS)
+    .where('at', '<', (minute + 1) * MINUTE_MS)
     .orderBy('at')
     .offset(missing - 1)
     .limit(1)
@@ -133,13 +167,6 @@ async function withAccounts(
     .select('name')
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
-  for (const rule of rules)
-    // Changes nothing. Whoever deletes their account at this moment is told before, or not at all.
-    await trx
-      .updateTable('organisation_alert_notify')
-      .set((of) => ({ account_id: of.ref('account_id') }))
-      .where('alert_id', '=', rule.id)
-      .execute()
   const told = await trx
     .selectFrom('organisation_alert_notify')
     .innerJoin('organisation_members', (join) =>
@@ -158,6 +185,11 @@ async function withAccounts(
       rules.map((rule) => rule.id),
     )
     .where('state', '=', 'active')
+    .orderBy('alert_id')
+    .orderBy('account')
+    // Whoever deletes their account at this moment holds the row and is not told. Nobody waits for them: they may wait for whoever does.
+    .forNoKeyUpdate('organisation_alert_notify')
+    .skipLocked()
     .execute()
   return rules.map((rule) => ({
     rule,

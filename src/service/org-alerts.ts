@@ -113,7 +113,7 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
     },
 
     create: ({ body: { enabled, notify, ...rule } }, session) =>
-      managing(db, session, async (trx, organisation) => {
+      managing(db, session, async (trx, { id: organisation }) => {
         const { count } = await trx
           .selectFrom('organisation_alerts')
           .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -140,9 +140,16 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
       }),
 
     update: ({ id, body: { enabled, notify, ...rule } }, session) =>
-      managing(db, session, async (trx, organisation) => {
+      managing(db, session, async (trx, { id: organisation }) => {
         const before = await readAlert(trx, organisation, id)
-        const set = { ...rule, ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }) }
+        const set = {
+          ...rule,
+          ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+          // It never fired for the event that it waits for from now on.
+          ...(rule.event === undefined || rule.event === before.event
+            ? {}
+            : { last_fired_at: null }),
+        }
         if (Object.keys(set).length > 0)
           await trx
             .updateTable('organisation_alerts')
@@ -157,7 +164,7 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
       }),
 
     delete: ({ id }, session) =>
-      managing(db, session, async (trx, organisation) => {
+      managing(db, session, async (trx, { id: organisation }) => {
         const alert = await readAlert(trx, organisation, id)
         await trx.deleteFrom('organisation_alerts').where('id', '=', id).execute()
         await note(trx, organisation, { event: 'alert_deleted', actor: session.account, alert })

@@ -138,7 +138,7 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
     },
 
     create: ({ body: { name, description = null } }, session) =>
-      managing(db, session, async (trx, organisation) => {
+      managing(db, session, async (trx, { id: organisation }) => {
         const names = await namesIn(trx, organisation)
         demandNew(names, name, null)
         demandFewerThere(names.length, MOST, 'groups')
@@ -154,7 +154,7 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
       }),
 
     update: ({ id, body }, session) =>
-      managing(db, session, async (trx, organisation) => {
+      managing(db, session, async (trx, { id: organisation }) => {
         const before = await readGroup(trx, organisation, id)
         const { name = before.name, description = before.description } = body
         if (name === before.name && description === before.description) return before
@@ -170,14 +170,14 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
       }),
 
     delete: ({ id }, session) =>
-      managing(db, session, async (trx, organisation) => {
+      managing(db, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
         await trx.deleteFrom('organisation_groups').where('id', '=', id).execute()
         await note(trx, organisation, { event: 'group_deleted', actor: session.account, group })
       }),
 
     addMembers: ({ id, body }, session) =>
-      managing(db, session, async (trx, organisation) => {
+      managing(db, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
         const accounts = await demandMembers(trx, organisation, body.member_ids)
         const count = await add(trx, { organisation, group: id, accounts })
@@ -188,7 +188,7 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
       }),
 
     removeMembers: ({ id, body }, session) =>
-      managing(db, session, async (trx, organisation) => {
+      managing(db, session, async (trx, { id: organisation }) => {
         const group = await readGroup(trx, organisation, id)
         const accounts = await demandMembers(trx, organisation, body.member_ids)
         const count = await remove(trx, { group: id, accounts })

@@ -18,9 +18,9 @@ import { orgInvitationMessage } from './mail/messages-from-others.ts'
 import { quoted } from './mail/quoting.ts'
 import { type Note, notifyAll } from './notices.ts'
 import { noteActivities } from './org-activities.ts'
+import { managing } from './org-managing.ts'
 import { PREFIX, inviteResource, invites as rows } from './org-member-rows.ts'
-import { demandManaging } from './org-standing.ts'
-import { demandManager, demandRoom, holdOrganisation } from './organisations.ts'
+import { demandRoom } from './organisations.ts'
 import type { Schema } from './schema.ts'
 import { type Brake, countTryIn } from './tries.ts'
 
@@ -152,11 +152,7 @@ export const bulkInvite =
   async ({ body: { invites: asked } }, session) => {
     const { db, now, background, mail } = ground
     const { account } = session
-    return db.transaction().execute(async (trx) => {
-      const organisation = await demandManaging(trx, session)
-      await holdOrganisation(trx, organisation.id)
-      // Somebody may have suspended them meanwhile.
-      await demandManager(trx, organisation.id, account)
+    return managing(db, session, async (trx, organisation) => {
       const { reasons, accounts } = await judge(trx, organisation, asked)
       const at = now()
       const invited: Invite[] = []

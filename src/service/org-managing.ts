@@ -3,24 +3,27 @@ import type { Kysely, Transaction } from 'kysely'
 import type { Session } from '../api/port.ts'
 import { PREFIX, isId } from '../crypto/id.ts'
 import { AppError, type Issue } from '../errors.ts'
+import type { ActiveOrganisation } from './active-organisation.ts'
 import { demandManaging } from './org-standing.ts'
-import { holdOrganisation } from './organisations.ts'
+import { demandManager, holdOrganisation } from './organisations.ts'
 import type { Schema } from './schema.ts'
 
 /**
  * Change something in a transaction, in which nobody else manages the organisation that is active for the caller.
- * @param work is given that organisation's id
+ * @param work is given that organisation
  * @throws AppError `no_active_organisation`, `forbidden`
  */
 export const managing = <T>(
   db: Kysely<Schema>,
   session: Session,
-  work: (trx: Transaction<Schema>, organisation: string) => Promise<T>,
+  work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
 ): Promise<T> =>
   db.transaction().execute(async (trx) => {
-    const { id } = await demandManaging(trx, session)
-    await holdOrganisation(trx, id)
-    return work(trx, id)
+    const organisation = await demandManaging(trx, session)
+    await holdOrganisation(trx, organisation.id)
+    // Somebody may have suspended them meanwhile.
+    await demandManager(trx, organisation.id, session.account)
+    return work(trx, organisation)
   })
 
 /** Throws AppError `conflict` where an organisation has as many of something as it may. */

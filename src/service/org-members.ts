@@ -13,6 +13,7 @@ import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { noteActivities } from './org-activities.ts'
 import { takeIn } from './org-joining.ts'
+import { managing } from './org-managing.ts'
 import {
   type Meant,
   type Member,
@@ -24,8 +25,7 @@ import {
   members,
   membersBefore,
 } from './org-member-rows.ts'
-import { demandActing, demandManaging } from './org-standing.ts'
-import { demandManager, holdOrganisation } from './organisations.ts'
+import { demandActing } from './org-standing.ts'
 import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
@@ -97,18 +97,14 @@ interface Move {
 export const orgMembers = (ground: Ground): Service['orgMembers'] => {
   const { db, now } = ground
 
-  /** Change a member while nobody else changes any of the organisation. */
+  /** Change a member. */
   async function move(
     id: string,
     session: Session,
     work: (trx: Transaction<Schema>, meant: Meant, by: Role) => Promise<Move>,
   ): Promise<OrgMember> {
     const { account: actor } = session
-    return db.transaction().execute(async (trx) => {
-      const { id: organisation, role } = await demandManaging(trx, session)
-      await holdOrganisation(trx, organisation)
-      // Somebody may have suspended them meanwhile.
-      await demandManager(trx, organisation, actor)
+    return managing(db, session, async (trx, { id: organisation, role }) => {
       const meant = await meantBy(trx, organisation, id)
       if (meant === null) throw notFound('member')
       demandOver(role, 'invite' in meant ? meant.invite.role : meant.member.role)

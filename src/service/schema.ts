@@ -220,6 +220,14 @@ export interface Schema {
     event: string
     count: number
   }
+  /** As far back as the window of an alert may begin. */
+  organisation_event_minutes: {
+    organisation_id: string
+    event: string
+    /** Minutes since 1970. */
+    minute: number
+    count: number
+  }
   organisation_actor_days: {
     organisation_id: string
     day: number

@@ -19,10 +19,12 @@ const EVENTS = {
 /** What the entries of these ids are as activities. */
 function activitiesOf(items: readonly LogEntry[], ids: readonly string[]) {
   const left = new Set(ids)
-  return items.flatMap(({ id: target, outcome, method }) => {
+  return items.flatMap(({ id: target, outcome, method, at }) => {
     const event = EVENTS[outcome]
+    // A device may have been away for days since.
+    const data = { method, checked_at: at }
     // Of two entries with one id the first is kept.
-    return left.delete(target) && event !== null ? [{ event, target, data: { method } }] : []
+    return left.delete(target) && event !== null ? [{ event, target, data }] : []
   })
 }
 

@@ -78,6 +78,13 @@ export const fifth = (id: string) => [
     count bigint not null,
     primary key (organisation_id, day, event)
   )`,
+  `create table organisation_event_minutes (
+    organisation_id ${id} not null references organisations on delete cascade,
+    event text not null,
+    minute integer not null,
+    count bigint not null,
+    primary key (organisation_id, event, minute)
+  )`,
   `create table organisation_actor_days (
     organisation_id ${id} not null references organisations on delete cascade,
     day integer not null,

@@ -88,6 +88,10 @@ export async function fillHistory(db: Kysely<Schema>, history: History): Promise
     select organisation_id, event, count(*) ${own} group by 1, 2`.execute(db)
   await sql`insert into organisation_event_days
     select organisation_id, ${day}, event, count(*) ${own} group by 1, 2, 3`.execute(db)
+  await sql`insert into organisation_event_minutes
+    select organisation_id, event, cast(at / 60000 as integer), count(*) ${own} group by 1, 2, 3`.execute(
+    db,
+  )
   await sql`insert into organisation_actor_days
     select organisation_id, ${day}, actor_id, count(*) ${own} and actor_id is not null
     group by 1, 2, 3`.execute(db)

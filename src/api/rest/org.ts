@@ -36,7 +36,7 @@ export const orgMembers = {
   list: {
     method: 'GET',
     path: '/api/v1/org/members',
-    summary: 'List members',
+    summary: 'List the members of the organisation, those invited included',
     by: 'account',
     query: Page,
     reply: listOf(OrgMember),
@@ -44,28 +44,28 @@ export const orgMembers = {
   read: {
     method: 'GET',
     path: '/api/v1/org/members/{id}',
-    summary: 'Read a member',
+    summary: 'Read a member of the organisation',
     by: 'account',
     reply: OrgMember,
   },
   activate: {
     method: 'POST',
     path: '/api/v1/org/members/{id}/activate',
-    summary: 'Activate a member that was invited or suspended',
+    summary: 'Activate a member of the organisation that was invited or suspended',
     by: 'account',
     reply: OrgMember,
   },
   suspend: {
     method: 'POST',
     path: '/api/v1/org/members/{id}/suspend',
-    summary: 'Suspend a member',
+    summary: 'Suspend a member of the organisation',
     by: 'account',
     reply: OrgMember,
   },
   bulkInvite: {
     method: 'POST',
     path: '/api/v1/org/members/bulk-invite',
-    summary: 'Invite many members',
+    summary: 'Invite up to 500 addresses to the organisation',
     by: 'account',
     body: v.strictObject({
       invites: v.pipe(
@@ -119,6 +119,7 @@ const GroupMembers = v.strictObject({
     v.array(v.pipe(v.string(), v.maxLength(100))),
     v.minLength(1, 'Give at least one member.'),
     v.maxLength(MOST_INVITES, `Give at most ${MOST_INVITES} members.`),
+    v.description('Account ids (`acc_…`) of members of the organisation.'),
   ),
 })
 
@@ -126,7 +127,7 @@ export const orgGroups = {
   list: {
     method: 'GET',
     path: '/api/v1/org/groups',
-    summary: 'List groups',
+    summary: 'List the groups of the organisation',
     by: 'account',
     query: Page,
     reply: listOf(OrgGroup),
@@ -134,7 +135,7 @@ export const orgGroups = {
   create: {
     method: 'POST',
     path: '/api/v1/org/groups',
-    summary: 'Create a group',
+    summary: 'Create a group of members of the organisation',
     by: 'account',
     body: v.strictObject({ name: name(100), description: v.optional(v.nullable(text(1000))) }),
     reply: OrgGroup,
@@ -143,7 +144,7 @@ export const orgGroups = {
   update: {
     method: 'PATCH',
     path: '/api/v1/org/groups/{id}',
-    summary: 'Update a group',
+    summary: 'Change the name or description of a group of the organisation',
     by: 'account',
     body: v.strictObject({
       name: v.optional(name(100)),
@@ -154,14 +155,14 @@ export const orgGroups = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/org/groups/{id}',
-    summary: 'Delete a group; its members stay in the organisation',
+    summary: 'Delete a group of the organisation; its members stay in the organisation',
     by: 'account',
     status: 204,
   },
   addMembers: {
     method: 'POST',
     path: '/api/v1/org/groups/{id}/members',
-    summary: 'Add members to a group',
+    summary: 'Add members of the organisation to one of its groups',
     by: 'account',
     body: GroupMembers,
     reply: OrgGroup,
@@ -169,7 +170,7 @@ export const orgGroups = {
   removeMembers: {
     method: 'DELETE',
     path: '/api/v1/org/groups/{id}/members',
-    summary: 'Remove members from a group',
+    summary: 'Remove members from a group; they stay in the organisation',
     by: 'account',
     body: GroupMembers,
     reply: OrgGroup,
@@ -203,10 +204,8 @@ export const OrgEvent = v.picklist([
 export type OrgEvent = v.InferOutput<typeof OrgEvent>
 
 /** What fires would count itself, and never end. */
-const AlertEvent = v.pipe(
-  OrgEvent,
-  v.check((event) => event !== 'alert_fired', 'No alert waits for alerts: choose another event.'),
-)
+export const AlertEvent = v.picklist(OrgEvent.options.filter((event) => event !== 'alert_fired'))
+export type AlertEvent = v.InferOutput<typeof AlertEvent>
 const Threshold = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000))
 /** A minute at least, thirty days at most. */
 const Window = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(43_200))
@@ -236,7 +235,7 @@ export const orgAlerts = {
   list: {
     method: 'GET',
     path: '/api/v1/org/alerts',
-    summary: 'List alerts',
+    summary: 'List the alerts of the organisation',
     by: 'account',
     query: Page,
     reply: listOf(OrgAlert),
@@ -244,7 +243,8 @@ export const orgAlerts = {
   create: {
     method: 'POST',
     path: '/api/v1/org/alerts',
-    summary: 'Create an alert: a rule that fires when so many of an event happen in a while',
+    summary:
+      'Create an alert of the organisation: a rule that fires when so many of an event happen in a while',
     by: 'account',
     body: v.strictObject({
       name: name(100),
@@ -260,7 +260,7 @@ export const orgAlerts = {
   update: {
     method: 'PATCH',
     path: '/api/v1/org/alerts/{id}',
-    summary: 'Update an alert',
+    summary: 'Change an alert of the organisation',
     by: 'account',
     body: v.strictObject({
       name: v.optional(name(100)),
@@ -275,7 +275,7 @@ export const orgAlerts = {
   delete: {
     method: 'DELETE',
     path: '/api/v1/org/alerts/{id}',
-    summary: 'Delete an alert',
+    summary: 'Delete an alert of the organisation',
     by: 'account',
     status: 204,
   },
@@ -326,7 +326,7 @@ export const orgActivity = {
   list: {
     method: 'GET',
     path: '/api/v1/org/activity',
-    summary: 'List activity',
+    summary: 'List what happened in the organisation',
     by: 'account',
     query: Page,
     reply: listOf(OrgActivity),
@@ -334,7 +334,7 @@ export const orgActivity = {
   summary: {
     method: 'GET',
     path: '/api/v1/org/activity/summary',
-    summary: 'Read the activity summary',
+    summary: 'Count what happened in the organisation, by event and by who did it',
     by: 'account',
     query: v.strictObject({ from, to }),
     reply: named(
@@ -342,7 +342,10 @@ export const orgActivity = {
       v.object({
         ...Days,
         by_event: v.array(v.object({ event: OrgEvent, count: Count })),
-        by_actor: v.array(v.object({ actor: Actor, count: Count })),
+        by_actor: v.pipe(
+          v.array(v.object({ actor: Actor, count: Count })),
+          v.description('The busiest hundred.'),
+        ),
       }),
     ),
   },
@@ -357,7 +360,7 @@ export const orgAnalytics = {
   dashboard: {
     method: 'GET',
     path: '/api/v1/org/analytics/dashboard',
-    summary: 'Read dashboard analytics: totals of the organisation',
+    summary: 'Read the totals of the organisation',
     by: 'account',
     reply: named(
       'OrgDashboard',
@@ -376,7 +379,7 @@ export const orgAnalytics = {
   trends: {
     method: 'GET',
     path: '/api/v1/org/analytics/trends',
-    summary: 'Read trend analytics: how often something happened, by day or week',
+    summary: 'Read how often something happened in the organisation, by day or week',
     by: 'account',
     query: v.strictObject({
       metric: v.pipe(Metric, v.description('An event, or activity for all of them.')),
