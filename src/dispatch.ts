@@ -79,6 +79,7 @@ interface Row {
 
 const MIB = 1024 * 1024
 const NOTHING = strictObject({})
+const DOCUMENT = '/api/v1/openapi.json'
 
 const unauthorized = () =>
   new AppError(
@@ -151,7 +152,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     if (found === null)
       throw new AppError(
         'no_such_route',
-        `There is no /${segments.join('/')} here. GET /api/v1/openapi.json lists every route.`,
+        `There is no /${segments.join('/')} here. GET ${DOCUMENT} ${readable.has(DOCUMENT) ? 'lists every route' : 'at a daemon lists the routes'}.`,
       )
     if ('allow' in found)
       throw new AppError(

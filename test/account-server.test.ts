@@ -82,11 +82,15 @@ describe('over SQLite', () => {
 
   for (const [method, path] of [
     ['GET', '/api/v1/status'],
+    ['GET', '/api/v1/openapi.json'],
     ['POST', '/api/v1/token'],
     ['GET', '/local/v1/sign-in'],
   ] as const)
     test(`${method} ${path} is the daemon's alone`, async () => {
-      assert.equal(says(await asAda(method, path)), '404 no_such_route')
+      const answer = await asAda(method, path)
+      assert.equal(says(answer), '404 no_such_route')
+      // What is not there is no remedy.
+      assert.match(answer.text, /GET \/api\/v1\/openapi\.json at a daemon lists the routes/)
     })
 
   for (const path of [

@@ -19,17 +19,27 @@ export function invalid(where: Where, issues: readonly Issue[], cause?: unknown)
   })
 }
 
+/** As much of what a request says as is quoted: to the end of a word, where it has words. What a schema wants is told whole. */
+const brief = (text: string): string =>
+  text.length <= LONGEST_TEXT
+    ? text
+    : `${text
+        .slice(0, LONGEST_TEXT)
+        .toWellFormed()
+        .replace(/\s+\S{0,40}$/, '')}…`
+
 /** An issue in words that say what to do; those of the schemas here say so already, valibot's own do not. */
 function worded({ message, type, expected, received }: BaseIssue<unknown>): string {
   if (!message.startsWith('Invalid ')) return message
-  if (expected === 'never') return `There is no field ${received} here: leave it out.`
+  if (expected === 'never') return `There is no field ${brief(received)} here: leave it out.`
   if (received === 'undefined')
     return expected === 'Object'
       ? 'Give a JSON object as the body.'
       : `Give ${expected ?? 'it'}: it is missing.`
   if (type === 'integer') return 'Expected a whole number.'
   if (type === 'min_length') return `Expected ${expected?.replace('>=', 'at least ')} of them.`
-  if (expected === null) return message
+  // Valibot's own end with what was received.
+  if (expected === null) return brief(message)
   const wanted = expected
     .replace(/^>=/, 'at least ')
     .replace(/^<=/, 'at most ')
@@ -43,8 +53,8 @@ export function parse(where: Where, schema: Schema, value: unknown): unknown {
   const result = safeParse(schema, value, { abortPipeEarly: true })
   if (result.success) return result.output
   const issues = result.issues.slice(0, MOST_ISSUES).map((issue) => ({
-    path: (getDotPath(issue) ?? '').slice(0, LONGEST_TEXT),
-    message: worded(issue).slice(0, LONGEST_TEXT),
+    path: (getDotPath(issue) ?? '').slice(0, LONGEST_TEXT).toWellFormed(),
+    message: worded(issue),
   }))
   throw invalid(where, issues)
 }

@@ -365,7 +365,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./org-members.ts')).orgActivate,
   },
   'org suspend': {
-    summary: 'Suspend a member',
+    summary: 'Suspend a member, or hold an invitation back',
     load: async () => (await import('./org-members.ts')).orgSuspend,
   },
   'org group list': {

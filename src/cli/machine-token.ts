@@ -47,7 +47,7 @@ function replyOf(answer: Answer, endpoint: string): Reply {
   const { origin } = new URL(endpoint)
   throw new AppError(
     'invalid_client',
-    `${said} Check that ${origin} is the server's SVC_PUBLIC_URL, and the clock here (${timeAt(answer.sentAt)}).`,
+    `${said} Check that ${origin} is the server's SVC_PUBLIC_URL, the clock here (${timeAt(answer.sentAt)}), and that the machine account is not suspended.`,
   )
 }
 

@@ -7,7 +7,7 @@ const PAGE = 200
 const USUAL = 50
 /** How the figures of the dashboard are called. */
 const FIGURES = {
-  machines: 'machine accounts',
+  machines: 'of them machine accounts',
   groups: 'groups',
   connections: 'connections opened',
   verifications: 'words verified',

@@ -67,9 +67,10 @@ const OPTIONS = {
 const HELP = `
   --name NAME        what the alert is called
   --event EVENT      what it waits for, one of:
-                     ${AlertEvent.options.slice(0, 7).join(', ')},
-                     ${AlertEvent.options.slice(7, 13).join(', ')},
-                     ${AlertEvent.options.slice(13).join(', ')}
+                     ${AlertEvent.options.slice(0, 6).join(', ')},
+                     ${AlertEvent.options.slice(6, 11).join(', ')},
+                     ${AlertEvent.options.slice(11, 16).join(', ')},
+                     ${AlertEvent.options.slice(16).join(', ')}
   --threshold N      how many of them
   --window 10m       within how long, from a minute to 30 days; it says nothing further for as long
   --notify MEMBER    whom it tells, by the id of the account (acc_…); may be given several times

@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { every } from '../api/cursor.ts'
-import { MOST_INVITES, OrgRole, type OrgMember } from '../api/rest/org.ts'
+import { MOST_INVITES, type OrgGroup, type OrgMember, OrgRole } from '../api/rest/org.ts'
 import { isId } from '../crypto/id.ts'
-import { AppError } from '../errors.ts'
+import { AppError, EXIT } from '../errors.ts'
+import { noSuch } from './by-id.ts'
 import { type Api, type Command, type Io, UsageError } from './command.ts'
 import { shown, table } from './table.ts'
 
@@ -14,23 +15,47 @@ type Invited = Awaited<ReturnType<Api['orgMembers']['bulkInvite']>>
 const calledOf = ({ display_name, email, id }: OrgMember): string =>
   shown(display_name ?? email ?? id)
 
+/** As people read a name; a group's is of no other group of its organisation. */
+const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
+
+/** The group of an id or a name. Throws AppError not_found. */
+function groupIn(groups: readonly OrgGroup[], named: string): OrgGroup {
+  const found =
+    groups.find(({ id }) => id === named) ??
+    groups.find(({ name }) => folded(name) === folded(named))
+  if (found === undefined) throw noSuch('group')
+  return found
+}
+
 export const orgMembers: Command = {
-  usage: '[--json]',
-  help: 'Lists who is in the organisation that this device acts in, machine accounts and invited addresses included, newest first.',
+  usage: '[--group ID|NAME] [--json]',
+  help: `
+Lists who is in the organisation that this device acts in, machine accounts and invited addresses included, newest first.
+
+  --group GROUP   who is in this group, by its id or name`,
+  options: { group: { type: 'string' } },
   args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi((api) => every((query) => api.orgMembers.list(query)))
+  async run({ options, withApi, print }) {
+    const { members, groups } = await withApi(async (api) => ({
+      groups: await every((query) => api.orgGroups.list(query)),
+      members: await every((query) => api.orgMembers.list(query)),
+    }))
+    const only =
+      options['group'] === undefined ? null : groupIn(groups, String(options['group'])).id
+    const items = members.filter(({ group_ids }) => only === null || group_ids.includes(only))
+    const names = new Map(groups.map(({ id, name }) => [id, name]))
     print(
       { items },
       table(
-        ['ID', 'NAME', 'ADDRESS', 'ROLE', 'STATE', 'JOINED'],
-        items.map(({ id, display_name, email, kind, role, state, joined_at }) => [
+        ['ID', 'NAME', 'ADDRESS', 'ROLE', 'STATE', 'JOINED', 'GROUPS'],
+        items.map(({ id, display_name, email, kind, role, state, joined_at, group_ids }) => [
           id,
           display_name ?? '',
           email ?? (kind === 'machine' ? 'machine' : ''),
           role,
           state,
           joined_at ?? 'not yet',
+          group_ids.map((group) => names.get(group) ?? group).join(', '),
         ]),
       ),
     )
@@ -56,12 +81,18 @@ const REASONS: Readonly<Record<Invited['skipped'][number]['reason'], string>> = 
   repeated: 'was given before',
   already_member: 'is a member already',
   already_invited: 'was invited before',
-  suspended: 'is suspended: "countersignd org activate" lets them in again',
+  suspended: 'is suspended: "countersignd org activate" ends that',
   role_not_allowed: 'may be invited as an owner by an owner alone',
 }
 
+/** The reasons that are faults; whoever is there already needs nothing further. */
+const FAULTS: readonly (keyof typeof REASONS)[] = ['invalid_email', 'role_not_allowed', 'suspended']
+
 const linesOf = ({ invited, skipped }: Invited): string[] => [
-  ...invited.map(({ id, email }) => `${id}  ${shown(email ?? '')}`),
+  ...invited.map(({ id, email, role, state }) =>
+    // Of members only those are here whose role became a wider one.
+    [id, shown(email ?? ''), ...(state === 'active' ? [`is ${role} now`] : [])].join('  '),
+  ),
   ...skipped.map(({ email, reason }) => `not invited  ${shown(email)} ${REASONS[reason]}`),
 ]
 
@@ -71,12 +102,14 @@ export const orgInvite: Command = {
   usage: 'ADDRESS… | --file FILE|- [--role member|admin|owner] [--json]',
   help: `
 Invites addresses to the organisation that this device acts in. Whoever signs in with one is a member from then on; an account that
-has proven it already is one when it renews its session, or by "countersignd org activate". Owners and admins may.
+has proven it already is one when its session is renewed, within an hour and a quarter, or by "countersignd org activate". Owners and
+admins may.
 
   --file FILE   with one address a line; - reads them from a pipe
   --role ROLE   member (unless told), admin or owner; only an owner may invite owners
 
-Each address is judged alone: what is wrong with one keeps no other back. Giving it again invites nobody twice.`,
+Each address is judged alone: what is wrong with one keeps no other back. Giving it again invites nobody twice, and gives whoever
+is invited or a member a wider role, never a narrower one. Exits with 1 when an address was refused.`,
   options: { file: { type: 'string' }, role: { type: 'string' } },
   args: [0, MOST_ARGUMENTS],
   async run({ args, options, io, withApi, print, say }) {
@@ -105,6 +138,7 @@ Each address is judged alone: what is wrong with one keeps no other back. Giving
       throw error
     }
     report()
+    return done.skipped.some(({ reason }) => FAULTS.includes(reason)) ? EXIT.failed : EXIT.ok
   },
 }
 
@@ -127,7 +161,7 @@ async function byMember(id: string, work: () => Promise<OrgMember>): Promise<Org
 const move = (of: {
   help: string
   work: (api: Api, id: string) => Promise<OrgMember>
-  told: (name: string) => string
+  told: (name: string, member: OrgMember) => string
 }): Command => ({
   usage: 'ID [--json]',
   help: of.help,
@@ -135,22 +169,25 @@ const move = (of: {
   async run({ args: [id = ''], withApi, print, say }) {
     const member = await byMember(id, () => withApi((api) => of.work(api, id)))
     print(member, [])
-    say(of.told(calledOf(member)))
+    say(of.told(calledOf(member), member))
   },
 })
 
 export const orgActivate = move({
   help: `
 Lets a suspended member act in the organisation again, or makes a member of an invited address that an account has proven. ID is that
-of the account, or of the invited address.`,
+of the account, or of the invited address. One that was held back and that nobody has proven is invited again.`,
   work: (api, id) => api.orgMembers.activate({ id }),
-  told: (name) => `${name} is an active member.`,
+  told: (name, { state }) =>
+    `${name} is ${state === 'invited' ? 'invited again' : 'an active member'}.`,
 })
 
 export const orgSuspend = move({
   help: `
 Suspends a member: the organisation is as if they were not in it, until "countersignd org activate". Nothing of a person's own account
-changes; the tokens and sessions of a machine account are refused. The last active owner stays.`,
+changes; the tokens and sessions of a machine account are refused. An invitation is held back: nobody joins by it. Owners and admins
+may, and anybody may suspend themselves, which is how one leaves. The last active owner stays.`,
   work: (api, id) => api.orgMembers.suspend({ id }),
-  told: (name) => `${name} is suspended.`,
+  told: (name, { user_id }) =>
+    user_id === null ? `The invitation of ${name} is held back.` : `${name} is suspended.`,
 })

@@ -4,11 +4,14 @@ import { shown } from './table.ts'
 
 export const orgCreate: Command = {
   usage: 'NAME [--json]',
-  help: 'Creates an organisation, with you as its owner. Organisations have machine accounts: see "countersignd machine create".',
+  help: `
+Creates an organisation, with you as its owner; "countersignd org use" chooses the one that this device acts in. Organisations have
+machine accounts: see "countersignd machine create".`,
   args: [1, 1],
-  async run({ args: [name = ''], withApi, print }) {
+  async run({ args: [name = ''], withApi, print, say }) {
     const made = await withApi((api) => api.organisations.create({ body: { name } }))
     print(made, `${made.id}  ${shown(made.name)}`)
+    say(`Act in it on this device: countersignd org use ${made.id}`)
   },
 }
 
@@ -32,7 +35,8 @@ export async function organisationId(api: Api, named: string): Promise<string> {
     `You are in no organisation "${shown(named)}". ` +
       (mine.length === 0
         ? '"countersignd org create" makes one.'
-        : `Yours: ${mine.join(', ')}. "countersignd org create" makes another.`),
+        : `Yours: ${mine.join(', ')}. "countersignd org create" makes another.`) +
+      ' One in which you are suspended is not among yours: an owner or admin of it can activate you.',
   )
 }
 

@@ -29,6 +29,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   profile: async () => (await import('./profile.ts')).profile,
   profiles: async () => (await import('./profiles.ts')).profiles,
   devices: async () => (await import('./devices.ts')).devices,
+  context: async () => (await import('./active-org.ts')).context,
   apiTokens: async () => (await import('./api-tokens.ts')).apiTokens,
 })
 

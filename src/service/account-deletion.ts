@@ -11,7 +11,7 @@ import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { holdKeyLog } from './key-logs.ts'
 import { noteActivities } from './org-activities.ts'
-import { endingWith, holdOrganisations } from './organisation-ends.ts'
+import { demandHeld, endingWith, holdOrganisations } from './organisation-ends.ts'
 import type { Schema } from './schema.ts'
 
 /** The mailboxes of an account. Those that it only claimed are others': so are the codes and letters that go there. */
@@ -180,7 +180,7 @@ export async function deleteAccount(ground: Ground, session: Session): Promise<v
     if (session.device !== null) await demandApproved(trx, session)
     const known = trx.selectFrom('accounts').select('id').where('id', '=', account)
     if ((await known.executeTakeFirst()) === undefined) throw notFound('account')
-    await holdOrganisations(trx, account)
+    const held = await holdOrganisations(trx, account)
     const organisations = await endingWith(trx, account)
     await hearNoAlerts(trx, account)
     const machines = await machinesOf(trx, organisations)
@@ -189,6 +189,7 @@ export async function deleteAccount(ground: Ground, session: Session): Promise<v
     if (organisations.length > 0)
       await trx.deleteFrom('organisations').where('id', 'in', organisations).execute()
     const own = await erase(trx, account, now())
+    demandHeld(own.left, held)
     const somebody = await trx.selectFrom('accounts').select('id').limit(1).executeTakeFirst()
     for (const { organisation_id, member_id } of own.left) {
       const activity = { event: 'member_left', actor: null, target: member_id } as const

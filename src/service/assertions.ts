@@ -32,7 +32,7 @@ export const refusedAssertion = (cause: unknown): AppError =>
     'invalid_client',
     cause instanceof Refusal && OF_TIME.includes(cause.reason)
       ? "The assertion's times do not fit this server's clock: check yours, and sign one that expires within 5 minutes."
-      : 'The assertion is not accepted: sign a new one for this server with the key of the machine account.',
+      : 'The assertion is not accepted: sign a new one for this server with the key of the machine account. One that is suspended in its organisation is refused too.',
     { cause },
   )
 

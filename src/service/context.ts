@@ -87,13 +87,26 @@ function demandOwn(own: string, organisation: string | null): void {
 
 /** Throws AppError `not_signed_in` for a session that has ended: the token of whoever asks behind a daemon is as good as before. */
 async function choose(
-  db: Kysely<Schema>,
+  { db, now }: Pick<Ground, 'db' | 'now'>,
   { account, session }: Session,
   organisation: string | null,
 ): Promise<void> {
+  const at = now()
   const { numUpdatedRows: chosen } = await db
     .updateTable('sessions')
-    .set({ active_organisation_id: organisation })
+    .set((of) => ({
+      active_organisation_id: organisation,
+      active_since:
+        organisation === null
+          ? null
+          : of
+              .case()
+              // Chosen once more, it is active for as long as it was.
+              .when('active_organisation_id', '=', organisation)
+              .then(of.ref('active_since'))
+              .else(at)
+              .end(),
+    }))
     .where('id', '=', session)
     .where('account_id', '=', account)
     .executeTakeFirst()
@@ -104,14 +117,14 @@ async function choose(
     )
 }
 
-export const context = ({ db }: Ground): Service['context'] => ({
+export const context = ({ db, now }: Ground): Service['context'] => ({
   activeOrg: async ({ body }, session) => {
     const { account } = session
     const { organisation_id: organisation } = body
     const own = await organisationOfMachine(db, account)
     if (own !== null) demandOwn(own, organisation)
     if (organisation !== null) await demandActive(db, account, organisation)
-    if (own === null) await choose(db, session, organisation)
+    if (own === null) await choose({ db, now }, session, organisation)
     return contextOf(db, session)
   },
 

@@ -29,21 +29,19 @@ export const activeMachines = (db: Kysely<Schema>) =>
     )
     .where('organisation_members.state', '=', 'active')
 
-/** Throws AppError `invalid_token` for a machine account whose membership is not active: its sessions wait until it is again. */
-export async function demandActiveMachine(
-  db: Kysely<Schema>,
-  account: string,
-  headers: Record<string, string>,
-): Promise<void> {
+/**
+ * A machine account whose membership is not active is refused, and its sessions wait until it is again.
+ * @throws AppError `forbidden`: nothing is wrong with the session, so its device is not to sign in anew
+ */
+export async function demandActiveMachine(db: Kysely<Schema>, account: string): Promise<void> {
   const row = await activeMachines(db)
     .select('machines.account_id')
     .where('machines.account_id', '=', account)
     .executeTakeFirst()
   if (row === undefined)
     throw new AppError(
-      'invalid_token',
+      'forbidden',
       'This machine account is suspended in its organisation: have an owner or admin activate it.',
-      { headers },
     )
 }
 

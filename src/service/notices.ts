@@ -17,6 +17,9 @@ const BY_STRANGERS: readonly NotificationKind[] = [
   'open_link_request',
   'org_invited',
   'org_alert',
+  'org_activated',
+  'org_suspended',
+  'org_role_changed',
 ]
 const BY_OTHERS = NotificationKind.options.filter((kind) => !BY_STRANGERS.includes(kind))
 /** So many are written by one query. */

@@ -1,49 +1,75 @@
 /**
  * Alerts that fire. A rule says how many activities of an event, in how many minutes, somebody wants to hear of. It is judged as they
- * are written, in the same transaction; after it has fired it says nothing for as many minutes.
+ * are written, in the same transaction, at the times at which they happened; after it has fired it says nothing for as many minutes.
  */
 import type { Transaction } from 'kysely'
-import type { OrgEvent } from '../api/rest/org.ts'
+import type { AlertEvent, OrgEvent } from '../api/rest/org.ts'
 import { quoted } from './mail/quoting.ts'
 import { type Note, notifyAll } from './notices.ts'
-import { DAY_MS, MINUTE_MS, dayOf, minuteOf, writeActivities } from './org-activity-rows.ts'
+import {
+  type Activity,
+  JUDGED_MS,
+  MINUTE_MS,
+  minuteOf,
+  writeActivities,
+} from './org-activity-rows.ts'
+import { type Window, countsIn } from './org-alert-counts.ts'
 import { type Fired, type Post, type Rule, mailFired } from './org-alert-letters.ts'
+import { phraseOf } from './org-event-phrases.ts'
 import type { Schema } from './schema.ts'
 
 export type { Post }
 
-type Timing = Pick<Rule, 'window_minutes' | 'last_fired_at'>
-
-/** The time that counts begins after this; Unix milliseconds. */
-const sinceOf = ({ window_minutes }: Pick<Rule, 'window_minutes'>, at: number) =>
-  at - window_minutes * MINUTE_MS
-
-/** Whether an alert has not fired for as long as its window. One that fired far ahead did so by a clock that was wrong. */
-function isDue({ window_minutes, last_fired_at }: Timing, at: number): boolean {
-  return last_fired_at === null || Math.abs(at - last_fired_at) >= window_minutes * MINUTE_MS
-}
+/** By event the times at which alerts are judged, the first first: Unix milliseconds. */
+export type Times = ReadonlyMap<OrgEvent, readonly number[]>
 
 /**
- * The enabled alerts that wait for one of these events and have not fired for as long as their window. Others do not change them until
- * the transaction ends.
- * @param at Unix milliseconds
+ * When there is something to judge: of each event and minute, when it happened last.
+ * @param now Unix milliseconds
+ */
+export function timesOf(activities: readonly Activity[], now: number): Times {
+  const heard = activities.filter(({ at = now }) => at > now - JUDGED_MS)
+  const byEvent = Map.groupBy(heard, ({ event }) => event)
+  return new Map(
+    [...byEvent].map(([event, own]) => {
+      const times = own.map(({ at = now }) => at).toSorted((a, b) => a - b)
+      return [event, times.filter((at, i) => minuteOf(at) !== minuteOf(times[i + 1] ?? Infinity))]
+    }),
+  )
+}
+
+type Timing = Pick<Rule, 'event' | 'window_minutes' | 'last_fired_at'>
+
+/**
+ * Those of the times at which an alert had not fired for as long as its window. One that fired far ahead did so by a clock that was
+ * wrong.
+ */
+const dueTimes = ({ event, window_minutes, last_fired_at }: Timing, times: Times) =>
+  (times.get(event as OrgEvent) ?? []).filter(
+    (at) => last_fired_at === null || Math.abs(at - last_fired_at) >= window_minutes * MINUTE_MS,
+  )
+
+/**
+ * The enabled alerts that wait for one of these events and are due at one of its times. Others do not change them until the transaction
+ * ends.
  */
 export async function holdDue(
   trx: Transaction<Schema>,
   organisation: string,
-  events: readonly OrgEvent[],
-  at: number,
+  times: Times,
 ): Promise<Rule[]> {
+  const events = [...times.keys()]
+  if (events.length === 0) return []
   const waiting = await trx
     .selectFrom('organisation_alerts')
-    .select(['id', 'window_minutes', 'last_fired_at'])
+    .select(['id', 'event', 'window_minutes', 'last_fired_at'])
     .where('organisation_id', '=', organisation)
     .where('event', 'in', events)
     .where('enabled', '=', 1)
     .orderBy('id')
     .execute()
   const due: Rule[] = []
-  for (const { id } of waiting.filter((one) => isDue(one, at))) {
+  for (const { id } of waiting.filter((one) => dueTimes(one, times).length > 0)) {
     // One by one, so that no two transactions wait for each other. Changes nothing.
     const rule = await trx
       .updateTable('organisation_alerts')
@@ -53,102 +79,55 @@ export async function holdDue(
       .where('event', 'in', events)
       .returning(['id', 'name', 'event', 'threshold', 'window_minutes', 'last_fired_at'])
       .executeTakeFirst()
-    if (rule !== undefined && isDue(rule, at)) due.push(rule)
+    if (rule !== undefined && dueTimes(rule, times).length > 0) due.push(rule)
   }
   return due
 }
 
-type Days = readonly Pick<Schema['organisation_event_days'], 'day' | 'event' | 'count'>[]
+/** What an alert looks at to judge a time. Of two that write at the same moment, the one that was first may have looked at the clock last. */
+const windowOf = ({ event, window_minutes }: Rule, at: number, now: number): Window => ({
+  event,
+  since: at - window_minutes * MINUTE_MS,
+  until: at === now ? at + MINUTE_MS : at,
+})
 
-/**
- * How many activities there were on the days on which the windows of these alerts begin, and on all until today. Until a minute later: of
- * two that write at the same moment, the one that was first may have looked at the clock last.
- */
-const countsOf = (
+/** The alerts for which enough has happened, each with the first of the times at which it had. */
+async function reached(
   trx: Transaction<Schema>,
   organisation: string,
-  rules: readonly Rule[],
-  at: number,
-): Promise<Days> =>
-  trx
-    .selectFrom('organisation_event_days')
-    .select(['day', 'event', 'count'])
-    .where('organisation_id', '=', organisation)
-    .where('day', '>=', Math.min(...rules.map((rule) => dayOf(sinceOf(rule, at)))))
-    .where('day', '<=', dayOf(at + MINUTE_MS))
-    .where('event', 'in', [...new Set(rules.map(({ event }) => event))])
-    .execute()
-
-/** How many activities of an event there were in a minute, and in the rest of its day until now. */
-async function countsAfter(
-  trx: Transaction<Schema>,
-  organisation: string,
-  of: { event: string; minute: number; at: number },
-): Promise<{ first: number; rest: number }> {
-  const { event, minute, at } = of
-  const endOfDay = (dayOf(minute * MINUTE_MS) + 1) * (DAY_MS / MINUTE_MS)
-  const { first, rest } = await trx
-    .selectFrom('organisation_event_minutes')
-    .select(({ fn }) => [
-      fn.sum('count').filterWhere('minute', '=', minute).as('first'),
-      fn.sum('count').filterWhere('minute', '>', minute).as('rest'),
-    ])
-    .where('organisation_id', '=', organisation)
-    .where('event', '=', event)
-    .where('minute', '>=', minute)
-    .where('minute', '<', endOfDay)
-    .where('minute', '<=', minuteOf(at + MINUTE_MS))
-    .executeTakeFirstOrThrow()
-  return { first: Number(first), rest: Number(rest) }
+  of: { due: readonly Rule[]; times: Times; now: number },
+): Promise<{ rule: Rule; at: number }[]> {
+  const { due, times, now } = of
+  const judged = due.map((rule) => ({
+    rule,
+    all: dueTimes(rule, times).map((at) => ({ at, window: windowOf(rule, at, now) })),
+  }))
+  const isReached = await countsIn(
+    trx,
+    organisation,
+    judged.flatMap(({ all }) => all.map(({ window }) => window)),
+  )
+  const found = []
+  for (const { rule, all } of judged)
+    for (const { at, window } of all)
+      if (await isReached(window, rule.threshold)) {
+        found.push({ rule, at })
+        break
+      }
+  return found
 }
 
-/**
- * Whether as many happened in the window of an alert as it waits for. The days and minutes that the window has whole are counted already;
- * of the minute in which it begins no more activities are looked at than it takes.
- */
-async function isReached(
-  trx: Transaction<Schema>,
-  organisation: string,
-  of: { rule: Rule; days: Days; at: number },
-): Promise<boolean> {
-  const { rule, days, at } = of
-  const since = sinceOf(rule, at)
-  const first = dayOf(since)
-  const countIn = (isIn: (day: number) => boolean) =>
-    days.reduce((sum, { day, event, count }) => {
-      return event === rule.event && isIn(day) ? sum + Number(count) : sum
-    }, 0)
-  const missingOnFirst = rule.threshold - countIn((day) => day > first)
-  if (missingOnFirst <= 0) return true
-  if (countIn((day) => day === first) < missingOnFirst) return false
-  const minute = minuteOf(since)
-  const counts = await countsAfter(trx, organisation, { event: rule.event, minute, at })
-  const missing = missingOnFirst - counts.rest
-  if (missing <= 0) return true
-  if (counts.first < missing) return false
-  const last = await trx
-    .selectFrom('organisation_activities')
-    .select('at')
-    .where('organisation_id', '=', organisation)
-    .where('event', '=', rule.event)
-    .where('at', '>', since)
-    .where('at', '<', (minute + 1) * MINUTE_MS)
-    .orderBy('at')
-    .offset(missing - 1)
-    .limit(1)
-    .executeTakeFirst()
-  return last !== undefined
-}
-
-/** Note that an alert fires now; false when it does not any more. */
+/** Note when an alert fires; false when it does not any more. */
 async function fire(
   trx: Transaction<Schema>,
   { id, last_fired_at: before }: Rule,
-  at: number,
+  { at, now }: { at: number; now: number },
 ): Promise<boolean> {
+  // What is heard of late shortens no rest; what a clock that was ahead has left is no time to keep.
+  const last = before === null || before > now ? at : Math.max(before, at)
   const { numUpdatedRows: fired } = await trx
     .updateTable('organisation_alerts')
-    .set({ last_fired_at: at })
+    .set({ last_fired_at: last })
     .where('id', '=', id)
     .where('enabled', '=', 1)
     .where('last_fired_at', before === null ? 'is' : '=', before)
@@ -160,7 +139,7 @@ async function fire(
 async function withAccounts(
   trx: Transaction<Schema>,
   id: string,
-  rules: readonly Rule[],
+  fired: readonly { rule: Rule; at: number }[],
 ): Promise<Fired[]> {
   const { name } = await trx
     .selectFrom('organisations')
@@ -182,7 +161,7 @@ async function withAccounts(
     .where(
       'alert_id',
       'in',
-      rules.map((rule) => rule.id),
+      fired.map(({ rule }) => rule.id),
     )
     .where('state', '=', 'active')
     .orderBy('alert_id')
@@ -191,8 +170,9 @@ async function withAccounts(
     .forNoKeyUpdate('organisation_alert_notify')
     .skipLocked()
     .execute()
-  return rules.map((rule) => ({
+  return fired.map(({ rule, at }) => ({
     rule,
+    at,
     organisation: { id, name },
     accounts: told.filter((one) => one.alert_id === rule.id).map(({ account }) => account),
   }))
@@ -206,48 +186,45 @@ function noteOf({ rule, organisation }: Fired): Note {
   return {
     kind: 'org_alert',
     title: `The alert ${alert} of ${where} fired`,
-    body: `In the organisation ${where}, ${rule.event} happened ${counted(rule.threshold, 'time')} or more within ${window}. The alert ${alert} says nothing further for ${window}.`,
+    body: `In the organisation ${where}, ${phraseOf(rule.event as AlertEvent)} ${counted(rule.threshold, 'time')} or more within ${window}. The alert ${alert} says nothing further for ${window}.`,
     data: { organisation_id: organisation.id, alert_id: rule.id },
   }
 }
 
 /**
- * Fire those of the alerts of an organisation for which enough has happened, in the transaction that wrote it. Whoever writes the same
- * event at the same moment waits for the counts of it, which are written first: so each sees what came before.
- * @param due as `holdDue` gave them
- * @param at Unix milliseconds
+ * Fire those of the alerts of an organisation for which enough has happened, in the transaction that wrote it: each once. Whoever writes
+ * the same event at the same moment waits for the counts of it, which are written first: so each sees what came before.
+ * @param of `due` as `holdDue` gave them for `times`; `now` in Unix milliseconds
  */
 export async function fireAlerts(
   trx: Transaction<Schema>,
   organisation: string,
-  due: readonly Rule[],
-  at: number,
+  of: { due: readonly Rule[]; times: Times; now: number },
   post: Post,
 ): Promise<void> {
-  if (due.length === 0) return
-  const days = await countsOf(trx, organisation, due, at)
-  const rules: Rule[] = []
-  for (const rule of due)
-    if ((await isReached(trx, organisation, { rule, days, at })) && (await fire(trx, rule, at)))
-      rules.push(rule)
-  if (rules.length === 0) return
-  const fired = await withAccounts(trx, organisation, rules)
+  if (of.due.length === 0) return
+  const fires = []
+  for (const one of await reached(trx, organisation, of))
+    if (await fire(trx, one.rule, { at: one.at, now: of.now })) fires.push(one)
+  if (fires.length === 0) return
+  const fired = await withAccounts(trx, organisation, fires)
   const notes = fired.flatMap((one) =>
     one.accounts.map((account): [string, Note] => [account, noteOf(one)]),
   )
-  await notifyAll(trx, notes, at)
+  await notifyAll(trx, notes, of.now)
   // Last of all, as in every transaction that fires one.
   await writeActivities(
     trx,
     organisation,
-    rules.map(({ id, name, event }) => ({
+    fires.map(({ rule: { id, name, event }, at }) => ({
       event: 'alert_fired',
       actor: null,
       target: id,
       data: { name, event },
+      at,
     })),
-    at,
+    of.now,
   )
   for (const one of fired)
-    if (one.accounts.length > 0) post.background.run(() => mailFired(post, one, at))
+    if (one.accounts.length > 0) post.background.run(() => mailFired(post, one, of.now))
 }

@@ -1,9 +1,11 @@
 /** The mails about alerts that have fired. */
+import type { AlertEvent } from '../api/rest/org.ts'
 import type { Ground } from './ground.ts'
 import { sendAll } from './invitation-letters.ts'
 import { type Allowance, takePlace } from './mail-allowance.ts'
 import type { Message } from './mail/mail.ts'
 import { orgAlertMessage } from './mail/messages-from-others.ts'
+import { phraseOf } from './org-event-phrases.ts'
 import type { Schema } from './schema.ts'
 
 /** What the mails of alerts go out with. */
@@ -20,6 +22,8 @@ export type Rule = Pick<
 /** An alert that has fired, and the accounts that are told. */
 export interface Fired {
   readonly rule: Rule
+  /** When, Unix milliseconds. */
+  readonly at: number
   readonly organisation: { readonly id: string; readonly name: string }
   readonly accounts: readonly string[]
 }
@@ -27,22 +31,29 @@ export interface Fired {
 /**
  * Mail those of the accounts that have a mailbox and want mail. It may begin before the transaction in which the alert fired is over,
  * and sends nothing about one that was undone.
- * @param at when it fired, Unix milliseconds
+ * @param now Unix milliseconds
  */
 export async function mailFired(
   { db, mail, publicUrl }: Post,
-  { rule, organisation, accounts }: Fired,
-  at: number,
+  { rule, at, organisation, accounts }: Fired,
+  now: number,
 ): Promise<void> {
   const letters = await db.transaction().execute(async (trx): Promise<Message[]> => {
     // Changes nothing. It waits for whoever fired the alert.
-    const kept = await trx
+    await trx
       .updateTable('organisation_alerts')
       .set((of) => ({ name: of.ref('name') }))
       .where('id', '=', rule.id)
-      .returning('last_fired_at')
+      .execute()
+    const kept = await trx
+      .selectFrom('organisation_activities')
+      .select('id')
+      .where('organisation_id', '=', organisation.id)
+      .where('event', '=', 'alert_fired')
+      .where('at', '=', at)
+      .where('target', '=', rule.id)
       .executeTakeFirst()
-    if (kept?.last_fired_at !== at) return []
+    if (kept === undefined) return []
     const mailboxes = await trx
       .selectFrom('emails')
       .leftJoin('preferences', 'preferences.account_id', 'emails.account_id')
@@ -56,13 +67,13 @@ export async function mailFired(
       .execute()
     const open: string[] = []
     for (const { address } of mailboxes)
-      if (await takePlace(trx, LETTERS, address, at)) open.push(address)
+      if (await takePlace(trx, LETTERS, address, now)) open.push(address)
     return open.map((to) =>
       orgAlertMessage({
         to,
         organisation: organisation.name,
         alert: rule.name,
-        event: rule.event,
+        happened: phraseOf(rule.event as AlertEvent),
         threshold: rule.threshold,
         minutes: rule.window_minutes,
         publicUrl: publicUrl(),

@@ -34,17 +34,15 @@ async function countMembers(db: Kysely<Schema>, organisation: string) {
     .where('organisation_id', '=', organisation)
     .groupBy('state')
     .execute()
-  const { invites } = await db
+  const invites = await db
     .selectFrom('organisation_invites')
-    .select(({ fn }) => fn.countAll<number>().as('invites'))
+    .select(({ fn }) => ['state', fn.countAll<number>().as('count')])
     .where('organisation_id', '=', organisation)
-    .executeTakeFirstOrThrow()
-  const of = new Map(states.map(({ state, count }) => [state, count]))
-  return {
-    invited: (of.get('invited') ?? 0) + invites,
-    active: of.get('active') ?? 0,
-    suspended: of.get('suspended') ?? 0,
-  }
+    .groupBy('state')
+    .execute()
+  const counts = { invited: 0, active: 0, suspended: 0 }
+  for (const { state, count } of [...states, ...invites]) counts[state] += Number(count)
+  return counts
 }
 
 async function countThings(

@@ -1,20 +1,18 @@
 /**
- * Joining an organisation: whoever proves a mailbox that it invited is a member from then on. Who is one already stays as they are, so
- * that no further mailbox of somebody who is suspended lets them in again.
+ * Joining an organisation: whoever proves a mailbox that it invited is a member from then on. Who is active already gets the role that the
+ * invitation says where it is wider; no further mailbox of somebody who is suspended lets them in again.
  */
 import type { Kysely, Transaction } from 'kysely'
+import type { OrgEvent } from '../api/rest/org.ts'
 import type { Ground } from './ground.ts'
 import { holdKeyLog } from './key-logs.ts'
 import { type Post, noteActivities } from './org-activities.ts'
+import { type Role, isWider } from './org-member-rows.ts'
+import { widenMember } from './org-roles.ts'
 import { holdOrganisation } from './organisations.ts'
 import type { Schema } from './schema.ts'
 
 type Invite = Schema['organisation_invites']
-type Role = Invite['role']
-
-/** From the widest. */
-const ROLES: readonly Role[] = ['owner', 'admin', 'member']
-
 /** What waits for an account at the mailboxes that it has proven, the oldest first. */
 const invitesOf = (db: Kysely<Schema>, account: string): Promise<Invite[]> =>
   db
@@ -23,20 +21,28 @@ const invitesOf = (db: Kysely<Schema>, account: string): Promise<Invite[]> =>
     .where('email', 'in', (of) =>
       of.selectFrom('emails').select('address').where('account_id', '=', account),
     )
+    .where('state', '=', 'invited')
     .orderBy('id')
     .execute()
+
+/** What became of an account by its invites. */
+interface Taken {
+  readonly event: Extract<OrgEvent, 'member_joined' | 'member_role_changed'>
+  readonly role: Role
+}
 
 /**
  * Make an account a member by its invites to one organisation, whose row is held; the invites are used up.
  * @param invites one at least, the oldest first: of several the widest role counts
- * @returns the role; null for who is a member already, and stays as they are
+ * @returns null for who is a member already, with a role that is as wide
  */
 export async function takeIn(
   trx: Transaction<Schema>,
   { account, invites, at }: { account: string; invites: readonly Invite[]; at: number },
-): Promise<Role | null> {
-  const [widest] = invites.toSorted((a, b) => ROLES.indexOf(a.role) - ROLES.indexOf(b.role))
-  const { id, organisation_id, role, created_at } = widest as Invite
+): Promise<Taken | null> {
+  const { id, organisation_id, role, email, created_at } = invites.reduce((widest, one) =>
+    isWider(one.role, widest.role) ? one : widest,
+  )
   await trx
     .deleteFrom('organisation_invites')
     .where(
@@ -55,10 +61,13 @@ export async function takeIn(
       joined_at: at,
       member_id: id,
       invited_at: created_at,
+      email,
     })
     .onConflict((conflict) => conflict.columns(['organisation_id', 'account_id']).doNothing())
     .executeTakeFirstOrThrow()
-  return made === 1n ? role : null
+  if (made === 1n) return { event: 'member_joined', role }
+  const isWidened = await widenMember(trx, { organisation: organisation_id, account, role })
+  return isWidened ? { event: 'member_role_changed', role } : null
 }
 
 /** Make an account a member of every organisation that invited one of the mailboxes it has proven. */
@@ -76,15 +85,15 @@ export async function joinInvited(
     const at = now()
     // Without those that were used up since; one that came since is for the next time.
     const invites = Map.groupBy(await invitesOf(trx, account), (one) => one.organisation_id)
-    const joined: [organisation: string, role: Role][] = []
+    const all: [organisation: string, taken: Taken][] = []
     for (const organisation of held) {
       const own = invites.get(organisation)
-      const role = own === undefined ? null : await takeIn(trx, { account, invites: own, at })
-      if (role !== null) joined.push([organisation, role])
+      const taken = own === undefined ? null : await takeIn(trx, { account, invites: own, at })
+      if (taken !== null) all.push([organisation, taken])
     }
-    for (const [organisation, role] of joined) {
-      const by = { actor: account, target: account, data: { role } }
-      await noteActivities(trx, organisation, [{ event: 'member_joined', ...by }], at, ground)
+    for (const [organisation, { event, role }] of all) {
+      const activity = { event, actor: account, target: account, data: { role } }
+      await noteActivities(trx, organisation, [activity], at, ground)
     }
   })
 }

@@ -4,7 +4,8 @@ import type { Session } from '../api/port.ts'
 import { PREFIX, isId } from '../crypto/id.ts'
 import { AppError, type Issue } from '../errors.ts'
 import type { ActiveOrganisation } from './active-organisation.ts'
-import { demandManaging } from './org-standing.ts'
+import { PREFIX as MEMBER } from './org-member-rows.ts'
+import { demandActing, demandManaging } from './org-standing.ts'
 import { demandManager, holdOrganisation } from './organisations.ts'
 import type { Schema } from './schema.ts'
 
@@ -23,6 +24,21 @@ export const managing = <T>(
     await holdOrganisation(trx, organisation.id)
     // Somebody may have suspended them meanwhile.
     await demandManager(trx, organisation.id, session.account)
+    return work(trx, organisation)
+  })
+
+/**
+ * The same for what any active member may do.
+ * @throws AppError `no_active_organisation`
+ */
+export const acting = <T>(
+  db: Kysely<Schema>,
+  session: Session,
+  work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
+): Promise<T> =>
+  db.transaction().execute(async (trx) => {
+    const organisation = await demandActing(trx, session)
+    await holdOrganisation(trx, organisation.id)
     return work(trx, organisation)
   })
 
@@ -56,9 +72,11 @@ export async function strangersAmong(
           .where('state', 'in', ['active', 'suspended'])
           .execute()
   const known = new Set(rows.map(({ account_id }) => account_id))
-  const message =
-    'No member of the organisation has this id: GET /api/v1/org/members ("countersignd org members") lists them.'
+  const messageOf = (id: string) =>
+    isId(MEMBER, id)
+      ? 'This names an invitation: whoever joins by it can be named then, by their account id (acc_…).'
+      : 'No member of the organisation has this id: GET /api/v1/org/members ("countersignd org members") lists them.'
   return ids
-    .flatMap((id, i) => (known.has(id) ? [] : [{ path: `${path}.${i}`, message }]))
+    .flatMap((id, i) => (known.has(id) ? [] : [{ path: `${path}.${i}`, message: messageOf(id) }]))
     .slice(0, MOST_ISSUES)
 }

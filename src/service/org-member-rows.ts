@@ -10,7 +10,8 @@ import type { Schema } from './schema.ts'
 
 export const PREFIX = 'mem_'
 
-type Invite = Schema['organisation_invites']
+export type Invite = Schema['organisation_invites']
+export type Role = Invite['role']
 
 /** The accounts in an organisation, each with its names. */
 export const members = (db: Kysely<Schema>, organisation: string) =>
@@ -55,32 +56,71 @@ export type Member = Awaited<ReturnType<ReturnType<typeof members>['executeTakeF
 export const invites = (db: Kysely<Schema>, organisation: string) =>
   db.selectFrom('organisation_invites').selectAll().where('organisation_id', '=', organisation)
 
-export const memberResource = (row: Member): OrgMember => ({
+/** From the widest. */
+const ROLES: readonly Role[] = ['owner', 'admin', 'member']
+
+/** Whether a role may do more than another. */
+export const isWider = (a: Role, b: Role): boolean => ROLES.indexOf(a) < ROLES.indexOf(b)
+
+const memberResource = (row: Member, group_ids: string[]): OrgMember => ({
   id: row.account_id,
   user_id: row.account_id,
-  email: row.address,
+  email: row.email ?? row.address,
   display_name: row.display_name,
   kind: row.kind,
   role: row.role,
   state: row.state,
+  group_ids,
   joined_at: row.state === 'invited' ? null : timeAt(row.joined_at),
   created_at: timeAt(row.invited_at ?? row.joined_at),
 })
 
-export const inviteResource = ({ id, email, role, created_at }: Invite): OrgMember => ({
+export const inviteResource = ({ id, email, role, state, created_at }: Invite): OrgMember => ({
   id,
   user_id: null,
   email,
   display_name: null,
   kind: 'person',
   role,
-  state: 'invited',
+  state,
+  group_ids: [],
   joined_at: null,
   created_at: timeAt(created_at),
 })
 
 /** Who is meant: an account that is in the organisation, or a mailbox that was invited. */
 export type Meant = { readonly member: Member } | { readonly invite: Invite }
+
+/** The same as resources, in order, each with the groups that it is in. */
+export async function resourcesOf(
+  db: Kysely<Schema>,
+  organisation: string,
+  all: readonly Meant[],
+): Promise<OrgMember[]> {
+  const accounts = all.flatMap((one) => ('member' in one ? [one.member.account_id] : []))
+  const rows =
+    accounts.length === 0
+      ? []
+      : await db
+          .selectFrom('organisation_group_members')
+          .select(['account_id', 'group_id'])
+          .where('organisation_id', '=', organisation)
+          .where('account_id', 'in', accounts)
+          .orderBy('group_id')
+          .execute()
+  const groups = Map.groupBy(rows, ({ account_id }) => account_id)
+  return all.map((one) => {
+    if ('invite' in one) return inviteResource(one.invite)
+    const own = groups.get(one.member.account_id) ?? []
+    return memberResource(
+      one.member,
+      own.map(({ group_id }) => group_id),
+    )
+  })
+}
+
+export const roleOf = (meant: Meant): Role =>
+  'invite' in meant ? meant.invite.role : meant.member.role
 
 /** Whom an id names, of an account or of the list; null for nobody there. */
 export async function meantBy(

@@ -1,30 +1,36 @@
 /**
  * Members of the organisation that is active for the caller. Whoever is suspended keeps their own account and all that is in it; the
  * organisation is as if they were not there, and a machine account, which is the organisation's own, can do nothing until it is activated.
+ * Nobody joins by an invitation that is suspended.
  */
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
-import type { Service, Session } from '../api/port.ts'
+import type { Service } from '../api/port.ts'
 import type { OrgEvent, OrgMember } from '../api/rest/org.ts'
 import { isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
+import type { ActiveOrganisation } from './active-organisation.ts'
 import { accountAt } from './context.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { type Note, notify } from './notices.ts'
 import { noteActivities } from './org-activities.ts'
 import { takeIn } from './org-joining.ts'
-import { managing } from './org-managing.ts'
+import { acting, managing } from './org-managing.ts'
 import {
+  type Invite,
   type Meant,
   type Member,
   PREFIX,
-  inviteResource,
+  type Role,
   invites,
   meantBy,
-  memberResource,
   members,
   membersBefore,
+  resourcesOf,
+  roleOf,
 } from './org-member-rows.ts'
+import { activatedNote, roleNote, suspendedNote } from './org-notices.ts'
 import { demandActing } from './org-standing.ts'
 import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
@@ -38,17 +44,11 @@ const unproven = () =>
     'Nobody has proven this mailbox yet: whoever signs in with it is a member from then on, and it takes nothing else.',
   )
 
-const notJoined = () =>
-  refused('invited', 'Only who is a member is suspended, and this mailbox was only invited.')
-
 const lastOwner = () =>
   refused(
     'last_owner',
     'This is the last active owner of the organisation: invite another owner, or activate one, first.',
   )
-
-const resource = (meant: Meant): OrgMember =>
-  'invite' in meant ? inviteResource(meant.invite) : memberResource(meant.member)
 
 /** Throws AppError `last_owner` where no other person who is active owns the organisation, which is held. */
 async function demandAnotherOwner(trx: Transaction<Schema>, member: Member): Promise<void> {
@@ -68,12 +68,6 @@ function demandOver(by: Role, whom: Role): void {
     throw new AppError('forbidden', 'Only an owner may activate or suspend an owner.')
 }
 
-/** A member who is there. */
-const memberOf = (trx: Transaction<Schema>, organisation: string, account: string) =>
-  members(trx, organisation)
-    .where('organisation_members.account_id', '=', account)
-    .executeTakeFirstOrThrow()
-
 const setState = (
   trx: Transaction<Schema>,
   { organisation_id, account_id }: Member,
@@ -86,42 +80,105 @@ const setState = (
     .where('account_id', '=', account_id)
     .execute()
 
-type Role = Member['role']
+/** Say whether somebody may join by an invitation. Answers false for one that says so already. */
+async function setInvite(
+  trx: Transaction<Schema>,
+  { id }: Invite,
+  state: Invite['state'],
+): Promise<boolean> {
+  const { numUpdatedRows: set } = await trx
+    .updateTable('organisation_invites')
+    .set({ state })
+    .where('id', '=', id)
+    .where('state', '!=', state)
+    .executeTakeFirst()
+  return set === 1n
+}
 
-/** What became of whom, as it is written; null where nothing changed. */
+type Event = Extract<
+  OrgEvent,
+  'member_joined' | 'member_activated' | 'member_suspended' | 'member_role_changed'
+>
+
+/** What became of whom: an account, or a mailbox that is only invited; null where nothing did. */
 interface Move {
-  readonly account: string
-  readonly event: Extract<OrgEvent, 'member_activated' | 'member_suspended'> | null
+  readonly id: string
+  readonly event: Event | null
+}
+
+const NOTES: Readonly<Record<Event, (of: ActiveOrganisation, role: Role) => Note>> = {
+  member_joined: activatedNote,
+  member_activated: activatedNote,
+  member_suspended: suspendedNote,
+  member_role_changed: roleNote,
 }
 
 export const orgMembers = (ground: Ground): Service['orgMembers'] => {
   const { db, now } = ground
 
-  /** Change a member. */
+  /** Whom an id names. Throws AppError `not_found`. */
+  async function demandMeant(from: Kysely<Schema>, organisation: string, id: string) {
+    const meant = await meantBy(from, organisation, id)
+    if (meant === null) throw notFound('member')
+    return meant
+  }
+
+  /** Change a member, write that it was, and tell them. */
   async function move(
-    id: string,
-    session: Session,
-    work: (trx: Transaction<Schema>, meant: Meant, by: Role) => Promise<Move>,
+    trx: Transaction<Schema>,
+    organisation: ActiveOrganisation,
+    of: { id: string; actor: string; work: (meant: Meant) => Promise<Move> },
   ): Promise<OrgMember> {
-    const { account: actor } = session
-    return managing(db, session, async (trx, { id: organisation, role }) => {
-      const meant = await meantBy(trx, organisation, id)
-      if (meant === null) throw notFound('member')
-      demandOver(role, 'invite' in meant ? meant.invite.role : meant.member.role)
-      const { account, event } = await work(trx, meant, role)
-      const after = memberResource(await memberOf(trx, organisation, account))
-      if (event !== null)
-        await noteActivities(trx, organisation, [{ event, actor, target: account }], now(), ground)
-      return after
-    })
+    const { id: wanted, actor, work } = of
+    const { id: target, event } = await work(await demandMeant(trx, organisation.id, wanted))
+    const after = await demandMeant(trx, organisation.id, target)
+    const [resource] = await resourcesOf(trx, organisation.id, [after])
+    if (event === null) return resource!
+    const at = now()
+    if ('member' in after && after.member.kind === 'person' && target !== actor)
+      await notify(trx, target, NOTES[event](organisation, after.member.role), at)
+    const data = event === 'member_role_changed' ? { role: roleOf(after) } : {}
+    await noteActivities(trx, organisation.id, [{ event, actor, target, data }], at, ground)
+    return resource!
   }
 
   async function activated(trx: Transaction<Schema>, member: Member): Promise<Move> {
-    const { account_id: account, state } = member
-    if (state === 'active') return { account, event: null }
+    const { account_id: id, state } = member
+    if (state === 'active') return { id, event: null }
     const joined = state === 'invited' ? { joined_at: now() } : {}
     await setState(trx, member, { state: 'active', ...joined })
-    return { account, event: 'member_activated' }
+    return { id, event: 'member_activated' }
+  }
+
+  /** Whoever has proven the mailbox is taken in; else it waits again. */
+  async function admitted(trx: Transaction<Schema>, invite: Invite, by: Role): Promise<Move> {
+    const id = await accountAt(trx, invite.email)
+    if (id === null) {
+      if (await setInvite(trx, invite, 'invited'))
+        return { id: invite.id, event: 'member_activated' }
+      throw unproven()
+    }
+    const taken = await takeIn(trx, { account: id, invites: [invite], at: now() })
+    if (taken?.event === 'member_joined') return { id, event: taken.event }
+    // In it already, by another mailbox.
+    const meant = await demandMeant(trx, invite.organisation_id, id)
+    demandOver(by, roleOf(meant))
+    const { event } = await activated(trx, (meant as { member: Member }).member)
+    return { id, event: event ?? taken?.event ?? null }
+  }
+
+  async function suspended(trx: Transaction<Schema>, meant: Meant): Promise<Move> {
+    if ('invite' in meant) {
+      const { invite } = meant
+      const isSet = await setInvite(trx, invite, 'suspended')
+      return { id: invite.id, event: isSet ? 'member_suspended' : null }
+    }
+    const { member } = meant
+    const { account_id: id } = member
+    if (member.state === 'suspended') return { id, event: null }
+    if (member.role === 'owner') await demandAnotherOwner(trx, member)
+    await setState(trx, member, { state: 'suspended' })
+    return { id, event: 'member_suspended' }
   }
 
   return {
@@ -139,40 +196,40 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
         .map(([id, meant]) => ({ id, meant }))
         .sort((a, b) => (a.id < b.id ? 1 : -1))
       const { items, next_cursor } = pageOf(inOrder, page)
-      return { items: items.map(({ meant }) => resource(meant)), next_cursor }
+      const shown = items.map(({ meant }) => meant)
+      return { items: await resourcesOf(db, organisation, shown), next_cursor }
     },
 
     read: async ({ id }, session) => {
       const { id: organisation } = await demandActing(db, session)
-      const meant = await meantBy(db, organisation, id)
-      if (meant === null) throw notFound('member')
-      return resource(meant)
+      const [resource] = await resourcesOf(db, organisation, [
+        await demandMeant(db, organisation, id),
+      ])
+      return resource!
     },
 
-    activate: async ({ id }, session) =>
-      move(id, session, async (trx, meant, by) => {
-        if ('member' in meant) return activated(trx, meant.member)
-        const { organisation_id: organisation, email } = meant.invite
-        const account = await accountAt(trx, email)
-        if (account === null) throw unproven()
-        const role = await takeIn(trx, { account, invites: [meant.invite], at: now() })
-        if (role !== null) return { account, event: 'member_activated' }
-        // In it already, by another mailbox.
-        const member = await memberOf(trx, organisation, account)
-        demandOver(by, member.role)
-        return activated(trx, member)
+    activate: ({ id }, session) =>
+      managing(db, session, (trx, organisation) => {
+        const { role: by } = organisation
+        const work = async (meant: Meant) => {
+          demandOver(by, roleOf(meant))
+          return 'member' in meant ? activated(trx, meant.member) : admitted(trx, meant.invite, by)
+        }
+        return move(trx, organisation, { id, actor: session.account, work })
       }),
 
-    suspend: async ({ id }, session) =>
-      move(id, session, async (trx, meant) => {
-        if ('invite' in meant || meant.member.state === 'invited') throw notJoined()
-        const { member } = meant
-        const { account_id: account } = member
-        if (member.state === 'suspended') return { account, event: null }
-        if (member.role === 'owner') await demandAnotherOwner(trx, member)
-        await setState(trx, member, { state: 'suspended' })
-        return { account, event: 'member_suspended' }
-      }),
+    suspend: ({ id }, session) => {
+      const { account: actor } = session
+      // Nobody has to stay where they were taken in.
+      const within = id === actor ? acting : managing
+      return within(db, session, (trx, organisation) => {
+        const work = async (meant: Meant) => {
+          demandOver(organisation.role, roleOf(meant))
+          return suspended(trx, meant)
+        }
+        return move(trx, organisation, { id, actor, work })
+      })
+    },
 
     bulkInvite: async (input, session) =>
       (await import('./org-invites.ts')).bulkInvite(ground)(input, session),

@@ -7,9 +7,24 @@ import type { Schema } from './schema.ts'
 const lastOwner = ({ id, name }: { id: string; name: string }) =>
   new AppError(
     'invalid_state',
-    `This account is the only owner of the organisation ${JSON.stringify(name)} (${id}), and others are in it: have another owner there first. Nothing was deleted.`,
+    `This account is the only owner of the organisation ${JSON.stringify(name)} (${id}), and others are in it: make one of them an owner first (invite their address again, as owner), or suspend them all, and it goes with you. Nothing was deleted.`,
     { details: { state: 'last_owner' } },
   )
+
+/**
+ * What an account has left must have been held before: else nobody looked whether it was the last owner there.
+ * @throws AppError conflict for one that took it in meanwhile
+ */
+export function demandHeld(
+  left: readonly { readonly organisation_id: string }[],
+  held: readonly string[],
+): void {
+  if (left.some(({ organisation_id }) => !held.includes(organisation_id)))
+    throw new AppError(
+      'conflict',
+      'An organisation took this account in at this moment: try again. Nothing was deleted.',
+    )
+}
 
 /** The organisations that an account is active in. */
 const ownOrganisations = (db: Kysely<Schema>, account: string) =>
@@ -27,8 +42,12 @@ const ownOrganisations = (db: Kysely<Schema>, account: string) =>
 /**
  * Keep others from the organisations of an account until the transaction ends: of two owners who go at once, one is the last. Also from
  * those where it is not active: two members who go at once write in one organisation, and neither waits for what the other holds.
+ * @returns the ids of those
  */
-export async function holdOrganisations(trx: Transaction<Schema>, account: string): Promise<void> {
+export async function holdOrganisations(
+  trx: Transaction<Schema>,
+  account: string,
+): Promise<string[]> {
   const memberships = await trx
     .selectFrom('organisation_members')
     .select('organisation_id')
@@ -36,6 +55,7 @@ export async function holdOrganisations(trx: Transaction<Schema>, account: strin
     .orderBy('organisation_id')
     .execute()
   for (const { organisation_id } of memberships) await holdOrganisation(trx, organisation_id)
+  return memberships.map(({ organisation_id }) => organisation_id)
 }
 
 /**

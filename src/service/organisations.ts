@@ -70,10 +70,10 @@ export async function demandRoom(
     )
 }
 
-/** So many organisations belong to one person. */
+/** So many organisations one person makes. Those that others made them an owner of do not count. */
 const MOST_OWNED = 100
 
-/** Throws AppError `conflict` for who owns as many as one may. */
+/** Throws AppError `conflict` for who made as many as one may. */
 async function demandFewerOwned(trx: Transaction<Schema>, account: string): Promise<void> {
   await holdKeyLog(trx, account)
   const { count } = await trx
@@ -81,9 +81,10 @@ async function demandFewerOwned(trx: Transaction<Schema>, account: string): Prom
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('account_id', '=', account)
     .where('role', '=', 'owner')
+    .where('invited_at', 'is', null)
     .executeTakeFirstOrThrow()
   if (Number(count) >= MOST_OWNED)
-    throw new AppError('conflict', `A person owns at most ${MOST_OWNED} organisations.`)
+    throw new AppError('conflict', `A person makes at most ${MOST_OWNED} organisations.`)
 }
 
 export const organisations = ({

@@ -116,6 +116,8 @@ export interface Schema {
     created_at: number
     last_seen_at: number
     active_organisation_id: string | null
+    /** Since when it is that one; null for none, and where nobody noted it. */
+    active_since: number | null
     /**
      * 1 once its device has proven its key: until then anybody with a code may have opened it. 2 for the daemon in the server's own
      * process, which proves nothing.
@@ -154,8 +156,9 @@ export interface Schema {
     joined_at: number
     /** Made when it was invited or joined; what lists are in order of. */
     member_id: string
-    /** null for who joined without: who made the organisation, and machines. */
+    /** null for who joined without: who made the organisation, and machines. So is the mailbox that was invited, in lower case. */
     invited_at: number | null
+    email: string | null
   }
   /** Mailboxes that were invited: whoever proves one is a member from then on. */
   organisation_invites: {
@@ -165,6 +168,8 @@ export interface Schema {
     /** In lower case. */
     email: string
     role: 'owner' | 'admin' | 'member'
+    /** Nobody joins by one that is suspended. */
+    state: 'invited' | 'suspended'
     created_at: number
   }
   organisation_groups: {

@@ -143,8 +143,7 @@ export async function authenticate(
     .executeTakeFirst()
   // Also for a token that is another key's: whoever stole one learns nothing of it.
   if (row === undefined) throw ended()
-  if (row.kind === 'machine')
-    await demandActiveMachine(db, row.account_id, challenge('invalid_token'))
+  if (row.kind === 'machine') await demandActiveMachine(db, row.account_id)
   await proofs.use(shown)
   const seen = row.last_seen_at <= at - SEEN_MS ? at : row.last_seen_at
   if (row.proven === 0 || seen !== row.last_seen_at)
@@ -200,8 +199,7 @@ export const session = (ground: Ground, proofs: Proofs): Open['session'] => ({
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
     if (known === undefined) throw unknownSession()
-    if (known.kind === 'machine')
-      await demandActiveMachine(db, known.account_id, challenge('invalid_token'))
+    if (known.kind === 'machine') await demandActiveMachine(db, known.account_id)
     if (shown !== undefined) await proofs.use(shown)
     const renewed = await db.transaction().execute(async (trx) => {
       // Until this ends nobody ends the session; who did so a moment ago is heeded.

@@ -8,7 +8,7 @@ import { parseJws } from '../crypto/jws.ts'
 import { demand, Refusal } from '../crypto/refusal.ts'
 import { type ReceiptPayload, signReceipt, stampIndices, verifyStamp } from '../crypto/stamp.ts'
 import { AppError } from '../errors.ts'
-import { activeOrganisation } from './active-organisation.ts'
+import { activeOrganisation, organisationOfMachine } from './active-organisation.ts'
 import { primaryAddress } from './context.ts'
 import { judged } from './faults.ts'
 import type { Ground } from './ground.ts'
@@ -58,13 +58,20 @@ export const stamps = (ground: Ground): Service['stamps'] => ({
   },
 })
 
-/** What the server knows of who signs: that they act in an organisation where they are active, or have proven a mailbox, or neither. */
+/**
+ * What the server knows of who signs: that they act in an organisation where they are active, or have proven a mailbox, or neither. Anybody
+ * can make an organisation: a person without a mailbox is no better known by one.
+ */
 async function assuranceOf(
   db: Kysely<Schema>,
   session: Session,
 ): Promise<ReceiptPayload['assurance']> {
-  if ((await activeOrganisation(db, session)) !== null) return 'organisation'
-  return (await primaryAddress(db, session.account)) === null ? 'device' : 'verified_email'
+  const { account } = session
+  const isKnown =
+    (await primaryAddress(db, account)) !== null ||
+    (await organisationOfMachine(db, account)) !== null
+  if (!isKnown) return 'device'
+  return (await activeOrganisation(db, session)) === null ? 'verified_email' : 'organisation'
 }
 
 /** The three words as one number of 36 bits. */

@@ -16,15 +16,19 @@ const EVENTS = {
   echo: null,
 } as const satisfies Record<LogEntry['outcome'], OrgEvent | null>
 
-/** What the entries of these ids are as activities. */
-function activitiesOf(items: readonly LogEntry[], ids: readonly string[]) {
+/**
+ * What the entries of these ids are as activities. A device may have been away for days since.
+ * @param now Unix milliseconds
+ */
+function activitiesOf(items: readonly LogEntry[], ids: readonly string[], now: number) {
   const left = new Set(ids)
-  return items.flatMap(({ id: target, outcome, method, at }) => {
+  return items.flatMap(({ id: target, outcome, method, at: checked }) => {
     const event = EVENTS[outcome]
-    // A device may have been away for days since.
-    const data = { method, checked_at: at }
+    // By a clock that is ahead it would be later than what is written next.
+    const at = Math.min(Date.parse(checked), now)
     // Of two entries with one id the first is kept.
-    return left.delete(target) && event !== null ? [{ event, target, data }] : []
+    const isNew = left.delete(target)
+    return isNew && event !== null && at >= 0 ? [{ event, target, data: { method }, at }] : []
   })
 }
 
@@ -50,7 +54,7 @@ export const verifications = (ground: Ground): Service['verifications'] => ({
       const at = now()
       await noteVerified(trx, account, items, at)
       const accepted = rows.map(({ id }) => id)
-      await noteOwn(trx, session, activitiesOf(items, accepted), at, ground)
+      await noteOwn(trx, session, activitiesOf(items, accepted, at), at, ground)
       return { accepted: accepted.length }
     })
   },

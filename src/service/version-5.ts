@@ -5,11 +5,14 @@
 export const fifth = (id: string) => [
   `alter table organisation_members add column member_id ${id}`,
   `alter table organisation_members add column invited_at bigint`,
+  `alter table organisation_members add column email ${id}`,
+  `alter table sessions add column active_since bigint`,
   `create table organisation_invites (
     id ${id} primary key,
     organisation_id ${id} not null references organisations on delete cascade,
     email ${id} not null,
     role text not null,
+    state text not null,
     created_at bigint not null
   )`,
   `create unique index organisation_invites_by_email on organisation_invites (organisation_id, email)`,

@@ -286,7 +286,7 @@ describe('a machine account’s key file', () => {
       'a refusal (RFC 6749 section 5.2)',
       401,
       '{"error":"invalid_client","error_description":"unknown \\u001b[2Jkey"}',
-      /No token \(invalid_client\): unknown �\[2Jkey Check that http:\S+ is the server's SVC_PUBLIC_URL, and the clock here/,
+      /No token \(invalid_client\): unknown �\[2Jkey Check that http:\S+ is the server's SVC_PUBLIC_URL, the clock here/,
     ],
     ['a page', 200, '<html>', /not as a token endpoint/],
     ['a redirect', 302, '', /answers 302 and not as a token endpoint/],

@@ -28,6 +28,7 @@ test('activity, summary, dashboard and trends of what a person did there', async
   assert.match(summary, /\nBY +COUNT\n.+ \(acc_\w{26}\) +\d\n$/)
   const dashboard = (await ada.good(['org', 'dashboard'])).out
   assert.match(dashboard, /^ +1 {2}members, active$/m)
+  assert.match(dashboard, /^ +0 {2}members, suspended\n +0 {2}of them machine accounts$/m)
   assert.match(dashboard, /^ +3 {2}connections opened$/m)
 
   const today = new Date().toISOString().slice(0, 10)
@@ -37,7 +38,7 @@ test('activity, summary, dashboard and trends of what a person did there', async
   assert.equal(point.value, 3)
   assert.equal(new Date(point.at).getUTCDay(), 1)
   for (const [args, says] of [
-    [['trends', '--metric', 'happiness'], /metric/],
+    [['trends', '--metric', 'happiness'], /metric\): Expected "activity" or .* or "stamp"\.$/m],
     [['trends', '--metric', 'stamp', '--bucket', 'hour'], /bucket/],
     [['trends', '--metric', 'stamp', '--from', '2010-01-01'], /bucket=week/],
     [['summary', '--from', '2010-01-01'], /366 days/],

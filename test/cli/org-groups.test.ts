@@ -85,7 +85,10 @@ test('alerts: made, fired, changed, deleted', async (t) => {
   for (const name of ['One', 'Two']) await ada.good(['org', 'group', 'create', '--name', name])
   assert.match(await list(), / on +1 +2\S+Z$/m)
   const { out } = await ada.good(['notification', 'list'])
-  assert.match(out, /The alert "Groups" of "Acme" fired\n.*happened 2 times or more within 120 min/)
+  assert.match(
+    out,
+    /The alert "Groups" of "Acme" fired\n.*a group was made 2 times or more within 120 min/,
+  )
 
   const alert = (...args: string[]) => ada.json('org', 'alert', ...args)
   const changed = await alert(

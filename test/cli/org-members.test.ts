@@ -12,29 +12,31 @@ import { newTown } from './town.ts'
 
 const MEMBER = `mem_${'0'.repeat(26)}`
 const ACCOUNT = `acc_${'0'.repeat(26)}`
+const ALERT = `alr_${'0'.repeat(26)}`
 
 test('invited, listed, activated, suspended', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   assert.match(await ada.refused('org', 'members'), /No organisation is active/)
-  await ada.good(['org', 'create', 'Acme'])
-  await ada.good(['org', 'use', 'Acme'])
+  const { out: made, err: next } = await ada.good(['org', 'create', 'Acme'])
+  const [organisation = ''] = made.split(' ')
+  assert.equal(next, `Act in it on this device: countersignd org use ${organisation}\n`)
+  await ada.good(['org', 'use', organisation])
 
-  const made = await ada.good(['org', 'invite', bob.email, 'Carl@example.org', 'nobody'])
+  const invite = await ada.on(['org', 'invite', bob.email, 'Carl@example.org', 'nobody'])
+  assert.equal(invite.code, EXIT.failed)
   assert.match(
-    made.out,
+    invite.out,
     /^mem_\w{26} {2}bob@example\.org\nmem_\w{26} {2}carl@example\.org\nnot invited {2}nobody is no e-mail address\n$/,
   )
-  assert.equal(made.err, 'Invited 2 of 3.\n')
-  const again = await ada.json('org', 'invite', bob.email, '--role', 'admin')
-  assert.deepEqual(again, {
+  assert.equal(invite.err, 'Invited 2 of 3.\n')
+  assert.deepEqual(await ada.json('org', 'invite', bob.email), {
     invited: [],
     skipped: [{ email: bob.email, reason: 'already_invited' }],
   })
   const [carl, invited] = (await ada.json('org', 'members')).items
   assert.deepEqual([invited.email, invited.state], [bob.email, 'invited'])
   assert.match(await ada.refused('org', 'activate', carl.id), /Nobody has proven this mailbox yet/)
-  assert.match(await ada.refused('org', 'suspend', carl.id), /was only invited/)
 
   const active = await ada.good(['org', 'activate', invited.id])
   assert.equal(active.out, '')
@@ -47,9 +49,87 @@ test('invited, listed, activated, suspended', async (t) => {
 
   assert.match((await ada.good(['org', 'suspend', bob.id])).err, / is suspended\.\n$/)
   assert.match(await bob.refused('org', 'members'), /No organisation is active/)
+  assert.match(await bob.refused('org', 'use', 'Acme'), /suspended.* an owner or admin/)
+  assert.equal((await ada.on(['org', 'invite', bob.email])).code, EXIT.failed)
   assert.equal((await ada.json('org', 'activate', bob.id)).state, 'active')
   assert.match(await ada.refused('org', 'suspend', ada.id), /last active owner/)
   assert.match(await ada.refused('org', 'suspend', ACCOUNT), /no member with this id .*org members/)
+})
+
+test('an invitation held back, an organisation handed over and left', async (t) => {
+  const town = await newTown(t)
+  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  await ada.good(['org', 'create', 'Acme'])
+  await ada.good(['org', 'use', 'Acme'])
+  const [carl] = (await ada.json('org', 'invite', 'carl@example.org')).invited
+  const held = await ada.good(['org', 'suspend', carl.id])
+  assert.equal(held.err, 'The invitation of carl@example.org is held back.\n')
+  const refusing = await ada.on(['org', 'invite', 'carl@example.org'])
+  assert.match(refusing.out, /^not invited {2}carl@example\.org is suspended: .*org activate/)
+  assert.equal(refusing.code, EXIT.failed)
+  const again = await ada.good(['org', 'activate', carl.id])
+  assert.equal(again.err, 'carl@example.org is invited again.\n')
+
+  const [invited] = (await ada.json('org', 'invite', bob.email)).invited
+  await ada.good(['org', 'activate', invited.id])
+  const owner = await ada.good(['org', 'invite', bob.email, '--role', 'owner'])
+  assert.equal(owner.out, `${bob.id}  bob@example.org  is owner now\n`)
+  const narrower = await ada.good(['org', 'invite', bob.email])
+  assert.equal(narrower.out, 'not invited  bob@example.org is a member already\n')
+  assert.match((await ada.good(['org', 'suspend', ada.id])).err, / is suspended\.\n$/)
+  await bob.good(['org', 'use', 'Acme'])
+  assert.match((await bob.good(['org', 'members'])).out, / owner +suspended /)
+})
+
+test('who has proven the mailbox is a member by the next command, where no daemon runs', async (t) => {
+  const town = await newTown(t)
+  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  await ada.good(['org', 'create', 'Acme'])
+  await ada.good(['org', 'use', 'Acme'])
+  const [invited] = (await ada.json('org', 'invite', bob.email)).invited
+  await bob.good(['org', 'use', 'Acme'])
+  assert.equal((await bob.json('org', 'members')).items.length, 2)
+
+  await bob.good(['org', 'suspend', bob.id])
+  assert.match(await bob.refused('org', 'members'), /No organisation is active/)
+  const [, left] = (await ada.json('org', 'members')).items.toReversed()
+  assert.deepEqual([left.id, left.state, left.email], [bob.id, 'suspended', bob.email])
+  assert.notEqual(left.id, invited.id)
+})
+
+test('who is in which group', async (t) => {
+  const town = await newTown(t)
+  const ada = await town.person('ada')
+  await ada.good(['org', 'create', 'Acme'])
+  await ada.good(['org', 'use', 'Acme'])
+  await ada.good(['org', 'invite', 'carl@example.org'])
+  const groups = []
+  for (const name of ['Sales', 'Night shift', 'Nobody'])
+    groups.push((await ada.json('org', 'group', 'create', '--name', name)).id)
+  const [sales, night] = groups
+  for (const group of [sales, night]) await ada.good(['org', 'group', 'add', group, ada.id])
+
+  const { out } = await ada.good(['org', 'members'])
+  assert.match(out, /^ID +NAME +ADDRESS +ROLE +STATE +JOINED +GROUPS\n/)
+  assert.match(out, /Z {2}(Sales, Night shift|Night shift, Sales)$/m)
+  assert.match(out, /^mem_.* not yet$/m)
+  for (const [named, whom] of [
+    [sales, [ada.id]],
+    ['night SHIFT', [ada.id]],
+    ['Nobody', []],
+  ] as const) {
+    const { items } = await ada.json('org', 'members', '--group', named)
+    assert.deepEqual(
+      items.map((one: OrgMember) => one.id),
+      whom,
+    )
+    for (const { group_ids } of items) assert.deepEqual(new Set(group_ids), new Set([sales, night]))
+  }
+  for (const named of ['Purchasing', ALERT, `grp_${'0'.repeat(26)}`, ''])
+    assert.match(
+      await ada.refused('org', 'members', '--group', named),
+      /There is no group with this id.*org group list/,
+    )
 })
 
 /** An organisation that takes whoever comes, and remembers the requests; from the one of that number on it fails. */
@@ -100,6 +180,38 @@ describe('many addresses', () => {
     assert.equal(code, EXIT.failed)
     assert.equal(out.split('\n').length, 501)
     assert.equal(err, 'Invited 500 of 1201.\nSlowly, please.\n')
+  })
+})
+
+describe('the exit code of an invitation says whether an address was refused', () => {
+  const cases: [reasons: string[], code: number][] = [
+    [[], EXIT.ok],
+    [['repeated', 'already_member', 'already_invited'], EXIT.ok],
+    [['invalid_email'], EXIT.failed],
+    [['role_not_allowed'], EXIT.failed],
+    [['suspended'], EXIT.failed],
+    [['already_member', 'invalid_email'], EXIT.failed],
+  ]
+  for (const [reasons, code] of cases)
+    for (const json of [[], ['--json']])
+      it([...reasons, ...json].join(', ') || 'nobody', async () => {
+        const skipped = reasons.map((reason) => ({ email: 'ada@example.org', reason }))
+        const bulkInvite = async () => ({ invited: [], skipped })
+        const api = { orgMembers: { bulkInvite } } as unknown as Api
+        const said = await call(api, ['org invite', 'ada@example.org', ...json])
+        assert.equal(said.code, code, said.err)
+      })
+
+  it('also for an address of an early request', async () => {
+    let asked = 0
+    const bulkInvite = async () => ({
+      invited: [],
+      skipped: asked++ === 0 ? [{ email: 'x', reason: 'invalid_email' }] : [],
+    })
+    const many = Array.from({ length: 501 }, (_, i) => `p${i}@example.org`)
+    const api = { orgMembers: { bulkInvite } } as unknown as Api
+    assert.equal((await call(api, ['org invite', ...many])).code, EXIT.failed)
+    assert.equal(asked, 2)
   })
 })
 

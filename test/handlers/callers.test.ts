@@ -72,6 +72,7 @@ const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
   'apiTokens.list': {},
   'apiTokens.create': { body: { name: 'n', scope: 'read' } },
   'apiTokens.delete': { of: 'token' },
+  'context.activeOrg': { body: { organisation_id: null } },
   // Rows of the account alone, of which one stands for all.
   'context.read': {},
   'devices.list': {},
@@ -221,6 +222,7 @@ describe('a machine account’s token', () => {
     'apiTokens.list': 200,
     'apiTokens.create': 201,
     'apiTokens.delete': 'not_found',
+    'context.activeOrg': 'invalid_state',
     'context.read': { user: { kind: 'machine' } },
     'devices.list': nothing,
     'profiles.read': { kind: 'person' },

@@ -390,6 +390,52 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
     })
 
+    if (engine.replicas)
+      describe('people who leave while alerts would tell them', () => {
+        const verified = ({ account }: Person, { id: member_id }: Person) => {
+          const said = { display_name: 'Bob', connection_id: newId('con_', NOW), window: 0 }
+          const match = { kind: 'connection', speaker: 'other', member_id, ...said } as const
+          const matches = [{ ...match, connection_name: 'Desk' }]
+          return push({ account }, [entryOf('verified', { matches })])
+        }
+        const ACTS: Readonly<
+          Record<string, (leaving: Person, staying: Person) => Promise<unknown>>
+        > = {
+          'stamp themselves': (leaving) => stamp(leaving, newStamp(leaving)),
+          'are verified by who follows them': (leaving, staying) => verified(staying, leaving),
+        }
+        for (const [what, act] of Object.entries(ACTS))
+          test(`who ${what}: nobody waits for each other`, async () => {
+            /** Of a refusal because the account is gone it is not that somebody else was in the way. */
+            const refused: string[] = []
+            const heard = (error: unknown) => {
+              const { code } = error as { code: string }
+              if (code.startsWith('backend_')) refused.push(code)
+            }
+            for (let round = 0; round < 4; round++) {
+              const ada = await town.owner()
+              const people = await Promise.all(
+                Array.from({ length: 4 }, () => town.member(ada.organisation)),
+              )
+              const notify = people.map(({ id }) => id)
+              const rule = { name: 'x', threshold: 1, window_minutes: 10, notify }
+              for (const event of ['stamp', 'verification'] as const)
+                await ada.account.orgAlerts.create({ body: { ...rule, event } })
+              for (const { id } of people)
+                await ada.account.trustCards.create({ body: { user_id: id } })
+              await Promise.all(
+                people.flatMap((person) => [
+                  act(person, ada).catch(heard),
+                  person.account.account.delete({}).catch(heard),
+                  act(person, ada).catch(heard),
+                ]),
+              )
+              await demandExact(ada.organisation)
+            }
+            assert.deepEqual(refused, [])
+          })
+      })
+
     describe('the list', () => {
       test('newest first, page by page', async () => {
         const ada = await town.owner()

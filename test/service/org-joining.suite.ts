@@ -125,12 +125,41 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
         )
         assert.deepEqual(await organisationsOf(bob), [ada.organisation])
         assert.deepEqual((await orgs.events(ada.organisation)).at(-1), {
-          event: 'member_activated',
+          event: 'member_joined',
           actor: ada.id,
           target: bob.id,
         })
         assert.deepEqual(await activate(ada, id), member, 'again')
         assert.equal((await orgs.events(ada.organisation)).length, 2)
+      })
+
+      test('joins by no invitation that is held back, until it is not any more', async () => {
+        const ada = await orgs.owner()
+        const address = newAddress()
+        const { id } = await invite(ada, address, 'admin')
+        await suspend(ada, id)
+        const bob = await orgs.byMail(address)
+        await orgs.renew(bob)
+        assert.deepEqual(await organisationsOf(bob), [])
+        assert.equal(await stateOf(ada, id), 'suspended')
+        assert.deepEqual((await inviteAll(ada, [{ email: address, role: 'owner' }])).skipped, [
+          { email: address, reason: 'suspended' },
+        ])
+        await activate(ada, id)
+        assert.deepEqual(await organisationsOf(bob), [ada.organisation])
+      })
+
+      test('and was taken in with less by another mailbox: gets the wider role', async () => {
+        const ada = await orgs.owner()
+        const admin = await orgs.member(ada, 'admin')
+        const [first, second] = [newAddress(), newAddress()]
+        const bob = await orgs.byMail(first)
+        await orgs.confirmed(bob, second)
+        await invite(ada, first, 'owner')
+        const { id } = await invite(admin, second)
+        assert.equal((await activate(admin, id)).role, 'member')
+        await orgs.renew(bob)
+        assert.equal((await ada.account.orgMembers.read({ id: bob.id })).role, 'owner')
       })
 
       test('twice, by two mailboxes: is one member, with the wider role', async () => {
@@ -180,6 +209,7 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
             organisation_id: ada.organisation,
             email: further,
             role: 'member',
+            state: 'invited',
             created_at: orgs.subject.clock.ms,
           })
           .execute()
@@ -200,6 +230,13 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
           await orgs.byMail(address)
           return (await invite(ada, address)).id
         },
+        'held back, proven by nobody': async (ada) =>
+          (await suspend(ada, (await invite(ada, newAddress())).id)).id,
+        'held back, proven': async (ada) => {
+          const address = newAddress()
+          await orgs.byMail(address)
+          return (await suspend(ada, (await invite(ada, address)).id)).id
+        },
         active: async (ada) => (await orgs.member(ada)).id,
         suspended: async (ada) => {
           const { id } = await orgs.member(ada)
@@ -209,9 +246,13 @@ export function orgJoiningSuite(name: string, engine: Engine): void {
       const moves = { activate, suspend }
       const table: [state: string, move: keyof typeof moves, becomes: string, written: string][] = [
         ['invited, proven by nobody', 'activate', '409 invited', ''],
-        ['invited, proven by nobody', 'suspend', '409 invited', ''],
-        ['invited, proven', 'activate', 'active', 'member_activated'],
-        ['invited, proven', 'suspend', '409 invited', ''],
+        ['invited, proven by nobody', 'suspend', 'suspended', 'member_suspended'],
+        ['invited, proven', 'activate', 'active', 'member_joined'],
+        ['invited, proven', 'suspend', 'suspended', 'member_suspended'],
+        ['held back, proven by nobody', 'activate', 'invited', 'member_activated'],
+        ['held back, proven by nobody', 'suspend', 'suspended', ''],
+        ['held back, proven', 'activate', 'active', 'member_joined'],
+        ['held back, proven', 'suspend', 'suspended', ''],
         ['active', 'activate', 'active', ''],
         ['active', 'suspend', 'suspended', 'member_suspended'],
         ['suspended', 'activate', 'active', 'member_activated'],

@@ -1,14 +1,18 @@
 /** Members of an organisation: inviting, joining, listing, activating and suspending, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { OrgMember } from '../../src/api/rest/org.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { newId } from '../../src/crypto/id.ts'
+import { holdOrganisation } from '../../src/service/organisations.ts'
 import type { Engine } from './engines.ts'
 import { fails } from './faults.ts'
 import {
   type Organisations,
   activate,
+  activeOf,
   invite,
   inviteAll,
   listed,
@@ -16,7 +20,7 @@ import {
   suspend,
   use,
 } from './org-members-subject.ts'
-import { newAddress } from './person.ts'
+import { type Person, newAddress } from './person.ts'
 
 export function orgMembersSuite(name: string, engine: Engine): void {
   describe(`members of an organisation: ${name}`, () => {
@@ -40,6 +44,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           kind: 'person',
           role: 'admin',
           state: 'invited',
+          group_ids: [],
           joined_at: null,
           created_at: orgs.time(),
         }
@@ -85,6 +90,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         const cases: [email: string, reason: string | null][] = [
           [first, null],
           ['', 'invalid_email'],
+          ['  ', 'invalid_email'],
           ['no address', 'invalid_email'],
           ['<script>alert(1)</script>@example.org', 'invalid_email'],
           ['ada\u202egro.elpmaxe@example.org', 'invalid_email'],
@@ -97,7 +103,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           [bob.address, 'already_member'],
           [eve.address, 'suspended'],
           [proven, null],
-          [second.toUpperCase(), null],
+          [` ${second.toUpperCase()}\t`, null],
         ]
         const { invited, skipped } = await inviteAll(
           ada,
@@ -111,7 +117,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           invited.map(({ email, user_id, state }) => [email, user_id, state]),
           [first, proven, second].map((email) => [email, null, 'invited']),
         )
-        const again = await inviteAll(ada, [{ email: first, role: 'admin' }, { email: second }])
+        const again = await inviteAll(ada, [{ email: first }, { email: second }])
         assert.deepEqual(again, {
           invited: [],
           skipped: [first, second].map((email) => ({ email, reason: 'already_invited' })),
@@ -133,6 +139,85 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           ['admin', 'member'],
         )
         assert.equal((await invite(ada, addresses[0]!, 'owner')).role, 'owner')
+      })
+
+      test('whoever is there gets the role that is wider, and is told; none gets a narrower one', async () => {
+        const ada = await orgs.owner()
+        const admin = await orgs.member(ada, 'admin')
+        const [bob, eve, waiting] = [await orgs.member(ada), await orgs.member(ada), newAddress()]
+        const further = newAddress()
+        await orgs.confirmed(bob, further)
+        await suspend(ada, eve.id)
+        const { id: mem } = await invite(ada, waiting)
+        const before = (await orgs.events(ada.organisation)).length
+        const all = await inviteAll(admin, [
+          { email: bob.address, role: 'owner' },
+          { email: bob.address, role: 'admin' },
+          { email: further, role: 'admin' },
+          { email: waiting, role: 'admin' },
+          { email: eve.address, role: 'admin' },
+          { email: admin.address, role: 'member' },
+        ])
+        assert.deepEqual(
+          all.invited.map(({ id, role, state }) => [id, role, state]),
+          [
+            [bob.id, 'admin', 'active'],
+            [mem, 'admin', 'invited'],
+          ],
+        )
+        assert.deepEqual(
+          all.skipped.map(({ reason }) => reason),
+          ['role_not_allowed', 'repeated', 'suspended', 'already_member'],
+        )
+        assert.deepEqual((await orgs.events(ada.organisation)).slice(before), [
+          { event: 'member_role_changed', actor: admin.id, target: bob.id },
+          { event: 'member_role_changed', actor: admin.id, target: mem },
+        ])
+        assert.deepEqual(await toldOf(bob), ['org_role_changed'])
+        assert.equal((await activeOf(bob))?.role, 'admin')
+        assert.equal((await invite(ada, bob.address, 'owner')).role, 'owner')
+        assert.equal((await suspend(bob, ada.id)).state, 'suspended', 'it was handed over')
+        const carol = await orgs.byMail(waiting)
+        assert.equal((await bob.account.orgMembers.read({ id: carol.id })).role, 'admin')
+      })
+
+      test('nobody sees another address of somebody than the one that was invited', async () => {
+        const eve = await orgs.owner()
+        const [own, further] = [newAddress(), newAddress()]
+        const bob = await orgs.byMail(own)
+        await orgs.confirmed(bob, further)
+        const { id } = await invite(eve, further)
+        await activate(eve, id)
+        const all = [...(await listed(eve)), await eve.account.orgMembers.read({ id: bob.id })]
+        assert.deepEqual(
+          all.filter((one) => one.id === bob.id).map(({ email }) => email),
+          [further, further],
+        )
+      })
+
+      test('what others make somebody an owner of keeps nobody from making their own', async () => {
+        const bob = await orgs.byMail(newAddress(), 'Bob')
+        const at = orgs.subject.clock.ms
+        const made = Array.from({ length: 100 }, () => newId('org_', at))
+        const { db } = orgs.hand
+        await db
+          .insertInto('organisations')
+          .values(made.map((id) => ({ id, name: 'Trap', created_at: at })))
+          .execute()
+        const owner = { account_id: bob.id, role: 'owner', state: 'active', joined_at: at } as const
+        await db
+          .insertInto('organisation_members')
+          .values(
+            made.map((organisation_id) => {
+              const member_id = newId('mem_', at)
+              return { ...owner, organisation_id, member_id, invited_at: at }
+            }),
+          )
+          .execute()
+        const create = () => bob.account.organisations.create({ body: { name: 'Own' } })
+        await create()
+        await db.updateTable('organisation_members').set({ invited_at: null }).execute()
+        await fails('conflict', create())
       })
 
       test('500 at once, of whom some are known: all or nothing is written of each', async () => {
@@ -179,7 +264,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
                 const id = newId('mem_', at)
                 const email = `${id}@example.org`
                 const of = { organisation_id: ada.organisation, role: 'member' as const }
-                return { id, email, created_at: at, ...of }
+                return { id, email, state: 'invited' as const, created_at: at, ...of }
               }),
             )
             .execute()
@@ -212,7 +297,34 @@ export function orgMembersSuite(name: string, engine: Engine): void {
       })
     })
 
+    const toldOf = async (who: Person) =>
+      (await who.account.notifications.list({ limit: 5 })).items
+        .map(({ kind }) => kind)
+        .filter((kind) => /^org_(?!invited)/.test(kind))
+
     describe('the list', () => {
+      test('says in which groups somebody is, until they are not', async () => {
+        const ada = await orgs.owner()
+        const bob = await orgs.member(ada)
+        const groups = []
+        for (const name of ['East', 'West']) {
+          const { id } = await ada.account.orgGroups.create({ body: { name } })
+          await ada.account.orgGroups.addMembers({ id, body: { member_ids: [bob.id] } })
+          groups.push(id)
+        }
+        const own = async () => [
+          (await listed(ada)).find(({ id }) => id === bob.id)?.group_ids,
+          (await ada.account.orgMembers.read({ id: bob.id })).group_ids,
+        ]
+        assert.deepEqual(await own(), [groups, groups])
+        await ada.account.orgGroups.removeMembers({
+          id: groups[0]!,
+          body: { member_ids: [bob.id] },
+        })
+        await ada.account.orgGroups.delete({ id: groups[1]! })
+        assert.deepEqual(await own(), [[], []])
+      })
+
       test('page by page while people come, everybody who was there once', async () => {
         const ada = await orgs.owner()
         const addresses = Array.from({ length: 12 }, newAddress)
@@ -250,6 +362,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           kind: 'machine',
           role: 'member',
           state: 'active',
+          group_ids: [],
           joined_at: orgs.time(),
           created_at: orgs.time(),
         })
@@ -284,6 +397,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
       test('members read; owners and admins write; whoever acts in none is told', async () => {
         const ada = await orgs.owner()
         const [admin, member] = [await orgs.member(ada, 'admin'), await orgs.member(ada)]
+        const other = await orgs.member(ada)
         const outsider = await orgs.byMail()
         const gone = await orgs.member(ada, 'admin')
         await suspend(ada, gone.id)
@@ -308,14 +422,98 @@ export function orgMembersSuite(name: string, engine: Engine): void {
               await told(
                 call === 'bulkInvite'
                   ? inviteAll(who, [{ email: newAddress() }])
-                  : of[call]({ id: member.id }),
+                  : of[call]({ id: other.id }),
               ),
               writes,
               call,
             )
-          await activate(ada, member.id)
+          await activate(ada, other.id)
         }
       })
+
+      test('anybody leaves by suspending themselves, and does not come back without another', async () => {
+        const ada = await orgs.owner()
+        const [bob, eve] = [await orgs.member(ada), await orgs.member(ada)]
+        await fails('forbidden', suspend(bob, eve.id))
+        assert.equal((await suspend(bob, bob.id)).state, 'suspended')
+        assert.deepEqual((await orgs.events(ada.organisation)).at(-1), {
+          event: 'member_suspended',
+          actor: bob.id,
+          target: bob.id,
+        })
+        for (const move of [activate, suspend])
+          await fails('no_active_organisation', move(bob, bob.id))
+        assert.deepEqual(await toldOf(bob), [], 'they know')
+        await activate(ada, bob.id)
+        await suspend(ada, bob.id)
+        assert.deepEqual(await toldOf(bob), ['org_suspended', 'org_activated'])
+      })
+
+      /** Whether somebody waits for what another one holds. */
+      const isAnybodyWaiting = async () => {
+        const { rows } = await sql`select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(orgs.hand.db)
+        return rows.length > 0
+      }
+
+      if (engine.replicas)
+        test('who is suspended while they wait for their turn changes nothing any more', async () => {
+          const ada = await orgs.owner()
+          const bob = await orgs.member(ada)
+          const writes: ((by: Person) => Promise<unknown>)[] = [
+            ({ account }) => account.orgGroups.create({ body: { name: 'East' } }),
+            ({ account }) =>
+              account.orgAlerts.create({
+                body: { name: 'x', event: 'stamp', threshold: 1, window_minutes: 1 },
+              }),
+            (by) => inviteAll(by, [{ email: newAddress() }]),
+            (by) => suspend(by, bob.id),
+          ]
+          for (const write of writes) {
+            const admin = await orgs.member(ada, 'admin')
+            const { asked } = await orgs.hand.db.transaction().execute(async (trx) => {
+              await holdOrganisation(trx, ada.organisation)
+              const waits = fails('forbidden', write(orgs.inside(admin, orgs.replica)))
+              while (!(await isAnybodyWaiting())) await setImmediate()
+              await trx
+                .updateTable('organisation_members')
+                .set({ state: 'suspended' })
+                .where('account_id', '=', admin.id)
+                .execute()
+              return { asked: waits }
+            })
+            await asked
+          }
+        })
+
+      if (engine.replicas)
+        test('an owner who goes while they become one leaves nobody without an owner', async () => {
+          const ada = await orgs.owner()
+          const mia = await orgs.member(ada)
+          const address = newAddress()
+          const bob = orgs.inside(await orgs.byMail(address), orgs.replica)
+          const { id } = await invite(ada, address, 'owner')
+          const { gone } = await orgs.hand.db.transaction().execute(async (trx) => {
+            await trx
+              .updateTable('accounts')
+              .set((of) => ({ display_name: of.ref('display_name') }))
+              .where('id', '=', bob.id)
+              .execute()
+            const going = fails('conflict', bob.account.account.delete({}))
+            while (!(await isAnybodyWaiting())) await setImmediate()
+            await activate(ada, id)
+            await ada.account.account.delete({})
+            return { gone: going }
+          })
+          await gone
+          assert.deepEqual(
+            (await listed(mia)).map((one) => [one.id, one.role]),
+            [
+              [bob.id, 'owner'],
+              [mia.id, 'member'],
+            ],
+          )
+        })
 
       test('an admin changes no owner, and no invitation of one', async () => {
         const ada = await orgs.owner()

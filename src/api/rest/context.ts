@@ -35,7 +35,7 @@ export const context = {
     method: 'POST',
     path: '/api/v1/context/active-org',
     summary: 'Switch or clear the active organisation of this session',
-    by: 'account',
+    by: 'both',
     body: v.strictObject({
       organisation_id: v.pipe(
         v.nullable(id('org_')),

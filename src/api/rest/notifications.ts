@@ -20,6 +20,9 @@ export const NotificationKind = v.picklist([
   'export_failed',
   'org_invited',
   'org_alert',
+  'org_activated',
+  'org_suspended',
+  'org_role_changed',
 ])
 export type NotificationKind = v.InferOutput<typeof NotificationKind>
 

@@ -154,13 +154,13 @@ nothing happens.
 
 /**
  * An alert of an organisation fired.
- * @param of `organisation` and `alert` are what others wrote; `threshold` and `minutes` are the rule
+ * @param of `organisation` and `alert` are what others wrote; `happened` is our words for what happened; `threshold` and `minutes` are the rule
  */
 export const orgAlertMessage = (of: {
   to: string
   organisation: string
   alert: string
-  event: string
+  happened: string
   threshold: number
   minutes: number
   publicUrl: string
@@ -175,7 +175,7 @@ of the organisation
     ${quoted(of.organisation)}
 on the Countersign account server
     ${of.publicUrl}
-fired: ${of.event} happened there ${of.threshold} ${of.threshold === 1 ? 'time' : 'times'} or more
+fired: ${of.happened} there ${of.threshold} ${of.threshold === 1 ? 'time' : 'times'} or more
 within ${of.minutes} ${of.minutes === 1 ? 'minute' : 'minutes'}. It says nothing further for as long.
 
 You get this mail because an owner or admin of the organisation named you in

@@ -1,0 +1,75 @@
+/** What this device made until now goes to the organisation that was active, before another is. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import { AppError } from '../../src/errors.ts'
+import { context } from '../../src/handlers/active-org.ts'
+import { type Enrolled, enrolled } from '../device/enrolled.ts'
+import { contextOf } from './context.ts'
+
+const WRONG = 'matador carload recede'
+
+/** A device whose account acts in an organisation of its own, and checked words there. */
+async function desk(t: TestContext) {
+  const device = await enrolled(t)
+  const { id } = await device.account.organisations.create({ body: { name: 'Acme' } })
+  await device.account.context.activeOrg({ body: { organisation_id: id } })
+  device.clock.ms += 1
+  return { device, id }
+}
+
+const use = (of: Enrolled, organisation_id: string | null, parts: Partial<Account> = {}) =>
+  context.activeOrg({ body: { organisation_id } }, contextOf(of, parts))
+const events = async ({ account }: Enrolled, organisation_id: string) => {
+  await account.context.activeOrg({ body: { organisation_id } })
+  return (await account.orgActivity.list({})).items.map(({ event }) => event)
+}
+
+describe('the active organisation', () => {
+  it('what was checked in it counts there, although it is another when the log is pushed', async (t) => {
+    const { device, id } = await desk(t)
+    await device.connect()
+    await device.verifier.verify(WRONG, null)
+    assert.equal((await use(device, null)).active_organisation, undefined)
+    assert.equal(device.state.verifications.unpushed(9).length, 0)
+
+    device.clock.ms += 1
+    await device.verifier.verify(WRONG, null)
+    await use(device, id)
+    assert.deepEqual(await events(device, id), ['verification_failed', 'connection_created'])
+  })
+
+  it('what was checked before it was chosen does not, although it is active when the log is pushed', async (t) => {
+    const { device, id } = await desk(t)
+    await use(device, null)
+    await device.connect()
+    await device.verifier.verify(WRONG, null)
+    device.clock.ms += 1
+    await device.account.context.activeOrg({ body: { organisation_id: id } })
+    await device.sync.run('request')
+    assert.deepEqual(await events(device, id), [])
+  })
+
+  it('a log that is refused keeps nobody where they are', async (t) => {
+    const { device } = await desk(t)
+    const push = async () => {
+      throw new AppError('internal', 'no')
+    }
+    const full = device.reopen({ verifications: { push } })
+    await full.verifier.verify(WRONG, null)
+    assert.equal((await use(full, null)).active_organisation, undefined)
+    assert.equal(full.state.verifications.unpushed(9).length, 1)
+    assert.deepEqual(
+      full.logged.map(({ event }) => event),
+      ['not handed over'],
+    )
+  })
+
+  it('a machine account’s token hands over nothing of whose daemon it is', async (t) => {
+    const { device } = await desk(t)
+    await device.verifier.verify(WRONG, null)
+    const caller = { token: 'tok_2', scope: 'full', machine: device.account } as const
+    await context.activeOrg({ body: { organisation_id: null } }, contextOf(device, {}, { caller }))
+    assert.equal(device.state.verifications.unpushed(9).length, 1)
+  })
+})

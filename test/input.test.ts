@@ -1,0 +1,105 @@
+/** How faults of input are told: what is wanted is told whole, what was sent is quoted in part. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import * as v from 'valibot'
+import { local } from '../src/api/local/index.ts'
+import { parse } from '../src/api/input.ts'
+import type { Schema, Table } from '../src/api/route.ts'
+import { rest } from '../src/api/rest/index.ts'
+import { AppError } from '../src/errors.ts'
+import { rowsOf } from '../src/dispatch.ts'
+import { accountTable } from '../src/server/account.ts'
+
+/** What a caller is told of this value: the message, and that of each issue. */
+function told(schema: Schema, value: unknown): string[] {
+  try {
+    parse('query', schema, value)
+  } catch (error) {
+    assert(error instanceof AppError)
+    assert.equal(error.code, 'validation_failed')
+    return [error.message, ...(error.details.issues ?? []).map(({ message }) => message)]
+  }
+  assert.fail('the value was taken')
+}
+
+type Picklist = Schema & { readonly options: readonly string[] }
+
+/** The picklists in a schema, each with the way to it. */
+function picklistsIn(value: unknown, way: string): [way: string, schema: Picklist][] {
+  if (typeof value !== 'object' || value === null) return []
+  if ('type' in value && value.type === 'picklist') return [[way, value as Picklist]]
+  const { entries, item, wrapped, options } = value as Record<string, unknown>
+  return [
+    ...Object.entries(entries ?? {}),
+    ['[]', item] as const,
+    ['', wrapped] as const,
+    ...(Array.isArray(options) ? options.map((one, i) => [`|${i}`, one] as const) : []),
+  ].flatMap(([name, inner]) => picklistsIn(inner, `${way} ${name}`.trimEnd()))
+}
+
+describe('who picks nothing of a list is told all of it', () => {
+  const table: Table = { ...accountTable, ...rest, ...local }
+  const found = rowsOf(table).flatMap(({ group, name, route }) => [
+    ...picklistsIn(route.query, `${group}.${name}: query`),
+    ...picklistsIn(route.body, `${group}.${name}: body`),
+  ])
+
+  test('there are some, the longest among them', () => {
+    for (const way of [
+      'orgAnalytics.trends: query metric',
+      'orgAlerts.create: body event',
+      'orgMembers.bulkInvite: body invites [] role',
+    ])
+      assert(
+        found.some(([one]) => one === way),
+        way,
+      )
+  })
+
+  for (const [way, schema] of found)
+    test(way, () => {
+      for (const message of told(v.strictObject({ picked: schema }), { picked: 'nothing of it' })) {
+        for (const option of schema.options) assert(message.includes(`"${option}"`), message)
+        assert.match(message, /\.$/)
+      }
+    })
+})
+
+describe('what was sent makes no answer long', () => {
+  const long = 'word '.repeat(2000)
+  const cases: [what: string, schema: Schema, value: unknown, says: RegExp][] = [
+    [
+      'a field that there is not',
+      v.strictObject({}),
+      { [long]: 1 },
+      /There is no field "(word )*word… here: leave it out\.$/,
+    ],
+    [
+      'a field of one word',
+      v.strictObject({}),
+      { ['x'.repeat(9999)]: 1 },
+      /no field "x{199}… here: leave it out\.$/,
+    ],
+    [
+      'a text of another form',
+      v.object({ at: v.pipe(v.string(), v.isoTimestamp()) }),
+      { at: long },
+      /Received "(word )*word…$/,
+    ],
+  ]
+  for (const [what, schema, value, says] of cases)
+    test(what, () => {
+      for (const message of told(schema, value)) {
+        assert.match(message, says)
+        assert(message.length < 600, `${message.length} characters`)
+        assert(message.isWellFormed())
+      }
+    })
+
+  test('half a character is not quoted', () => {
+    // Where it is cut is within one of them, with one or with two quoting characters before.
+    for (const before of ['', 'x'])
+      for (const message of told(v.strictObject({}), { [before + '😀'.repeat(500)]: 1 }))
+        assert(message.isWellFormed(), message)
+  })
+})
