@@ -57,7 +57,7 @@ const newestFirst = <T extends 'chat_turns' | 'feedback' | 'stamps'>(
   { db, id }: Source,
 ) =>
   paged<Schema[T] & { id: string }>(size, async (last) => {
-    const rows = await (db as Kysely<Pick<Schema, 'stamps'>>)
+    const rows = await (db as unknown as Kysely<Pick<Schema, 'stamps'>>)
       .selectFrom(table as 'stamps')
       .selectAll()
       .where('account_id', '=', id)

@@ -54,7 +54,8 @@ export async function visitor(): Promise<Visitor> {
     open: async (url, aheadMs = 0) => {
       const page = await context.newPage()
       if (aheadMs !== null) {
-        await page.clock.install({ time: T0 + aheadMs })
+        // It goes on until it is paused, and is not paused in its past.
+        await page.clock.install({ time: T0 + aheadMs - 60_000 })
         await page.clock.pauseAt(T0 + aheadMs)
       }
       await page.goto(url)

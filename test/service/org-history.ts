@@ -55,6 +55,37 @@ export function figuresOf(history: History, isIn: (day: number) => boolean) {
   return { byEvent, byActor, byDay }
 }
 
+/** The tables of counts: their columns beside the organisation, and what each is of an activity. */
+const COUNTS = {
+  organisation_totals: { event: 'event' },
+  organisation_event_days: { day: `cast(at / ${DAY} as integer)`, event: 'event' },
+  organisation_event_minutes: { event: 'event', minute: 'cast(at / 60000 as integer)' },
+  organisation_actor_days: { day: `cast(at / ${DAY} as integer)`, actor_id: 'actor_id' },
+} as const
+
+/** Count the activities of a time into the tables. */
+async function countIn(
+  db: Kysely<Schema>,
+  { organisation }: History,
+  { since, until }: { since: number; until: number },
+): Promise<void> {
+  const { sql } = await import('kysely')
+  for (const [table, columns] of Object.entries(COUNTS)) {
+    const names = sql.raw(['organisation_id', ...Object.keys(columns)].join())
+    const values = sql.raw(['organisation_id', ...Object.values(columns)].join())
+    const isActors = table === 'organisation_actor_days'
+    await sql`insert into ${sql.raw(table)} (${names}, count)
+      select ${values}, count(*) from organisation_activities
+      where organisation_id = ${sql.lit(organisation)}
+        and at >= ${sql.lit(since)} and at < ${sql.lit(until)}
+        ${isActors ? sql`and actor_id is not null` : sql``}
+      group by ${values}
+      on conflict (${names}) do update set count = ${sql.raw(table)}.count + excluded.count`.execute(
+      db,
+    )
+  }
+}
+
 /** Put a history into a database. */
 export async function fillHistory(db: Kysely<Schema>, history: History): Promise<void> {
   const { sql } = await import('kysely')
@@ -81,18 +112,9 @@ export async function fillHistory(db: Kysely<Schema>, history: History): Promise
         null,
         '{}'
       from numbers`.execute(db)
+    await countIn(db, history, {
+      since: activityAt(history, first).at,
+      until: activityAt(history, end).at,
+    })
   }
-  const day = sql.raw(`cast(at / ${DAY} as integer)`)
-  const own = sql`from organisation_activities where organisation_id = ${sql.lit(organisation)}`
-  await sql`insert into organisation_totals
-    select organisation_id, event, count(*) ${own} group by 1, 2`.execute(db)
-  await sql`insert into organisation_event_days
-    select organisation_id, ${day}, event, count(*) ${own} group by 1, 2, 3`.execute(db)
-  await sql`insert into organisation_event_minutes
-    select organisation_id, event, cast(at / 60000 as integer), count(*) ${own} group by 1, 2, 3`.execute(
-    db,
-  )
-  await sql`insert into organisation_actor_days
-    select organisation_id, ${day}, actor_id, count(*) ${own} and actor_id is not null
-    group by 1, 2, 3`.execute(db)
 }

@@ -180,7 +180,13 @@ const LISTS: Readonly<Record<string, Listed>> = {
       const of = { organisation_id: ORGANISATION, role: 'member' }
       if (i % 2 === 0)
         return {
-          organisation_invites: { id, ...of, email: `${id}@x.test`, created_at: at(i) },
+          organisation_invites: {
+            id,
+            ...of,
+            email: `${id}@x.test`,
+            state: 'invited',
+            created_at: at(i),
+          },
         }
       const account_id = `acc_${id.slice(4)}`
       const joined = { member_id: id, state: 'active', joined_at: at(i) }
