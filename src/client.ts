@@ -16,7 +16,11 @@ export interface Outgoing {
 
 type Input = Readonly<Record<string, unknown>>
 
-function outgoing(route: Route, input: Input): Outgoing {
+/**
+ * The request that a call of a row is: parameters of the path by their names, `body`, and all else in the query.
+ * @throws AppError `not_found` for a parameter that no path can have
+ */
+export function outgoing(route: Route, input: Input): Outgoing {
   const { body, ...rest } = input
   const inPath = new Set<string>()
   const path = route.path.replace(/{(\w+)}/g, (_, name: string) => {

@@ -2,6 +2,7 @@
  * Composition: the only place that knows every room. `openDaemon` puts the daemon together without listening (the command
  * line uses it so when no daemon runs); `serve` lets it listen.
  */
+import { agents } from './api/agents/index.ts'
 import { local } from './api/local/index.ts'
 import { rest } from './api/rest/index.ts'
 import { isMachineToken, machineCaller } from './auth/machines.ts'
@@ -21,8 +22,9 @@ import { openIdentity } from './device/identity.ts'
 import { type Seat, openSeat } from './device/seat.ts'
 import { type SignInFlow, newSignIn } from './device/sign-in.ts'
 import { embeddedGone } from './device/sign-in-refusals.ts'
-import { type Dispatch, newDispatch } from './dispatch.ts'
-import { contextOf } from './handlers/context.ts'
+import { type Dispatch, type Request, newDispatch } from './dispatch.ts'
+import { agentAnswers } from './handlers/agents.ts'
+import { type Home, contextOf } from './handlers/context.ts'
 import { restAnswers } from './handlers/index.ts'
 import { localAnswers } from './handlers/local.ts'
 import { openKeychain } from './keychain/keychain.ts'
@@ -121,18 +123,20 @@ export async function openDaemon(
     const token = () => commandLineToken(secret, nonce)
     const tokens = openTokens({ keychain, rows: state.tokens, now, commandLineToken: token })
     closers.push(() => tokens.flush())
-    const home = { ...run, now, tokens, seat, signIn }
+    const ask: Home['ask'] = (asked, { body, ...call }) =>
+      // What the caller would take is the answer of the tool.
+      dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
+    const home: Home = { ...run, now, tokens, seat, signIn, ask }
     const dispatch = newDispatch<Caller>(
-      { ...rest, ...local },
-      { ...restAnswers, ...localAnswers },
+      { ...rest, ...agents, ...local },
+      { ...restAnswers, ...agentAnswers, ...localAnswers },
       {
         need: scopeTable(REST),
         authenticate: ({ token: given, digest }) =>
           isMachineToken(given)
             ? machineCaller(given, backend.askMachine)
             : tokens.authenticate(given, digest),
-        context: (caller, { token: given, accept }, act) =>
-          contextOf(home, { caller, given, accept, act }),
+        context: (caller, request, act) => contextOf(home, caller, request, act),
         once: openIdempotency({ rows: state.idempotency, now }),
         // Their ids come from elsewhere: they say nothing of the tokens made here.
         callerId: ({ token, machine }) =>

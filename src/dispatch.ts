@@ -14,6 +14,9 @@ import type { Act, Once } from './state/idempotency.ts'
 
 export type { Act, Once }
 
+/** As what a body is read. */
+export type BodyKind = 'json' | 'form' | 'text'
+
 export interface Request {
   readonly method: string
   readonly segments: readonly string[]
@@ -30,8 +33,10 @@ export interface Request {
   readonly proof?: string | undefined
   /** The `Idempotency-Key`, where the request carries one. */
   readonly idempotencyKey?: string | undefined
-  /** Read the body of at most `limit` bytes: JSON, parsed, undefined when there is none; or a form, as an object of strings. */
-  body(limit: number, form?: boolean): Promise<unknown>
+  /** A header field by its name in lower case, for rows whose body is passed on as text. */
+  readonly header?: (name: string) => string | undefined
+  /** Read the body of at most `limit` bytes: JSON, parsed, undefined when there is none; a form, as an object of strings; or text. */
+  body(limit: number, as?: BodyKind): Promise<unknown>
 }
 
 /** A request that carries a token. */
@@ -92,6 +97,9 @@ const unauthorized = () =>
 /** What tells a request from any other under the same Idempotency-Key: SHA-256 of all that it asks. */
 const fingerprintOf = ({ method, segments, query }: Request, body: unknown): string =>
   hash('sha256', JSON.stringify([method, segments, query, body ?? null]), 'hex')
+
+const kindOf = ({ form, text }: Route): BodyKind =>
+  form === true ? 'form' : text === true ? 'text' : 'json'
 
 /** All rows of a table as one list, in its order. */
 export const rowsOf = (table: Table): { group: string; name: string; route: Route }[] =>
@@ -213,7 +221,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     const { route } = row
     if (route.method === 'GET')
       return answerOf(row, await valueOf(row, input, caller, request, null))
-    const body = await request.body(route.limit ?? MIB, route.form)
+    const body = await request.body(route.limit ?? MIB, kindOf(route))
     Object.assign(input, parsedBody(route, body))
     const key = row.once ? request.idempotencyKey : undefined
     const owner = key === undefined || caller === null ? undefined : gate.callerId?.(caller)

@@ -363,8 +363,8 @@ test('a context that takes a while is waited for', async () => {
 
 test('a form is asked for where the row says so', async () => {
   const asked: unknown[] = []
-  const body = async (_: number, form?: boolean) => {
-    asked.push(form)
+  const body = async (_: number, as?: string) => {
+    asked.push(as)
     return { name: 'n' }
   }
   const forms = {
@@ -373,7 +373,7 @@ test('a form is asked for where the row says so', async () => {
   const dispatch = newDispatch<Caller>(forms, { forms: { send: seen } }, gateOf('none'))
   await dispatch(request('POST', '/forms', { body }))
   await open(request('POST', '/things', { body }))
-  assert.deepEqual(asked, [true, undefined])
+  assert.deepEqual(asked, ['form', 'json'])
 })
 
 type Claimed = Parameters<NonNullable<Gate<Caller>['once']>>[0]

@@ -40,6 +40,8 @@ export interface Route {
   readonly limit?: number
   /** The body comes as a form (RFC 6749 appendix B), not as JSON. */
   readonly form?: true
+  /** The body is passed on as the text that it is: another protocol judges it. */
+  readonly text?: true
   /** An `Idempotency-Key` is not heeded: the answer shows a secret that must not be kept, or the act is worth repeating. */
   readonly repeats?: true
 }

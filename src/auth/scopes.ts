@@ -28,6 +28,11 @@ export const REST: Rules = [
   ['/api/v1/token', 'none'],
   ['/api/v1/org/**', 'full'],
   ['/api/v1/api-tokens/**', 'full'],
+  // Any token may speak here; each call that is made in it needs what its route needs.
+  ['/mcp', 'read'],
+  ['/api/v1/mcp', 'read'],
+  ['/tools/**', 'read'],
+  ['/api/v1/tools/**', 'read'],
   ['/local/**', 'owner'],
 ]
 

@@ -9,6 +9,14 @@ import type { Seat } from '../device/seat.ts'
 import type { SignInFlow } from '../device/sign-in.ts'
 import { AppError } from '../errors.ts'
 import { type Act, newAct } from '../state/idempotency.ts'
+import type { Ask, Call } from '../tools/call.ts'
+
+/** What answers read of a request beside their input. */
+export interface Asked {
+  readonly token: string | null
+  readonly accept: string
+  readonly header?: (name: string) => string | undefined
+}
 
 /** The daemon, which is there whoever asks and whether or not somebody is signed in. */
 export interface Home extends Run {
@@ -16,6 +24,8 @@ export interface Home extends Run {
   readonly tokens: Tokens
   readonly seat: Seat
   readonly signIn: SignInFlow
+  /** Ask a row as whoever made a request. */
+  readonly ask: (asked: Asked, call: Call) => ReturnType<Ask>
 }
 
 export interface Context {
@@ -32,6 +42,10 @@ export interface Context {
   readonly byMachine: boolean
   /** The media types the caller would take. */
   readonly accept: string
+  /** A header field of the request, by its name in lower case. */
+  header(name: string): string | undefined
+  /** Ask another row as whoever asks this. */
+  readonly ask: Ask
   /** What is being done: the same for a request and its repetition under one `Idempotency-Key`. */
   readonly act: Act
 }
@@ -60,24 +74,28 @@ class RequestContext implements Context {
   readonly caller: Caller | null
   readonly byMachine: boolean
   readonly accept: string
+  private readonly asked: Asked
   private made: Act | null
 
-  constructor(
-    home: Home,
-    caller: Caller | null,
-    given: string | null,
-    accept: string,
-    act: Act | null,
-  ) {
+  constructor(home: Home, caller: Caller | null, asked: Asked, act: Act | null) {
     const { seat } = home
     const account = caller?.machine ?? seat.account()
     this.home = home
     this.caller = caller
-    this.byMachine = given !== null && isMachineToken(given)
-    this.accept = accept
+    this.asked = asked
+    this.byMachine = asked.token !== null && isMachineToken(asked.token)
+    this.accept = asked.accept
     this.made = act
     this.device = this.byMachine ? null : seat.device()
     this.account = (act === null ? null : account.acting?.(act)) ?? account
+  }
+
+  header(name: string): string | undefined {
+    return this.asked.header?.(name)
+  }
+
+  get ask(): Ask {
+    return (call) => this.home.ask(this.asked, call)
   }
 
   get local(): Device {
@@ -95,13 +113,15 @@ class RequestContext implements Context {
 
 /**
  * The context of a request.
- * @param of `given` is the token as presented, which a public route does not look up; `act` is null where the request cannot be
- *   repeated: then it is an act of its own
+ * @param asked the request: its token is as presented, which a public route does not look up
+ * @param act null where the request cannot be repeated: then it is an act of its own
  */
 export const contextOf = (
   home: Home,
-  of: { caller: Caller | null; given: string | null; accept: string; act: Act | null },
-): Context => new RequestContext(home, of.caller, of.given, of.accept, of.act)
+  caller: Caller | null,
+  asked: Asked,
+  act: Act | null,
+): Context => new RequestContext(home, caller, asked, act)
 
 /**
  * The device that keeps what a write changes; null for a machine account's caller, whose writes no device keeps.

@@ -13,7 +13,7 @@ export const openapi: Handlers['openapi'] = {
 
 export const tools: Handlers['tools'] = {
   catalogue: async () => {
-    const { toolCatalogue } = await import('../tools.ts')
+    const { toolCatalogue } = await import('../tools/catalogue.ts')
     return toolCatalogue({ table: rest, version: VERSION, need: scopeTable(REST) })
   },
 }

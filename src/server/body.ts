@@ -1,5 +1,5 @@
 /**
- * The body of a request: JSON in UTF-8, or a form where the row says so, bounded in bytes and depth. It is read only when a row
+ * The body of a request: JSON in UTF-8, or a form or JSON as text where the row says so, bounded in bytes and depth. It is read only when a row
  * wants it, after everything else about the request was found good.
  */
 import type { IncomingMessage } from 'node:http'
@@ -86,12 +86,24 @@ function checkShape(text: string): void {
   }
 }
 
+const decoded = (bytes: Uint8Array) =>
+  new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+
+/** Text that somebody else reads as JSON. Throws AppError invalid_json for what is not UTF-8. */
+function parseText(bytes: Uint8Array): string {
+  try {
+    return decoded(bytes)
+  } catch {
+    throw new AppError('invalid_json', 'The body is not UTF-8: check the encoding.')
+  }
+}
+
 /** Parse the bytes of a JSON body. Throws AppError invalid_json that names the place, never the content. */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string
   let value: unknown
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    text = decoded(bytes)
     value = JSON.parse(text)
   } catch (cause) {
     const at = /position \d+/.exec(cause instanceof Error ? cause.message : '')?.[0]
@@ -137,21 +149,28 @@ export function parseForm(bytes: Uint8Array): Record<string, string> {
   return Object.fromEntries(values)
 }
 
+const KINDS = {
+  json: { type: JSON_TYPE, parse: parseJson, none: () => undefined },
+  form: { type: FORM_TYPE, parse: parseForm, none: () => ({}) },
+  text: { type: JSON_TYPE, parse: parseText, none: () => '' },
+} as const
+
 /**
- * Read and parse the body of a request. Without one, JSON is undefined and a form has no parameters.
- * @param of `limit`: the largest body taken, in bytes; `form`: whether it comes as a form; `proceed`: called before reading, so
+ * Read and parse the body of a request. Without one, JSON is undefined, a form has no parameters and text is empty.
+ * @param of `limit`: the largest body taken, in bytes; `as`: what it is read as; `proceed`: called before reading, so
  *   that `100 Continue` is sent only for a body that is wanted
  * @throws AppError 400, 413 or 415
  */
 export async function readBody(
   req: IncomingMessage,
-  of: { limit: number; form?: boolean | undefined; proceed: () => void },
+  of: { limit: number; as?: keyof typeof KINDS | undefined; proceed: () => void },
 ): Promise<unknown> {
-  const { limit, form = false, proceed } = of
-  if (!hasBody(req)) return form ? {} : undefined
-  checkType(req, form ? FORM_TYPE : JSON_TYPE)
+  const { limit, as = 'json', proceed } = of
+  const { type, parse, none } = KINDS[as]
+  if (!hasBody(req)) return none()
+  checkType(req, type)
   if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
   proceed()
   const bytes = await read(req, limit)
-  return form ? parseForm(bytes) : parseJson(bytes)
+  return parse(bytes)
 }

@@ -98,7 +98,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         scheme,
         proof,
         idempotencyKey: fields['idempotency-key'],
-        body: (limit, form) => readBody(req, { limit, form, proceed }),
+        header: (name) => req.headers[name] as string | undefined,
+        body: (limit, as) => readBody(req, { limit, as, proceed }),
       })
       if (media) await sendContent(res, requestId, status, value as Content)
       else

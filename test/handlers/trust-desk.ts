@@ -23,13 +23,11 @@ export function at(desk: Desk, machine: Account | null = null): Context {
     tokens,
     seat,
     signIn: flow,
+    ask: () => Promise.reject(new Error('No other row is asked.')),
   }
-  return contextOf(home, {
-    caller: { token: 'tok_1', scope: 'full', machine },
-    given: machine === null ? 'csd_' : 'csm_',
-    accept: '',
-    act: null,
-  })
+  const token = machine === null ? 'csd_' : 'csm_'
+  const caller = { token: 'tok_1', scope: 'full', machine } as const
+  return contextOf(home, caller, { token, accept: '' }, null)
 }
 
 /** The same server, one of its calls answered otherwise. */

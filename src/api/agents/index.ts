@@ -1,0 +1,64 @@
+/**
+ * *agents*: the same routes as tools, for programs that choose by name and description. What is called here is answered as its route
+ * in *rest* is, scope table, validation and all. Each row has a flat path for older clients.
+ */
+import * as v from 'valibot'
+import { named } from '../fields.ts'
+import { type Table, media } from '../route.ts'
+
+/** A larger content is stamped by its `sha256`. */
+const LARGEST = 4 * 1024 * 1024
+
+export const Tool = named(
+  'Tool',
+  v.object({
+    name: v.string(),
+    title: v.string(),
+    description: v.string(),
+    inputSchema: v.looseObject({ type: v.literal('object') }),
+    annotations: v.object({
+      readOnlyHint: v.boolean(),
+      destructiveHint: v.boolean(),
+      idempotentHint: v.boolean(),
+      openWorldHint: v.boolean(),
+    }),
+  }),
+)
+export type Tool = v.InferOutput<typeof Tool>
+
+export const agents = {
+  mcp: {
+    post: {
+      method: 'POST',
+      path: '/api/v1/mcp',
+      also: '/mcp',
+      summary: 'Speak the Model Context Protocol (Streamable HTTP)',
+      by: 'daemon',
+      body: v.string(),
+      text: true,
+      limit: LARGEST,
+      reply: media('application/json', 'text/event-stream'),
+    },
+  },
+  toolCalls: {
+    list: {
+      method: 'GET',
+      path: '/api/v1/tools',
+      also: '/tools',
+      summary: 'List the tools',
+      by: 'daemon',
+      reply: v.object({ tools: v.array(Tool) }),
+    },
+    create: {
+      method: 'POST',
+      path: '/api/v1/tools/{name}',
+      also: '/tools/{name}',
+      summary: 'Call a tool',
+      by: 'daemon',
+      body: v.optional(v.looseObject({}), {}),
+      limit: LARGEST,
+      reply: media('application/json'),
+    },
+  },
+} as const satisfies Table
+export type Agents = typeof agents

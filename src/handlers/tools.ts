@@ -1,0 +1,18 @@
+import { rest } from '../api/rest/index.ts'
+import type { Content } from '../api/route.ts'
+import { newCaller } from '../tools/call.ts'
+import { listOf } from '../tools/list.ts'
+import type { AgentHandlers } from './agents.ts'
+
+const call = newCaller(rest)
+const tools = listOf(rest)
+
+export const toolCalls: AgentHandlers['toolCalls'] = {
+  list: async () => ({ tools }),
+
+  /** Always JSON where it is not an image or a text: a row without an answer answers `{}`. */
+  create: async ({ name, body }, { ask }) => {
+    const { value = {}, media } = await call(ask, name, body)
+    return media ? (value as Content) : { type: 'application/json', body: JSON.stringify(value) }
+  },
+}

@@ -1,0 +1,89 @@
+/** From the call of a tool to the request of its row, which is asked as any other request of the caller's. */
+import { invalid } from '../api/input.ts'
+import type { Table } from '../api/route.ts'
+import { outgoing } from '../client.ts'
+import { AppError } from '../errors.ts'
+import { type Tool, toolsOf } from './tool.ts'
+
+/** A request for a row. */
+export interface Call {
+  readonly method: string
+  readonly segments: readonly string[]
+  /** The query string without its question mark. */
+  readonly query: string
+  /** As JSON; undefined where there is none. */
+  readonly body: unknown
+}
+
+/**
+ * Asks a row on behalf of whoever calls a tool: through the scope table, validation and all.
+ * @returns the answer; with `media`, a `Content`
+ * @throws AppError as the row does
+ */
+export type Ask = (call: Call) => Promise<{ readonly value: unknown; readonly media: boolean }>
+
+/** The members of an object schema, of those of a choice too. */
+function membersOf(schema: unknown): string[] {
+  const { entries, wrapped, options, pipe } = schema as {
+    entries?: object
+    wrapped?: unknown
+    options?: readonly unknown[]
+    pipe?: readonly unknown[]
+  }
+  if (entries !== undefined) return Object.keys(entries)
+  return [wrapped, ...(options ?? []), pipe?.[0]]
+    .filter((inner) => inner !== undefined && inner !== schema)
+    .flatMap(membersOf)
+}
+
+const pathNames = (path: string) => [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name as string)
+
+function queryOf(values: Readonly<Record<string, unknown>>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values))
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
+  return query.toString()
+}
+
+/**
+ * What a tool asks with these arguments. Where they do not fit, its row says so.
+ * @throws AppError `validation_failed` where a part of the path is missing, `not_found` for one that no path can have
+ */
+export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>): Call {
+  const inPath = pathNames(route.path)
+  const missing = inPath.filter((name) => typeof given[name] !== 'string' || given[name] === '')
+  if (missing.length > 0)
+    throw invalid(
+      'body',
+      missing.map((path) => ({ path, message: 'Expected an id.' })),
+    )
+  const inQuery = route.query === undefined ? [] : membersOf(route.query)
+  const parts: Record<'path' | 'query' | 'body', Record<string, unknown>> = {
+    path: {},
+    query: {},
+    body: {},
+  }
+  // What is of no part is told by the row that takes no such thing.
+  const rest = route.body === undefined ? 'query' : 'body'
+  for (const [name, value] of Object.entries(given)) {
+    const part = inPath.includes(name) ? 'path' : inQuery.includes(name) ? 'query' : rest
+    parts[part][name] = value
+  }
+  const isLeftOut = route.body?.type === 'optional' && Object.keys(parts.body).length === 0
+  const body = route.body === undefined || isLeftOut ? undefined : parts.body
+  const { path } = outgoing(route, parts.path)
+  const segments = path.slice(1).split('/').map(decodeURIComponent)
+  return { method: route.method, segments, query: queryOf(parts.query), body }
+}
+
+/** Calls by the names of tools. */
+export function newCaller(table: Table) {
+  const tools = new Map(toolsOf(table).map((tool) => [tool.name, tool]))
+  /** Throws AppError `not_found` for a name of no tool, and what its row throws. */
+  return (ask: Ask, name: string, given: Readonly<Record<string, unknown>>): ReturnType<Ask> => {
+    const tool = tools.get(name)
+    if (tool === undefined)
+      throw new AppError('not_found', 'There is no tool of this name: list the tools first.')
+    return ask(callOf(tool, given))
+  }
+}
