@@ -4,6 +4,8 @@
  */
 import { chmod, copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import * as crypto from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { build } from 'esbuild'
 
 const { version } = JSON.parse(await readFile('package.json', 'utf8'))
@@ -34,6 +36,15 @@ const apart = (name, filter, find) => ({
 const program = apart('program', /^\.\/cli\/run\.ts$/, () => './program.cjs')
 const libraries = apart('libraries', /^[^.]/, (path) =>
   path in LIBRARIES ? `./lib/${LIBRARIES[path]}.cjs` : undefined,
+)
+/** Of the Model Context Protocol's SDK, what the program uses: two modules of one package, so that they are one library. */
+const SDK = 'src/tools/sdk.ts'
+const sdk = apart('sdk', /^\.\.?\/(tools\/)?sdk\.ts$/, () => './lib/mcp.cjs')
+
+/** What the documents say and show beside the table, which only they need. */
+const TEXTS = 'src/openapi/descriptions/index.ts'
+const documents = apart('documents', /^\.\.?\/openapi\/(examples\.json|descriptions\/)/, (path) =>
+  path.endsWith('.json') ? './lib/examples.json' : './lib/descriptions.cjs',
 )
 
 /** Loading node:crypto takes a tenth of the start, and the first answer does not need it: its members load it when read. */
@@ -75,6 +86,19 @@ async function bundleHandbook() {
   await writeFile('dist/handbook.json', JSON.stringify(handbook))
 }
 
+/** What a daemon really answered, without the spaces for readers. */
+async function copyExamples() {
+  const examples = JSON.parse(await readFile('src/openapi/examples.json', 'utf8'))
+  await mkdir('dist/lib', { recursive: true })
+  await writeFile('dist/lib/examples.json', JSON.stringify(examples))
+}
+
+/** The library of the documentation page, as most browsers take it: it is large. */
+async function compressReference() {
+  const library = await readFile('node_modules/@scalar/api-reference/dist/browser/standalone.js')
+  await writeFile('dist/pages/reference.js.gz', await promisify(gzip)(library, { level: 9 }))
+}
+
 await mkdir('dist/pages', { recursive: true })
 await Promise.all([
   build({
@@ -87,11 +111,16 @@ await Promise.all([
     charset: 'ascii',
     // For whoever reads a stack trace: node --enable-source-maps.
     sourcemap: 'linked',
-    plugins: [libraries, cryptoOnUse],
+    plugins: [libraries, sdk, documents, cryptoOnUse],
   }),
   build({
     ...node,
-    entryPoints: Object.entries(LIBRARIES).map(([name, file]) => ({ in: name, out: file })),
+    entryPoints: Object.entries({ ...LIBRARIES, [SDK]: 'mcp', [TEXTS]: 'descriptions' }).map(
+      ([name, file]) => ({
+        in: name,
+        out: file,
+      }),
+    ),
     outdir: 'dist/lib',
     outExtension: { '.js': '.cjs' },
   }),
@@ -103,7 +132,18 @@ await Promise.all([
     format: 'esm',
     target: 'es2022',
   }),
+  build({
+    ...shared,
+    entryPoints: ['src/pages/docs.ts'],
+    outdir: 'dist/pages',
+    platform: 'browser',
+    format: 'iife',
+    target: 'es2022',
+  }),
   copyFile('src/pages/style.css', 'dist/pages/style.css'),
+  copyFile('src/pages/docs.css', 'dist/pages/docs.css'),
+  compressReference(),
+  copyExamples(),
   bundleHandbook(),
 ])
 

@@ -3,6 +3,7 @@
  * line uses it so when no daemon runs); `serve` lets it listen.
  */
 import { agents } from './api/agents/index.ts'
+import { docsTable } from './api/docs/index.ts'
 import { local } from './api/local/index.ts'
 import { rest } from './api/rest/index.ts'
 import { isMachineToken, machineCaller } from './auth/machines.ts'
@@ -25,6 +26,7 @@ import { embeddedGone } from './device/sign-in-refusals.ts'
 import { type Dispatch, type Request, newDispatch } from './dispatch.ts'
 import { agentAnswers } from './handlers/agents.ts'
 import { type Home, contextOf } from './handlers/context.ts'
+import { docsAnswers } from './handlers/docs.ts'
 import { restAnswers } from './handlers/index.ts'
 import { localAnswers } from './handlers/local.ts'
 import { openKeychain } from './keychain/keychain.ts'
@@ -126,10 +128,10 @@ export async function openDaemon(
     const ask: Home['ask'] = (asked, { body, ...call }) =>
       // What the caller would take is the answer of the tool.
       dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
-    const home: Home = { ...run, now, tokens, seat, signIn, ask }
+    const home: Home = { ...run, now, tokens, seat, signIn, log, ask }
     const dispatch = newDispatch<Caller>(
-      { ...rest, ...agents, ...local },
-      { ...restAnswers, ...agentAnswers, ...localAnswers },
+      { ...rest, ...docsTable, ...agents, ...local },
+      { ...restAnswers, ...docsAnswers, ...agentAnswers, ...localAnswers },
       {
         need: scopeTable(REST),
         authenticate: ({ token: given, digest }) =>

@@ -1,11 +1,15 @@
 /**
- * The REST document (OpenAPI 3.1): a fold over the table. Nothing is written here that a row or its schemas do not say;
- * a schema with a title becomes a component of that name.
+ * The REST document (OpenAPI 3.1): a fold over the table, with a text and an example for each row. Nothing else is written here that
+ * a row or its schemas do not say; a schema with a title becomes a component of that name.
  */
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { getTitle } from 'valibot'
 import { type Route, type Schema, type Table, isOnce } from './api/route.ts'
-import { CODES, type Code, statusOf } from './errors.ts'
+import { CODES } from './errors.ts'
+import { DESCRIPTIONS, GROUPS } from './openapi/descriptions/index.ts'
+import { ERRORS, TOKENS } from './openapi/explanations.ts'
+import type { Example, Examples } from './openapi/examples.ts'
+import { errorComponents, responsesOf } from './openapi/responses.ts'
 
 export type Json = Record<string, unknown>
 
@@ -27,9 +31,6 @@ function collect(schema: Schema, into: Record<string, Schema>): void {
   for (const inner of [...Object.values(entries), item, wrapped, ...options])
     if (isSchema(inner)) collect(inner, into)
 }
-
-const isJson = (reply: Route['reply']): reply is Schema =>
-  reply !== undefined && !('media' in reply)
 
 /** The schemas with a title among these and inside them, by title. */
 export function definitionsOf(schemas: readonly unknown[]): Record<string, Schema> {
@@ -68,42 +69,6 @@ export function schemasOf(definitions: Record<string, Schema>): Json {
   return { ...schemas, Error: errorSchema() }
 }
 
-/** The errors a row may answer with, beside those that any request may meet (`400`, `403`, `500` and the like: `default`). */
-function errorCodes(route: Route, need: string): Code[] {
-  const codes: Code[] = []
-  if (need !== 'none') codes.push('unauthorized')
-  if (need === 'write' || need === 'full') codes.push('insufficient_scope')
-  if (route.path.includes('{')) codes.push('not_found')
-  if (route.query !== undefined || route.body !== undefined) codes.push('validation_failed')
-  return codes
-}
-
-const errorResponse = (description: string) => ({
-  description,
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-})
-
-/** What comes as JSON from elsewhere has whatever shape it has there. */
-const mediaSchema = (type: string): Json => (type === 'application/json' ? {} : { type: 'string' })
-
-function success(route: Route, convert: Convert): Json {
-  const status = String(route.status ?? 200)
-  if (route.reply === undefined) return { [status]: { description: 'Done; no content.' } }
-  const content = isJson(route.reply)
-    ? { 'application/json': { schema: convert(route.reply, 'output') } }
-    : Object.fromEntries(route.reply.media.map((type) => [type, { schema: mediaSchema(type) }]))
-  return { [status]: { description: route.summary, content } }
-}
-
-/** All that may be answered to a row, by status. */
-export const responsesOf = (route: Route, needed: string, convert: Convert): Json => ({
-  ...success(route, convert),
-  ...Object.fromEntries(
-    errorCodes(route, needed).map((code) => [String(statusOf(code)), errorResponse(`\`${code}\``)]),
-  ),
-  default: errorResponse('Any other error, in the one shape.'),
-})
-
 /** What each need of the scope table means to a caller. */
 export const NEEDS: Readonly<Record<string, string>> = {
   none: 'Public: needs no token.',
@@ -118,18 +83,42 @@ export interface Folded {
   readonly version: string
   /** What a request of this method and path needs, from the scope table. */
   readonly need: (method: string, segments: readonly string[]) => string
+  /** Where the daemon is asked; its usual address unless told. */
+  readonly server?: string | undefined
+  /** What was really asked and answered. */
+  readonly examples?: Examples
 }
+
+/** Where a daemon listens unless its settings say otherwise. */
+export const ADDRESS = 'http://127.0.0.1:19821'
+
+const ABOUT =
+  'The account of this machine over loopback HTTP: three spoken words that prove who is on the line, and stamps that anybody can check.'
 
 /** How every document of the daemon begins. */
 export const FRAME = {
   openapi: '3.1.1',
   license: { name: 'MIT', identifier: 'MIT' },
-  servers: [{ url: 'http://127.0.0.1:19821' }],
   securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
 } as const
 
+const textOf = (group: string, name: string) =>
+  (DESCRIPTIONS as Readonly<Record<string, Readonly<Record<string, string>>>>)[group]?.[name] ?? ''
+
+/** How a document names a group, and says what it is about. */
+export const tagOf = (group: string) => ({
+  name: group,
+  description: (GROUPS as Readonly<Record<string, string>>)[group] ?? '',
+})
+
 /** Fold a table into its OpenAPI document. */
-export function openapiDocument({ table, version, need }: Folded): Json & { openapi: string } {
+export function openapiDocument({
+  table,
+  version,
+  need,
+  server = ADDRESS,
+  examples = {},
+}: Folded): Json & { openapi: string } {
   const definitions = definitionsOf(
     Object.values(table)
       .flatMap((routes) => Object.values(routes))
@@ -137,12 +126,15 @@ export function openapiDocument({ table, version, need }: Folded): Json & { open
   )
   const convert = converter(definitions)
 
-  function parameters(route: Route): Json[] {
-    const inPath = [...route.path.matchAll(/{(\w+)}/g)].map(([, name]) => ({
+  function parameters(route: Route, { params = {}, query = {} }: Example): Json[] {
+    const shown = (values: Json, name: string) =>
+      values[name] === undefined ? {} : { example: values[name] }
+    const inPath = [...route.path.matchAll(/{(\w+)}/g)].map(([, name = '']) => ({
       name,
       in: 'path',
       required: true,
       schema: { type: 'string' },
+      ...shown(params, name),
     }))
     const inHeader = isOnce(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []
     if (route.query === undefined) return [...inPath, ...inHeader]
@@ -156,6 +148,7 @@ export function openapiDocument({ table, version, need }: Folded): Json & { open
       required: required.includes(name),
       ...(description === undefined ? {} : { description }),
       schema,
+      ...shown(query, name),
     }))
     return [...inPath, ...inQuery, ...inHeader]
   }
@@ -163,12 +156,13 @@ export function openapiDocument({ table, version, need }: Folded): Json & { open
   function operation(group: string, name: string, route: Route, path: string): Json {
     const needed = need(route.method, path.slice(1).split('/'))
     const { body } = route
-    const given = parameters(route)
+    const example = examples[`${group}_${name}`] ?? {}
+    const given = parameters(route, example)
     return {
       operationId: path === route.path ? `${group}_${name}` : `${group}_${name}_unversioned`,
       tags: [group],
       summary: route.summary,
-      description: NEEDS[needed],
+      description: `${textOf(group, name)} ${NEEDS[needed]}`,
       ...(needed === 'none' ? { security: [] } : {}),
       ...(given.length === 0 ? {} : { parameters: given }),
       ...(body === undefined
@@ -176,10 +170,15 @@ export function openapiDocument({ table, version, need }: Folded): Json & { open
         : {
             requestBody: {
               required: body.type !== 'optional',
-              content: { 'application/json': { schema: convert(body, 'input') } },
+              content: {
+                'application/json': {
+                  schema: convert(body, 'input'),
+                  ...(example.body === undefined ? {} : { example: example.body }),
+                },
+              },
             },
           }),
-      responses: responsesOf(route, needed, convert),
+      responses: responsesOf({ group, name, route, need: needed }, convert, example),
     }
   }
 
@@ -189,23 +188,23 @@ export function openapiDocument({ table, version, need }: Folded): Json & { open
       for (const path of route.also === undefined ? [route.path] : [route.path, route.also])
         (paths[path] ??= {})[route.method.toLowerCase()] = operation(group, name, route, path)
 
-  const { openapi, license, servers, securitySchemes } = FRAME
+  const { openapi, license, securitySchemes } = FRAME
   return {
     openapi,
     info: {
       title: 'Countersign',
       version,
-      description:
-        'The account of this machine over loopback HTTP: three spoken words that prove who is on the line, and stamps that anybody can check.',
+      description: [ABOUT, TOKENS, ERRORS].join('\n\n'),
       license,
     },
-    servers,
+    servers: [{ url: server }],
     security: [{ bearer: [] }],
-    tags: Object.keys(table).map((name) => ({ name })),
+    tags: Object.keys(table).map(tagOf),
     paths,
     components: {
       securitySchemes,
       parameters: { IdempotencyKey },
+      ...errorComponents(paths),
       schemas: schemasOf(definitions),
     },
   }

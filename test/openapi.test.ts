@@ -1,6 +1,7 @@
 /**
- * The REST document: valid by two validators, the same as the committed golden, nothing in it but the table. That
- * a live daemon answers as it says is shown by test/e2e/every-route.test.ts. After an intended change, `UPDATE_GOLDEN=1 node --test test/openapi.test.ts` writes the golden anew.
+ * The REST document: valid by two validators, the same as the committed golden, nothing in it but the table, its texts and its examples.
+ * That a live daemon answers as it says is shown by test/e2e/every-route.test.ts, which records the examples; the golden is the wire
+ * without them. After an intended change, `UPDATE_GOLDEN=1 node --test test/openapi.test.ts` writes it anew.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -12,29 +13,45 @@ import { rest } from '../src/api/rest/index.ts'
 import type { Route } from '../src/api/route.ts'
 import { REST, scopeTable } from '../src/auth/scopes.ts'
 import { rowsOf } from '../src/dispatch.ts'
-import { CODES, statusOf } from '../src/errors.ts'
+import { CODES, type Code, statusOf } from '../src/errors.ts'
 import { openapiDocument } from '../src/openapi.ts'
+import recorded from '../src/openapi/examples.json' with { type: 'json' }
+import type { Examples } from '../src/openapi/examples.ts'
 import { type TestDaemon, startDaemon } from './daemon.ts'
-import { under } from './json-schemas.ts'
+import { THEN, normalised } from './e2e/examples.ts'
+import { schemasOf, under } from './json-schemas.ts'
 import { assertLints } from './redocly.ts'
 
 type Json = Record<string, unknown>
+type Content = Readonly<Record<string, Json & { schema: Json; examples?: Record<string, Json> }>>
 interface Operation {
   readonly operationId: string
+  readonly summary: string
+  readonly description: string
   readonly security?: unknown[]
   readonly parameters?: { name: string; in: string; required: boolean; $ref?: string }[]
-  readonly requestBody?: { required: boolean }
-  readonly responses: Record<string, { content?: Record<string, unknown> }>
+  readonly requestBody?: { required: boolean; content: Content }
+  readonly responses: Record<string, { content?: Content; $ref?: string }>
+}
+type Document = Json & {
+  info: Json
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: Record<'schemas' | 'parameters' | 'examples', Record<string, Json>> & {
+    responses: Record<string, { content: Content }>
+  }
 }
 
 const GOLDEN = join(import.meta.dirname, 'golden/openapi.json')
 const need = scopeTable(REST)
-const made = openapiDocument({ table: rest, version: '0.0.0', need })
-const document = JSON.parse(JSON.stringify(made)) as Json & {
-  info: Json
-  paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Json>; parameters: Record<string, Json> }
-}
+const examples: Examples = recorded
+const documentWith = (more: { examples?: Examples }) =>
+  JSON.parse(
+    JSON.stringify(openapiDocument({ table: rest, version: '0.0.0', need, ...more })),
+  ) as Document
+const document = documentWith({})
+/** As it is served. */
+const whole = documentWith({ examples })
 
 test('it is what was committed', () => {
   const text = `${JSON.stringify(document, null, 2)}\n`
@@ -43,7 +60,7 @@ test('it is what was committed', () => {
 })
 
 test('the schema of OpenAPI 3.1 takes it', async () => {
-  const { valid, errors } = await new Validator().validate(structuredClone(document))
+  const { valid, errors } = await new Validator().validate(structuredClone(whole))
   assert(valid, JSON.stringify(errors, null, 1))
   assert.match(document['openapi'] as string, /^3\.1\./)
 })
@@ -55,7 +72,7 @@ test('that validator would notice a fault', async () => {
   assert.equal((await new Validator().validate(broken)).valid, false)
 })
 
-test('redocly finds no error in it', () => assertLints(GOLDEN))
+test('redocly finds no error in it and warns of nothing', () => assertLints(whole))
 
 const rows = rowsOf(rest).flatMap(
   ({ group, name, route }: { group: string; name: string; route: Route }) =>
@@ -69,6 +86,12 @@ const rows = rowsOf(rest).flatMap(
 const operationOf = (route: Route, path: string): Operation =>
   document.paths[path]?.[route.method.toLowerCase()] ??
   assert.fail(`${route.method} ${path} is not in it`)
+
+/** The codes of which an error answer has examples. */
+const codesOf = (response: { $ref?: string } | undefined): string[] => {
+  const name = response?.$ref?.replace('#/components/responses/', '') ?? ''
+  return Object.keys(whole.components.responses[name]?.content['application/json']?.examples ?? {})
+}
 
 test('every row is in it, and nothing else', () => {
   const inDocument = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -97,7 +120,12 @@ test('each operation has an id of its own, its path’s parameters and its need'
     const needed = need(route.method, path.slice(1).split('/'))
     assert.deepEqual(security, needed === 'none' ? [] : undefined)
     assert.equal('401' in responses, needed !== 'none')
-    assert.equal('403' in responses, needed === 'write' || needed === 'full')
+    const codes = codesOf(responses['403'])
+    assert.equal(
+      codes.includes('insufficient_scope'),
+      needed === 'write' || needed === 'full',
+      operationId,
+    )
     assert.equal(requestBody !== undefined, route.body !== undefined)
     assert(String(route.status ?? 200) in responses)
   }
@@ -128,7 +156,7 @@ test('a body that may be left out is not required', () => {
 test('every reference leads to a component, and every component is referred to', () => {
   const refs = new Set([...under('$ref', document)] as string[])
   const names = new Set(
-    (['schemas', 'parameters'] as const).flatMap((kind) =>
+    (['schemas', 'parameters', 'responses', 'examples'] as const).flatMap((kind) =>
       Object.keys(document.components[kind]).map((name) => `#/components/${kind}/${name}`),
     ),
   )
@@ -174,6 +202,122 @@ test('the Idempotency-Key is named where it works: at each POST but those that a
   assert(named.includes('POST /api/v1/connections'))
 })
 
+/** The schema of the error, which an example of one must fit. */
+const faults = schemasOf(whole)
+
+test('every operation says more than its summary, and every group what it is about', () => {
+  for (const { route, path } of rows) {
+    const { operationId, summary, description } = operationOf(route, path)
+    const more = description.slice(0, description.lastIndexOf(' Needs a') + 1 || undefined)
+    assert(more.length > 30, `${operationId}: ${description}`)
+    assert(!more.includes(summary), `${operationId} says its summary again`)
+  }
+  for (const { name, description } of whole.tags) assert(description.length > 10, name)
+})
+
+test('every operation has an example of what really was asked and answered, which fits', () => {
+  for (const { route, path, group, name } of rows) {
+    const {
+      operationId,
+      requestBody,
+      responses,
+      parameters = [],
+    } = whole.paths[path]![route.method.toLowerCase()]!
+    const {
+      body,
+      type,
+      reply,
+      params = {},
+    } = examples[`${group}_${name}`] ?? assert.fail(operationId)
+    if (requestBody !== undefined && requestBody.required) assert.notEqual(body, undefined)
+    if (body !== undefined) {
+      const { schema, example } = requestBody!.content['application/json']!
+      assert.deepEqual(example, body)
+      assert.deepEqual(faults(schema, example), [], operationId)
+    }
+    for (const one of parameters as (Json & { in: string; name: string })[])
+      if (one.in === 'path') assert.equal(one['example'], params[one.name], operationId)
+    const { content } = responses[String(route.status ?? 200)]!
+    assert.equal(content === undefined, type === undefined, operationId)
+    if (content === undefined) continue
+    const { schema, example } = content[type as string] ?? assert.fail(`${operationId}: ${type}`)
+    assert.deepEqual(example, reply)
+    assert.deepEqual(faults(schema, example), [], operationId)
+  }
+})
+
+test('there is no example of what is not there', () => {
+  const known = new Set(rows.map(({ group, name }) => `${group}_${name}`))
+  assert.deepEqual(
+    Object.keys(examples).filter((id) => !known.has(id)),
+    [],
+  )
+})
+
+test('no example has anything of the machine it was recorded on, nor a secret', () => {
+  assert.deepEqual(
+    normalised(examples, { address: 'http://127.0.0.1:19821', since: THEN }),
+    examples,
+  )
+})
+
+test('what an answer shows once is no part of an example', () => {
+  const key = 'AecY818PnvTKTEX1AOdqZIHOsZ9AwDz4pJg4LyqtvG4'
+  const secrets: [name: string, value: string, left: string][] = [
+    [
+      'token',
+      'csd_u9eacNq3RKgt6okGnUay7abIbdCLVs4PSLHt',
+      'csd_exampleexampleexampleexampleexample0',
+    ],
+    [
+      'url',
+      `http://127.0.0.1:39327/g/gst_01m7zsjgfve6xsjjed84a3vre2#${key}`,
+      'http://127.0.0.1:19822/g/gst_01kg9r5w000000000000000001#exampleexampleexampleexampleexampleKEY0001A',
+    ],
+    ['qr', '<svg viewBox="0 0 45 45"><path d="M2 2h1v1H2Z"/></svg>', '<svg…'],
+    ['stamp', `eyJhbGciOiJFZDI1NTE5In0.${key}.${key}${key}`, ''],
+  ]
+  for (const [name, value, left] of secrets) {
+    const cleaned = normalised({ a: { reply: { [name]: value } } }, { address: '', since: THEN })
+    const text = (cleaned['a']!.reply as Json)[name] as string
+    assert(!text.includes(key) && !text.includes('u9ea') && !text.includes('h1v1'), text)
+    if (left !== '') assert.equal(text, left)
+  }
+})
+
+test('each error answer has an example of each code it may have, with the status of that code', () => {
+  for (const { route, path } of rows) {
+    const { operationId, responses } = operationOf(route, path)
+    for (const [status, response] of Object.entries(responses)) {
+      if (status.startsWith('2')) continue
+      const shown = codesOf(response)
+      assert(shown.length > 0, `${operationId} ${status}`)
+      for (const code of shown) {
+        const own = String(statusOf(code as Code))
+        assert.equal(status, own in responses ? own : 'default', `${operationId} ${code}`)
+      }
+    }
+  }
+  for (const [code, { value }] of Object.entries(whole.components.examples)) {
+    assert.equal((value as Json)['error'], code)
+    assert.deepEqual(faults({ $ref: '#/components/schemas/Error' }, value), [], code)
+  }
+})
+
+test('what a machine account is refused for want of a device is said', () => {
+  const { callers, routes } = JSON.parse(
+    readFileSync(join(import.meta.dirname, 'golden/scopes.json'), 'utf8'),
+  ) as { callers: string[]; routes: Record<string, unknown[]> }
+  const refused = Object.entries(routes)
+    .filter(([, outcomes]) => outcomes[callers.indexOf('machine')] === 'no_device')
+    .map(([route]) => route.split(' ') as [string, string])
+  assert(refused.length > 3)
+  for (const [method, path] of refused) {
+    const { responses } = whole.paths[path]![method.toLowerCase()]!
+    assert(codesOf(responses['409']).includes('no_device'), `${method} ${path}`)
+  }
+})
+
 test('requests are closed, replies are open', () => {
   const { schemas } = document.components
   assert.equal(schemas['NewToken']?.['additionalProperties'], false)
@@ -200,8 +344,9 @@ test('the daemon serves it, and the same each time', async () => {
   const get = () => daemon.request('GET', '/api/v1/openapi.json')
   const { status, json, headers, text } = await get()
   assert.deepEqual([status, headers['content-type']], [200, 'application/json'])
-  const { info, ...served } = json as { info: Json }
-  const { info: goldenInfo, ...golden } = document
+  const { info, servers, ...served } = json as { info: Json; servers: Json[] }
+  const { info: goldenInfo, servers: _, ...golden } = whole
+  assert.deepEqual(servers, [{ url: daemon.address }])
   assert.deepEqual(served, golden)
   assert.deepEqual({ ...info, version: '0.0.0' }, goldenInfo)
   assert.equal((await get()).text, text)
@@ -211,7 +356,7 @@ test('the docs page lists every route', async () => {
   const { status, headers, text } = await daemon.request('GET', '/api/v1/docs')
   assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'])
   for (const { route } of rows) assert(text.includes(`<code>${route.path}</code>`), route.path)
-  assert(!/<script/i.test(text))
+  assert.doesNotMatch(text, /<script(?![^>]*\bsrc=)/i)
 })
 
 test('an error of any kind is one of the document’s', async () => {

@@ -51,7 +51,7 @@ function apiOver(
 }
 
 /** The token that the person chose for the command line, or null to use its own. */
-function chosenToken({ token, tokenFile }: Config): string | null {
+export function chosenToken({ token, tokenFile }: Config): string | null {
   if (token !== null) return token
   if (tokenFile === null) return null
   const text = readPrivate(tokenFile)

@@ -16,6 +16,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Run an account server, for many daemons',
     load: async () => (await import('./server.ts')).serverCommand,
   },
+  mcp: {
+    summary: 'Speak the Model Context Protocol, for programs that start their tools themselves',
+    load: async () => (await import('./mcp.ts')).mcpCommand,
+  },
   status: {
     summary: 'Show the state of the daemon',
     load: async () => (await import('./status.ts')).statusCommand,

@@ -8,6 +8,7 @@ import type { Device, Run } from '../device/device.ts'
 import type { Seat } from '../device/seat.ts'
 import type { SignInFlow } from '../device/sign-in.ts'
 import { AppError } from '../errors.ts'
+import type { Log } from '../log.ts'
 import { type Act, newAct } from '../state/idempotency.ts'
 import type { Ask, Call } from '../tools/call.ts'
 
@@ -24,6 +25,7 @@ export interface Home extends Run {
   readonly tokens: Tokens
   readonly seat: Seat
   readonly signIn: SignInFlow
+  readonly log: Log
   /** Ask a row as whoever made a request. */
   readonly ask: (asked: Asked, call: Call) => ReturnType<Ask>
 }

@@ -1,26 +1,39 @@
 import { rest } from '../api/rest/index.ts'
 import { REST, scopeTable } from '../auth/scopes.ts'
 import { VERSION } from '../version.ts'
-import type { Handlers } from './context.ts'
+import type { Context, Handlers } from './context.ts'
+
+/** What a document is folded from. It names the address by which it was asked for, which is one that the daemon answers to. */
+async function foldedFor(context: Context) {
+  const { default: examples } = await import('../openapi/examples.json', {
+    with: { type: 'json' },
+  })
+  const host = context.header('host')
+  const server = host === undefined ? undefined : `http://${host}`
+  return { table: rest, version: VERSION, need: scopeTable(REST), server, examples }
+}
 
 export const openapi: Handlers['openapi'] = {
-  read: async () => {
+  read: async (_, context) => {
     // Loaded at the first call: folding the table needs the schema converter, which a daemon at rest does not.
     const { openapiDocument } = await import('../openapi.ts')
-    return openapiDocument({ table: rest, version: VERSION, need: scopeTable(REST) })
+    return openapiDocument(await foldedFor(context))
   },
 }
 
 export const tools: Handlers['tools'] = {
-  catalogue: async () => {
+  catalogue: async (_, context) => {
     const { toolCatalogue } = await import('../tools/catalogue.ts')
-    return toolCatalogue({ table: rest, version: VERSION, need: scopeTable(REST) })
+    return toolCatalogue(await foldedFor(context))
   },
 }
 
 export const docs: Handlers['docs'] = {
   read: async () => {
-    const { docsPage } = await import('./docs-page.ts')
-    return { type: 'text/html; charset=utf-8', body: docsPage() }
+    const [{ docsFiles }, { docsPage }] = await Promise.all([
+      import('./docs-files.ts'),
+      import('./docs-page.ts'),
+    ])
+    return docsPage(await docsFiles())
   },
 }

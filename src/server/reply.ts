@@ -18,13 +18,17 @@ let counter = 0
 export const newRequestId = () => RUN + ++counter
 
 /** What every answer carries, as Node takes it: names and values in turn. */
-export const commonHeaders = (requestId: string, csp: string = CSP): string[] => [
+export const commonHeaders = (
+  requestId: string,
+  csp: string = CSP,
+  cache: string = 'no-store',
+): string[] => [
   'X-Request-Id',
   requestId,
   'X-Content-Type-Options',
   'nosniff',
   'Cache-Control',
-  'no-store',
+  cache,
   'Content-Security-Policy',
   csp,
 ]
@@ -78,9 +82,10 @@ export async function sendContent(
   const {
     'Content-Security-Policy': csp = CSP,
     'Referrer-Policy': referrer = 'no-referrer',
+    'Cache-Control': cache,
     ...rest
   } = own
-  const headers = commonHeaders(requestId, csp)
+  const headers = commonHeaders(requestId, csp, cache)
   headers.push('Content-Type', type, 'Referrer-Policy', referrer)
   for (const name of Object.keys(rest)) headers.push(name, rest[name] as string)
   if (typeof body === 'string' || body instanceof Uint8Array) {

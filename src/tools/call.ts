@@ -1,12 +1,13 @@
 /** From the call of a tool to the request of its row, which is asked as any other request of the caller's. */
 import { invalid } from '../api/input.ts'
-import type { Table } from '../api/route.ts'
+import type { Route, Table } from '../api/route.ts'
 import { outgoing } from '../client.ts'
 import { AppError } from '../errors.ts'
 import { type Tool, toolsOf } from './tool.ts'
 
 /** A request for a row. */
 export interface Call {
+  readonly route: Route
   readonly method: string
   readonly segments: readonly string[]
   /** The query string without its question mark. */
@@ -38,18 +39,45 @@ function membersOf(schema: unknown): string[] {
 
 const pathNames = (path: string) => [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name as string)
 
+/** As deep as the body of any request may be. */
+const DEEPEST = 32
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
+
+/** What the text of a query can say. */
+const isPlain = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
+
+/** Throws AppError `validation_failed` for what no query can say. */
 function queryOf(values: Readonly<Record<string, unknown>>): string {
+  const lists = Object.entries(values).map(([name, value]): [string, readonly unknown[]] => [
+    name,
+    Array.isArray(value) ? value : [value],
+  ])
+  // A list of nothing would be no filter at all, and a deletion one of everything.
+  const odd = lists.filter(([, list]) => list.length === 0 || !list.every(isPlain))
+  if (odd.length > 0)
+    throw invalid(
+      'query',
+      odd.map(([path]) => ({ path, message: 'Expected a text or a number, or leave it out.' })),
+    )
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(values))
-    for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
+  for (const [name, list] of lists) for (const one of list) query.append(name, String(one))
   return query.toString()
 }
+
+/** Takes any name as a member, `__proto__` too, which its row refuses as any other that it does not know. */
+const noMembers = (): Record<string, unknown> => Object.create(null) as Record<string, unknown>
 
 /**
  * What a tool asks with these arguments. Where they do not fit, its row says so.
  * @throws AppError `validation_failed` where a part of the path is missing, `not_found` for one that no path can have
  */
 export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>): Call {
+  if (isDeeper(given, DEEPEST))
+    throw invalid('body', [{ path: '', message: `Nested deeper than ${DEEPEST} levels.` }])
   const inPath = pathNames(route.path)
   const missing = inPath.filter((name) => typeof given[name] !== 'string' || given[name] === '')
   if (missing.length > 0)
@@ -58,11 +86,7 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
       missing.map((path) => ({ path, message: 'Expected an id.' })),
     )
   const inQuery = route.query === undefined ? [] : membersOf(route.query)
-  const parts: Record<'path' | 'query' | 'body', Record<string, unknown>> = {
-    path: {},
-    query: {},
-    body: {},
-  }
+  const parts = { path: noMembers(), query: noMembers(), body: noMembers() }
   // What is of no part is told by the row that takes no such thing.
   const rest = route.body === undefined ? 'query' : 'body'
   for (const [name, value] of Object.entries(given)) {
@@ -73,7 +97,7 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
   const body = route.body === undefined || isLeftOut ? undefined : parts.body
   const { path } = outgoing(route, parts.path)
   const segments = path.slice(1).split('/').map(decodeURIComponent)
-  return { method: route.method, segments, query: queryOf(parts.query), body }
+  return { route, method: route.method, segments, query: queryOf(parts.query), body }
 }
 
 /** Calls by the names of tools. */

@@ -1,43 +1,81 @@
 /** The catalogue of the tools (OpenAPI 3.1), one operation a tool: a fold over the table. */
+import type { Route } from '../api/route.ts'
 import {
+  ADDRESS,
   FRAME,
   type Folded,
   type Json,
   NEEDS,
   converter,
   definitionsOf,
-  responsesOf,
   schemasOf,
+  tagOf,
 } from '../openapi.ts'
+import type { Example } from '../openapi/examples.ts'
+import { errorComponents, responsesOf } from '../openapi/responses.ts'
+import { TEXTS } from './descriptions.ts'
 import { inputOf } from './input.ts'
-import { type Tool, toolsOf } from './tool.ts'
+import { type Tool, type ToolName, toolsOf } from './tool.ts'
+
+const NOTHING: Json = {
+  description: 'Done.',
+  content: {
+    'application/json': { schema: { type: 'object', additionalProperties: false }, example: {} },
+  },
+}
+
+/** A tool that went well answers 200, whatever its row does, and an empty object where the row has nothing to say. */
+function answersOf({ status = 200, reply }: Route, responses: Json): Json {
+  const { [status]: success, ...errors } = responses
+  return { 200: reply === undefined ? NOTHING : success, ...errors }
+}
+
+/** One object holds what the route takes in path, query and body. */
+const shown = (example: Example | undefined) =>
+  example === undefined
+    ? {}
+    : { example: { ...example.params, ...example.query, ...(example.body as object | undefined) } }
 
 /** Fold a table into the catalogue of its tools. */
-export function toolCatalogue({ table, version, need }: Folded): Json & { openapi: string } {
+export function toolCatalogue({
+  table,
+  version,
+  need,
+  server = ADDRESS,
+  examples = {},
+}: Folded): Json & { openapi: string } {
   const tools = toolsOf(table)
   const definitions = definitionsOf(tools.map(({ route }) => route.reply))
   const convert = converter(definitions)
 
   function operation(tool: Tool): Json {
-    const { name, group, route } = tool
+    const { name, group, row, route } = tool
     const needed = need(route.method, route.path.slice(1).split('/'))
+    const example = examples[`${group}_${row}`]
     // A body by reference would be no object that names what is in it.
     const schema = inputOf(tool, converter({}))
+    const { title, description } = TEXTS[name as ToolName]
     return {
       operationId: name,
       tags: [group],
-      summary: route.summary,
-      description: `${route.summary}. ${NEEDS[needed]}`,
+      summary: title,
+      description: `${description} ${NEEDS[needed]}`,
       requestBody: {
         required:
           'required' in schema || (route.body !== undefined && route.body.type !== 'optional'),
-        content: { 'application/json': { schema } },
+        content: { 'application/json': { schema, ...shown(example) } },
       },
-      responses: responsesOf(route, needed, convert),
+      responses: answersOf(
+        route,
+        responsesOf({ group, name: row, route, need: needed }, convert, example),
+      ),
     }
   }
 
-  const { openapi, license, servers, securitySchemes } = FRAME
+  const paths = Object.fromEntries(
+    tools.map((tool) => [`/api/v1/tools/${tool.name}`, { post: operation(tool) }]),
+  )
+  const { openapi, license, securitySchemes } = FRAME
   return {
     openapi,
     info: {
@@ -47,12 +85,14 @@ export function toolCatalogue({ table, version, need }: Folded): Json & { openap
         'What a model may do with the account of this machine, one operation a tool; each answers as its route in /api/v1/openapi.json.',
       license,
     },
-    servers,
+    servers: [{ url: server }],
     security: [{ bearer: [] }],
-    tags: [...new Set(tools.map(({ group }) => group))].map((name) => ({ name })),
-    paths: Object.fromEntries(
-      tools.map((tool) => [`/api/v1/tools/${tool.name}`, { post: operation(tool) }]),
-    ),
-    components: { securitySchemes, schemas: schemasOf(definitions) },
+    tags: [...new Set(tools.map(({ group }) => group))].map(tagOf),
+    paths,
+    components: {
+      securitySchemes,
+      ...errorComponents(paths),
+      schemas: schemasOf(definitions),
+    },
   }
 }

@@ -1,11 +1,15 @@
-/** What a tool takes: parameters of the path, query and body of its row in one object. */
+/**
+ * What a tool takes: parameters of the path, query and body of its row in one object. It is written for models and the programs that
+ * run them, which refuse a choice at the root of a schema: of what only one may be given, the descriptions say so, and the row judges.
+ */
 import type { Route } from '../api/route.ts'
 import type { Convert, Json } from '../openapi.ts'
+import { ELSEWHERE, IN_PATH } from './parameters.ts'
 import type { Tool } from './tool.ts'
 
 /** What an object may have, as JSON Schema says it. */
 interface Shape {
-  readonly properties: Readonly<Record<string, unknown>>
+  readonly properties: Readonly<Record<string, Json>>
   readonly required: readonly string[]
 }
 
@@ -16,12 +20,25 @@ function shapesOf(schema: Json): Shape[] {
 }
 
 const pathShape = ({ path }: Route): Shape => {
-  const names = [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name as string)
-  const description = `As in ${path}.`
-  return {
-    properties: Object.fromEntries(names.map((name) => [name, { type: 'string', description }])),
-    required: names,
-  }
+  const found = [...path.matchAll(/\/{(\w+)}/g)].map(({ 1: name, index }) => {
+    const description = (IN_PATH as Readonly<Record<string, string>>)[path.slice(0, index)]
+    return [name as string, { type: 'string', description }] as const
+  })
+  return { properties: Object.fromEntries(found), required: found.map(([name]) => name) }
+}
+
+/** Without the patterns of text that people read: they tell a model nothing, and many programs cannot read them. */
+const legible = (schema: Json): Json =>
+  JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === 'pattern' && typeof value === 'string' && value.includes('\\p{') ? undefined : value,
+  ) as Json
+
+/** A parameter of the query or the body, described where a reader looks first. */
+function parameter(name: string, schema: Json): Json {
+  const { description, ...rest } = legible(schema) as Json & { anyOf?: Json[] }
+  const inner = rest.anyOf?.find((one) => one['description'] !== undefined)?.['description']
+  const told = ELSEWHERE[name] ?? description ?? inner
+  return told === undefined ? rest : { ...rest, description: told }
 }
 
 /**
@@ -29,34 +46,28 @@ const pathShape = ({ path }: Route): Shape => {
  * @throws Error where two of them have a name in common
  */
 export function inputOf({ name, route }: Tool, convert: Convert): Json {
-  const merged: Record<string, unknown> = {}
-  const always: string[] = []
-  let choice: readonly Shape[] = []
-  const parts = [route.query, route.body]
-    .filter((schema) => schema !== undefined)
-    .map((schema) => shapesOf(convert(schema, 'input')))
-  for (const shapes of [[pathShape(route)], ...parts]) {
-    const properties = Object.assign({}, ...shapes.map((shape) => shape.properties)) as object
-    const twice = Object.keys(properties).find((key) => key in merged)
-    if (twice !== undefined) throw new Error(`${name} takes ${twice} twice`)
-    Object.assign(merged, properties)
+  const { properties, required } = pathShape(route)
+  const merged: Record<string, Json> = { ...properties }
+  const always = [...required]
+  for (const schema of [route.query, route.body]) {
+    if (schema === undefined) continue
+    const shapes = shapesOf(convert(schema, 'input'))
+    const all = Object.assign({}, ...shapes.map((shape) => shape.properties)) as Record<
+      string,
+      Json
+    >
+    for (const [key, value] of Object.entries(all)) {
+      if (key in merged) throw new Error(`${name} takes ${key} twice`)
+      merged[key] = parameter(key, value)
+    }
     always.push(
-      ...shapes[0]!.required.filter((key) => shapes.every((it) => it.required.includes(key))),
+      ...Object.keys(all).filter((key) => shapes.every((it) => it.required.includes(key))),
     )
-    if (shapes.length > 1) choice = shapes
   }
   return {
     type: 'object',
     properties: merged,
     ...(always.length === 0 ? {} : { required: always }),
-    // Either of what only one of the shapes asks for, and not both.
-    ...(choice.length === 0
-      ? {}
-      : {
-          oneOf: choice.map(({ required }) => ({
-            required: required.filter((key) => !always.includes(key)),
-          })),
-        }),
     additionalProperties: false,
   }
 }

@@ -1,9 +1,8 @@
 /** What a tool answers, as the Model Context Protocol says it. */
+import { isEventStream } from '../api/event-stream.ts'
 import type { Content } from '../api/route.ts'
 import type { AppError } from '../errors.ts'
-
-/** The most of an answer that comes bit by bit, in bytes. */
-const LARGEST = 1024 * 1024
+import { answerOf, bytesOf } from './streamed.ts'
 
 type Block = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
 
@@ -15,33 +14,28 @@ export interface Result {
   readonly isError?: true
 }
 
-async function bytesOf(body: Content['body']): Promise<Buffer> {
-  if (typeof body === 'string' || body instanceof Uint8Array) return Buffer.from(body as string)
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > LARGEST) break
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).subarray(0, LARGEST)
-}
-
 const isVector = (type: string) => type.startsWith('image/svg')
-
-async function ofContent({ type, body }: Content): Promise<Result> {
-  const bytes = await bytesOf(body)
-  return type.startsWith('image/') && !isVector(type)
-    ? { content: [{ type: 'image', data: bytes.toString('base64'), mimeType: type }] }
-    : { content: [{ type: 'text', text: bytes.toString() }] }
-}
+const isJson = (type: string) => type.startsWith('application/json')
 
 const ofJson = (value: Record<string, unknown>): Result => ({
   content: [{ type: 'text', text: JSON.stringify(value) }],
   structuredContent: value,
 })
 
-/** What a row answered; a row without an answer answers `{}`. */
+async function ofContent(given: Content): Promise<Result> {
+  const { type, body } = given
+  if (isEventStream(type)) return ofJson(await answerOf(given))
+  const bytes = await bytesOf(body)
+  if (isJson(type)) return ofJson(JSON.parse(bytes.toString()) as Record<string, unknown>)
+  return type.startsWith('image/') && !isVector(type)
+    ? { content: [{ type: 'image', data: bytes.toString('base64'), mimeType: type }] }
+    : { content: [{ type: 'text', text: bytes.toString() }] }
+}
+
+/**
+ * What a row answered; a row without an answer answers `{}`.
+ * @throws AppError where the answer breaks off, or is more than a tool gives back
+ */
 export const resultOf = async ({
   value = {},
   media,

@@ -5,4 +5,4 @@ export {
   Server,
   createMcpHandler,
 } from '@modelcontextprotocol/server'
-export { serveStdio } from '@modelcontextprotocol/server/stdio'
+export { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'

@@ -1,6 +1,6 @@
 /** The tools as a server of the Model Context Protocol, made anew for each request or connection. */
 import type { Table } from '../api/route.ts'
-import { AppError } from '../errors.ts'
+import { type AppError, statusOf, toAppError } from '../errors.ts'
 import { VERSION } from '../version.ts'
 import { type Ask, newCaller } from './call.ts'
 import { listOf } from './list.ts'
@@ -9,31 +9,37 @@ import { ProtocolError, ProtocolErrorCode, Server } from './sdk.ts'
 import { toolsOf } from './tool.ts'
 
 const INSTRUCTIONS = `Countersign holds a person's account on this machine: three spoken words that prove who is on the line, and stamps, content that was signed here.
-To check somebody on the line, ask for their three words and call verify_check; never tell them what you expect. Report "not verified" only where "conclusive" is true.
+To check somebody on the line, ask for their three words and call verify_words; never tell them what you expect. Report "not verified" only where "conclusive" is true.
 Ids come from the list tools. An error says in its message what to do.`
+
+/** Hears of what failed here, whose cause is for the log alone. */
+export type Report = (tool: string, error: AppError) => void
 
 /** Makes servers that call rows by `ask`. */
 export function newServers(table: Table) {
   const names = new Set(toolsOf(table).map(({ name }) => name))
   const call = newCaller(table)
   const tools = listOf(table)
-  return (ask: Ask) => {
+  return (ask: Ask, report: Report) => {
     const server = new Server(
       { name: 'countersign', title: 'Countersign', version: VERSION },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
     )
     server.setRequestHandler('tools/list', async () => ({ tools }))
     server.setRequestHandler('tools/call', async ({ params }) => {
-      if (!names.has(params.name))
+      const { name } = params
+      if (!names.has(name))
         throw new ProtocolError(
           ProtocolErrorCode.InvalidParams,
-          `There is no tool ${JSON.stringify(params.name)}: list the tools first.`,
+          `There is no tool ${JSON.stringify(name.slice(0, 100))}: list the tools first.`,
         )
       try {
-        return await resultOf(await call(ask, params.name, params.arguments ?? {}))
-      } catch (error) {
-        if (error instanceof AppError) return refusalOf(error)
-        throw error
+        return await resultOf(await call(ask, name, params.arguments ?? {}))
+      } catch (cause) {
+        const error = toAppError(cause)
+        if (statusOf(error.code) >= 500) report(name, error)
+        if (error.code !== 'internal') return refusalOf(error)
+        throw new ProtocolError(ProtocolErrorCode.InternalError, error.message)
       }
     })
     return server

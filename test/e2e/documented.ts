@@ -13,7 +13,9 @@ export interface Operation {
   readonly isPublic: boolean
   readonly takesBody: boolean
   /** By status; `default` for every other one. */
-  readonly responses: Readonly<Record<string, { readonly content?: Content }>>
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Content; readonly $ref?: string }>
+  >
 }
 
 /** Who asks, and where. */
@@ -28,6 +30,17 @@ export interface Call {
   /** With its question mark. */
   readonly query?: string
   readonly body?: unknown
+  /** What the document shows as the example of the operation; unless told, the first that was asked. */
+  readonly shown?: true
+}
+
+/** A question that was answered well, as the document shows it. */
+export interface Recorded {
+  readonly id: string
+  readonly call: Call
+  /** Undefined where nothing came. */
+  readonly type: string | undefined
+  readonly reply: unknown
 }
 
 export interface Documented {
@@ -37,10 +50,12 @@ export interface Documented {
   readonly call: (asker: Asker, id: string, call?: Call) => Promise<Json>
   /** Call what must not: with this status, and an error in the one shape. Answers the error. */
   readonly refused: (asker: Asker, id: string, status: number, call?: Call) => Promise<Json>
-  /** Hold an answer that is no success against the one shape of errors. */
-  readonly assertError: (answer: Answer, what: string) => Json
+  /** Hold an answer that is no success against the one shape of errors, and what its operation may answer. */
+  readonly assertError: (answer: Answer, what: string, operation?: Operation) => Json
   /** What was never answered well. */
   readonly unvisited: () => string[]
+  /** One for each operation that was answered well, in the order of the document. */
+  readonly recorded: () => Recorded[]
 }
 
 const METHODS = ['get', 'post', 'patch', 'delete']
@@ -68,7 +83,7 @@ export async function documentOf(daemon: Pick<TestDaemon, 'address'>): Promise<D
   const document = json as Json
   const operations = operationsOf(document)
   const faults = schemasOf(document)
-  const visited = new Set<string>()
+  const visited = new Map<string, Recorded>()
   const known = new Map(operations.map((one) => [one.id, one]))
 
   async function send(
@@ -104,7 +119,7 @@ export async function documentOf(daemon: Pick<TestDaemon, 'address'>): Promise<D
     if (type === 'application/json') assert.deepEqual(faults(described.schema, value), [], what)
   }
 
-  function assertError(answer: Answer, what: string): Json {
+  function assertError(answer: Answer, what: string, operation?: Operation): Json {
     assert(answer.status >= 400, what)
     assert.equal(answer.headers['content-type'], 'application/json', what)
     const error = document.components.schemas.Error as Json
@@ -113,6 +128,14 @@ export async function documentOf(daemon: Pick<TestDaemon, 'address'>): Promise<D
     const codes = new Set((error.properties.error.description as string).split(/[^a-z_]+/))
     assert(codes.has(code), `${code} is no code of the document: ${what}`)
     assert(message.length > 0, what)
+    if (operation !== undefined) {
+      const { $ref = '' } = operation.responses[answer.status] ?? operation.responses['default']!
+      const said = document.components.responses[$ref.split('/').at(-1) as string]
+      assert(
+        code in said.content['application/json'].examples,
+        `${operation.id} does not say ${code}: ${what}`,
+      )
+    }
     return answer.json as Json
   }
 
@@ -125,14 +148,21 @@ export async function documentOf(daemon: Pick<TestDaemon, 'address'>): Promise<D
       const [good] = Object.keys(operation.responses).filter((one) => /^2\d\d$/.test(one))
       assert.equal(String(answer.status), good, what)
       assertContent(operation.responses[good as string]?.content, answer, what)
-      visited.add(id)
+      if (!visited.has(id) || call.shown === true)
+        visited.set(id, {
+          id,
+          call,
+          type: answer.headers['content-type'],
+          reply: answer.json ?? answer.text,
+        })
       return answer.json
     },
     async refused(asker, id, status, call = {}) {
-      const { answer, what } = await send(asker, id, call)
+      const { operation, answer, what } = await send(asker, id, call)
       assert.equal(answer.status, status, what)
-      return assertError(answer, what)
+      return assertError(answer, what, operation)
     },
     unvisited: () => operations.map(({ id }) => id).filter((id) => !visited.has(id)),
+    recorded: () => operations.flatMap(({ id }) => visited.get(id) ?? []),
   }
 }

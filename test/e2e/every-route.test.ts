@@ -1,15 +1,33 @@
 /**
  * Every route from the document alone, which the running daemon serves: real calls in the order a user would make them, on each of the
- * four accounts; every answer is valid by the schema that the document has for it, and every error has the one shape.
+ * four accounts; every answer is valid by the schema that the document has for it, and every error has the one shape. The first walk is
+ * what the examples of the document are from: `UPDATE_EXAMPLES=1 node --test test/e2e/every-route.test.ts` writes them anew.
  */
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, after, before, describe, it } from 'node:test'
 import { startAccountServer } from '../account-server.ts'
 import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'
 import { activeOrganisation, signIn } from '../handlers/people.ts'
 import { type Postgres, startPostgres } from '../service/postgres.ts'
+import type { Examples } from '../../src/openapi/examples.ts'
 import { type Documented, type Operation, documentOf } from './documented.ts'
+import { examplesOf, formOf } from './examples.ts'
 import { type Seat, walk } from './walk.ts'
+
+const EXAMPLES = join(import.meta.dirname, '../../src/openapi/examples.json')
+
+/** What was answered has the names that the examples of the document have; or they are written anew, once. */
+function assertShown(recorded: Examples): void {
+  if (process.env['UPDATE_EXAMPLES'] === '1') {
+    writeFileSync(EXAMPLES, `${JSON.stringify(recorded, null, 2)}\n`)
+    delete process.env['UPDATE_EXAMPLES']
+  }
+  const shown = JSON.parse(readFileSync(EXAMPLES, 'utf8')) as Examples
+  for (const [id, example] of Object.entries(recorded))
+    assert.deepEqual(formOf(example), formOf(shown[id]), `the example of ${id} is of another form`)
+}
 
 interface Opened {
   readonly home: TestDaemon
@@ -54,6 +72,7 @@ describe('every route is answered as the document says', () => {
   ]
   for (const [name, open, env] of accounts)
     it(`the account: ${name}`, async (t) => {
+      const since = Date.now()
       const { home, server } = await open(t, await env())
       const document = await documentOf(home)
       await walk({
@@ -69,6 +88,7 @@ describe('every route is answered as the document says', () => {
       assert.equal(document.operations.length, 110)
       assert.deepEqual(document.unvisited(), [])
       assert.doesNotMatch(document.text, /not_implemented|"501"/)
+      assertShown(examplesOf(document.recorded(), { address: home.address, since }))
     })
 })
 
@@ -104,11 +124,12 @@ describe('an error of any route has the one shape', () => {
     it(`${name}: ${status}`, async () => {
       const tried = document.operations.filter(of)
       assert(tried.length > 20)
-      for (const { method, path } of tried) {
+      for (const operation of tried) {
+        const { method, path } = operation
         const target = someone(path) + query
         const answer = await seat.daemon.request(method, target, { token: seat.token, ...question })
         const what = `${method} ${target}: ${answer.status} ${answer.text}`
-        document.assertError(answer, what)
+        document.assertError(answer, what, operation)
         assert.equal(answer.status, status, what)
       }
     })

@@ -12,6 +12,7 @@ export const noBrowser = existsSync(executablePath) ? false : `no Chromium at ${
 export async function built(): Promise<void> {
   if (
     existsSync(join(ROOT, 'dist/pages/guest.js')) &&
+    existsSync(join(ROOT, 'dist/pages/reference.js.gz')) &&
     existsSync(join(ROOT, 'dist/countersignd.cjs'))
   )
     return

@@ -40,10 +40,14 @@ export interface Ended {
 export async function exec(
   command: string,
   args: readonly string[],
-  { env = process.env, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
+  {
+    env = process.env,
+    input = '',
+    timeout = 10_000,
+  }: { env?: NodeJS.ProcessEnv; input?: string; timeout?: number } = {},
 ): Promise<Ended> {
   // A program that does not end is a failure, not a wait without end.
-  const limit = { timeout: 10_000, killSignal: 'SIGKILL' } as const
+  const limit = { timeout, killSignal: 'SIGKILL' } as const
   const child = spawn(command, args, { env, stdio: 'pipe', ...limit })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))

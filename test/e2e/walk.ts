@@ -31,19 +31,29 @@ async function seat({ newDaemon, server }: Place, email: string): Promise<Seat> 
   return { daemon, token: await daemon.token('full') }
 }
 
+/** Somebody of this name, whose first device it is. */
+async function person(place: Place, display_name: string): Promise<Seat> {
+  const one = await seat(place, `${display_name.toLowerCase()}@example.org`)
+  await place.document.call(one, 'profile_update', { body: { display_name } })
+  return one
+}
+
 /** Look around. */
 async function begin({ document: { call }, home }: Place): Promise<Json> {
   const nobody = { ...home, token: undefined }
   for (const open of ['health_read', 'health_read_unversioned', 'openapi_read', 'docs_read'])
     await call(nobody, open)
   await call(nobody, 'token_create', {
-    body: { name: 'n', scope: 'read', label: 'l', expires_in: 60 },
+    body: { name: 'Backup script', scope: 'read', label: 'office', expires_in: 7_776_000 },
   })
+  await call(home, 'profile_update', { body: { display_name: 'Olga', headline: 'At home' } })
   await call(home, 'tools_catalogue')
   await call(home, 'status_read')
   await call(home, 'sync_run')
   await call(home, 'sync_read')
-  const minted = await call(home, 'apiTokens_create', { body: { name: 'n', scope: 'write' } })
+  const minted = await call(home, 'apiTokens_create', {
+    body: { name: 'Help desk', scope: 'write' },
+  })
   await call(home, 'apiTokens_delete', id(minted))
   await call(home, 'apiTokens_list')
   const { user } = await call(home, 'context_read')
@@ -51,13 +61,12 @@ async function begin({ document: { call }, home }: Place): Promise<Json> {
   await call(home, 'profiles_keys', id(user))
   await call(home, 'preferences_read')
   await call(home, 'preferences_update', { body: { public_code: true } })
-  await call(home, 'profile_update', { body: { headline: 'At home' } })
   return call(home, 'profile_read')
 }
 
 /** Connect, say words, let go. */
 async function connect({ document: { call }, home }: Place, ada: Seat): Promise<Json> {
-  const connection = await call(home, 'connections_create', { body: { name: 'Ärger' } })
+  const connection = await call(home, 'connections_create', { body: { name: 'Bäckerei Huber' } })
   const on = id(connection)
   await call(home, 'connections_read', on)
   await call(home, 'connections_update', { ...on, body: { favorite: true } })
@@ -69,14 +78,20 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
 
   const { user } = await call(ada, 'context_read')
   const invite = (body: Json) => call(home, 'members_add', { ...on, body })
-  await call(home, 'invitations_withdraw', id(await invite({ email: 'nobody@example.org' })))
+  const mailed = await invite({ email: 'carl@example.org' })
+  await call(home, 'invitations_pending')
+  await call(home, 'invitations_withdraw', id(mailed))
   await call(ada, 'invitations_decline', id(await invite({ user_id: user.id })))
   await call(ada, 'invitations_approve', id(await invite({ user_id: user.id })))
   await call(ada, 'invitations_list')
-  await call(home, 'invitations_pending')
   for (const seat of [home, ada]) await call(seat, 'sync_run')
+  await call(home, 'connections_list', { query: '?limit=20', shown: true })
+  await call(home, 'connections_read', { ...on, shown: true })
   const heard = await call(ada, 'connections_code', on)
-  const { verified } = await call(home, 'verify_words', { body: { words: heard.words } })
+  const { verified } = await call(home, 'verify_words', {
+    body: { words: heard.words },
+    shown: true,
+  })
   assert.equal(verified, true)
   await call(home, 'verificationLog_list')
 
@@ -93,10 +108,12 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
 
 /** Sign, and have words looked up. */
 async function prove({ document: { call }, home }: Place, ada: Seat, own: Json): Promise<void> {
-  const sha256 = createHash('sha256').update('x').digest('hex')
+  const content = 'Invoice 4711: 1,200 CHF, due on the last day of March.'
+  const sha256 = createHash('sha256').update(content).digest('hex')
+  const content_base64 = Buffer.from(content).toString('base64')
   for (const body of [
-    { content: 'x' },
-    { content_base64: 'eA==', media_type: 'text/plain', context: 'c' },
+    { content, media_type: 'text/plain', context: 'Invoice to Huber' },
+    { content_base64 },
     { sha256 },
   ])
     assert.equal((await call(home, 'stamp_create', { body })).sha256, sha256)
@@ -169,7 +186,7 @@ async function organise(place: Place): Promise<void> {
   })
   assert.deepEqual([invited.length, skipped[0].reason], [1, 'invalid_email'])
   await refused(home, 'orgMembers_activate', 409, id(invited[0]))
-  const erna = await seat(place, 'erna@example.org')
+  const erna = await person(place, 'Erna')
   const { user } = await call(erna, 'context_read')
   const member = id(user)
   assert.equal((await call(home, 'orgMembers_read', member)).state, 'active')
@@ -205,6 +222,11 @@ async function organise(place: Place): Promise<void> {
   const { members: byState } = await call(home, 'orgAnalytics_dashboard')
   assert.deepEqual(byState, { invited: 0, active: 2, suspended: 0 })
   await call(home, 'orgAnalytics_trends', { query: '?metric=activity&bucket=week' })
+  const today = new Date().toISOString().slice(0, 10)
+  await call(home, 'orgAnalytics_trends', {
+    query: `?metric=activity&from=${today}&to=${today}`,
+    shown: true,
+  })
   await call(home, 'context_activeOrg', { body: { organisation_id: null } })
 }
 
@@ -241,6 +263,7 @@ async function leave({ document: { call }, home }: Place, connection: Json): Pro
   let exported: Json
   do [exported] = (await call(home, 'exports_list')).items
   while (exported.state !== 'ready')
+  await call(home, 'exports_list', { shown: true })
   await call(home, 'exports_download', id(exported))
   await call(home, 'exports_clear')
   await call(home, 'connections_delete', id(connection))
@@ -249,7 +272,7 @@ async function leave({ document: { call }, home }: Place, connection: Json): Pro
 /** Walk through all of it. */
 export async function walk(place: Place): Promise<void> {
   const own = await begin(place)
-  const ada = await seat(place, 'ada@example.org')
+  const ada = await person(place, 'Ada')
   const connection = await connect(place, ada)
   await prove(place, ada, own)
   await guests(place)

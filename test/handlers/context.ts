@@ -39,8 +39,9 @@ export function contextOf(
     now,
     commandLineToken: () => '',
   })
+  const log = () => undefined
   const ask = () => Promise.reject(new Error('No other row is asked.'))
-  const home = { now, startedAt, environment, backend, keychain, tokens, seat, signIn, ask }
+  const home = { now, startedAt, environment, backend, keychain, tokens, seat, signIn, log, ask }
   const token = caller.machine === null ? 'csd_' : 'csm_'
   const context = newContext(home, caller, { token, accept }, act)
   return Object.assign(context, { account: { ...context.account, ...parts } })

@@ -55,6 +55,8 @@ export const agents = {
       also: '/tools/{name}',
       summary: 'Call a tool',
       by: 'daemon',
+      // Arguments stand in the body: one beside it would go unheard.
+      query: v.strictObject({}),
       body: v.optional(v.looseObject({}), {}),
       limit: LARGEST,
       reply: media('application/json'),

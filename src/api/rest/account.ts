@@ -102,7 +102,9 @@ export const emails = {
     summary:
       'Add an email address: a link to confirm it is mailed there. At most three mails an hour go to one address; the newest link counts',
     by: 'account',
-    body: v.strictObject({ address: email }),
+    body: v.strictObject({
+      address: v.pipe(email, v.description('The address; the link to confirm it goes there.')),
+    }),
     reply: Email,
     status: 201,
   },

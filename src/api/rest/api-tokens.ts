@@ -10,7 +10,9 @@ export const NewToken = named(
   v.strictObject({
     name: v.pipe(name(100), v.description('What the token is for, as the list shows it.')),
     scope: ScopeName,
-    label: v.optional(v.nullable(name(100))),
+    label: v.optional(
+      v.pipe(v.nullable(name(100)), v.description('A second name, for what sorts tokens.')),
+    ),
     expires_in: v.optional(
       v.nullable(
         v.pipe(

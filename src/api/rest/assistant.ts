@@ -15,7 +15,7 @@ export const chat = {
     summary: 'Take one turn of the assistant conversation',
     by: 'account',
     body: v.strictObject({
-      message: Message,
+      message: v.pipe(Message, v.description('What you say or ask.')),
       conversation_id: v.optional(
         v.pipe(
           v.nullable(id('cnv_')),
@@ -32,9 +32,9 @@ export const chat = {
     summary: 'Rate an answer',
     by: 'account',
     body: v.strictObject({
-      turn_id: id('trn_'),
-      rating: v.picklist(['up', 'down']),
-      comment: v.optional(v.nullable(text(2000))),
+      turn_id: v.pipe(id('trn_'), v.description('`X-Turn-Id` of the answer.')),
+      rating: v.pipe(v.picklist(['up', 'down']), v.description('Whether it was good.')),
+      comment: v.optional(v.pipe(v.nullable(text(2000)), v.description('Why.'))),
     }),
     reply: named(
       'ChatRating',
@@ -54,9 +54,12 @@ export const feedback = {
     summary: 'Send feedback to the team',
     by: 'account',
     body: v.strictObject({
-      message: Message,
+      message: v.pipe(Message, v.description('What you have to say.')),
       category: v.optional(
-        v.nullable(v.picklist(['problem', 'idea', 'question', 'praise', 'other'])),
+        v.pipe(
+          v.nullable(v.picklist(['problem', 'idea', 'question', 'praise', 'other'])),
+          v.description('What it is.'),
+        ),
       ),
     }),
     reply: named(

@@ -10,7 +10,15 @@ export const MOST_MEMBERS = 200
 
 /** Somebody to invite: by mailbox, which needs no account yet, or by account. */
 export const Invitee = v.union(
-  [v.strictObject({ email }), v.strictObject({ user_id: id('acc_') })],
+  [
+    v.strictObject({
+      email: v.pipe(
+        email,
+        v.description('A mailbox, which needs no account yet; or else user_id.'),
+      ),
+    }),
+    v.strictObject({ user_id: id('acc_') }),
+  ],
   'Give either "email" or "user_id", and nothing else.',
 )
 export type Invitee = v.InferOutput<typeof Invitee>
@@ -19,6 +27,7 @@ export const Invitees = v.optional(
   v.pipe(
     v.array(Invitee),
     v.maxLength(MOST_MEMBERS - 1, `A connection has at most ${MOST_MEMBERS} members.`),
+    v.description('Whom to invite, each by "email" or by "user_id".'),
   ),
   [],
 )
@@ -70,6 +79,15 @@ export const Code = named(
   }),
 )
 
+const OwnName = v.pipe(
+  ConnectionName,
+  v.description('What you call it; other members give it names of their own.'),
+)
+const Favorite = v.pipe(
+  v.boolean(),
+  v.description('Whether it is one of your favourites; nobody else sees it.'),
+)
+
 export const connections = {
   list: {
     method: 'GET',
@@ -85,7 +103,7 @@ export const connections = {
     summary: 'Create a connection',
     by: 'daemon',
     body: v.strictObject({
-      name: ConnectionName,
+      name: OwnName,
       invite: Invitees,
       preset_id: v.optional(
         v.pipe(v.nullable(id('pre_')), v.description('The default unless told; null for none.')),
@@ -106,7 +124,7 @@ export const connections = {
     path: '/api/v1/connections/{id}',
     summary: 'Rename a connection or mark it as a favourite',
     by: 'both',
-    body: v.strictObject({ name: v.optional(ConnectionName), favorite: v.optional(v.boolean()) }),
+    body: v.strictObject({ name: v.optional(OwnName), favorite: v.optional(Favorite) }),
     reply: Connection,
   },
   delete: {
@@ -128,7 +146,7 @@ export const connections = {
     path: '/api/v1/connections/{id}/favorite',
     summary: 'Mark a connection as a favourite, or not',
     by: 'both',
-    body: v.optional(v.strictObject({ favorite: v.optional(v.boolean(), true) }), {}),
+    body: v.optional(v.strictObject({ favorite: v.optional(Favorite, true) }), {}),
     reply: Connection,
   },
 } as const satisfies Routes

@@ -56,7 +56,7 @@ export const guestCodes = {
     summary: 'Create a guest code',
     by: 'daemon',
     body: v.strictObject({
-      label: GuestLabel,
+      label: v.pipe(GuestLabel, v.description('Whom it is for, as your list shows it.')),
       expires_in: v.optional(
         v.pipe(
           v.number(),
@@ -67,7 +67,12 @@ export const guestCodes = {
         ),
         604_800,
       ),
-      external_member_id: v.optional(v.nullable(id('ext_'))),
+      external_member_id: v.optional(
+        v.pipe(
+          v.nullable(id('ext_')),
+          v.description('The external member whom it is for; it is revoked with them.'),
+        ),
+      ),
     }),
     reply: CreatedGuestCode,
     status: 201,
@@ -96,7 +101,7 @@ export const guestCodes = {
     summary: 'Have a guest code sent',
     by: 'daemon',
     body: v.strictObject({
-      channel: v.picklist(['email']),
+      channel: v.pipe(v.picklist(['email']), v.description('The way it is sent.')),
       to: v.optional(v.pipe(email, v.description('Its external member’s address unless told.'))),
     }),
     reply: GuestCode,
@@ -137,10 +142,24 @@ export const externalMembers = {
     summary: 'Create an external member',
     by: 'account',
     body: v.strictObject({
-      display_name: name(100),
-      email: v.optional(v.nullable(email)),
-      phone: v.optional(v.nullable(Phone)),
-      note: v.optional(v.nullable(text(2000))),
+      display_name: v.pipe(name(100), v.description('What you call them.')),
+      email: v.optional(
+        v.pipe(v.nullable(email), v.description('Where guest codes for them are mailed to.')),
+      ),
+      phone: v.optional(
+        v.pipe(
+          v.nullable(Phone),
+          v.description(
+            'A telephone number to keep, as in +41 44 668 18 00; nothing is sent there.',
+          ),
+        ),
+      ),
+      note: v.optional(
+        v.pipe(
+          v.nullable(text(2000)),
+          v.description('What you note of them; nobody else sees it.'),
+        ),
+      ),
     }),
     reply: ExternalMember,
     status: 201,

@@ -73,7 +73,12 @@ export const notifications = {
     path: '/api/v1/notifications/read',
     summary: 'Mark notifications as read: those that are named, or all',
     by: 'account',
-    body: v.optional(v.strictObject({ ids: v.optional(Ids) }), {}),
+    body: v.optional(
+      v.strictObject({
+        ids: v.optional(v.pipe(Ids, v.description('Without it, all are marked.'))),
+      }),
+      {},
+    ),
     reply: v.object({ read: Count }),
   },
 } as const satisfies Routes

@@ -62,7 +62,12 @@ export const openLinks = {
         v.pipe(Title, v.description('What its page says it is for; your name unless told.')),
       ),
       slug: v.optional(
-        v.pipe(Slug, v.description('The end of its address; one is proposed unless told.')),
+        v.pipe(
+          Slug,
+          v.description(
+            'The end of its address: 3 to 40 of a-z, 0-9 and -; one is proposed unless told.',
+          ),
+        ),
       ),
       preset_id: v.optional(
         v.pipe(
@@ -107,7 +112,9 @@ export const openLinks = {
     path: '/api/v1/open-links/{id}/slug',
     summary: 'Give an open link a new slug; the old address ends',
     by: 'account',
-    body: v.strictObject({ slug: Slug }),
+    body: v.strictObject({
+      slug: v.pipe(Slug, v.description('The new end of its address: 3 to 40 of a-z, 0-9 and -.')),
+    }),
     reply: OpenLink,
   },
 } as const satisfies Routes

@@ -77,11 +77,15 @@ export const orgMembers = {
           v.strictObject({
             // Judged one by one: a bad address keeps no other back.
             email: v.pipe(v.string(), v.maxLength(1000)),
-            role: v.optional(OrgRole, 'member'),
+            role: v.optional(
+              v.pipe(OrgRole, v.description('Only an owner invites an owner.')),
+              'member',
+            ),
           }),
         ),
         v.minLength(1, 'Give at least one address.'),
         v.maxLength(MOST_INVITES, `Give at most ${MOST_INVITES} addresses.`),
+        v.description('Mailboxes, each with a role.'),
       ),
     }),
     reply: named(
@@ -118,6 +122,15 @@ export const OrgGroup = named(
 )
 export type OrgGroup = v.InferOutput<typeof OrgGroup>
 
+const GroupName = v.pipe(
+  name(100),
+  v.description('Its name: each group of the organisation has another.'),
+)
+const GroupDescription = v.pipe(
+  v.nullable(text(1000)),
+  v.description('What the group is for; null for none.'),
+)
+
 const GroupMembers = v.strictObject({
   member_ids: v.pipe(
     v.array(v.pipe(v.string(), v.maxLength(100))),
@@ -141,7 +154,7 @@ export const orgGroups = {
     path: '/api/v1/org/groups',
     summary: 'Create a group of members of the organisation',
     by: 'account',
-    body: v.strictObject({ name: name(100), description: v.optional(v.nullable(text(1000))) }),
+    body: v.strictObject({ name: GroupName, description: v.optional(GroupDescription) }),
     reply: OrgGroup,
     status: 201,
   },
@@ -151,8 +164,8 @@ export const orgGroups = {
     summary: 'Change the name or description of a group of the organisation',
     by: 'account',
     body: v.strictObject({
-      name: v.optional(name(100)),
-      description: v.optional(v.nullable(text(1000))),
+      name: v.optional(GroupName),
+      description: v.optional(GroupDescription),
     }),
     reply: OrgGroup,
   },
@@ -211,9 +224,24 @@ export type OrgEvent = v.InferOutput<typeof OrgEvent>
 /** What fires would count itself, and never end. */
 export const AlertEvent = v.picklist(OrgEvent.options.filter((event) => event !== 'alert_fired'))
 export type AlertEvent = v.InferOutput<typeof AlertEvent>
-const Threshold = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000))
+const AlertName = v.pipe(name(100), v.description('What you call it.'))
+const Awaited = v.pipe(AlertEvent, v.description('What it counts.'))
+const Enabled = v.pipe(v.boolean(), v.description('false: it counts nothing and does not fire.'))
+const Threshold = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(1),
+  v.maxValue(1_000_000),
+  v.description('How often the event happens within the window before it fires.'),
+)
 /** A minute at least, thirty days at most. */
-const Window = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(43_200))
+const Window = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(1),
+  v.maxValue(43_200),
+  v.description('How long the window is; having fired, it says nothing for as long.'),
+)
 const Notify = v.pipe(
   v.array(id('acc_')),
   v.maxLength(100, 'Give at most 100 members.'),
@@ -252,11 +280,11 @@ export const orgAlerts = {
       'Create an alert of the organisation: a rule that fires when so many of an event happen in a while',
     by: 'account',
     body: v.strictObject({
-      name: name(100),
-      event: AlertEvent,
+      name: AlertName,
+      event: Awaited,
       threshold: Threshold,
       window_minutes: Window,
-      enabled: v.optional(v.boolean(), true),
+      enabled: v.optional(Enabled, true),
       notify: v.optional(Notify, []),
     }),
     reply: OrgAlert,
@@ -268,11 +296,11 @@ export const orgAlerts = {
     summary: 'Change an alert of the organisation',
     by: 'account',
     body: v.strictObject({
-      name: v.optional(name(100)),
-      event: v.optional(AlertEvent),
+      name: v.optional(AlertName),
+      event: v.optional(Awaited),
       threshold: v.optional(Threshold),
       window_minutes: v.optional(Window),
-      enabled: v.optional(v.boolean()),
+      enabled: v.optional(Enabled),
       notify: v.optional(Notify),
     }),
     reply: OrgAlert,
@@ -390,7 +418,13 @@ export const orgAnalytics = {
       metric: v.pipe(Metric, v.description('An event, or activity for all of them.')),
       from,
       to,
-      bucket: v.optional(v.picklist(['day', 'week']), 'day'),
+      bucket: v.optional(
+        v.pipe(
+          v.picklist(['day', 'week']),
+          v.description('By day of a year at most, or by week of ten years at most.'),
+        ),
+        'day',
+      ),
     }),
     reply: named(
       'OrgTrend',

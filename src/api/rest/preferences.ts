@@ -19,7 +19,10 @@ const entries = {
       'Whether strangers may ask the account server whose words the public code’s are.',
     ),
   ),
-  email_notifications: v.boolean(),
+  email_notifications: v.pipe(
+    v.boolean(),
+    v.description('Whether invitations and alerts come by mail too.'),
+  ),
 }
 
 export const Preferences = named('Preferences', v.object(entries))
@@ -41,8 +44,14 @@ export const preferences = {
     body: v.partial(
       v.strictObject({
         ...entries,
-        locale: v.pipe(v.nullable(entries.locale), v.description('null: the default, en.')),
-        time_zone: v.pipe(v.nullable(entries.time_zone), v.description('null: the default, UTC.')),
+        locale: v.pipe(
+          v.nullable(entries.locale),
+          v.description('A language tag, as in en or de-CH; null: the default, en.'),
+        ),
+        time_zone: v.pipe(
+          v.nullable(entries.time_zone),
+          v.description('A time zone, as in Europe/Zurich; null: the default, UTC.'),
+        ),
       }),
     ),
     reply: Preferences,

@@ -3,8 +3,11 @@ import { Page, Time, id, listOf, name, named, text } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { TagIds } from './tags.ts'
 
-const PresetName = name(100)
-const InviteMessage = text(1000)
+const PresetName = v.pipe(name(100), v.description('What you call it.'))
+const InviteMessage = v.pipe(
+  text(1000),
+  v.description('What you write to whom you invite: in the mail and in the invitation.'),
+)
 
 /** A month. */
 export const LONGEST_INVITATION_S = 2_592_000
@@ -37,8 +40,15 @@ export const Preset = named(
 export type Preset = v.InferOutput<typeof Preset>
 
 const optionals = {
-  tag_ids: v.optional(TagIds),
-  favorite: v.optional(v.boolean()),
+  tag_ids: v.optional(
+    v.pipe(TagIds, v.description('The tags of a connection that is made with it.')),
+  ),
+  favorite: v.optional(
+    v.pipe(
+      v.boolean(),
+      v.description('Whether a connection that is made with it is one of your favourites.'),
+    ),
+  ),
   invite_message: v.optional(v.nullable(InviteMessage)),
   invitation_expires_in: v.optional(v.nullable(InvitationExpiresIn)),
 }

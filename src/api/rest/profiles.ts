@@ -55,9 +55,20 @@ export const profile = {
     summary: 'Change the own profile',
     by: 'both',
     body: v.strictObject({
-      display_name: v.optional(name(100)),
-      handle: v.optional(v.nullable(Slug)),
-      headline: v.optional(v.nullable(Headline)),
+      display_name: v.optional(
+        v.pipe(name(100), v.description('The name under which others see you.')),
+      ),
+      handle: v.optional(
+        v.pipe(
+          v.nullable(Slug),
+          v.description(
+            'A short name that nobody else has: 3 to 40 of a-z, 0-9 and -; null for none.',
+          ),
+        ),
+      ),
+      headline: v.optional(
+        v.pipe(v.nullable(Headline), v.description('A line about you; null for none.')),
+      ),
     }),
     reply: Profile,
   },

@@ -13,7 +13,11 @@ export const NewStamp = named(
   v.pipe(
     v.strictObject({
       content: v.optional(
-        v.pipe(v.string(), wellFormed, v.description('Text, signed as its UTF-8 bytes.')),
+        v.pipe(
+          v.string(),
+          wellFormed,
+          v.description('Text, signed as its UTF-8 bytes; or else content_base64 or sha256.'),
+        ),
       ),
       content_base64: v.optional(
         v.pipe(
@@ -25,10 +29,17 @@ export const NewStamp = named(
           // One flat pattern: valibot's own recurses, and content of some megabytes overflows its stack.
           v.regex(/^[A-Za-z0-9+/]*={0,2}$/, 'Expected base64 (RFC 4648 section 4).'),
           v.check((text) => text.length % 4 === 0, 'Expected base64 with its padding.'),
-          v.description('Bytes, in base64.'),
+          v.description('Bytes, in base64; or else content or sha256.'),
         ),
       ),
-      sha256: v.optional(Sha256Hex),
+      sha256: v.optional(
+        v.pipe(
+          Sha256Hex,
+          v.description(
+            'SHA-256 of the content in lower-case hex, which is all that is sent of it; or else content or content_base64.',
+          ),
+        ),
+      ),
       media_type: v.optional(
         v.nullable(
           v.pipe(
@@ -38,6 +49,7 @@ export const NewStamp = named(
               /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?[\w!#$&^.+-]+=[\w!#$&^.+"-]+)*$/,
               'Expected a media type such as text/plain.',
             ),
+            v.description('The media type of the content, such as text/plain; signed too.'),
           ),
         ),
       ),
@@ -51,6 +63,7 @@ export const NewStamp = named(
         1,
       'Give exactly one of content, content_base64 and sha256.',
     ),
+    v.description('Exactly one of content, content_base64 and sha256 is given.'),
   ),
 )
 

@@ -6,9 +6,10 @@ import { Connection } from './connections.ts'
 const Color = v.pipe(
   v.string(),
   v.regex(/^#[0-9a-f]{6}$/, 'Give a colour as # and six lower-case hexadecimal digits.'),
+  v.description('A colour, as in #2453b8; null for none.'),
 )
 
-const TagName = name(60)
+const TagName = v.pipe(name(60), v.description('Its name: each tag of yours has another.'))
 
 export const Tag = named(
   'Tag',

@@ -3,6 +3,10 @@ import { Page, Time, email, id, listOf, named, text } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 const Note = v.nullable(text(2000))
+const OwnNote = v.pipe(
+  Note,
+  v.description('What you note of them; nobody else sees it. null for none.'),
+)
 const Count = v.pipe(v.number(), v.integer())
 
 export const TrustCard = named(
@@ -68,8 +72,11 @@ export const trustCards = {
     by: 'both',
     body: v.union(
       [
-        v.strictObject({ user_id: id('acc_'), note: v.optional(Note) }),
-        v.strictObject({ email, note: v.optional(Note) }),
+        v.strictObject({ user_id: id('acc_'), note: v.optional(OwnNote) }),
+        v.strictObject({
+          email: v.pipe(email, v.description('A mailbox that they have proven; or else user_id.')),
+          note: v.optional(OwnNote),
+        }),
       ],
       'Give either "email" or "user_id", a text as "note" if you like, and nothing else.',
     ),
@@ -82,7 +89,7 @@ export const trustCards = {
     summary: 'Change the note on a followed person, or confirm their keys',
     by: 'both',
     body: v.strictObject({
-      note: v.optional(Note),
+      note: v.optional(OwnNote),
       confirmed: v.optional(
         v.pipe(v.literal(true), v.description('The safety numbers were compared and are equal.')),
       ),

@@ -20,7 +20,7 @@ const policyOf = (script: boolean, form: boolean) =>
   ].join('; ')
 
 /** Three bars for three words; no request, so it tells nobody that the page was opened. */
-const ICON =
+export const ICON =
   'data:image/svg+xml,' +
   encodeURIComponent(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#2453b8"/>' +

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""The main job over HTTP, in Python: list the connections, check the three words that somebody says, stamp a file. Needs Python 3.11.
+
+    echo 'matador carload recede' | examples/client.py invoice.pdf
+
+COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. COUNTERSIGN_URL: the daemon, where it is not at its
+usual address.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+
+URL = os.environ.get("COUNTERSIGN_URL", "http://127.0.0.1:19821")
+# A proxy of the environment is for other machines.
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class Refused(Exception):
+    """An error of the daemon, whose message says what to do."""
+
+
+def ask(method, path, token=None, body=None):
+    """Ask the daemon; what it answers, parsed."""
+    request = urllib.request.Request(URL + path, method=method)
+    if token is not None:
+        request.add_header("Authorization", f"Bearer {token}")
+    if body is not None:
+        request.add_header("Content-Type", "application/json")
+        request.data = json.dumps(body).encode()
+    try:
+        with OPENER.open(request) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise Refused(json.load(error)["message"]) from error
+    except (urllib.error.URLError, ValueError) as error:
+        raise Refused(f'No daemon answers at {URL}: start one with "countersignd serve".') from error
+
+
+def new_token():
+    """A token that is good for ten minutes."""
+    body = {"name": "example", "scope": "write", "expires_in": 600}
+    return ask("POST", "/api/v1/token", body=body)["token"]
+
+
+def connections(token):
+    """All connections, page by page."""
+    path = "/api/v1/connections"
+    query = ""
+    while query is not None:
+        page = ask("GET", path + query, token)
+        yield from page["items"]
+        cursor = page["next_cursor"]
+        query = None if cursor is None else "?" + urllib.parse.urlencode({"cursor": cursor})
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        raise Refused("Give a file to stamp, and three words on standard input.")
+    with open(arguments[0], "rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    words = sys.stdin.read().strip()
+
+    token = os.environ.get("COUNTERSIGN_TOKEN") or new_token()
+    for one in connections(token):
+        print(f"{one['id']}  {one['name']} ({one['state']})")
+    if words:
+        print(ask("POST", "/api/v1/verify", token, {"words": words})["summary"])
+    # Its digest is signed; the file itself stays where it is.
+    print(ask("POST", "/api/v1/stamp", token, {"sha256": sha256})["verification_url"])
+
+
+try:
+    main(sys.argv[1:])
+except (Refused, OSError) as error:
+    sys.exit(str(error))

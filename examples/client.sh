@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The main job over HTTP, in a shell: list the connections, check the three words that somebody says, stamp a file. Needs curl and jq.
+#
+#   echo 'matador carload recede' | examples/client.sh invoice.pdf
+#
+# COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. COUNTERSIGN_URL: the daemon, where it is not at
+# its usual address.
+set -euo pipefail
+
+url=${COUNTERSIGN_URL:-http://127.0.0.1:19821}
+token=${COUNTERSIGN_TOKEN:-}
+
+fail() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+for program in curl jq sha256sum; do
+  command -v "$program" >/dev/null || fail "This needs $program: install it first."
+done
+file=${1:-}
+[ -n "$file" ] || fail 'Give a file to stamp, and three words on standard input.'
+[ -r "$file" ] || fail "There is no file $file to read."
+
+# The arguments of a program are for all to see: a token comes by a file, a body by standard input.
+fields() {
+  printf 'header = "Content-Type: application/json"\n'
+  [ -z "$token" ] || printf 'header = "Authorization: Bearer %s"\n' "$token"
+}
+
+# Asks, with the body on standard input, where there is one.
+ask() { # METHOD PATH [--data-binary @-]
+  local answer status method=$1 path=$2
+  shift 2
+  answer=$(curl -sS --noproxy '*' --config <(fields) -X "$method" -w '\n%{http_code}' "$@" "$url$path" 2>/dev/null) ||
+    fail "No daemon answers at $url: start one with \"countersignd serve\"."
+  status=${answer##*$'\n'}
+  answer=${answer%$'\n'*}
+  # The message of an error says what to do.
+  [ "$status" -lt 400 ] || fail "$(jq -r .message <<<"$answer")"
+  printf '%s\n' "$answer"
+}
+send() { ask POST "$1" --data-binary @-; }
+
+read -r words || true
+if [ -z "$token" ]; then
+  token=$(send /api/v1/token <<<'{"name": "example", "scope": "write", "expires_in": 600}' | jq -r .token)
+fi
+
+cursor=
+while :; do
+  page=$(ask GET "/api/v1/connections${cursor:+?cursor=$cursor}")
+  jq -r '.items[] | "\(.id)  \(.name) (\(.state))"' <<<"$page"
+  cursor=$(jq -r '.next_cursor // ""' <<<"$page")
+  [ -n "$cursor" ] || break
+done
+
+if [ -n "${words:-}" ]; then
+  jq -R '{words: .}' <<<"$words" | send /api/v1/verify | jq -r .summary
+fi
+
+# Its digest is signed; the file itself stays where it is.
+digest=$(sha256sum <"$file")
+jq -R '{sha256: .}' <<<"${digest%% *}" | send /api/v1/stamp | jq -r .verification_url

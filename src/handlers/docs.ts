@@ -1,0 +1,11 @@
+/** The files of the documentation page; the page itself is a route of the interface (`documents.ts`). */
+import { type DocsTable, docsTable } from '../api/docs/index.ts'
+import { lazily } from '../api/lazy.ts'
+import type { Answers } from '../api/route.ts'
+import type { Context } from './context.ts'
+
+export type DocsHandlers = Answers<DocsTable, 'daemon', Context>
+
+export const docsAnswers = lazily<DocsHandlers>(docsTable, ['daemon'], {
+  docsFiles: async () => (await import('./docs-files.ts')).files,
+})

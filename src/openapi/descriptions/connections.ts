@@ -1,0 +1,110 @@
+/** People: connections and their order, guests, open links, who is followed. */
+import type { Rest } from '../../api/rest/index.ts'
+import type { Descriptions } from './index.ts'
+
+export const connections: Descriptions<
+  Pick<
+    Rest,
+    | 'trustCards'
+    | 'trust'
+    | 'connections'
+    | 'members'
+    | 'invitations'
+    | 'guestCodes'
+    | 'externalMembers'
+    | 'tags'
+    | 'presets'
+    | 'openLinks'
+    | 'openLinkRequests'
+  >
+> = {
+  trustCards: {
+    list: 'Everybody whose keys this device follows, with the safety number to compare. A `key_status` of `changed_unverified` wants a look.',
+    create:
+      'From now on this device judges every change of their keys. They are not told who follows them. By mailbox it finds only somebody who has proven it.',
+    update:
+      'Confirm only after comparing the safety number by another way: in connections that you own, the person is taken in anew with the new keys. The note is yours alone.',
+    delete:
+      'Their keys are not judged any more and the note is gone. Connections with them stay as they are.',
+    history: 'How their keys came, changed and were confirmed or used, newest first.',
+  },
+  trust: {
+    metrics: 'How many you follow and confirmed, and what happened to their keys in thirty days.',
+  },
+  connections: {
+    list: 'Those in which you are a member, with members, tags and whether this device holds the secret.',
+    create:
+      'Makes the secret on this device, seals it to the devices of the account, and invites whoever is named, by mail where a mailbox is given. You are its owner.',
+    read: 'One connection with its members. `secret_here: false` means that this device cannot make or check its words yet.',
+    update:
+      'Name and favourite are yours alone: the other members keep theirs. What is left out stays.',
+    delete:
+      'Where others are in it, you leave; where nobody else is, it ends. The secret is deleted here; coming back takes an invitation. The only owner among others is refused.',
+    code: 'Your own words of this minute, to be said by whoever placed the call. What the others will say is never shown: check what you hear with `POST /api/v1/verify`.',
+    favorite:
+      'The same as changing `favorite`, for clients that have a button: without a body it marks. Nobody else sees it.',
+  },
+  members: {
+    add: 'For owners. A mailbox gets a mail and needs no account yet; whoever approves is taken in by the device that invited, at its next sync. 200 members are the most, invited ones included.',
+    remove:
+      'For owners, or for oneself: that is leaving. Those who stay get a new secret at once, so that words of whoever is gone fail. Coming back takes an invitation.',
+  },
+  invitations: {
+    list: 'All that were sent and received, answered ones included. Whether an invited mailbox has an account is not told until it approves.',
+    pending: 'Those that wait: received ones for your answer, sent ones for that of others.',
+    approve:
+      'For whoever was invited. The device that invited takes you in at its next sync; then the connection is in your list. Approving twice changes nothing.',
+    decline:
+      'For whoever was invited; who invited is told. It cannot be approved any more: coming in takes another invitation.',
+    withdraw:
+      'For whoever sent it, as long as it waits. It cannot be approved any more; a mail that was sent leads nowhere.',
+  },
+  guestCodes: {
+    list: 'With your own words of this minute for each guest, to say. `code` is null for one that has ended or whose secret another device holds.',
+    create:
+      'Makes a secret on this device and a link that carries it: hand the link over yourself, it is shown once and the account server never sees its secret. It works for a week unless told.',
+    delete:
+      'The guest’s page shows no words from now on, and theirs verify no more. It cannot be undone; doing it again changes nothing.',
+    qr: 'The image holds the secret link: show it to nobody but the guest. Only the device that made the code has it.',
+    send: 'Mails the link, to `to` or to the address of its external member. This is the one case in which the secret of a code passes through the account server.',
+  },
+  externalMembers: {
+    list: 'Your own address book of people without an account; none of them is told of it.',
+    create: 'Keeps a person whom guest codes can be for. Nothing is sent to them.',
+    delete: 'The guest codes that are for them end at once, and nothing brings those back.',
+  },
+  tags: {
+    list: 'With the number of connections that carry each.',
+    create: 'A tag is yours alone, and its name is so once: a second one of the name is refused.',
+    update: 'Changes it on every connection that carries it. What is left out stays.',
+    delete: 'It is taken off every connection and out of every preset; nothing else changes.',
+    assign: 'Only you see it there. Assigning it again changes nothing.',
+    unassign: 'The tag itself stays, on others too.',
+  },
+  presets: {
+    list: 'The default one has `is_default`.',
+    create:
+      'Nothing happens until a connection is made with it: by its id, or without naming one where it is the default.',
+    update: 'What the next invitations say follows it too. What is left out stays.',
+    delete: 'Where it was the default, there is none from then on.',
+    setDefault:
+      'From now on a connection that names no preset begins with this one. The former default is one no more.',
+    clearDefault: 'From now on a connection that names no preset begins with none.',
+  },
+  openLinks: {
+    list: 'With how many requests wait at each.',
+    create:
+      'The page is public as soon as this answers. Whoever asks there proves a mailbox first, and is in nothing until you approve.',
+    suggest: 'Nothing is reserved: somebody else may take it before you do.',
+    delete: 'The page is gone and what was asked there is too; connections that came of it stay.',
+    pause: 'The page stays and takes no requests; those that came before may still be answered.',
+    resume: 'The page takes requests again.',
+    slug: 'Whoever has the old address finds nothing there, and somebody else may take it.',
+  },
+  openLinkRequests: {
+    list: 'Only those whose mailbox is proven, answered ones included. The name is what they wrote.',
+    approve:
+      'Takes the keys of this device: a connection is made with the preset of the link, and the mailbox gets an invitation to it. Approving twice changes nothing.',
+    decline: 'It cannot be approved any more: whoever asked may ask again.',
+  },
+}

@@ -1,0 +1,234 @@
+/** The errors that an operation may answer, by what its row says of itself, and an example of each. */
+import { Words } from '../api/fields.ts'
+import type { Rest } from '../api/rest/index.ts'
+import { type Route, type Schema, isOnce } from '../api/route.ts'
+import { CODES, type Code, type Details, statusOf } from '../errors.ts'
+
+/** All but those of the account server’s entrance (RFC 6749 section 5.2), and those of paths that no document has. */
+type Told = Exclude<
+  Code,
+  | 'invalid_client'
+  | 'invalid_request'
+  | 'invalid_scope'
+  | 'unsupported_grant_type'
+  | 'no_such_route'
+  | 'method_not_allowed'
+>
+
+const FAR = ['backend_error', 'backend_unavailable', 'backend_timeout', 'not_signed_in'] as const
+
+/** What any request may meet. */
+const ANY = [
+  'bad_request',
+  'host_not_allowed',
+  'origin_not_allowed',
+  'request_timeout',
+  'expectation_failed',
+  'headers_too_large',
+  'internal',
+  'keychain_locked',
+  'storage_full',
+] as const satisfies readonly Told[]
+
+/** What follows from no field of the row. */
+const OWN: { readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: readonly Told[] } } = {
+  sync: { read: ['no_device'], run: ['no_device'] },
+  token: { create: ['no_device'] },
+  verify: { public: FAR },
+  stamp: { create: ['no_device', 'not_signed_in'] },
+  trustCards: {
+    create: ['not_found', 'invalid_state'],
+    update: ['conflict'],
+  },
+  connections: {
+    create: ['no_device', ...FAR],
+    delete: ['invalid_state'],
+    code: ['no_device', 'not_signed_in', 'secret_unavailable', 'invalid_state'],
+  },
+  members: { add: ['forbidden', 'invalid_state'], remove: ['forbidden', 'invalid_state'] },
+  invitations: {
+    approve: ['invalid_state'],
+    decline: ['invalid_state'],
+    withdraw: ['invalid_state'],
+  },
+  guestCodes: {
+    create: ['no_device', ...FAR],
+    qr: ['no_device', 'not_signed_in', 'secret_unavailable'],
+    send: ['no_device', 'invalid_state', 'rate_limited', ...FAR],
+  },
+  tags: { create: ['conflict'], update: ['conflict'] },
+  presets: { create: ['conflict'] },
+  externalMembers: { create: ['conflict'] },
+  openLinks: { create: ['conflict'], slug: ['conflict'], suggest: ['conflict'] },
+  openLinkRequests: {
+    approve: ['no_device', 'invalid_state', ...FAR],
+    decline: ['invalid_state'],
+  },
+  profile: { update: ['conflict'] },
+  preferences: { update: ['invalid_state'] },
+  sessions: { delete: ['invalid_state'] },
+  emails: { create: ['conflict', 'forbidden', 'rate_limited'] },
+  exports: { create: ['conflict'], download: ['export_not_ready'] },
+  orgMembers: { activate: ['invalid_state'], suspend: ['invalid_state'] },
+  orgGroups: { create: ['conflict'] },
+  orgAlerts: { create: ['conflict'] },
+}
+
+const takesWords = (body: Schema | undefined) =>
+  Object.values((body as { entries?: Readonly<Record<string, unknown>> })?.entries ?? {}).includes(
+    Words,
+  )
+
+/** A page is answered to any query. */
+const isPage = ({ query, body, reply }: Route) =>
+  query === undefined && body === undefined && reply !== undefined && 'media' in reply
+
+/** Where a row stands, and what the scope table wants for it. */
+export interface Place {
+  readonly group: string
+  readonly name: string
+  readonly route: Route
+  readonly need: string
+}
+
+function specific({ group, name, route, need }: Place): Told[] {
+  const { method, path, by, body } = route
+  const inOrganisation = path.startsWith('/api/v1/org/')
+  const own = (OWN as Readonly<Record<string, Readonly<Record<string, readonly Told[]>>>>)[group]
+  const rules: (readonly [isSo: boolean, ...codes: Told[]])[] = [
+    [need === 'none', 'host_not_allowed', 'origin_not_allowed'],
+    [need === 'none' && method === 'POST', 'peer_not_allowed'],
+    [need !== 'none', 'unauthorized', 'invalid_token'],
+    [need === 'write' || need === 'full', 'insufficient_scope'],
+    [inOrganisation, 'no_active_organisation'],
+    [inOrganisation && method !== 'GET', 'forbidden'],
+    [path.includes('{'), 'not_found'],
+    [!isPage(route), 'validation_failed'],
+    [method !== 'GET', 'invalid_json', 'payload_too_large', 'unsupported_media_type'],
+    [takesWords(body), 'unknown_word', 'word_count', 'rate_limited'],
+    [isOnce(route), 'idempotency_mismatch', 'in_progress'],
+    [by !== 'daemon', ...FAR],
+    [by !== 'daemon' && method !== 'GET', 'no_device'],
+    [true, ...(own?.[name] ?? [])],
+  ]
+  return rules.flatMap(([isSo, ...codes]) => (isSo ? codes : []))
+}
+
+/**
+ * The codes that a row may answer, by status.
+ * @returns `default` for those that any request may meet under another status
+ */
+export function codesOf(place: Place): Map<string, Code[]> {
+  const byStatus = new Map<string, Code[]>()
+  const note = (status: string, code: Code) =>
+    byStatus.set(status, [...new Set([...(byStatus.get(status) ?? []), code])])
+  for (const code of specific(place)) note(String(statusOf(code)), code)
+  const known = new Set(byStatus.keys())
+  for (const code of ANY) {
+    const status = String(statusOf(code))
+    note(known.has(status) ? status : 'default', code)
+  }
+  return new Map(
+    [...byStatus]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([status, codes]) => [status, CODES.filter((code) => codes.includes(code))]),
+  )
+}
+
+/** What the body of each error looks like. */
+const BODIES: Readonly<Record<Told, Details & { readonly message: string }>> = {
+  bad_request: { message: 'This is not well-formed HTTP/1.1.' },
+  invalid_json: {
+    message:
+      'The body is not JSON in UTF-8 (at line 1 column 9): check quotes, commas and encoding.',
+  },
+  unauthorized: {
+    message:
+      'This route needs a token: send "Authorization: Bearer <token>". POST /api/v1/token makes one.',
+  },
+  invalid_token: {
+    message:
+      'This token is wrong, expired or revoked. Create another with "countersignd token create".',
+  },
+  forbidden: { message: 'Only an owner of the connection may do that: ask one of them.' },
+  host_not_allowed: {
+    message: 'This server answers to Host 127.0.0.1:19821, localhost:19821 only.',
+  },
+  insufficient_scope: {
+    message:
+      "This token's scope is read; POST /api/v1/connections requires write or full. Use a token with that scope.",
+    required_scope: 'write or full',
+  },
+  origin_not_allowed: { message: 'Pages of other origins may not call this server.' },
+  peer_not_allowed: {
+    message:
+      "Only the daemon's own user may create tokens here. SVC_TOKEN_USERS names further users.",
+  },
+  not_found: { message: 'There is no such connection.' },
+  request_timeout: { message: 'The request did not arrive in time: send it again.' },
+  conflict: { message: 'You have a tag of this name already: choose another name.' },
+  export_not_ready: { message: 'The export is being built: ask again.', state: 'building' },
+  no_active_organisation: {
+    message: 'No organisation is active: choose one with POST /api/v1/context/active-org.',
+  },
+  in_progress: {
+    message:
+      'A request with this Idempotency-Key is still being answered: repeat this one in a moment.',
+  },
+  invalid_state: {
+    message: 'This invitation was declined: it takes another one.',
+    state: 'declined',
+  },
+  no_device: {
+    message:
+      'A machine account’s token has no device here, and this needs one: ask with a token of this daemon.',
+  },
+  not_signed_in: { message: 'Nobody is signed in on this device: run "countersignd login".' },
+  secret_unavailable: {
+    message:
+      "This device does not hold this connection's secret yet. Any device of a member that holds it hands it over at its next sync.",
+  },
+  payload_too_large: {
+    message: 'The body is larger than 1048576 bytes, the most taken here.',
+  },
+  unsupported_media_type: { message: 'Send the body as Content-Type: application/json.' },
+  expectation_failed: { message: 'The only expectation met here is 100-continue.' },
+  idempotency_mismatch: {
+    message:
+      'This Idempotency-Key was used for another request: take a new key for every new request.',
+  },
+  unknown_word: {
+    message: '"matadore" is not on the word list. Did you mean matador?',
+    word: 'matadore',
+    suggestions: ['matador'],
+  },
+  validation_failed: {
+    message: 'The request is not valid (name): Give at least one character.',
+    issues: [{ path: 'name', message: 'Give at least one character.' }],
+  },
+  word_count: { message: 'Three words are wanted; 2 were given.', found: 2 },
+  rate_limited: { message: 'Too many wrong words: 20 a minute is the most. Try again in 42 s.' },
+  headers_too_large: { message: 'The headers are larger than 16384 bytes.' },
+  internal: { message: 'Something went wrong here. The log has the details.' },
+  backend_error: {
+    message: 'The account server https://countersign.example answered what is no answer of one.',
+  },
+  backend_unavailable: {
+    message: 'The account server https://countersign.example is out of reach. Try again later.',
+  },
+  keychain_locked: {
+    message: 'The keychain has no keys of this device: unlock or restore it.',
+  },
+  backend_timeout: {
+    message: 'The account server https://countersign.example did not answer in time.',
+  },
+  storage_full: { message: 'The disk is full: free some space and try again.' },
+}
+
+/** An example of each of these errors. */
+export const errorExamples = (codes: ReadonlySet<Code>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(BODIES)
+      .filter(([error]) => codes.has(error as Code))
+      .map(([error, body]) => [error, { value: { error, ...body } }]),
+  )

@@ -1,0 +1,72 @@
+/** What may be answered to a row, as a document says it: the success with its example, and every error. */
+import type { Route, Schema } from '../api/route.ts'
+import type { Code } from '../errors.ts'
+import type { Convert, Json } from '../openapi.ts'
+import { type Place, codesOf, errorExamples } from './errors.ts'
+import type { Example } from './examples.ts'
+
+const isJson = (reply: Route['reply']): reply is Schema =>
+  reply !== undefined && !('media' in reply)
+
+/** An error answer with an example of each code that it may have. */
+const errorResponse = (codes: readonly Code[], description: string) => ({
+  description,
+  content: {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/Error' },
+      examples: Object.fromEntries(
+        codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+      ),
+    },
+  },
+})
+
+const OTHER = 'Any other error, in the one shape. Any request may meet those that are shown.'
+
+const PREFIX = '#/components/responses/'
+
+/** Many rows may answer the same errors: each set of codes is one component, named by its status and them. */
+const errorsOf = (place: Place): Json =>
+  Object.fromEntries(
+    [...codesOf(place)].map(([status, codes]) => [
+      status,
+      { $ref: PREFIX + [status, ...codes].join('.') },
+    ]),
+  )
+
+/** The components that these paths refer to for their errors. */
+export function errorComponents(paths: object): Json {
+  const refs = new Set(JSON.stringify(paths).match(/#\/components\/responses\/[\w.]+/g))
+  const sets = [...refs].toSorted().map((ref) => {
+    const name = ref.slice(PREFIX.length)
+    const [status, ...codes] = name.split('.') as [string, ...Code[]]
+    const told = status === 'default' ? OTHER : codes.map((code) => `\`${code}\``).join(', ')
+    return { name, codes, response: errorResponse(codes, told) }
+  })
+  return {
+    responses: Object.fromEntries(sets.map(({ name, response }) => [name, response])),
+    examples: errorExamples(new Set(sets.flatMap(({ codes }) => codes))),
+  }
+}
+
+/** What comes as JSON from elsewhere has whatever shape it has there. */
+const mediaSchema = (type: string): Json => (type === 'application/json' ? {} : { type: 'string' })
+
+function success(route: Route, convert: Convert, { type, reply }: Example): Json {
+  const status = String(route.status ?? 200)
+  if (route.reply === undefined) return { [status]: { description: 'Done; no content.' } }
+  const schemas: [type: string, schema: Json][] = isJson(route.reply)
+    ? [['application/json', convert(route.reply, 'output')]]
+    : route.reply.media.map((one) => [one, mediaSchema(one)])
+  const content = schemas.map(([one, schema]) => [
+    one,
+    { schema, ...(one === type ? { example: reply } : {}) },
+  ])
+  return { [status]: { description: route.summary, content: Object.fromEntries(content) as Json } }
+}
+
+/** All that may be answered to a row, by status. */
+export const responsesOf = (place: Place, convert: Convert, example: Example = {}): Json => ({
+  ...success(place.route, convert, example),
+  ...errorsOf(place),
+})

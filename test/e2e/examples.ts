@@ -1,0 +1,157 @@
+/**
+ * What was recorded, as the document shows it: short, the same at each recording, and without a secret. What differs from one run to the
+ * next is numbered in the order in which it appears, so that what is so already stays as it is.
+ */
+import { hostname } from 'node:os'
+import { wordsAt } from '../../src/crypto/words.ts'
+import type { Example, Examples } from '../../src/openapi/examples.ts'
+import type { Json } from './caller.ts'
+import type { Recorded } from './documented.ts'
+
+/** The time at which all examples were. */
+export const THEN = Date.parse('2026-01-31T09:30:00.000Z')
+const [MINUTE, QUARTER, DAY] = [60_000, 900_000, 86_400_000]
+
+/** Where it was recorded, and from when on. */
+export interface Where {
+  readonly address: string
+  readonly since: number
+}
+
+/** So many items of a list tell what a list is like. */
+const ITEMS = 2
+const LONGEST = 400
+
+const EXAMPLE = 'example'.repeat(13)
+const TOKEN = EXAMPLE.slice(0, 35) + '0'
+/** A header that says how it is signed, and nothing that is. */
+const JWS = `eyJhbGciOiJFZDI1NTE5In0.eyJleGFtcGxlIjp0cnVlfQ.${EXAMPLE.slice(0, 85)}A`
+
+/** Numbers what it is given, from 1, the same for the same. */
+function numbering() {
+  const known = new Map<string, number>()
+  return (what: string): number => {
+    const number = known.get(what) ?? known.size + 1
+    known.set(what, number)
+    return number
+  }
+}
+
+function newNames() {
+  const ids = new Map<string, ReturnType<typeof numbering>>()
+  const [words, numbers, keys] = [numbering(), numbering(), numbering()]
+  return {
+    id(prefix: string, body: string): string {
+      const number = ids.get(prefix) ?? numbering()
+      ids.set(prefix, number)
+      return `${prefix}_01kg9r5w00${String(number(body)).padStart(16, '0')}`
+    },
+    words(text: string): string {
+      const at = words(text) * 97
+      return wordsAt([at, at + 1013, at + 1511].map((one) => one % 4096)).join(' ')
+    },
+    safetyNumber: (text: string) =>
+      Array.from({ length: 12 }, (_, i) => String(numbers(text) * 12345 + i * 4321)).join(' '),
+    /** 32 bytes in base64url. */
+    key: (text: string) => `${EXAMPLE.slice(0, 35)}KEY${String(keys(text)).padStart(4, '0')}A`,
+  }
+}
+
+/** The same time of day as long after `THEN` as it was after the beginning of the recording. */
+function timesSince(since: number) {
+  const day = (unixMs: number) => Math.floor(unixMs / DAY)
+  return (text: string, key: string): string => {
+    const at = Date.parse(text)
+    const ofDay = ((at % DAY) + DAY) % DAY
+    const isEdge = ofDay === 0 || ofDay === DAY - 1
+    const moved = isEdge
+      ? (day(THEN) + day(at) - day(since)) * DAY + ofDay
+      : key === 'valid_until'
+        ? THEN + MINUTE
+        : THEN + Math.round((at - since) / QUARTER) * QUARTER
+    return new Date(moved).toISOString().slice(0, text.length)
+  }
+}
+
+function normaliser({ address, since }: Where) {
+  const names = newNames()
+  const timeOf = timesSince(since)
+  const NUMBERS: Readonly<Record<string, number>> = {
+    uptime_s: 86_400,
+    window: THEN / MINUTE,
+    size_bytes: 18_432,
+  }
+  const hostOf = (host: string) =>
+    `http://127.0.0.1:${host === address || host.endsWith(':19821') ? 19821 : 19822}`
+
+  function text(value: string, key: string): string {
+    if (value === hostname()) return 'laptop'
+    if (key === 'words') return names.words(value)
+    if (key === 'safety_number') return names.safetyNumber(value)
+    // A QR image is the secret link that it shows.
+    if (value.startsWith('<')) return `${value.slice(0, value.search(/ viewBox|\n|…/))}…`
+    if (/^eyJ[\w-]+\.[\w-]+\.[\w-]+$/.test(value)) return JWS
+    if (/^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(value)) return timeOf(value, key)
+    const named = value
+      .replace(/http:\/\/127\.0\.0\.1:\d+/g, hostOf)
+      .replace(/\b(cs[dm])_\w{36}\b/g, `$1_${TOKEN}`)
+      .replace(/\b([a-z]{3})_([0-7][0-9a-hjkmnp-tv-z]{25})\b/g, (_, prefix: string, body: string) =>
+        names.id(prefix, body),
+      )
+      .replace(/(?<![\w-])[\w-]{43}(?![\w-])/g, names.key)
+      .replace(/\bexpires=\d+/g, `expires=${THEN / 1000 + 3600}`)
+    return named.length > LONGEST ? `${named.slice(0, LONGEST - 1).trimEnd()}…` : named
+  }
+
+  return function normal(value: unknown, key = ''): unknown {
+    if (typeof value === 'string') return text(value, key)
+    if (typeof value === 'number') return NUMBERS[key] ?? value
+    if (Array.isArray(value)) return value.slice(0, ITEMS).map((one) => normal(one, key))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [name, normal(inner, name)]),
+    )
+  }
+}
+
+const queryOf = (query: string) =>
+  Object.fromEntries(
+    [...new URLSearchParams(query)].map(([name, value]) => [
+      name,
+      /^\d+$/.test(value) ? Number(value) : value,
+    ]),
+  )
+
+/** A document in a document would have no end. */
+const shortOf = (reply: Json): unknown =>
+  typeof reply?.openapi === 'string' ? { openapi: reply.openapi } : reply
+
+function exampleOf({ call: { params, query, body }, type, reply }: Recorded): Example {
+  return {
+    ...(params === undefined ? {} : { params }),
+    ...(query === undefined ? {} : { query: queryOf(query) }),
+    ...(body === undefined ? {} : { body }),
+    ...(type === undefined ? {} : { type, reply: shortOf(reply) }),
+  }
+}
+
+/** The same examples wherever and whenever they were recorded. */
+export const normalised = (examples: Examples, where: Where): Examples =>
+  normaliser(where)(examples) as Examples
+
+/** The examples that were recorded, by group and row. */
+export function examplesOf(recorded: readonly Recorded[], where: Where): Examples {
+  const rows = recorded.filter(({ id }) => !id.endsWith('_unversioned'))
+  return normalised(Object.fromEntries(rows.map((one) => [one.id, exampleOf(one)])), where)
+}
+
+/** The names of all that is in a value, without what it is: two examples of the same kind have the same. */
+export function formOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [formOf(value[0])]
+  if (typeof value !== 'object' || value === null) return null
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, inner]) => [name, formOf(inner)]),
+  )
+}

@@ -1,0 +1,188 @@
+/** What `countersignd mcp` asks of whoever is at the daemon's address, and what it makes of the answers. */
+import assert from 'node:assert/strict'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type TestContext, describe, it } from 'node:test'
+import { type Client, InMemoryTransport } from '@modelcontextprotocol/client'
+import { rest } from '../../src/api/rest/index.ts'
+import type { Scope } from '../../src/auth/scopes.ts'
+import { askingDaemon } from '../../src/cli/asking-daemon.ts'
+import { stateSecret } from '../../src/state/runtime.ts'
+import { newServers } from '../../src/tools/server.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { connected } from './connected.ts'
+import { standIn } from './stand-in.ts'
+
+const serverFor = newServers(rest)
+
+interface Asking {
+  readonly scope?: Scope
+  readonly token?: string
+  readonly proven?: boolean
+}
+
+/** A client of the tools, and who answers for the daemon. */
+async function asking(
+  t: TestContext,
+  answer: (req: IncomingMessage, res: ServerResponse) => void,
+  { scope = 'write', token, proven = true }: Asking = {},
+) {
+  const dir = freshFolder(t)
+  stateSecret(dir)
+  const daemon = await standIn(t, dir, answer, proven)
+  const { ask, close } = askingDaemon(dir, scope, () => token ?? null)
+  t.after(close)
+  const reported: string[] = []
+  const server = serverFor(ask, (tool, { code }) => reported.push(`${tool}: ${code}`))
+  const [own, theirs] = InMemoryTransport.createLinkedPair()
+  await server.connect(own)
+  return { client: await connected(t, theirs, '2025-11-25'), daemon, reported, close }
+}
+
+async function call(client: Client, name: string, args: Record<string, unknown> = {}) {
+  const { isError = false, structuredContent } = await client.callTool({ name, arguments: args })
+  const told = structuredContent as Readonly<Record<string, unknown>> & { message: string }
+  return { isError, told }
+}
+
+const json = (res: ServerResponse, status: number, body: string) =>
+  res.writeHead(status, { 'Content-Type': 'application/json' }).end(body)
+
+describe('the scope that was chosen', () => {
+  const cases: [scope: Scope, tool: string, required: string | null][] = [
+    ['read', 'tags_list', null],
+    ['read', 'tags_create', 'write or full'],
+    ['read', 'org_members_list', 'full'],
+    ['write', 'tags_create', null],
+    ['write', 'api_tokens_list', 'full'],
+    ['write', 'org_members_list', 'full'],
+    ['full', 'org_members_list', null],
+  ]
+  for (const [scope, tool, required] of cases)
+    it(`${scope}: ${tool} is ${required === null ? 'asked' : 'refused'}`, async (t) => {
+      const { client, daemon } = await asking(t, (_req, res) => json(res, 200, '{}'), { scope })
+      const { isError, told } = await call(client, tool)
+      if (required === null) {
+        assert.deepEqual([isError, told, daemon.asked.length], [false, {}, 1])
+        return
+      }
+      assert.deepEqual(
+        [isError, told['error'], told['required_scope']],
+        [true, 'insufficient_scope', required],
+      )
+      assert.match(told.message, /countersignd mcp --scope (write|full)"/)
+      assert.deepEqual(daemon.asked, [], 'the daemon never hears of it')
+    })
+})
+
+describe('what is sent', () => {
+  it('is the request of the row, with the token that was chosen or the command line’s own', async (t) => {
+    for (const token of [undefined, 'csm_chosen']) {
+      const { client, daemon } = await asking(
+        t,
+        (_req, res) => json(res, 200, '{}'),
+        token === undefined ? {} : { token },
+      )
+      await call(client, 'guest_codes_qr', { id: 'a/b', format: 'gif' })
+      const [{ path, authorization } = assert.fail()] = daemon.asked
+      assert.equal(path, '/api/v1/guest-codes/a%2Fb/qr?format=gif')
+      if (token === undefined) assert.match(String(authorization), /^Bearer csd_/)
+      else assert.equal(authorization, `Bearer ${token}`)
+    }
+  })
+
+  it('is nothing, to somebody who cannot read the secret of the folder', async (t) => {
+    const { client, daemon } = await asking(t, (_req, res) => json(res, 200, '{}'), {
+      proven: false,
+    })
+    const { isError, told } = await call(client, 'tags_list')
+    assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
+    assert.deepEqual(daemon.asked, [])
+  })
+})
+
+describe('what comes back', () => {
+  it('a refusal of the daemon is the result', async (t) => {
+    const refusal = { error: 'rate_limited', message: 'Later.' }
+    const { client, reported } = await asking(t, (_req, res) =>
+      json(res, 429, JSON.stringify(refusal)),
+    )
+    const { isError, told } = await call(client, 'verify_words', { words: 'a b c' })
+    assert.deepEqual([isError, told], [true, refusal])
+    assert.deepEqual(reported, [])
+  })
+
+  it('nothing, since the daemon went away: it may have been done', async (t) => {
+    const { client, daemon } = await asking(t, (req) => req.socket.destroy())
+    const { isError, told } = await call(client, 'tags_create', { name: 'Bank' })
+    assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
+    assert.match(told.message, /may have been done/)
+    assert.equal(daemon.asked.length, 1, 'asked once, not again')
+  })
+
+  for (const [what, status, body] of [
+    ['an error', 500, 'canary'],
+    ['an answer', 200, '{"canary"'],
+  ] as const)
+    it(`${what} that is no JSON: an error of the server, which does not quote it`, async (t) => {
+      const { client, reported } = await asking(t, (_req, res) => json(res, status, body))
+      await assert.rejects(call(client, 'tags_list'), (error: Error & { code?: number }) => {
+        assert.equal(error.code, -32603)
+        assert(!error.message.includes('canary'), error.message)
+        return true
+      })
+      assert.deepEqual(reported, ['tags_list: internal'])
+    })
+
+  const delta = (content: string) =>
+    `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`
+  const streams: [what: string, body: string, told: object | null, error?: string][] = [
+    [
+      'bit by bit: the whole text',
+      `${delta('Hello, ')}${delta('world')}data: [DONE]\n\n`,
+      { turn_id: 'trn_1', conversation_id: 'cnv_1', answer: 'Hello, world' },
+    ],
+    [
+      'bit by bit, and breaks off: why',
+      `${delta('Hel')}event: error\ndata: {"error":"backend_timeout","message":"Too slow."}\n\n`,
+      null,
+      'backend_timeout',
+    ],
+    [
+      'bit by bit without an end: too large',
+      delta('x'.repeat(9_999)).repeat(200),
+      null,
+      'payload_too_large',
+    ],
+  ]
+  for (const [what, body, wanted, error] of streams)
+    it(what, async (t) => {
+      const { client, daemon } = await asking(t, (_req, res) => {
+        const ids = { 'X-Turn-Id': 'trn_1', 'X-Conversation-Id': 'cnv_1' }
+        res.writeHead(200, { 'Content-Type': 'text/event-stream', ...ids })
+        for (const line of body.split(/(?<=\n\n)/)) res.write(line)
+        res.end()
+      })
+      const { isError, told } = await call(client, 'chat_turn', { message: 'Hi' })
+      if (wanted === null) assert.deepEqual([isError, told['error']], [true, error])
+      else assert.deepEqual([isError, told], [false, wanted])
+      await daemon.left()
+    })
+
+  it('an answer that breaks off in the middle: it may have been done', async (t) => {
+    const { client } = await asking(t, (req, res) => {
+      res.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      res.write(delta('Hel'), () => req.socket.destroy())
+    })
+    const { isError, told } = await call(client, 'chat_turn', { message: 'Hi' })
+    assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
+  })
+
+  it('nothing yet, when the program ends: the connection is given up', async (t) => {
+    const { client, daemon, close } = await asking(t, () => undefined)
+    const answer = call(client, 'tags_list')
+    await daemon.next()
+    close()
+    assert.equal((await answer).isError, true)
+    await daemon.left()
+  })
+})

@@ -1,0 +1,168 @@
+/** Requests that are none, versions of nobody, and batches: answered as the protocol says. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'
+import { calling, repliesOf, speak, spoken } from './speaking.ts'
+
+const CANARY = 'canary-of-the-request'
+
+let daemon: TestDaemon
+let token: string
+before(async () => {
+  daemon = await startDaemon()
+  token = await daemon.token('full')
+})
+after(() => daemon.close())
+
+const ACCEPT = { Accept: 'application/json, text/event-stream' }
+const PING = { jsonrpc: '2.0', id: 1, method: 'ping' }
+const MODERN = spoken('modern', { method: 'tools/list' })
+const TO_COME = JSON.parse(JSON.stringify(MODERN).replaceAll('2026-07-28', '2999-01-01')) as {
+  message: object
+  headers: Record<string, string>
+}
+const deep = (open: string, close: string) => `${open.repeat(400_000)}1${close.repeat(400_000)}`
+const MIB = 1024 * 1024
+
+describe('a request that is none', () => {
+  const cases: [what: string, question: Question, status: number, error: number | string][] = [
+    ['not JSON', { body: `{"${CANARY}`, headers: ACCEPT }, 400, -32700],
+    [
+      'nothing',
+      { body: '', headers: { ...ACCEPT, 'Content-Type': 'application/json' } },
+      400,
+      -32700,
+    ],
+    ['not UTF-8', { body: Buffer.from([0x22, 0xff, 0x22]), headers: ACCEPT }, 400, 'invalid_json'],
+    ['null', { body: 'null', headers: ACCEPT }, 400, -32600],
+    ['no JSON-RPC', { body: { id: 1, method: 'ping' }, headers: ACCEPT }, 400, -32600],
+    [
+      'an id that is no number',
+      { body: '{"jsonrpc":"2.0","id":1e400,"method":"ping"}', headers: ACCEPT },
+      400,
+      -32600,
+    ],
+    ['deep lists', { body: deep('[', ']'), headers: ACCEPT }, 400, -32600],
+    ['deep objects', { body: deep('{"a":', '}'), headers: ACCEPT }, 400, -32600],
+    [
+      '5 MiB',
+      { body: { ...PING, params: { a: 'x'.repeat(5 * MIB) } }, headers: ACCEPT },
+      413,
+      'payload_too_large',
+    ],
+    ['no Accept', { body: PING }, 406, -32000],
+    ['another Accept', { body: PING, headers: { Accept: 'text/html' } }, 406, -32000],
+    [
+      'another type',
+      { body: PING, headers: { ...ACCEPT, 'Content-Type': 'text/plain' } },
+      415,
+      'unsupported_media_type',
+    ],
+    [
+      'an encoding',
+      { body: PING, headers: { ...ACCEPT, 'Content-Encoding': 'gzip' } },
+      415,
+      'unsupported_media_type',
+    ],
+    [
+      'a version of nobody',
+      { body: PING, headers: { ...ACCEPT, 'MCP-Protocol-Version': '1999-01-01' } },
+      400,
+      -32000,
+    ],
+    [
+      'a version to come, in its fields alone',
+      { body: PING, headers: { ...ACCEPT, 'MCP-Protocol-Version': '2999-01-01' } },
+      400,
+      -32602,
+    ],
+    ['a version to come', { body: TO_COME.message, headers: TO_COME.headers }, 400, -32022],
+    [
+      'another version in its fields than in its body',
+      {
+        body: MODERN.message,
+        headers: { ...MODERN.headers, 'MCP-Protocol-Version': '2025-06-18' },
+      },
+      400,
+      -32020,
+    ],
+    [
+      'another method in its fields than in its body',
+      { body: MODERN.message, headers: { ...MODERN.headers, 'Mcp-Method': 'ping' } },
+      400,
+      -32020,
+    ],
+    ['an empty batch', { body: [], headers: ACCEPT }, 400, -32600],
+    [
+      'a batch of 101',
+      { body: Array.from({ length: 101 }, (_, id) => ({ ...PING, id })), headers: ACCEPT },
+      400,
+      -32600,
+    ],
+    [
+      'a batch since there are none',
+      { body: [PING], headers: { ...ACCEPT, 'MCP-Protocol-Version': '2025-06-18' } },
+      400,
+      -32600,
+    ],
+    [
+      'a batch of the newest version',
+      { body: [MODERN.message], headers: MODERN.headers },
+      400,
+      -32600,
+    ],
+  ]
+  for (const [what, question, status, error] of cases)
+    it(`${what}: ${status} ${error}`, async () => {
+      const answer = await daemon.request('POST', '/mcp', { token, ...question })
+      assert.equal(answer.status, status, answer.text)
+      const said = JSON.parse(answer.text) as { error: string | { code: number } }
+      assert.equal(typeof said.error === 'string' ? said.error : said.error.code, error)
+    })
+
+  for (const method of ['GET', 'DELETE', 'PUT', 'PATCH'])
+    it(`${method}: 405, only POST`, async () => {
+      const { status, headers } = await daemon.request(method, '/mcp', { token, headers: ACCEPT })
+      assert.deepEqual([status, headers.allow], [405, 'POST'])
+    })
+
+  it('an older batch is answered message by message, also where two have one id', async () => {
+    for (const [ids, answers] of [
+      [[1, 2, 3], 3],
+      [[1, 1], 1],
+    ] as const) {
+      const body = ids.map((id) => ({ ...PING, id }))
+      const answer = await daemon.request('POST', '/mcp', { token, body, headers: ACCEPT })
+      assert.equal(repliesOf(answer).length, answers, answer.text)
+    }
+  })
+
+  it('what wants no answer gets none: 202', async () => {
+    for (const body of [
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
+      { jsonrpc: '2.0', id: 1, result: {} },
+    ]) {
+      const answer = await daemon.request('POST', '/mcp', { token, body, headers: ACCEPT })
+      assert.deepEqual([answer.status, answer.text], [202, ''])
+    }
+  })
+
+  it('a handshake for a version of nobody is answered with one that there is', async () => {
+    const params = {
+      protocolVersion: '1999-01-01',
+      capabilities: {},
+      clientInfo: { name: 'a', version: '0' },
+    }
+    const { reply } = await speak(daemon.address, token, 'legacy', { method: 'initialize', params })
+    assert.equal((reply.result as { protocolVersion?: string }).protocolVersion, '2025-11-25')
+  })
+})
+
+it('nothing of all that is in the log, made anything, or kept the daemon from its work', async () => {
+  assert(!daemon.log.join('').includes(CANARY))
+  const faults = daemon.log.filter((line) => /"level":"(warn|error)"/.test(line))
+  assert.deepEqual(faults, [])
+  const { reply } = await calling(daemon.address, token, 'modern', 'tags_list')
+  assert.deepEqual(reply.result?.structuredContent?.['items'], [])
+})

@@ -1,0 +1,146 @@
+/** The official client and the inspector's command line, at both paths, in each version: they list tools and call them. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { rest } from '../../src/api/rest/index.ts'
+import { toolsOf } from '../../src/tools/tool.ts'
+import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { ROOT, exec } from '../e2e/program.ts'
+import { newMachine } from '../handlers/people.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { PATHS, VERSIONS, connected, overHttp } from './connected.ts'
+import { startProxy } from './proxy.ts'
+
+const NAMES = toolsOf(rest).map(({ name }) => name)
+
+let daemon: TestDaemon
+before(async () => {
+  daemon = await startDaemon()
+})
+after(() => daemon.close())
+
+for (const path of PATHS)
+  for (const version of VERSIONS)
+    describe(`${version} at ${path}`, () => {
+      it('lists every tool, and calls some', async (t) => {
+        const token = await daemon.token('write')
+        const client = await connected(t, overHttp(daemon.address, path, token), version)
+        assert.equal(client.getNegotiatedProtocolVersion(), version)
+        assert.equal(client.getServerVersion()?.name, 'countersign')
+        const named = client.getInstructions()?.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []
+        assert(named.length > 0 && named.every((name) => NAMES.includes(name)), named.join())
+        const { tools } = await client.listTools()
+        assert.deepEqual(
+          tools.map(({ name }) => name),
+          NAMES,
+        )
+        const made = await client.callTool({
+          name: 'tags_create',
+          arguments: { name: `${version} ${path}` },
+        })
+        assert.equal(made.isError, undefined)
+        const { id } = made.structuredContent as { id: string }
+        const { json } = await daemon.request('GET', '/api/v1/tags', { token })
+        assert((json as { items: { id: string }[] }).items.some((tag) => tag.id === id))
+        const listed = await client.callTool({ name: 'tags_list', arguments: {} })
+        assert.deepEqual(listed.structuredContent, json)
+        assert.deepEqual(listed.content, [{ type: 'text', text: JSON.stringify(json) }])
+        const removed = await client.callTool({ name: 'tags_delete', arguments: { id } })
+        assert.deepEqual([removed.isError, removed.structuredContent], [undefined, {}])
+      })
+
+      it('without a token: 401', async (t) => {
+        await assert.rejects(
+          connected(t, overHttp(daemon.address, path), version),
+          /401|unauthorized/i,
+        )
+      })
+
+      const scopes: [scope: 'read' | 'write' | 'full', tool: string, required: string | null][] = [
+        ['read', 'tags_create', 'write or full'],
+        ['read', 'org_members_list', 'full'],
+        ['write', 'org_members_list', 'full'],
+        ['write', 'api_tokens_list', 'full'],
+        ['write', 'status_read', null],
+        ['full', 'api_tokens_list', null],
+      ]
+      for (const [scope, tool, required] of scopes)
+        it(`a ${scope} token at ${tool}: ${required === null ? 'done' : 'insufficient_scope'}`, async (t) => {
+          const token = await daemon.token(scope)
+          const client = await connected(t, overHttp(daemon.address, path, token), version)
+          const args = tool === 'tags_create' ? { name: 'x' } : {}
+          const result = await client.callTool({ name: tool, arguments: args })
+          const { error, required_scope } = result.structuredContent as Record<string, unknown>
+          assert.deepEqual(
+            [result.isError, error, required_scope],
+            required === null
+              ? [undefined, undefined, undefined]
+              : [true, 'insufficient_scope', required],
+          )
+          if (required !== null) assert.match(JSON.stringify(result.content), /Use a token with/)
+        })
+    })
+
+describe('a machine account', () => {
+  it('has its own account, and what needs a device is refused inside the result', async (t) => {
+    const machine = await newMachine(daemon)
+    const token = await machine.token('write')
+    const client = await connected(t, overHttp(daemon.address, '/mcp', token))
+    const context = await client.callTool({ name: 'context_read', arguments: {} })
+    const { user } = context.structuredContent as { user: { kind: string } }
+    assert.equal(user.kind, 'machine')
+    const sync = await client.callTool({ name: 'sync_run', arguments: {} })
+    assert.deepEqual(
+      [sync.isError, (sync.structuredContent as { error: string }).error],
+      [true, 'no_device'],
+    )
+  })
+})
+
+describe('no token', () => {
+  for (const path of PATHS)
+    it(`${path}: 401 that says which kind is wanted`, async () => {
+      const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+      const { status, headers, json } = await daemon.request('POST', path, { body })
+      assert.deepEqual(
+        [status, headers['www-authenticate'], (json as { error: string }).error],
+        [401, 'Bearer', 'unauthorized'],
+      )
+    })
+})
+
+describe('the inspector', () => {
+  const INSPECTOR = join(
+    ROOT,
+    'node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js',
+  )
+  for (const path of PATHS)
+    for (const era of ['legacy', 'modern'])
+      it(`lists and calls tools at ${path}, ${era}`, async (t) => {
+        // Its command line takes a token only where everybody on the machine can read it.
+        const proxy = await startProxy(daemon.address, await daemon.token('read'))
+        t.after(() => proxy.close())
+        const env = { PATH: process.env['PATH'], HOME: freshFolder(t) }
+        const url = `${proxy.address}${path}`
+        const server = ['--server-url', url, '--transport', 'http', '--protocol-era', era]
+        const ask = async (...method: string[]) => {
+          const { code, stdout, stderr } = await exec(
+            process.execPath,
+            [INSPECTOR, ...server, '--format', 'json', '--quiet', ...method],
+            { env, timeout: 60_000 },
+          )
+          assert.equal(code, 0, stderr)
+          return JSON.parse(stdout) as unknown
+        }
+        const { result } = (await ask('--method', 'tools/list')) as { result: never }
+        const { tools } = result as { tools: { name: string }[] }
+        assert.deepEqual(
+          tools.map(({ name }) => name),
+          NAMES,
+        )
+        const called = JSON.stringify(
+          await ask('--method', 'tools/call', '--tool-name', 'status_read'),
+        )
+        assert.match(called, /cached_connections/)
+      })
+})

@@ -1,0 +1,33 @@
+/** The official client of the Model Context Protocol, connected. */
+import type { TestContext } from 'node:test'
+import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+
+/** A way to begin: the handshake of an older version, or the newest one, which has none. */
+export type Version = '2025-06-18' | '2025-11-25' | '2026-07-28'
+export const VERSIONS: readonly Version[] = ['2025-06-18', '2025-11-25', '2026-07-28']
+/** Where the protocol is spoken. */
+export const PATHS = ['/mcp', '/api/v1/mcp'] as const
+
+/** A client of one version over any transport; closed when the test ends. */
+export async function connected(
+  t: TestContext,
+  transport: Transport,
+  version: Version = '2026-07-28',
+): Promise<Client> {
+  const client = new Client(
+    { name: 'test', version: '0' },
+    version === '2026-07-28'
+      ? { versionNegotiation: { mode: { pin: version } } }
+      : { supportedProtocolVersions: [version] },
+  )
+  t.after(() => client.close())
+  await client.connect(transport)
+  return client
+}
+
+/** The same over HTTP, with a token or none. */
+export const overHttp = (address: string, path: string, token?: string): Transport =>
+  new StreamableHTTPClientTransport(
+    new URL(path, address),
+    token === undefined ? {} : { requestInit: { headers: { Authorization: `Bearer ${token}` } } },
+  )

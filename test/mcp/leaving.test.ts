@@ -1,0 +1,173 @@
+/** Calls that fail here, that take long, and that nobody waits for any more: nothing leaks, and nothing hangs. */
+import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
+import { request } from 'node:http'
+import { type TestContext, describe, it } from 'node:test'
+import { rest } from '../../src/api/rest/index.ts'
+import { AppError } from '../../src/errors.ts'
+import type { Ask } from '../../src/tools/call.ts'
+import { newServers } from '../../src/tools/server.ts'
+import { startDaemon } from '../daemon.ts'
+import { listening } from './listening.ts'
+import { calling, spoken } from './speaking.ts'
+
+const ERAS = ['legacy', 'modern'] as const
+const serverFor = newServers(rest)
+
+async function started(t: TestContext, ask: Ask) {
+  const servers = new EventEmitter()
+  let open = 0
+  const listener = await listening((...given) => {
+    const server = serverFor(...given)
+    open++
+    server.onclose = () => {
+      open--
+      servers.emit('closed')
+    }
+    return server
+  }, ask)
+  t.after(() => listener.close())
+  return {
+    ...listener,
+    faults: () => listener.log.filter((line) => /"level":"(warn|error)"/.test(line)),
+    /** Waits until no request has a server any more. */
+    idle: async () => {
+      while (open > 0) await once(servers, 'closed', { signal: AbortSignal.timeout(20_000) })
+    },
+  }
+}
+
+/** Sends a request and leaves once `until` is over, without an answer. */
+async function leave(address: string, era: 'legacy' | 'modern', until: Promise<void>) {
+  const { message, headers } = spoken(era, { method: 'tools/call', params: { name: 'tags_list' } })
+  const left = request(`${address}/mcp`, {
+    method: 'POST',
+    agent: false,
+    headers: { ...headers, Authorization: 'Bearer any', 'Content-Type': 'application/json' },
+  })
+  const gone = new Promise((resolve) => left.on('error', () => undefined).once('close', resolve))
+  left.end(JSON.stringify(message))
+  await until
+  left.destroy()
+  await gone
+}
+
+for (const era of ERAS) {
+  describe(`what fails here, ${era}`, () => {
+    it('is -32603 without a word of why, which is in the log', async (t) => {
+      const { address, faults } = await started(t, () =>
+        Promise.reject(new TypeError('canary of /home/ada/state.db')),
+      )
+      const { reply } = await calling(address, 'any', era, 'tags_list')
+      assert.equal(reply.error?.code, -32603)
+      assert(!JSON.stringify(reply).includes('canary'), JSON.stringify(reply))
+      const [fault, ...more] = faults()
+      assert.match(String(fault), /"tool":"tags_list".*canary/)
+      assert.deepEqual(more, [])
+    })
+
+    it('what the account server failed at is an error in the result, and in the log', async (t) => {
+      const { address, faults } = await started(t, () =>
+        Promise.reject(new AppError('backend_error', 'It failed.', { cause: new Error('canary') })),
+      )
+      const { reply } = await calling(address, 'any', era, 'tags_list')
+      assert.deepEqual(reply.result?.structuredContent, {
+        error: 'backend_error',
+        message: 'It failed.',
+      })
+      assert(!JSON.stringify(reply).includes('canary'))
+      assert.match(faults().join(''), /canary/)
+    })
+
+    it('a full disk has its own name', async (t) => {
+      const { address } = await started(t, () =>
+        Promise.reject(Object.assign(new Error('write'), { code: 'ENOSPC' })),
+      )
+      const { reply } = await calling(address, 'any', era, 'tags_create', { name: 'Bank' })
+      assert.equal(reply.result?.structuredContent?.['error'], 'storage_full')
+    })
+  })
+
+  describe(`a client that leaves in the middle of a call, ${era}`, () => {
+    it('the call is done, its answer dropped, and the next one served', async (t) => {
+      const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      let [calls, done] = [0, 0]
+      const { address, faults, idle } = await started(t, async () => {
+        if (++calls === 20) begun.resolve()
+        await released.promise
+        done++
+        return { value: { items: [] }, media: false }
+      })
+      await Promise.all(Array.from({ length: 20 }, () => leave(address, era, begun.promise)))
+      released.resolve()
+      const { reply } = await calling(address, 'any', era, 'tags_list')
+      assert.deepEqual(reply.result?.structuredContent, { items: [] })
+      await idle()
+      assert.equal(done, 21)
+      assert.deepEqual(faults(), [])
+    })
+
+    it('the listener closes at once, though the call never ends', async (t) => {
+      const begun = Promise.withResolvers<void>()
+      const { address, close } = await started(t, () => {
+        begun.resolve()
+        return new Promise(() => undefined)
+      })
+      const answer = calling(address, 'any', era, 'tags_list')
+      answer.catch(() => undefined)
+      await begun.promise
+      await close()
+      await assert.rejects(answer)
+    })
+  })
+
+  describe(`much at once, ${era}`, () => {
+    it('200 calls are answered, each with its own', async (t) => {
+      const daemon = await startDaemon()
+      t.after(() => daemon.close())
+      const token = await daemon.token('write')
+      const names = Array.from({ length: 200 }, (_, i) => `tag ${i}`)
+      const answers = await Promise.all(
+        names.map((name) => calling(daemon.address, token, era, 'tags_create', { name })),
+      )
+      assert.deepEqual(
+        answers.map(({ reply }) => reply.result?.structuredContent?.['name']),
+        names,
+      )
+    })
+  })
+}
+
+describe('what a tool gives back', () => {
+  const content = (type: string, body: string | Uint8Array) => ({
+    value: { type, body },
+    media: true,
+  })
+  const cases: [what: string, answer: Awaited<ReturnType<Ask>>, wanted: object][] = [
+    ['nothing', { value: undefined, media: false }, { structuredContent: {} }],
+    ['JSON', content('application/json', '{"a":1}'), { structuredContent: { a: 1 } }],
+    [
+      'a drawing',
+      content('image/svg+xml', '<svg/>'),
+      { content: [{ type: 'text', text: '<svg/>' }] },
+    ],
+    [
+      'an image',
+      content('image/gif', Buffer.from('GIF')),
+      { content: [{ type: 'image', data: 'R0lG', mimeType: 'image/gif' }] },
+    ],
+    [
+      'more than a tool may',
+      content('image/gif', Buffer.alloc(1024 * 1024 + 1)),
+      { isError: true },
+    ],
+  ]
+  for (const [what, answer, wanted] of cases)
+    it(what, async (t) => {
+      const { address } = await started(t, async () => answer)
+      const { reply } = await calling(address, 'any', 'modern', 'guest_codes_qr', { id: 'gst_1' })
+      assert.partialDeepStrictEqual(reply.result, wanted)
+      if ('isError' in wanted)
+        assert.equal(reply.result?.structuredContent?.['error'], 'payload_too_large')
+    })
+})

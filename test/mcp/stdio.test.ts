@@ -1,0 +1,155 @@
+/** `countersignd mcp`: the tools of the running daemon over standard input and output, whatever becomes of that daemon. */
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, describe, it } from 'node:test'
+import type { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { rest } from '../../src/api/rest/index.ts'
+import { EXIT } from '../../src/errors.ts'
+import { toolsOf } from '../../src/tools/tool.ts'
+import { ROOT, countersignd, environment, exec } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { daemonAt } from './daemon-at.ts'
+import { VERSIONS, type Version, connected } from './connected.ts'
+
+const MAIN = join(ROOT, 'src/main.ts')
+
+/** A client of `countersignd mcp` over a state folder. */
+const clientOf = (
+  t: TestContext,
+  stateDir: string,
+  args: readonly string[] = [],
+  { version, env = {} }: { version?: Version; env?: NodeJS.ProcessEnv } = {},
+): Promise<Client> =>
+  connected(
+    t,
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [MAIN, 'mcp', ...args],
+      env: environment(stateDir, env) as Record<string, string>,
+      stderr: 'ignore',
+    }),
+    version,
+  )
+
+type Told = Readonly<Record<string, unknown>> & { readonly message: string }
+
+/** Call a tool: whether it is an error, and what it says. */
+async function call(client: Client, name: string, args: Record<string, unknown> = {}) {
+  const { isError = false, structuredContent } = await client.callTool({ name, arguments: args })
+  return { isError, told: structuredContent as Told }
+}
+
+describe('countersignd mcp', () => {
+  for (const version of VERSIONS)
+    it(`${version}: lists all tools, and each answers as the daemon does`, async (t) => {
+      const dir = freshFolder(t)
+      const daemon = await daemonAt(t, dir)
+      const client = await clientOf(t, dir, [], { version })
+      assert.equal(client.getNegotiatedProtocolVersion(), version)
+      const { tools } = await client.listTools()
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        toolsOf(rest).map(({ name }) => name),
+      )
+      const { told } = await call(client, 'guest_codes_create', { label: 'Ann' })
+      const token = await daemon.token('read')
+      const { json } = await daemon.request('GET', '/api/v1/guest-codes', { token })
+      assert.deepEqual((await call(client, 'guest_codes_list')).told, json)
+      const { content } = await client.callTool({
+        name: 'guest_codes_qr',
+        arguments: { id: told['id'], format: 'gif' },
+      })
+      const [{ type, mimeType }] = content as unknown as [Record<string, unknown>]
+      assert.deepEqual([type, mimeType], ['image', 'image/gif'])
+      const chat = await call(client, 'chat_turn', { message: 'stamp' })
+      assert.equal(typeof chat.told['answer'], 'string')
+    })
+
+  it('goes on when the daemon was stopped and started again', async (t) => {
+    const dir = freshFolder(t)
+    const first = await daemonAt(t, dir)
+    const client = await clientOf(t, dir)
+    assert.equal((await call(client, 'tags_create', { name: 'Bank' })).isError, false)
+    await first.stop()
+    for (let times = 0; times < 2; times++) {
+      const { isError, told } = await call(client, 'tags_list')
+      assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
+      assert.match(told.message, /start it with "countersignd serve"/)
+    }
+    assert.equal((await client.listTools()).tools.length, toolsOf(rest).length)
+    const second = await daemonAt(t, dir)
+    assert.notEqual(second.address, first.address)
+    const { told } = await call(client, 'tags_list')
+    assert.equal((told['items'] as { name: string }[])[0]?.name, 'Bank')
+  })
+
+  it('where no daemon ever ran, it says so and leaves nothing behind', async (t) => {
+    const dir = freshFolder(t)
+    const client = await clientOf(t, dir)
+    const { isError, told } = await call(client, 'status_read')
+    assert.deepEqual([isError, /countersignd serve/.test(told.message)], [true, true])
+    assert.deepEqual(readdirSync(dir), [])
+    // The folder is not held either.
+    const { code, stderr } = await countersignd(['status'], dir)
+    assert.equal(code, EXIT.ok, stderr)
+  })
+
+  it('SVC_TOKEN is used, and may do no more than it may', async (t) => {
+    const dir = freshFolder(t)
+    const daemon = await daemonAt(t, dir)
+    const env = { SVC_TOKEN: await daemon.token('read') }
+    const client = await clientOf(t, dir, ['--scope', 'full'], { env })
+    assert.equal((await call(client, 'tags_list')).isError, false)
+    const { isError, told } = await call(client, 'tags_create', { name: 'x' })
+    assert.deepEqual([isError, told['error']], [true, 'insufficient_scope'])
+  })
+
+  it('a scope that is none is wrong usage', async (t) => {
+    const { code, stdout, stderr } = await countersignd(['mcp', '--scope', 'all'], freshFolder(t))
+    assert.deepEqual([code, stdout], [EXIT.usage, ''])
+    assert.match(stderr, /"all"; it takes read, write or full/)
+  })
+
+  const scopes: [args: string[], tool: string, refused: boolean][] = [
+    [['--scope', 'read'], 'tags_create', true],
+    [[], 'api_tokens_list', true],
+    [['--scope', 'full'], 'api_tokens_list', false],
+  ]
+  for (const [args, tool, refused] of scopes)
+    it(`${args.join(' ') || 'no scope'}: ${tool} is ${refused ? 'refused' : 'done'}`, async (t) => {
+      const dir = freshFolder(t)
+      await daemonAt(t, dir)
+      const given = tool === 'tags_create' ? { name: 'x' } : {}
+      const { isError, told } = await call(await clientOf(t, dir, args), tool, given)
+      assert.equal(told['error'], refused ? 'insufficient_scope' : undefined)
+      assert.equal(isError, refused)
+    })
+})
+
+describe('the inspector', () => {
+  it('lists and calls tools of countersignd mcp', async (t) => {
+    const dir = freshFolder(t)
+    await daemonAt(t, dir)
+    const cli = 'node_modules/@modelcontextprotocol/inspector/clients/cli/build/index.js'
+    const method = ['--method', 'tools/call', '--tool-name', 'status_read', '--format', 'json']
+    const { code, stdout, stderr } = await exec(
+      process.execPath,
+      [
+        join(ROOT, cli),
+        ...method,
+        '--quiet',
+        '-e',
+        `SVC_STATE_DIR=${dir}`,
+        '--',
+        process.execPath,
+        MAIN,
+        'mcp',
+      ],
+      { env: { ...environment(dir), HOME: freshFolder(t) }, timeout: 60_000 },
+    )
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /cached_connections/)
+  })
+})

@@ -1,0 +1,105 @@
+/** The streams of `countersignd mcp`: the protocol alone, and an end whenever nobody is there any more. */
+import assert from 'node:assert/strict'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type TestContext, describe, it } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { stateSecret } from '../../src/state/runtime.ts'
+import { ROOT, countersignd, environment } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { daemonAt } from './daemon-at.ts'
+import { standIn } from './stand-in.ts'
+
+const MAIN = join(ROOT, 'src/main.ts')
+
+/** `countersignd mcp` as a process whose lines are read one by one. */
+function raw(t: TestContext, stateDir: string) {
+  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [MAIN, 'mcp'], {
+    env: environment(stateDir),
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const closed = once(child, 'close') as Promise<[number | null, string | null]>
+  return {
+    child,
+    closed,
+    say: (message: unknown) =>
+      void child.stdin.write(
+        `${typeof message === 'string' ? message : JSON.stringify(message)}\n`,
+      ),
+    heard: async () =>
+      JSON.parse((await lines.next()).value as string) as Record<string, unknown> & {
+        error?: { code: number }
+      },
+  }
+}
+
+const REQUEST = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
+
+describe('the streams of countersignd mcp', () => {
+  it('carry the protocol alone, whatever comes in', async (t) => {
+    const { say, heard } = raw(t, freshFolder(t))
+    say('this is not JSON')
+    say('[1, 2]')
+    say({ jsonrpc: '2.0', id: 7, method: 'ping' })
+    assert.deepEqual(await heard(), { jsonrpc: '2.0', id: 7, result: {} })
+    say({ ...REQUEST, params: { name: 'constructor' } })
+    const { id, error } = await heard()
+    assert.deepEqual([id, error?.code], [1, -32602])
+  })
+
+  it('200 calls at once are answered', async (t) => {
+    const dir = freshFolder(t)
+    await daemonAt(t, dir)
+    const { say, heard } = raw(t, dir)
+    const ids = Array.from({ length: 200 }, (_, i) => i)
+    for (const id of ids) say({ ...REQUEST, id, params: { name: 'context_read' } })
+    const answered = []
+    for (const _ of ids) {
+      const { id, result } = await heard()
+      answered.push(id)
+      assert.equal((result as { isError?: true }).isError, undefined, JSON.stringify(result))
+    }
+    assert.deepEqual(
+      answered.toSorted((a, b) => Number(a) - Number(b)),
+      ids,
+    )
+  })
+
+  it('when the input ends, so does the program', async (t) => {
+    const { child, closed, say, heard } = raw(t, freshFolder(t))
+    say({ jsonrpc: '2.0', id: 1, method: 'ping' })
+    await heard()
+    child.stdin.end()
+    assert.deepEqual(await closed, [EXIT.ok, null])
+  })
+
+  it('where there is no input, it ends at once', async (t) => {
+    const ended = await countersignd(['mcp'], freshFolder(t))
+    assert.deepEqual(ended, { code: EXIT.ok, stdout: '', stderr: '' })
+  })
+
+  for (const end of ['SIGTERM', 'SIGINT', 'stdin'] as const)
+    it(`${end} in the middle of a call ends it`, async (t) => {
+      const dir = freshFolder(t)
+      stateSecret(dir)
+      const daemon = await standIn(t, dir, () => undefined)
+      const { child, closed, say } = raw(t, dir)
+      say({ ...REQUEST, params: { name: 'tags_list' } })
+      await daemon.next()
+      if (end === 'stdin') child.stdin.end()
+      else child.kill(end)
+      assert.deepEqual(await closed, [EXIT.ok, null])
+    })
+
+  it('a client that reads no more ends it', async (t) => {
+    const { child, closed, say } = raw(t, freshFolder(t))
+    child.stdout.destroy()
+    say({ jsonrpc: '2.0', id: 1, method: 'ping' })
+    assert.deepEqual(await closed, [EXIT.ok, null])
+  })
+})

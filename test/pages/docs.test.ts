@@ -1,0 +1,302 @@
+/**
+ * The documentation page in Chromium, as a daemon serves it: read, searched, and a request tried with a token, which goes nowhere but
+ * to the daemon and stays nowhere. `UPDATE_SCREENSHOTS=1 node --test test/pages/docs.test.ts` writes its picture in docs/ anew.
+ */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { rest } from '../../src/api/rest/index.ts'
+import type { Content } from '../../src/api/route.ts'
+import { rowsOf } from '../../src/dispatch.ts'
+import { CODES } from '../../src/errors.ts'
+import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { browser, built } from '../e2e/pages.ts'
+import { ROOT } from '../e2e/program.ts'
+import { type Visitor, assertFits, skip, visitor } from './browser.ts'
+
+const DOCS = '/api/v1/docs'
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let daemon: TestDaemon
+before(async () => {
+  await built()
+  daemon = await startDaemon()
+})
+after(() => daemon.close())
+
+/** Whatever a browser keeps for the page's origin, as text. */
+const KEPT = `(async () => {
+  const stores = async ({ name }) => {
+    const open = indexedDB.open(name)
+    await new Promise((resolve) => open.addEventListener('success', resolve))
+    const all = [...open.result.objectStoreNames].map((store) => {
+      const got = open.result.transaction(store).objectStore(store).getAll()
+      return new Promise((resolve) => got.addEventListener('success', () => resolve(got.result)))
+    })
+    return Promise.all(all)
+  }
+  return JSON.stringify([
+    { ...localStorage },
+    { ...sessionStorage },
+    document.cookie,
+    history.state,
+    location.href,
+    window.name,
+    await caches.keys(),
+    await Promise.all((await indexedDB.databases()).map(stores)),
+  ])
+})()`
+
+/** Fails for what axe-core finds serious, on a phone and on a desk, in light and in dark. */
+async function assertAccessible(page: Page): Promise<void> {
+  await page.evaluate(AXE)
+  for (const width of [360, 1280])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      const { violations } = await page.evaluate<AxeResults>('axe.run()')
+      const faults = violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
+      assert.deepEqual(faults, [], `${colorScheme} at ${width}`)
+    }
+}
+
+describe('the documentation page', { skip }, () => {
+  let visit: Visitor
+  /** Where the pages sent requests to: origins. */
+  const asked = new Set<string>()
+  before(async () => {
+    visit = await visitor()
+  })
+  after(() => visit.close())
+
+  /** The page at this origin, when it is there. */
+  async function opened(origin = daemon.address): Promise<Page> {
+    const page = await visit.open('about:blank', null)
+    page.on('request', (request) => asked.add(new URL(request.url()).origin))
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await page.goto(origin + DOCS)
+    await page.getByRole('heading', { name: 'Countersign', exact: true }).waitFor()
+    return page
+  }
+
+  /** Find something by its words, as somebody who does not know where it is. */
+  async function find(page: Page, words: string, option: RegExp): Promise<void> {
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').first().fill(words)
+    await page.getByRole('option', { name: option }).first().click()
+  }
+
+  /** Open the client for an operation that is in sight, and send. */
+  async function send(page: Page, operation: string): Promise<void> {
+    await page
+      .locator('button', { hasText: `Test Request(${operation})` })
+      .first()
+      .click()
+    await page.getByRole('button', { name: /^Send Request/ }).click()
+  }
+
+  const quiet = () => {
+    assert.deepEqual(visit.said, [])
+    const elsewhere = [...asked].filter(
+      (origin) => !/^http:\/\/(127\.0\.0\.1|localhost):/.test(origin),
+    )
+    assert.deepEqual(elsewhere, [])
+  }
+
+  for (const name of ['127.0.0.1', 'localhost'])
+    test(`opened as ${name}, an operation is found and tried with a token, which is kept nowhere`, async () => {
+      const token = await daemon.token('write')
+      const tag = `Family ${name}`
+      await daemon.request('POST', '/api/v1/tags', { token, body: { name: tag, color: '#2453b8' } })
+      const origin = daemon.address.replace('127.0.0.1', name)
+      await using page = await opened(origin)
+      await page.getByPlaceholder('Token').fill(token)
+      await find(page, 'list tags', /List tags/)
+      const answer = page.waitForResponse((it) => it.url().startsWith(`${origin}/api/v1/tags`))
+      await send(page, 'get /api/v1/tags')
+      assert.equal((await answer).status(), 200)
+      await page.getByRole('dialog').getByText(tag).waitFor()
+      assert(!(await page.evaluate<string>(KEPT)).includes(token))
+      await page.reload()
+      await page.getByPlaceholder('Token').waitFor()
+      assert.equal(await page.getByPlaceholder('Token').inputValue(), '')
+      assert(!(await page.evaluate<string>(KEPT)).includes(token))
+      quiet()
+    })
+
+  test('without a token, and where no browser may, it shows what the daemon says to that', async () => {
+    await using page = await opened()
+    await find(page, 'list tags', /List tags/)
+    await send(page, 'get /api/v1/tags')
+    await page.getByRole('dialog').getByText('unauthorized').first().waitFor()
+    await page.reload()
+    await find(page, 'create an api token', /Create an API token/)
+    await send(page, 'post /api/v1/token')
+    await page.getByRole('dialog').getByText('origin_not_allowed').first().waitFor()
+    quiet()
+  })
+
+  test('an answer that is an image is shown, and one that is a page is shown as text', async () => {
+    const token = await daemon.token('write')
+    const { json } = await daemon.request('POST', '/api/v1/guest-codes', {
+      token,
+      body: { label: 'Plumber' },
+    })
+    await using page = await opened()
+    await page.getByPlaceholder('Token').fill(token)
+    await find(page, 'qr image', /QR image/)
+    await page
+      .locator('button', { hasText: 'Test Request(get /api/v1/guest-codes/{id}/qr)' })
+      .first()
+      .click()
+    await page.getByRole('dialog').locator('[contenteditable][aria-label$=Value]').first().click()
+    // Over the example.
+    await page.keyboard.press('Control+a')
+    await page.keyboard.type((json as { id: string }).id)
+    await page.keyboard.press('Control+Enter')
+    const image = '[role=dialog] img[src^="blob:"]'
+    await page.waitForSelector(image)
+    // Fails for one that is none.
+    await page.evaluate(`document.querySelector('${image}').decode()`)
+    await page.reload()
+    await find(page, 'documentation page', /documentation page/)
+    await send(page, 'get /api/v1/docs')
+    await page.getByRole('dialog').getByText('<!doctype html>').first().waitFor()
+    quiet()
+  })
+
+  test('every error is explained, and found by its code', async () => {
+    await using page = await opened()
+    const text = (await page.locator('main').textContent()) ?? ''
+    for (const code of CODES) assert(text.includes(`${code} (`), code)
+    await find(page, 'secret_unavailable', /secret_unavailable \(409\)/)
+    await page.getByRole('heading', { name: 'secret_unavailable (409)' }).waitFor()
+    quiet()
+  })
+
+  test('as it opens, nothing serious, and no wider than the screen', async () => {
+    await using page = await opened()
+    await assertAccessible(page)
+    await assertFits(page)
+    quiet()
+  })
+
+  test('without scripts every route is in a list that can be read', async () => {
+    const own = await browser()
+    try {
+      const context = await own.newContext({ javaScriptEnabled: false })
+      const page = await context.newPage()
+      await page.goto(daemon.address + DOCS)
+      const text = await page.locator('main').innerText()
+      for (const { route } of rowsOf(rest)) assert(text.includes(route.path), route.path)
+      await assertFits(page)
+    } finally {
+      await own.close()
+    }
+  })
+
+  test('nothing serious in that list', async () => {
+    const page = await visit.open('about:blank', null)
+    const { text, headers } = await daemon.request('GET', DOCS)
+    // What judges it is a script: the page as it is without its own.
+    const body = text.replace(/<script.*?<\/script>|<\/?noscript>/gs, '')
+    const policy = { 'Content-Security-Policy': headers['content-security-policy'] as string }
+    const answer = { body, headers: policy, contentType: 'text/html' }
+    await page.route(`**${DOCS}`, (route) => route.fulfill(answer))
+    await page.goto(daemon.address + DOCS)
+    await page.getByRole('cell', { name: '/api/v1/stamp', exact: true }).waitFor()
+    await assertAccessible(page)
+    await page.close()
+    quiet()
+  })
+
+  test('its picture', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+    await using shown = {
+      daemon: await startDaemon({ SVC_HTTP_PORT: '19821' }),
+      [Symbol.asyncDispose]: () => shown.daemon.close(),
+    }
+    await using page = await opened(shown.daemon.address)
+    await find(page, 'check three words', /words/)
+    await page.screenshot({ path: join(ROOT, 'docs/docs-page.png'), animations: 'disabled' })
+  })
+})
+
+describe('the files of the documentation page', () => {
+  const pathsIn = (page: string) =>
+    [...page.matchAll(/(?:src|href)="([^"]+)" integrity="sha256-([^"]+)"/g)].map(
+      ([, path = '', digest = '']) => ({ path, digest }),
+    )
+  const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64')
+  const get = (path: string, coding: string) =>
+    fetch(daemon.address + path, { headers: { 'Accept-Encoding': coding } })
+
+  test('are what the page says they are, and are kept for good', async () => {
+    const { text } = await daemon.request('GET', DOCS)
+    const files = pathsIn(text)
+    assert.equal(files.length, 3)
+    for (const { path, digest } of files)
+      for (const coding of ['gzip', 'br, gzip;q=0.5', 'identity', 'gzip;q=0']) {
+        const answer = await get(path, coding)
+        assert.equal(answer.status, 200, path)
+        assert.equal(
+          sha256(new Uint8Array(await answer.arrayBuffer())),
+          digest,
+          `${path} ${coding}`,
+        )
+        assert.match(answer.headers.get('cache-control') ?? '', /immutable/)
+        const large = path.includes('reference')
+        const takes = coding === 'gzip' || coding.startsWith('br')
+        assert.equal(answer.headers.get('content-encoding'), large && takes ? 'gzip' : null, coding)
+      }
+  })
+
+  test('are these alone: another name is 404 and not kept', async () => {
+    for (const name of ['start.0000000000000000.js', 'docs.js', 'index.ts']) {
+      const { status, headers, json } = await daemon.request('GET', `${DOCS}/${name}`)
+      assert.deepEqual([status, (json as { error: string }).error], [404, 'not_found'], name)
+      assert.equal(headers['cache-control'], 'no-store')
+    }
+  })
+
+  test('the page forbids what it does not need, and is not kept', async () => {
+    const { headers } = await daemon.request('GET', DOCS)
+    const policy = headers['content-security-policy'] as string
+    for (const part of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ])
+      assert(policy.split('; ').includes(part), part)
+    assert.equal(headers['cache-control'], 'no-store')
+    assert.equal(headers['referrer-policy'], 'no-referrer')
+  })
+
+  test('where they were not built, the page says so, with the list', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-unbuilt-'))
+    try {
+      for (const name of ['src', 'package.json'])
+        cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+      symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+      const { docs } = (await import(join(folder, 'src/handlers/documents.ts'))) as {
+        docs: { read(): Promise<Content> }
+      }
+      const page = (await docs.read()).body as string
+      assert.match(page, /not built here.*npm run build/s)
+      assert(page.includes('/api/v1/connections/{id}/code'))
+      assert(!page.includes('<script'))
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})

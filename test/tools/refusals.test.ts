@@ -1,0 +1,181 @@
+/** A call of a tool that is refused: as its route refuses, and naming the argument that is at fault. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Tool, ToolName } from '../../src/tools/tool.ts'
+import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { activeOrganisation } from '../handlers/people.ts'
+import { type Caller, type Json, TOOLS, inPath, newCaller } from './calling.ts'
+
+const NO_SUCH = 'nothing-has-this-id'
+const nowhere = (tool: Tool): Json =>
+  Object.fromEntries(inPath(tool).map((name) => [name, NO_SUCH]))
+
+let daemon: TestDaemon
+let caller: Caller
+let token: string
+before(async () => {
+  daemon = await startDaemon()
+  token = await daemon.token('full')
+  caller = newCaller(daemon, token)
+})
+after(() => daemon.close())
+
+describe('refusals', () => {
+  it('org tools without an active organisation say what their routes say', async () => {
+    for (const tool of TOOLS.filter(({ name }) => /^org_.*(list|summary|dashboard)$/.test(name))) {
+      const [ours, theirs] = [await caller.call(tool.name, {}), await caller.routed(tool, {})]
+      assert.deepEqual([ours.status, ours.json], [409, theirs.json], tool.name)
+    }
+  })
+
+  it('every tool with an id in its path says of an id of nothing what its route says', async () => {
+    await activeOrganisation(daemon)
+    const withId = TOOLS.filter((tool) => inPath(tool).length > 0)
+    assert(withId.length > 40)
+    for (const tool of withId) {
+      const args = nowhere(tool)
+      const [ours, theirs] = [await caller.call(tool.name, args), await caller.routed(tool, args)]
+      assert(theirs.status >= 400, tool.name)
+      assert.deepEqual([ours.status, ours.json], [theirs.status, theirs.json], tool.name)
+    }
+  })
+
+  const off: [tool: ToolName, args: unknown, names: string][] = [
+    ['tags_create', {}, 'name'],
+    ['tags_create', { name: 7 }, 'name'],
+    ['tags_create', { name: 'A', colour: '#ffffff' }, 'colour'],
+    ['tags_create', { name: 'A', body: {} }, 'body'],
+    ['tags_create', { body: { name: 'A' } }, 'name'],
+    ['tags_list', { limit: 0 }, 'limit'],
+    ['tags_list', { limit: 'many' }, 'limit'],
+    ['tags_list', { limit: [1, 2] }, 'limit'],
+    ['tags_list', { limit: null }, 'limit'],
+    ['tags_list', { limit: { at: 1 } }, 'limit'],
+    ['tags_list', { page: 2 }, 'page'],
+    ['tags_list', { body: {} }, 'body'],
+    ['tags_list', { body: 'x' }, 'body'],
+    ['status_read', { verbose: true }, 'verbose'],
+    ['connections_read', {}, 'id'],
+    ['connections_read', { id: '' }, 'id'],
+    ['connections_read', { id: 5 }, 'id'],
+    ['connections_read', { id: null }, 'id'],
+    ['connections_read', { id: ['con_1'] }, 'id'],
+    ['connections_read', { id: NO_SUCH, name: 'x' }, 'name'],
+    ['connections_delete', { id: NO_SUCH, force: true }, 'force'],
+    ['tags_assign', { id: NO_SUCH }, 'cid'],
+    ['tags_assign', { id: NO_SUCH, cid: {} }, 'cid'],
+    ['verify_words', {}, 'words'],
+    ['stamp_create', { sha256: 'x' }, 'sha256'],
+    ['org_groups_add_members', { id: NO_SUCH, member_ids: [] }, 'member_ids'],
+    ['org_analytics_trends', { metric: 'nothing' }, 'metric'],
+    ['notifications_delete', { id: [] }, 'id'],
+    ['notifications_delete', { id: ['con_1'] }, 'id.0'],
+    ['notifications_delete', { id: [{}] }, 'id'],
+    ['guest_codes_qr', { id: NO_SUCH, format: 'png' }, 'format'],
+  ]
+  for (const [tool, args, names] of off)
+    it(`${tool} with ${JSON.stringify(args)}: 422, naming ${names}`, async () => {
+      const { status, json } = await caller.call(tool, args)
+      const { error, issues } = json as {
+        error: string
+        issues: { path: string; message: string }[]
+      }
+      assert.deepEqual([status, error], [422, 'validation_failed'])
+      assert(
+        issues.some(({ path }) => path === names),
+        JSON.stringify(issues),
+      )
+      assert(issues.every(({ message }) => message.length > 5))
+    })
+
+  const together: [tool: ToolName, args: object, told: RegExp][] = [
+    ['stamp_create', {}, /exactly one of content/],
+    ['stamp_create', { content: 'a', content_base64: 'YQ==' }, /exactly one of content/],
+    ['members_add', { id: NO_SUCH }, /either "email" or "user_id"/],
+    [
+      'members_add',
+      { id: NO_SUCH, email: 'a@example.org', user_id: 'acc_1' },
+      /either "email" or "user_id"/,
+    ],
+    ['trust_cards_create', { note: 'n' }, /either "email" or "user_id"/],
+  ]
+  for (const [tool, args, told] of together)
+    it(`${tool} with ${Object.keys(args).join(', ') || 'nothing'}: 422 that says what goes together`, async () => {
+      const { status, json } = await caller.call(tool, args)
+      assert.equal(status, 422)
+      assert.match((json as { message: string }).message, told)
+    })
+
+  for (const part of [
+    '..',
+    '.',
+    '../../org/members',
+    'a/b',
+    '%2e%2e',
+    'a?x=1',
+    'a#b',
+    '\ud800',
+    'x'.repeat(5000),
+  ])
+    it(`an id of ${JSON.stringify(part.slice(0, 20))} is of nothing, and leads to no other route`, async () => {
+      for (const tool of [
+        'connections_read',
+        'connections_delete',
+        'open_links_pause',
+        'api_tokens_delete',
+      ]) {
+        const { status, json } = await caller.call(tool, { id: part })
+        const { error } = json as { error: string }
+        assert.deepEqual([status, error], [404, 'not_found'], tool)
+      }
+    })
+
+  for (const name of [
+    'nothing',
+    'TAGS_LIST',
+    'tags',
+    '__proto__',
+    'constructor',
+    'toString',
+    'health_read',
+    'token_create',
+    'account_delete',
+    'tools_catalogue',
+    'mcp_post',
+    'tool_calls_create',
+  ])
+    it(`there is no tool ${name}`, async () => {
+      for (const prefix of ['/api/v1', '']) {
+        const { status, json } = await daemon.request('POST', `${prefix}/tools/${name}`, {
+          token,
+          body: {},
+        })
+        const { error, message } = json as { error: string; message: string }
+        assert.deepEqual([status, error], [404, 'not_found'])
+        assert.match(message, /list the tools/)
+      }
+    })
+
+  it('an argument in the query is refused, not overheard', async () => {
+    const { status, json } = await daemon.request('POST', '/api/v1/tools/tags_list?limit=1', {
+      token,
+      body: {},
+    })
+    const { issues } = json as { issues: { path: string }[] }
+    assert.deepEqual([status, issues.map(({ path }) => path)], [422, ['limit']])
+  })
+
+  it('a list is no call', async () => {
+    const { status, json } = await caller.call('tags_list', [{ limit: 1 }])
+    assert.deepEqual([status, (json as Json)['error']], [422, 'validation_failed'])
+  })
+
+  it('a call of more than 4 MiB is refused, and what is larger is stamped by its digest', async () => {
+    const large = await caller.call('stamp_create', { content: 'a'.repeat(5 * 1024 * 1024) })
+    assert.deepEqual([large.status, (large.json as Json)['error']], [413, 'payload_too_large'])
+    const some = await caller.call('stamp_create', { content: 'a'.repeat(3 * 1024 * 1024) })
+    assert.equal(some.status, 200)
+    const digest = (some.json as { sha256: string }).sha256
+    assert.equal((await caller.called('stamp_create', { sha256: digest }))['sha256'], digest)
+  })
+})

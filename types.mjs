@@ -1,0 +1,21 @@
+/** Make dist/api.d.ts, or the file that is named: the types of the interface, as openapi-fetch and others take them, from its document. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { registerHooks } from 'node:module'
+import { dirname } from 'node:path'
+import { rest } from './src/api/rest/index.ts'
+import { REST, scopeTable } from './src/auth/scopes.ts'
+import { openapiDocument } from './src/openapi.ts'
+
+// openapi-typescript prints with the compiler of TypeScript 5, which programs may call; the one that checks this project they may not.
+registerHooks({
+  resolve: (specifier, context, next) =>
+    next(specifier === 'typescript' ? 'typescript-5' : specifier, context),
+})
+const { astToString, default: openapiTypes } = await import('openapi-typescript')
+
+const { version } = JSON.parse(await readFile(new URL('package.json', import.meta.url), 'utf8'))
+const document = openapiDocument({ table: rest, version, need: scopeTable(REST) })
+const types = astToString(await openapiTypes(JSON.stringify(document)))
+const [, , file = 'dist/api.d.ts'] = process.argv
+await mkdir(dirname(file), { recursive: true })
+await writeFile(file, `/** Countersign ${version}, as its OpenAPI document says. */\n\n${types}`)
