@@ -147,11 +147,13 @@ await Promise.all([
   bundleHandbook(),
 ])
 
-const programBuild = crypto
-  .createHash('sha256')
-  .update(await readFile('dist/program.cjs'))
-  .digest('hex')
-  .slice(0, 16)
+const programBytes = await readFile('dist/program.cjs')
+// `src/program.ts` reads it as such; the bundler escapes what it can, which is no regular expression.
+if (programBytes.some((byte) => byte > 127))
+  throw new Error(
+    'dist/program.cjs is not ASCII: escape what is not, in a regular expression or a template.',
+  )
+const programBuild = crypto.createHash('sha256').update(programBytes).digest('hex').slice(0, 16)
 await build({
   ...node,
   entryPoints: ['src/main.ts'],

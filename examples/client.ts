@@ -2,7 +2,7 @@
  * The main job over HTTP, in TypeScript: list the connections, check the three words that somebody says, stamp a file. Needs Node 24,
  * `openapi-fetch`, and the types of the interface, which `npm run types` makes.
  *
- *   echo 'matador carload recede' | node examples/client.ts invoice.pdf
+ *   echo 'matador carload recede' | npx node examples/client.ts invoice.pdf
  *
  * COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. COUNTERSIGN_URL: the daemon, where it is not at its
  * usual address.

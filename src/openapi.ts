@@ -105,9 +105,16 @@ export const FRAME = {
 const textOf = (group: string, name: string) =>
   (DESCRIPTIONS as Readonly<Record<string, Readonly<Record<string, string>>>>)[group]?.[name] ?? ''
 
+/** The name of a group in words, as pages show it: `orgMembers` is "Org members". */
+function wordsOf(group: string): string {
+  const words = group.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
 /** How a document names a group, and says what it is about. */
 export const tagOf = (group: string) => ({
   name: group,
+  'x-displayName': wordsOf(group),
   description: (GROUPS as Readonly<Record<string, string>>)[group] ?? '',
 })
 
@@ -161,7 +168,8 @@ export function openapiDocument({
     return {
       operationId: path === route.path ? `${group}_${name}` : `${group}_${name}_unversioned`,
       tags: [group],
-      summary: route.summary,
+      // Two of one name could not be told apart in a list.
+      summary: path === route.path ? route.summary : `${route.summary} (${path})`,
       description: `${textOf(group, name)} ${NEEDS[needed]}`,
       ...(needed === 'none' ? { security: [] } : {}),
       ...(given.length === 0 ? {} : { parameters: given }),

@@ -32,9 +32,9 @@ export function decodeQuery(schema: Schema, query: string): Record<string, unkno
   const { entries = {} } = schema as unknown as Shape
   const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>
   if (query === '') return input
-  const params = new URLSearchParams(query)
-  for (const name of new Set(params.keys())) {
-    const values = params.getAll(name)
+  const all = Map.groupBy(new URLSearchParams(query), ([name]) => name)
+  for (const [name, pairs] of all) {
+    const values = pairs.map(([, value]) => value)
     const shape = Object.hasOwn(entries, name) ? entries[name] : undefined
     const kind = shape === undefined ? 'string' : kindOf(shape)
     const [first = ''] = values

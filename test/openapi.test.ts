@@ -35,7 +35,7 @@ interface Operation {
 }
 type Document = Json & {
   info: Json
-  tags: { name: string; description: string }[]
+  tags: { name: string; 'x-displayName': string; description: string }[]
   paths: Record<string, Record<string, Operation>>
   components: Record<'schemas' | 'parameters' | 'examples', Record<string, Json>> & {
     responses: Record<string, { content: Content }>

@@ -1,7 +1,10 @@
+import { PassThrough } from 'node:stream'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { rest } from '../api/rest/index.ts'
-import type { Scope } from '../auth/scopes.ts'
+import { REST, type Scope, scopeTable } from '../auth/scopes.ts'
 import { redact } from '../log.ts'
-import { StdioServerTransport, serveStdio } from '../tools/sdk.ts'
+import type { Ask } from '../tools/call.ts'
+import { ProtocolErrorCode, StdioServerTransport, serveStdio } from '../tools/sdk.ts'
 import { newServers } from '../tools/server.ts'
 import { chosenToken } from './api.ts'
 import { askingDaemon } from './asking-daemon.ts'
@@ -16,10 +19,48 @@ function scopeOf(given: unknown): Scope {
   return scope
 }
 
-/** Resolves when the client has left, or at the first SIGINT or SIGTERM. */
-function served(factory: Parameters<typeof serveStdio>[0]): Promise<void> {
-  const transport = new StdioServerTransport()
-  const handle = serveStdio(factory, { transport })
+/** How long whoever has left is worth an answer. */
+const PATIENCE_MS = 5000
+
+/** Counts what is being asked, so that whoever leaves is answered first. */
+function newCount(ask: Ask) {
+  let running = 0
+  let idle: () => void = () => undefined
+  return {
+    ask: async (call: Parameters<Ask>[0]) => {
+      running++
+      try {
+        return await ask(call)
+      } finally {
+        running--
+        if (running === 0) idle()
+      }
+    },
+    /** Resolves when nothing is asked any more. */
+    settled: async (): Promise<void> => {
+      // What was read last is taken up in the turns after that.
+      await setImmediate()
+      while (running > 0) await new Promise<void>((resolve) => (idle = resolve))
+      await setImmediate()
+    },
+  }
+}
+
+/** Resolves when the client has left and was answered, or at the first SIGINT or SIGTERM. */
+function served(
+  factory: Parameters<typeof serveStdio>[0],
+  settled: () => Promise<void>,
+  onerror: () => void,
+): Promise<void> {
+  // The transport gives up what runs when its input ends.
+  const input = new PassThrough()
+  process.stdin.pipe(input, { end: false })
+  process.stdin.once('end', () => {
+    const patience = setTimeout(PATIENCE_MS, undefined, { ref: false })
+    void Promise.race([settled(), patience]).then(() => input.end())
+  })
+  const transport = new StdioServerTransport(input)
+  const handle = serveStdio(factory, { transport, onerror })
   return new Promise((resolve) => {
     const { onclose } = transport
     transport.onclose = () => {
@@ -46,13 +87,22 @@ it was started works again.
     const scope = scopeOf(options['scope'])
     const settings = config()
     const { ask, close } = askingDaemon(settings.stateDir, scope, () => chosenToken(settings))
-    const serverFor = newServers(rest)
-    await served(() =>
-      serverFor(ask, (tool, error) => {
+    const serverFor = newServers(rest, scopeTable(REST))
+    const count = newCount(ask)
+    const factory = () =>
+      serverFor(count.ask, (tool, error) => {
         const why = error.code === 'internal' ? String(error.cause) : error.message
         io.stderr.write(`countersignd: ${tool}: ${redact(why)}\n`)
-      }),
-    )
+      })
+    // What comes in may be anything: neither the error, which quotes it, nor the line is told.
+    await served(factory, count.settled, () => {
+      const message = 'A line of the input is no message of the protocol.'
+      io.stderr.write(`countersignd: ${message}\n`)
+      const error = { code: ProtocolErrorCode.InvalidRequest, message }
+      process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`)
+    })
     close()
+    // Signals end the program, too, while its client holds the other end.
+    process.stdin.destroy()
   },
 }

@@ -16,6 +16,7 @@ import type { Ask, Call } from '../tools/call.ts'
 export interface Asked {
   readonly token: string | null
   readonly accept: string
+  readonly idempotencyKey?: string | undefined
   readonly header?: (name: string) => string | undefined
 }
 
@@ -48,6 +49,8 @@ export interface Context {
   header(name: string): string | undefined
   /** Ask another row as whoever asks this. */
   readonly ask: Ask
+  /** The same without the request's `Idempotency-Key`, where a request may ask more than once. */
+  readonly askAnew: Ask
   /** What is being done: the same for a request and its repetition under one `Idempotency-Key`. */
   readonly act: Act
 }
@@ -98,6 +101,11 @@ class RequestContext implements Context {
 
   get ask(): Ask {
     return (call) => this.home.ask(this.asked, call)
+  }
+
+  get askAnew(): Ask {
+    const { idempotencyKey: _, ...asked } = this.asked
+    return (call) => this.home.ask(asked, call)
   }
 
   get local(): Device {

@@ -55,6 +55,9 @@ async function load(): Promise<DocsFiles | null> {
   }
 }
 
+/** The library for the few that take no gzip, made once: whoever reads slowly holds what all others hold. */
+let plain: Promise<Uint8Array> | undefined
+
 let known: DocsFiles | null = null
 
 /** The files of the page; null where `dist/` lacks one of them, which somebody may build while this runs. */
@@ -80,6 +83,6 @@ export const files: DocsHandlers['docsFiles'] = {
     const headers = { ...kept, Vary: 'Accept-Encoding' }
     return takesGzip(context.header('accept-encoding') ?? '')
       ? { type, body: bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } }
-      : { type, body: await inflate(bytes), headers }
+      : { type, body: await (plain ??= inflate(bytes)), headers }
   },
 }

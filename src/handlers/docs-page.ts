@@ -46,10 +46,10 @@ const list = (said: string): Html =>
     <h1>Countersign API</h1>
     <p>${said}</p>
     <p>
-      The typed document is <a href="/api/v1/openapi.json">openapi.json</a>. Every route below needs
-      <code>Authorization: Bearer &lt;token&gt;</code> with at least the scope in the third column,
-      or none. <code>POST /api/v1/token</code> with
-      <code>{"name": "…", "scope": "read"}</code> creates a token.
+      The typed document is <a href="/api/v1/openapi.json">openapi.json</a>. A route takes
+      <code>Authorization: Bearer &lt;token&gt;</code> with at least the scope in the third column;
+      where that is none, it takes no token. <code>POST /api/v1/token</code> with
+      <code>{"name": "me", "scope": "read"}</code> creates a token.
     </p>
     <table>
       <thead>

@@ -13,20 +13,35 @@ async function foldedFor(context: Context) {
   return { table: rest, version: VERSION, need: scopeTable(REST), server, examples }
 }
 
-export const openapi: Handlers['openapi'] = {
-  read: async (_, context) => {
-    // Loaded at the first call: folding the table needs the schema converter, which a daemon at rest does not.
-    const { openapiDocument } = await import('../openapi.ts')
-    return openapiDocument(await foldedFor(context))
-  },
+type Document = Readonly<Record<string, unknown>> & { readonly openapi: string }
+
+/** A document is folded once for each address, of which the guard lets few through; what is frozen is also written once. */
+function once(fold: (context: Context) => Promise<Document>) {
+  const made = new Map<string, Promise<Document>>()
+  return async (context: Context): Promise<Document> => {
+    const host = context.header('host') ?? ''
+    const known = made.get(host)
+    if (known !== undefined) return known
+    const document = fold(context).then((folded): Document => Object.freeze(folded))
+    made.set(host, document)
+    // What failed may go well the next time.
+    document.catch(() => made.delete(host))
+    return document
+  }
 }
 
-export const tools: Handlers['tools'] = {
-  catalogue: async (_, context) => {
-    const { toolCatalogue } = await import('../tools/catalogue.ts')
-    return toolCatalogue(await foldedFor(context))
-  },
-}
+// Loaded at the first call: folding the table needs the schema converter, which a daemon at rest does not.
+const restDocument = once(async (context) => {
+  const { openapiDocument } = await import('../openapi.ts')
+  return openapiDocument(await foldedFor(context))
+})
+const catalogue = once(async (context) => {
+  const { toolCatalogue } = await import('../tools/catalogue.ts')
+  return toolCatalogue(await foldedFor(context))
+})
+
+export const openapi: Handlers['openapi'] = { read: async (_, context) => restDocument(context) }
+export const tools: Handlers['tools'] = { catalogue: async (_, context) => catalogue(context) }
 
 export const docs: Handlers['docs'] = {
   read: async () => {

@@ -32,7 +32,7 @@ function spelled(name: string, longest: number): string {
     .toLowerCase()
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
-    .replaceAll(/[ßæœøđðþłı]/g, (letter) => SPELLED[letter] ?? '')
+    .replaceAll(/[^\0-\x7f]/g, (letter) => SPELLED[letter] ?? letter)
   const [first = '', ...rest] = letters.split(/[^a-z0-9]+/).filter((part) => part !== '')
   let slug = first.slice(0, longest)
   for (const part of rest) {

@@ -39,6 +39,14 @@ function membersOf(schema: unknown): string[] {
 
 const pathNames = (path: string) => [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name as string)
 
+/** More than any tool takes. */
+const MOST_ARGUMENTS = 100
+
+/** What stands in a path is an id. Anything else could lead to another row, or come back in an error at its length. */
+const ID = /^[a-z]{3}_[0-9a-z]{26}$/
+/** Is nothing's. */
+const NO_ID = 'no-id'
+
 /** As deep as the body of any request may be. */
 const DEEPEST = 32
 
@@ -46,6 +54,9 @@ const isDeeper = (value: unknown, levels: number): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
+
+/** As long as what stands before the body of a request can be. */
+const LONGEST_QUERY = 8192
 
 /** What the text of a query can say. */
 const isPlain = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
@@ -65,7 +76,10 @@ function queryOf(values: Readonly<Record<string, unknown>>): string {
     )
   const query = new URLSearchParams()
   for (const [name, list] of lists) for (const one of list) query.append(name, String(one))
-  return query.toString()
+  const text = query.toString()
+  if (text.length > LONGEST_QUERY)
+    throw invalid('query', [{ path: '', message: 'Give shorter arguments.' }])
+  return text
 }
 
 /** Takes any name as a member, `__proto__` too, which its row refuses as any other that it does not know. */
@@ -73,9 +87,11 @@ const noMembers = (): Record<string, unknown> => Object.create(null) as Record<s
 
 /**
  * What a tool asks with these arguments. Where they do not fit, its row says so.
- * @throws AppError `validation_failed` where a part of the path is missing, `not_found` for one that no path can have
+ * @throws AppError `validation_failed` where a part of the path is missing
  */
 export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>): Call {
+  if (Object.keys(given).length > MOST_ARGUMENTS)
+    throw invalid('body', [{ path: '', message: `Give at most ${MOST_ARGUMENTS} arguments.` }])
   if (isDeeper(given, DEEPEST))
     throw invalid('body', [{ path: '', message: `Nested deeper than ${DEEPEST} levels.` }])
   const inPath = pathNames(route.path)
@@ -91,7 +107,7 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
   const rest = route.body === undefined ? 'query' : 'body'
   for (const [name, value] of Object.entries(given)) {
     const part = inPath.includes(name) ? 'path' : inQuery.includes(name) ? 'query' : rest
-    parts[part][name] = value
+    parts[part][name] = part === 'path' && !ID.test(value as string) ? NO_ID : value
   }
   const isLeftOut = route.body?.type === 'optional' && Object.keys(parts.body).length === 0
   const body = route.body === undefined || isLeftOut ? undefined : parts.body

@@ -5,7 +5,6 @@ import {
   FRAME,
   type Folded,
   type Json,
-  NEEDS,
   converter,
   definitionsOf,
   schemasOf,
@@ -13,9 +12,9 @@ import {
 } from '../openapi.ts'
 import type { Example } from '../openapi/examples.ts'
 import { errorComponents, responsesOf } from '../openapi/responses.ts'
-import { TEXTS } from './descriptions.ts'
 import { inputOf } from './input.ts'
-import { type Tool, type ToolName, toolsOf } from './tool.ts'
+import { textOf } from './list.ts'
+import { type Tool, toolsOf } from './tool.ts'
 
 const NOTHING: Json = {
   description: 'Done.',
@@ -54,12 +53,12 @@ export function toolCatalogue({
     const example = examples[`${group}_${row}`]
     // A body by reference would be no object that names what is in it.
     const schema = inputOf(tool, converter({}))
-    const { title, description } = TEXTS[name as ToolName]
+    const { title, description } = textOf(tool, need)
     return {
       operationId: name,
       tags: [group],
       summary: title,
-      description: `${description} ${NEEDS[needed]}`,
+      description,
       requestBody: {
         required:
           'required' in schema || (route.body !== undefined && route.body.type !== 'optional'),

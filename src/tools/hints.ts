@@ -58,8 +58,10 @@ const TRAITS: Readonly<Record<WritingTool, readonly Trait[]>> = {
   // Whoever asked is not told.
   open_link_requests_decline: ['takes'],
   context_active_org: [],
-  profile_update: ['outside'],
-  preferences_update: ['outside'],
+  // A handle that was given up may become another's.
+  profile_update: ['takes', 'outside'],
+  // Off and on again, the public code has a new secret.
+  preferences_update: ['takes', 'outside'],
   notifications_delete: ['takes'],
   notifications_read: [],
   devices_delete: ['takes'],

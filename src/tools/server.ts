@@ -1,5 +1,6 @@
 /** The tools as a server of the Model Context Protocol, made anew for each request or connection. */
 import type { Table } from '../api/route.ts'
+import type { Folded } from '../openapi.ts'
 import { type AppError, statusOf, toAppError } from '../errors.ts'
 import { VERSION } from '../version.ts'
 import { type Ask, newCaller } from './call.ts'
@@ -9,17 +10,20 @@ import { ProtocolError, ProtocolErrorCode, Server } from './sdk.ts'
 import { toolsOf } from './tool.ts'
 
 const INSTRUCTIONS = `Countersign holds a person's account on this machine: three spoken words that prove who is on the line, and stamps, content that was signed here.
-To check somebody on the line, ask for their three words and call verify_words; never tell them what you expect. Report "not verified" only where "conclusive" is true.
-Ids come from the list tools. An error says in its message what to do.`
+To check somebody on the line, ask for their three words and call verify_words; never tell them what you expect. "verified" says that somebody known said them: compare who matched with who they claim to be. Report "not verified" only where "conclusive" is true, and only of somebody who is in connections_list or guest_codes_list.
+Ids come from the list tools. An error says in its message what to do; where it names a route or command, the tool for it has a like name, as context_active_org for POST /api/v1/context/active-org.`
 
 /** Hears of what failed here, whose cause is for the log alone. */
 export type Report = (tool: string, error: AppError) => void
 
-/** Makes servers that call rows by `ask`. */
-export function newServers(table: Table) {
+/**
+ * Makes servers that call rows by `ask`.
+ * @param need what a request of this method and path needs, from the scope table
+ */
+export function newServers(table: Table, need: Folded['need']) {
   const names = new Set(toolsOf(table).map(({ name }) => name))
   const call = newCaller(table)
-  const tools = listOf(table)
+  const tools = listOf(table, need)
   return (ask: Ask, report: Report) => {
     const server = new Server(
       { name: 'countersign', title: 'Countersign', version: VERSION },

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type TestContext, describe, it } from 'node:test'
 import { type Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { rest } from '../../src/api/rest/index.ts'
+import { REST, scopeTable } from '../../src/auth/scopes.ts'
 import type { Scope } from '../../src/auth/scopes.ts'
 import { askingDaemon } from '../../src/cli/asking-daemon.ts'
 import { stateSecret } from '../../src/state/runtime.ts'
@@ -12,7 +13,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { connected } from './connected.ts'
 import { standIn } from './stand-in.ts'
 
-const serverFor = newServers(rest)
+const serverFor = newServers(rest, scopeTable(REST))
 
 interface Asking {
   readonly scope?: Scope
@@ -82,9 +83,10 @@ describe('what is sent', () => {
         (_req, res) => json(res, 200, '{}'),
         token === undefined ? {} : { token },
       )
-      await call(client, 'guest_codes_qr', { id: 'a/b', format: 'gif' })
+      const id = `gst_${'0'.repeat(26)}`
+      await call(client, 'guest_codes_qr', { id, format: 'gif' })
       const [{ path, authorization } = assert.fail()] = daemon.asked
-      assert.equal(path, '/api/v1/guest-codes/a%2Fb/qr?format=gif')
+      assert.equal(path, `/api/v1/guest-codes/${id}/qr?format=gif`)
       if (token === undefined) assert.match(String(authorization), /^Bearer csd_/)
       else assert.equal(authorization, `Bearer ${token}`)
     }

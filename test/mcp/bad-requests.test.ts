@@ -22,6 +22,7 @@ const TO_COME = JSON.parse(JSON.stringify(MODERN).replaceAll('2026-07-28', '2999
   headers: Record<string, string>
 }
 const deep = (open: string, close: string) => `${open.repeat(400_000)}1${close.repeat(400_000)}`
+const deepObject = (levels: number) => `${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}`
 const MIB = 1024 * 1024
 
 describe('a request that is none', () => {
@@ -94,8 +95,31 @@ describe('a request that is none', () => {
     ],
     ['an empty batch', { body: [], headers: ACCEPT }, 400, -32600],
     [
-      'a batch of 101',
-      { body: Array.from({ length: 101 }, (_, id) => ({ ...PING, id })), headers: ACCEPT },
+      'a batch of 11',
+      { body: Array.from({ length: 11 }, (_, id) => ({ ...PING, id })), headers: ACCEPT },
+      400,
+      -32600,
+    ],
+    [
+      'deep capabilities',
+      {
+        body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"a","version":"0"},"capabilities":{"experimental":{"a":${deepObject(3000)}}}}}`,
+        headers: ACCEPT,
+      },
+      400,
+      -32600,
+    ],
+    [
+      'as many members as nobody needs',
+      {
+        body: {
+          ...PING,
+          params: {
+            _meta: Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, i])),
+          },
+        },
+        headers: ACCEPT,
+      },
       400,
       -32600,
     ],
@@ -135,6 +159,17 @@ describe('a request that is none', () => {
       const answer = await daemon.request('POST', '/mcp', { token, body, headers: ACCEPT })
       assert.equal(repliesOf(answer).length, answers, answer.text)
     }
+  })
+
+  it('an Idempotency-Key is not heeded: a batch may ask for two things', async () => {
+    const body = ['one', 'two'].map((name, id) => {
+      const params = { name: 'external_members_create', arguments: { display_name: name } }
+      return { jsonrpc: '2.0', id, method: 'tools/call', params }
+    })
+    const headers = { ...ACCEPT, 'Idempotency-Key': 'k' }
+    const answer = await daemon.request('POST', '/mcp', { token, body, headers })
+    const made = repliesOf(answer).map(({ result }) => (result as { isError?: true }).isError)
+    assert.deepEqual(made, [undefined, undefined])
   })
 
   it('what wants no answer gets none: 202', async () => {

@@ -4,6 +4,7 @@ import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
 import { type TestContext, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
+import { REST, scopeTable } from '../../src/auth/scopes.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Ask } from '../../src/tools/call.ts'
 import { newServers } from '../../src/tools/server.ts'
@@ -12,7 +13,7 @@ import { listening } from './listening.ts'
 import { calling, spoken } from './speaking.ts'
 
 const ERAS = ['legacy', 'modern'] as const
-const serverFor = newServers(rest)
+const serverFor = newServers(rest, scopeTable(REST))
 
 async function started(t: TestContext, ask: Ask) {
   const servers = new EventEmitter()

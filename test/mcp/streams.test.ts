@@ -44,7 +44,11 @@ describe('the streams of countersignd mcp', () => {
   it('carry the protocol alone, whatever comes in', async (t) => {
     const { say, heard } = raw(t, freshFolder(t))
     say('this is not JSON')
-    say('[1, 2]')
+    for (const line of ['[1, 2]', '{"id": 1}']) {
+      say(line)
+      const { id, error } = await heard()
+      assert.deepEqual([id, error?.code], [null, -32600], line)
+    }
     say({ jsonrpc: '2.0', id: 7, method: 'ping' })
     assert.deepEqual(await heard(), { jsonrpc: '2.0', id: 7, result: {} })
     say({ ...REQUEST, params: { name: 'constructor' } })
@@ -68,6 +72,24 @@ describe('the streams of countersignd mcp', () => {
       answered.toSorted((a, b) => Number(a) - Number(b)),
       ids,
     )
+  })
+
+  it('what was asked before the input ended is answered', async (t) => {
+    const dir = freshFolder(t)
+    await daemonAt(t, dir)
+    const { child, closed, say, heard } = raw(t, dir)
+    const calls = ['a', 'b', 'c'].map((name, id) => {
+      return { ...REQUEST, id, params: { name: 'tags_create', arguments: { name } } }
+    })
+    for (const call of calls) say(call)
+    child.stdin.end()
+    const made = []
+    for (const _ of calls) {
+      const { result } = await heard()
+      made.push((result as { structuredContent: { name: string } }).structuredContent.name)
+    }
+    assert.deepEqual(made.toSorted(), ['a', 'b', 'c'])
+    assert.deepEqual(await closed, [EXIT.ok, null])
   })
 
   it('when the input ends, so does the program', async (t) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
+import { REST, scopeTable } from '../../src/auth/scopes.ts'
 import { TEXTS } from '../../src/tools/descriptions.ts'
 import type { Texts } from '../../src/tools/descriptions/text.ts'
 import { listOf } from '../../src/tools/list.ts'
@@ -10,7 +11,7 @@ import { under } from '../json-schemas.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-const tools = listOf(rest)
+const tools = listOf(rest, scopeTable(REST))
 const byName = new Map(tools.map((tool) => [tool.name, tool]))
 /** Of answers, what the texts name. */
 const IN_ANSWERS = [

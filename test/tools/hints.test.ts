@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
+import { REST, scopeTable } from '../../src/auth/scopes.ts'
 import { listOf } from '../../src/tools/list.ts'
 import { type ToolName, type WritingTool, toolsOf } from '../../src/tools/tool.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
@@ -47,8 +48,8 @@ const WANTED: Readonly<Record<WritingTool, string>> = {
   open_link_requests_approve: 'ro',
   open_link_requests_decline: 'dr',
   context_active_org: 'r',
-  profile_update: 'ro',
-  preferences_update: 'ro',
+  profile_update: 'dro',
+  preferences_update: 'dro',
   notifications_delete: 'dr',
   notifications_read: 'r',
   devices_delete: 'dr',
@@ -74,7 +75,9 @@ const WANTED: Readonly<Record<WritingTool, string>> = {
   feedback_send: 'o',
 }
 
-const hints = new Map(listOf(rest).map(({ name, annotations }) => [name, annotations]))
+const hints = new Map(
+  listOf(rest, scopeTable(REST)).map(({ name, annotations }) => [name, annotations]),
+)
 const hintsOf = (name: string) => hints.get(name) ?? assert.fail(name)
 
 describe('hints', () => {

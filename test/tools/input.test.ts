@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { rest } from '../../src/api/rest/index.ts'
+import { REST, scopeTable } from '../../src/auth/scopes.ts'
 import type { Route } from '../../src/api/route.ts'
 import { converter } from '../../src/openapi.ts'
 import { inputOf } from '../../src/tools/input.ts'
@@ -10,7 +11,7 @@ import { listOf } from '../../src/tools/list.ts'
 import { schemasOf } from '../json-schemas.ts'
 import type { Json } from './calling.ts'
 
-const tools = listOf(rest)
+const tools = listOf(rest, scopeTable(REST))
 
 describe('what a tool takes', () => {
   const faults = schemasOf({ components: { schemas: {} } })

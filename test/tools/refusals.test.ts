@@ -106,6 +106,39 @@ describe('refusals', () => {
       assert.match((json as { message: string }).message, told)
     })
 
+  it('what a tool takes is bounded, and so is what it is told of it', async () => {
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`k${i}`, 0]))
+    const [long, longer] = ['x'.repeat(9000), 'x'.repeat(2_000_000)]
+    const cases: [tool: ToolName, args: object, status: number][] = [
+      ['tags_list', many, 422],
+      ['tags_list', { cursor: long }, 422],
+      ['members_remove', { id: longer, mid: longer }, 404],
+    ]
+    for (const [tool, args, wanted] of cases) {
+      const { status, text } = await caller.call(tool, args)
+      assert.deepEqual([status, text.length < 600], [wanted, true], tool)
+    }
+  })
+
+  it('no id makes one tool another', async () => {
+    const id = await caller.idOf('presets_create', { name: 'Usual' })
+    await caller.called('presets_set_default', { id })
+    for (const [tool, other] of [
+      ['presets_delete', 'default'],
+      ['presets_update', 'default'],
+      ['open_links_delete', 'requests'],
+      ['org_members_read', 'bulk-invite'],
+    ] as const) {
+      const { status, json } = await caller.call(tool, { id: other })
+      assert.deepEqual([status, (json as Json)['error']], [404, 'not_found'], tool)
+    }
+    const { items } = (await caller.called('presets_list')) as { items: Json[] }
+    assert.deepEqual(
+      items.map((preset) => [preset['id'], preset['is_default']]),
+      [[id, true]],
+    )
+  })
+
   for (const part of [
     '..',
     '.',

@@ -5,7 +5,7 @@ import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { newMachine } from '../handlers/people.ts'
 import { type Caller, type Json, TOOLS, inPath, newCaller } from './calling.ts'
 
-const NO_SUCH = 'nothing-has-this-id'
+const NO_SUCH = `tag_${'0'.repeat(26)}`
 
 let daemon: TestDaemon
 let caller: Caller

@@ -34,6 +34,7 @@ export const agents = {
       also: '/mcp',
       summary: 'Speak the Model Context Protocol (Streamable HTTP)',
       by: 'daemon',
+      query: v.strictObject({}),
       body: v.string(),
       text: true,
       limit: LARGEST,

@@ -78,7 +78,7 @@ export const account: Texts<
   devices_delete: {
     title: 'Revoke a device',
     description:
-      'Shut a lost or unknown device out for good: its keys are revoked and connections get new secrets; or turn away one that waits. Not undone: it must be added anew. Not the current one. Only to sign it out: sessions_delete.',
+      'Shut a lost or unknown device out for good: its keys are revoked, connections get new secrets, the public code goes off; or turn away one that waits. Not undone. Not the current one. Only to sign it out: sessions_delete.',
   },
   sessions_list: {
     title: 'List sessions',
@@ -98,7 +98,7 @@ export const account: Texts<
   emails_create: {
     title: 'Add an email address of yours',
     description:
-      'Add an address to this account: a link is mailed there, and until it is followed the address is not verified. No tool removes it. Three mails an hour. To invite somebody: members_add.',
+      'Add an address to this account: a link is mailed there, and until it is followed the address is not verified. No tool removes it. An address gets three mails an hour. To invite somebody: members_add.',
   },
   exports_list: {
     title: 'List exports',

@@ -60,7 +60,7 @@ export const arranging: Texts<'guestCodes' | 'externalMembers' | 'tags' | 'prese
   tags_delete: {
     title: 'Delete a tag',
     description:
-      'Delete a tag and take it off all connections, which stay. Not undone. Off one connection only: tags_unassign.',
+      'Delete a tag and take it off all connections and presets, which stay. Not undone. Off one connection only: tags_unassign.',
   },
   tags_assign: {
     title: 'Put a tag on a connection',

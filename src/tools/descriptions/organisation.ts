@@ -17,12 +17,12 @@ export const organisation: Texts<
   org_members_activate: {
     title: 'Activate a member of the organisation',
     description:
-      'Let a suspended member back into the active organisation (context_active_org first), or take in an invited one who has proven the mailbox. Owners and admins. They are told. Undo by org_members_suspend.',
+      'Let a suspended member back into the active organisation (context_active_org first), or take in an invited one who has proven the mailbox; an invitation that is held back waits again. Owners and admins. Undo by org_members_suspend.',
   },
   org_members_suspend: {
     title: 'Suspend a member of the organisation',
     description:
-      'Shut a member out of the active organisation (context_active_org first), or hold an invitation back. Owners and admins; anybody suspends themselves, and so leaves. They are told. Undo by org_members_activate. Of a connection: members_remove.',
+      'Shut a member out of the active organisation (context_active_org first), or hold an invitation back. Owners and admins; anybody suspends themselves, and so leaves. Members are told. Undo by org_members_activate. Of a connection: members_remove.',
   },
   org_members_bulk_invite: {
     title: 'Invite people to the organisation',
@@ -82,12 +82,12 @@ export const organisation: Texts<
   org_activity_list: {
     title: 'List what happened in the organisation',
     description:
-      'Each event in the active organisation (context_active_org first), newest first: who did what to whom. Any member may. Counts: org_activity_summary. Your own account: notifications_list.',
+      'Each event in the active organisation (context_active_org first), newest first: who did what to whom. Takes no dates. Any member may. Who was active between two days: org_activity_summary. Your own account: notifications_list.',
   },
   org_activity_summary: {
     title: 'Count events of the organisation',
     description:
-      'How often each event happened in the active organisation (context_active_org first) between two days, and who was busiest. Any member may. Over time: org_analytics_trends. Standing totals: org_analytics_dashboard.',
+      'Who was active in the active organisation (context_active_org first) between two days, as last week, and how often each event happened. Any member may. Over time: org_analytics_trends. Standing totals: org_analytics_dashboard.',
   },
   org_analytics_dashboard: {
     title: 'Read totals of the organisation',
