@@ -32,7 +32,7 @@ export async function listening(
     {
       need: scopeTable(REST),
       authenticate: () => ({ scope: 'read' as const }),
-      context: (_caller, { header }) => ({ ask, home: { log }, header }),
+      context: (_caller, { header }) => ({ askAnew: ask, home: { log }, header }),
     },
   )
   const listener = await listen({
