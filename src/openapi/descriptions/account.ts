@@ -42,7 +42,7 @@ export const account: Descriptions<
     read: 'Without `ids` all are marked. What they are about does not change.',
   },
   devices: {
-    list: 'Those that are signed in, and those that wait for approval with the words of both screens.',
+    list: 'Those that are signed in, and those that wait until they are approved by the words of both screens.',
     delete:
       'For an approved device. Its keys sign nothing any more, its session ends, the public code is switched off, and connections change their secrets. It cannot be undone: the device signs in anew.',
   },
@@ -59,7 +59,7 @@ export const account: Descriptions<
   exports: {
     list: 'With how far each is. A finished one is kept for a week.',
     create:
-      'Answers at once and builds in the background: ask for the list until it is `ready`. It holds no secret, for the account server has none.',
+      'Answers at once and builds in the background: ask for the list until it is `ready`. No secret is in it: they are on your devices, and that of the public code is left out.',
     clear: 'For good; links that were given for them lead nowhere.',
     download:
       'Whoever has the link gets the file, without a token: keep it to yourself. 409 `export_not_ready` before the export is `ready`.',
