@@ -9,7 +9,7 @@ import { rest } from './api/rest/index.ts'
 import { isMachineToken, machineCaller } from './auth/machines.ts'
 import { peerCheck } from './auth/peer.ts'
 import { commandLineToken, daemonProof } from './auth/proof.ts'
-import { REST, scopeTable } from './auth/scopes.ts'
+import { restNeed } from './auth/scopes.ts'
 import { type Caller, openTokens } from './auth/tokens.ts'
 import type { Config } from './config.ts'
 import { type Backend, openBackend } from './daemon/backend.ts'
@@ -133,7 +133,7 @@ export async function openDaemon(
       { ...rest, ...docsTable, ...agents, ...local },
       { ...restAnswers, ...docsAnswers, ...agentAnswers, ...localAnswers },
       {
-        need: scopeTable(REST),
+        need: restNeed,
         authenticate: ({ token: given, digest }) =>
           isMachineToken(given)
             ? machineCaller(given, backend.askMachine)

@@ -4,7 +4,7 @@
  */
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { getTitle } from 'valibot'
-import { type Route, type Schema, type Table, isOnce } from './api/route.ts'
+import { type Route, type Schema, type Table, isOnce, pathNames } from './api/route.ts'
 import { CODES } from './errors.ts'
 import { DESCRIPTIONS, GROUPS } from './openapi/descriptions/index.ts'
 import { ERRORS, TOKENS } from './openapi/explanations.ts'
@@ -136,7 +136,7 @@ export function openapiDocument({
   function parameters(route: Route, { params = {}, query = {} }: Example): Json[] {
     const shown = (values: Json, name: string) =>
       values[name] === undefined ? {} : { example: values[name] }
-    const inPath = [...route.path.matchAll(/{(\w+)}/g)].map(([, name = '']) => ({
+    const inPath = pathNames(route.path).map((name) => ({
       name,
       in: 'path',
       required: true,

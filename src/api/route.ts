@@ -52,6 +52,10 @@ export const isOnce = (route: Route): boolean =>
   route.repeats !== true &&
   !(route.reply !== undefined && 'media' in route.reply)
 
+/** The names of the parameters in a path. */
+export const pathNames = (path: string): string[] =>
+  [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name as string)
+
 export type Routes = Readonly<Record<string, Route>>
 export type Table = Readonly<Record<string, Routes>>
 

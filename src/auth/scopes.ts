@@ -86,6 +86,9 @@ export function scopeTable(rules: Rules) {
   }
 }
 
+/** What a request to the daemon's API needs. */
+export const restNeed = scopeTable(REST)
+
 /** What each standing is good for. */
 const GRANTS: Readonly<Record<Standing, readonly Need[]>> = {
   read: ['read'],

@@ -3,7 +3,7 @@
  * found and proven, anew for each call, so that one that was started again is found again.
  */
 import type { Content } from '../api/route.ts'
-import { REST, type Scope, requireScope, scopeTable } from '../auth/scopes.ts'
+import { requireScope, restNeed, type Scope } from '../auth/scopes.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import type { Ask, Call } from '../tools/call.ts'
 import { type DaemonConnection, connect } from './connection-to-daemon.ts'
@@ -33,7 +33,7 @@ const told = (error: unknown): unknown =>
 
 /** Throws AppError insufficient_scope in words for whoever started this program: it has no token. */
 function demand(scope: Scope, { method, segments }: Call): void {
-  const need = scopeTable(REST)(method, segments)
+  const need = restNeed(method, segments)
   if (need === 'none') return
   try {
     requireScope(scope, need, method, segments)

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { rest } from '../api/rest/index.ts'
-import { REST, type Scope, scopeTable } from '../auth/scopes.ts'
+import { restNeed, type Scope } from '../auth/scopes.ts'
 import { redact } from '../log.ts'
 import type { Ask } from '../tools/call.ts'
 import { ProtocolErrorCode, StdioServerTransport, serveStdio } from '../tools/sdk.ts'
@@ -87,7 +87,7 @@ it was started works again.
     const scope = scopeOf(options['scope'])
     const settings = config()
     const { ask, close } = askingDaemon(settings.stateDir, scope, () => chosenToken(settings))
-    const serverFor = newServers(rest, scopeTable(REST))
+    const serverFor = newServers(rest, restNeed)
     const count = newCount(ask)
     const factory = () =>
       serverFor(count.ask, (tool, error) => {

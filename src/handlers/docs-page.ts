@@ -4,12 +4,10 @@
  */
 import { rest } from '../api/rest/index.ts'
 import type { Content, Table } from '../api/route.ts'
-import { REST, scopeTable } from '../auth/scopes.ts'
+import { restNeed } from '../auth/scopes.ts'
 import { ICON } from '../service/pages/document.ts'
 import { type Html, html } from '../service/pages/html.ts'
 import type { DocsFile, DocsFiles } from './docs-files.ts'
-
-const need = scopeTable(REST)
 
 /** The reference sets styles on its elements, and shows an image that was answered. A token typed here goes nowhere but here. */
 const POLICY = [
@@ -34,7 +32,7 @@ function rows(): Html[] {
         html`<tr>
           <td><code>${method}</code></td>
           <td><code>${path}</code></td>
-          <td>${need(method, path.slice(1).split('/'))}</td>
+          <td>${restNeed(method, path.slice(1).split('/'))}</td>
           <td>${summary}</td>
         </tr>`,
     ),

@@ -1,5 +1,5 @@
 import { rest } from '../api/rest/index.ts'
-import { REST, scopeTable } from '../auth/scopes.ts'
+import { restNeed } from '../auth/scopes.ts'
 import { VERSION } from '../version.ts'
 import type { Context, Handlers } from './context.ts'
 
@@ -10,7 +10,7 @@ async function foldedFor(context: Context) {
   })
   const host = context.header('host')
   const server = host === undefined ? undefined : `http://${host}`
-  return { table: rest, version: VERSION, need: scopeTable(REST), server, examples }
+  return { table: rest, version: VERSION, need: restNeed, server, examples }
 }
 
 type Document = Readonly<Record<string, unknown>> & { readonly openapi: string }

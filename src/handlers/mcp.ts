@@ -1,6 +1,6 @@
 import { rest } from '../api/rest/index.ts'
 import type { Content } from '../api/route.ts'
-import { REST, scopeTable } from '../auth/scopes.ts'
+import { restNeed } from '../auth/scopes.ts'
 import type { Ask } from '../tools/call.ts'
 import { ProtocolErrorCode, type Server, createMcpHandler } from '../tools/sdk.ts'
 import { type Report, newServers } from '../tools/server.ts'
@@ -102,4 +102,4 @@ export function overHttp(
   }
 }
 
-export const mcp: AgentHandlers['mcp'] = { post: overHttp(newServers(rest, scopeTable(REST))) }
+export const mcp: AgentHandlers['mcp'] = { post: overHttp(newServers(rest, restNeed)) }

@@ -1,12 +1,12 @@
 import { rest } from '../api/rest/index.ts'
 import type { Content } from '../api/route.ts'
-import { REST, scopeTable } from '../auth/scopes.ts'
+import { restNeed } from '../auth/scopes.ts'
 import { newCaller } from '../tools/call.ts'
 import { listOf } from '../tools/list.ts'
 import type { AgentHandlers } from './agents.ts'
 
 const call = newCaller(rest)
-const tools = listOf(rest, scopeTable(REST))
+const tools = listOf(rest, restNeed)
 
 export const toolCalls: AgentHandlers['toolCalls'] = {
   list: async () => ({ tools }),

@@ -6,10 +6,11 @@ import { invalid } from '../api/input.ts'
 import type { Service } from '../api/port.ts'
 import type { OrgAlert, OrgEvent } from '../api/rest/org.ts'
 import { newId } from '../crypto/id.ts'
+import { demandFewer } from './arrangements.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { noteActivities } from './org-activities.ts'
-import { demandFewerThere, managing, strangersAmong } from './org-managing.ts'
+import { managing, strangersAmong } from './org-managing.ts'
 import { demandActing } from './org-standing.ts'
 import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
@@ -119,7 +120,7 @@ export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
           .select(({ fn }) => fn.countAll<number>().as('count'))
           .where('organisation_id', '=', organisation)
           .executeTakeFirstOrThrow()
-        demandFewerThere(Number(count), MOST, 'alerts')
+        demandFewer(Number(count), MOST, 'alerts', 'An organisation')
         const at = now()
         const id = newId(PREFIX, at)
         await trx

@@ -6,17 +6,18 @@ import { invalid } from '../api/input.ts'
 import type { Service } from '../api/port.ts'
 import type { OrgEvent, OrgGroup } from '../api/rest/org.ts'
 import { newId } from '../crypto/id.ts'
-import { AppError } from '../errors.ts'
-import { folded } from './arrangements.ts'
+import { demandFewer, demandNewName } from './arrangements.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { noteActivities } from './org-activities.ts'
-import { demandFewerThere, managing, strangersAmong } from './org-managing.ts'
+import { managing, strangersAmong } from './org-managing.ts'
 import { demandActing } from './org-standing.ts'
 import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 export const PREFIX = 'grp_'
+/** Of whom a name is new. */
+const WHO = 'The organisation has a group'
 
 /** An organisation has so many at most. */
 const MOST = 1000
@@ -58,15 +59,6 @@ const namesIn = (trx: Transaction<Schema>, organisation: string): Promise<Named[
     .select(['id', 'name'])
     .where('organisation_id', '=', organisation)
     .execute()
-
-/** Throws AppError `conflict` where one of these, other than `own`, has the name. */
-function demandNew(names: readonly Named[], name: string, own: string | null): void {
-  if (names.some((one) => one.id !== own && folded(one.name) === folded(name)))
-    throw new AppError(
-      'conflict',
-      'The organisation has a group of this name already: choose another name.',
-    )
-}
 
 /** The accounts that a request names, each once. Throws AppError `validation_failed` with each that is nobody's in the organisation. */
 async function demandMembers(
@@ -140,8 +132,8 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
     create: ({ body: { name, description = null } }, session) =>
       managing(db, session, async (trx, { id: organisation }) => {
         const names = await namesIn(trx, organisation)
-        demandNew(names, name, null)
-        demandFewerThere(names.length, MOST, 'groups')
+        demandNewName(names, name, { own: null, who: WHO })
+        demandFewer(names.length, MOST, 'groups', 'An organisation')
         const at = now()
         const id = newId(PREFIX, at)
         await trx
@@ -158,7 +150,7 @@ export const orgGroups = (ground: Ground): Service['orgGroups'] => {
         const before = await readGroup(trx, organisation, id)
         const { name = before.name, description = before.description } = body
         if (name === before.name && description === before.description) return before
-        demandNew(await namesIn(trx, organisation), name, id)
+        demandNewName(await namesIn(trx, organisation), name, { own: id, who: WHO })
         await trx
           .updateTable('organisation_groups')
           .set({ name, description })

@@ -2,7 +2,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Session } from '../api/port.ts'
 import { PREFIX, isId } from '../crypto/id.ts'
-import { AppError, type Issue } from '../errors.ts'
+import type { Issue } from '../errors.ts'
 import type { ActiveOrganisation } from './active-organisation.ts'
 import { PREFIX as MEMBER } from './org-member-rows.ts'
 import { demandActing, demandManaging } from './org-standing.ts'
@@ -41,12 +41,6 @@ export const acting = <T>(
     await holdOrganisation(trx, organisation.id)
     return work(trx, organisation)
   })
-
-/** Throws AppError `conflict` where an organisation has as many of something as it may. */
-export function demandFewerThere(count: number, most: number, what: string): void {
-  if (count >= most)
-    throw new AppError('conflict', `An organisation has at most ${most} ${what}: delete one first.`)
-}
 
 /** So many are told of one request, as of any that is not valid. */
 const MOST_ISSUES = 20

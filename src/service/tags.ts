@@ -5,8 +5,7 @@ import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { Tag } from '../api/rest/tags.ts'
 import { newId } from '../crypto/id.ts'
-import { AppError } from '../errors.ts'
-import { arranging, demandFewer, folded } from './arrangements.ts'
+import { arranging, demandFewer, demandNewName } from './arrangements.ts'
 import { PREFIX as CONNECTION, later } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import { demandId, notFound } from './faults.ts'
@@ -15,6 +14,8 @@ import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
 const PREFIX = 'tag_'
+/** Of whom a name is new. */
+const WHO = 'You have a tag'
 
 /** An account has so many at most. */
 const MOST = 200
@@ -53,12 +54,6 @@ type Named = Pick<Row, 'id' | 'name'>
 const namesOf = (trx: Transaction<Schema>, account: string): Promise<Named[]> =>
   trx.selectFrom('tags').select(['id', 'name']).where('account_id', '=', account).execute()
 
-/** Throws AppError `conflict` where one of these, other than `own`, has the name. */
-function demandNew(names: readonly Named[], name: string, own: string | null): void {
-  if (names.some((one) => one.id !== own && folded(one.name) === folded(name)))
-    throw new AppError('conflict', 'You have a tag of this name already: choose another name.')
-}
-
 /**
  * The account's side of a connection has changed, and stays until the transaction ends.
  * @throws AppError `not_found` unless it is a member
@@ -88,7 +83,7 @@ export const tags = (ground: Ground): Service['tags'] => {
     create: ({ body: { name, color = null } }, { account }) =>
       arranging(db, account, async (trx) => {
         const names = await namesOf(trx, account)
-        demandNew(names, name, null)
+        demandNewName(names, name, { own: null, who: WHO })
         demandFewer(names.length, MOST, 'tags')
         const at = now()
         const id = newId(PREFIX, at)
@@ -103,7 +98,7 @@ export const tags = (ground: Ground): Service['tags'] => {
       arranging(db, account, async (trx) => {
         const before = await readTag(trx, account, id)
         const { name = before.name, color = before.color } = body
-        demandNew(await namesOf(trx, account), name, id)
+        demandNewName(await namesOf(trx, account), name, { own: id, who: WHO })
         await trx.updateTable('tags').set({ name, color }).where('id', '=', id).execute()
         return { ...before, name, color }
       }),

@@ -1,6 +1,6 @@
 /** From the call of a tool to the request of its row, which is asked as any other request of the caller's. */
 import { invalid } from '../api/input.ts'
-import type { Route, Table } from '../api/route.ts'
+import { type Route, type Table, pathNames } from '../api/route.ts'
 import { outgoing } from '../client.ts'
 import { AppError } from '../errors.ts'
 import { type Tool, toolsOf } from './tool.ts'
@@ -36,8 +36,6 @@ function membersOf(schema: unknown): string[] {
     .filter((inner) => inner !== undefined && inner !== schema)
     .flatMap(membersOf)
 }
-
-const pathNames = (path: string) => [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name as string)
 
 /** More than any tool takes. */
 const MOST_ARGUMENTS = 100
