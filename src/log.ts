@@ -1,8 +1,11 @@
 /**
  * The log: JSON lines on standard error. One redactor stands before every line, so that no caller of it can leak a secret:
- * tokens, Authorization fields, signed structures, link fragments and long keys are cut out of whatever is written.
+ * whatever looks like one is cut out.
  */
+import { redact } from './crypto/redact.ts'
 import { AppError } from './errors.ts'
+
+export { redact } from './crypto/redact.ts'
 
 export type Level = 'error' | 'warn' | 'info' | 'debug'
 type Fields = Readonly<Record<string, unknown>>
@@ -10,19 +13,6 @@ type Fields = Readonly<Record<string, unknown>>
 export type Log = (level: Level, event: string, fields?: Fields | (() => Fields)) => void
 
 const RANK = { error: 0, warn: 1, info: 2, debug: 3 } as const
-
-const SECRETS: readonly RegExp[] = [
-  /cs[dm]_[0-9A-Za-z]+/g, // API tokens
-  /(?<=(?:Bearer|DPoP) +)[^\s"\\]+/gi, // RFC 6750, RFC 9449; up to the quote that ends a text in a line of JSON
-  /[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, // compact JWS
-  /\b[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}\b/g, // enrolment codes
-  /(?<=#)[\w-]{20,}/g, // link fragments carry keys
-  /[\w-]{43,}/g, // 32 bytes and more in base64url or hex
-]
-
-/** The text with everything that looks like a secret cut out. */
-export const redact = (text: string): string =>
-  SECRETS.reduce((rest, secret) => rest.replace(secret, '[redacted]'), text)
 
 /** What may happen on any day says in its message what it was; a stack is for what should not. */
 const plain = (value: unknown): unknown => {

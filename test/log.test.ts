@@ -54,7 +54,16 @@ const canaries: [name: string, canary: string][] = [
   ['a key in hex', bytes(32).toString('hex')],
   ['a key in upper-case hex', bytes(32).toString('hex').toUpperCase()],
   ['an enrolment code', '0A1B-2C3D-4E5F-6G7H'],
+  ['a key with what may be a code in it', `${'k-'.repeat(7)}0123456789abcdef-${'k'.repeat(12)}`],
+  ['a key with what may be another in it', `${'k'.repeat(20)}-sk-${'k'.repeat(19)}`],
   ['a key of 64 bytes', bytes(64).toString('base64url')],
+  ['a key in base64', bytes(32).toString('base64')],
+  ['an enrolment code as typed', '0a1b-2c3d-4e5f-6g7h'],
+  ['an enrolment code without hyphens', '0A1B2C3D4E5F6G7H'],
+  ['three words', 'matador carload recede'],
+  ['three words in a path', 'matador-carload-recede'],
+  ['six words, as somebody shouts them', 'MATADOR CARLOAD RECEDE MATADOR CARLOAD RECEDE'],
+  ['the key of a model', 'sk-proj-0a1b2c3d4e5f6g7h'],
 ]
 const places: [name: string, put: (canary: string) => Record<string, unknown>][] = [
   ['a field', (it) => ({ it })],
@@ -87,7 +96,20 @@ for (const secret of ['abc', 'a.b', 'a b', 'x"y', 'x\\y', 'ä'])
     assert(!line.includes(`bearer ${secret[0]}`), line)
   })
 
+for (const [text, rest] of [
+  ['postgres://ada:pass%2Fword@127.0.0.1:5432/x', 'postgres://[redacted]@127.0.0.1:5432/x'],
+  ['Authorization: Digest username="ada"', 'Authorization: [redacted]"ada"'],
+  ['Basic YWRhOnBhc3N3b3Jk', 'Basic [redacted]'],
+  ['eyJhbGciOiJFZERTQSJ9.eyJ', '[redacted]'],
+  ['say matador carload recede now', 'say [redacted] now'],
+] as const)
+  test(`of ${text} is left: ${rest}`, () => assert.equal(redact(text), rest))
+
 for (const harmless of [
+  'matador carload',
+  'the request may be sent again',
+  '0.1.0, 1a2bmih5k3x2-12',
+  'Basic settings',
   'http://127.0.0.1:19821',
   'GET /api/v1/connections/con_01k9zq3v5w8x2y4z6a8b0c2d4e/code',
   'tok_01k9zq3v5w8x2y4z6a8b0c2d4e',

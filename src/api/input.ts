@@ -1,5 +1,6 @@
 /** Input judged by the schema of its row, and how its faults are told: alike wherever a request comes in. */
 import { type BaseIssue, getDotPath, safeParse } from 'valibot'
+import { redact } from '../crypto/redact.ts'
 import { AppError, type Issue } from '../errors.ts'
 import type { Schema } from './route.ts'
 
@@ -19,11 +20,17 @@ export function invalid(where: Where, issues: readonly Issue[], cause?: unknown)
   })
 }
 
-/** As much of what a request says as is quoted: to the end of a word, where it has words. What a schema wants is told whole. */
+/** No more is looked at: something may be cut out of it before it is cut off. */
+const told = (text: string): string => redact(text.slice(0, 4 * LONGEST_TEXT))
+
+/**
+ * As much of what a request says as is quoted, without what looks like a secret: to the end of a word, where it has words. What a
+ * schema wants is told whole.
+ */
 const brief = (text: string): string =>
   text.length <= LONGEST_TEXT
-    ? text
-    : `${text
+    ? redact(text)
+    : `${told(text)
         .slice(0, LONGEST_TEXT)
         .toWellFormed()
         .replace(/\s+\S{0,40}$/, '')}…`
@@ -53,7 +60,9 @@ export function parse(where: Where, schema: Schema, value: unknown): unknown {
   const result = safeParse(schema, value, { abortPipeEarly: true })
   if (result.success) return result.output
   const issues = result.issues.slice(0, MOST_ISSUES).map((issue) => ({
-    path: (getDotPath(issue) ?? '').slice(0, LONGEST_TEXT).toWellFormed(),
+    path: told(getDotPath(issue) ?? '')
+      .slice(0, LONGEST_TEXT)
+      .toWellFormed(),
     message: worded(issue),
   }))
   throw invalid(where, issues)

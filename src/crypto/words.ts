@@ -49,6 +49,9 @@ export function parseWords(input: string, expect: number): { words: string[]; in
   return { words: wordsAt(indices), indices }
 }
 
+/** Whether a text, in lower case, is one word of the list. */
+export const isWord = (text: string): boolean => theList().index.has(text)
+
 /** Indices 0–4095 in, their words out. Throws `bad_value` for any other number. */
 export function wordsAt(indices: readonly number[]): string[] {
   return indices.map((index) => {

@@ -5,11 +5,14 @@
 import * as v from 'valibot'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../api/rest/assistant.ts'
 import type { Content, Route } from '../api/route.ts'
+import { withoutKeys } from '../crypto/redact.ts'
 import { AppError, CODES, type Code, type Details, statusOf } from '../errors.ts'
 import { Passing, backendError, timedOut, unavailable } from './faults.ts'
 import type { Answer } from './transport.ts'
 
 const LONGEST_MESSAGE = 500
+/** More of a message is not looked at: something may be cut out of it before it is cut off. */
+const LONGEST_QUOTED = 4 * LONGEST_MESSAGE
 const MOST_ITEMS = 20
 /** The longest a server may ask to be left alone, in seconds. */
 const LONGEST_AFTER_S = 86_400
@@ -20,6 +23,11 @@ const shown = (text: string) =>
   text.slice(0, LONGEST_MESSAGE).toWellFormed().replaceAll(UNSHOWABLE, ' ')
 
 const Text = v.pipe(v.string(), v.transform(shown))
+/** A sentence may repeat what the server was asked with, which is not the caller's. */
+const Sentence = v.pipe(
+  v.string(),
+  v.transform((text) => shown(withoutKeys(text.slice(0, LONGEST_QUOTED)))),
+)
 const few = <const T extends v.GenericSchema>(item: T) =>
   v.pipe(
     v.array(item),
@@ -31,15 +39,15 @@ const detail = <const T extends v.GenericSchema>(schema: T) =>
 
 const Refused = v.object({
   error: v.picklist(CODES),
-  message: Text,
-  required_scope: detail(Text),
-  issues: detail(few(v.object({ path: Text, message: Text }))),
-  state: detail(Text),
+  message: Sentence,
+  required_scope: detail(Sentence),
+  issues: detail(few(v.object({ path: Sentence, message: Sentence }))),
+  state: detail(Sentence),
   head: detail(Text),
   found: detail(v.number()),
-  word: detail(Text),
-  suggestions: detail(few(Text)),
-  error_description: detail(Text),
+  word: detail(Sentence),
+  suggestions: detail(few(Sentence)),
+  error_description: detail(Sentence),
 })
 
 /** The value of a body that is JSON in UTF-8; undefined when it is not. */
@@ -119,9 +127,14 @@ function broughtBy({ headers }: Answer): Record<string, string> {
   )
 }
 
+const isObject = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 function contentOf(answer: Answer, media: readonly string[]): Content | null {
   const type = answer.headers['content-type'] ?? ''
   if (!media.includes(type) || answer.headers['content-encoding'] !== undefined) return null
+  // Whoever gets it parses it.
+  if (type === 'application/json' && !isObject(jsonOf(answer))) return null
   return { type, body: answer.stream ?? answer.body, headers: broughtBy(answer) }
 }
 
@@ -143,7 +156,7 @@ export function valueOf(answer: Answer, route: Route, origin: string): unknown {
   if (reply === undefined) return undefined
   if ('media' in reply) {
     const content = contentOf(answer, reply.media)
-    if (content === null) throw wrong('with another media type')
+    if (content === null) throw wrong('with another media type, or with what it does not say')
     return content
   }
   const value = jsonOf(answer)

@@ -1,5 +1,6 @@
 /** The tools as a server of the Model Context Protocol, made anew for each request or connection. */
 import type { Table } from '../api/route.ts'
+import { redact } from '../crypto/redact.ts'
 import type { Folded } from '../openapi.ts'
 import { type AppError, statusOf, toAppError } from '../errors.ts'
 import { VERSION } from '../version.ts'
@@ -35,7 +36,7 @@ export function newServers(table: Table, need: Folded['need']) {
       if (!names.has(name))
         throw new ProtocolError(
           ProtocolErrorCode.InvalidParams,
-          `There is no tool ${JSON.stringify(name.slice(0, 100))}: list the tools first.`,
+          `There is no tool ${JSON.stringify(redact(name.slice(0, 400)).slice(0, 100))}: list the tools first.`,
         )
       try {
         return await resultOf(await call(ask, name, params.arguments ?? {}))

@@ -5,7 +5,7 @@
 import { createTransport } from 'nodemailer'
 import type { Relay } from '../../config/relay.ts'
 import { AppError } from '../../errors.ts'
-import { composed, type Mail } from './mail.ts'
+import { composed, type Mail, type Message } from './mail.ts'
 
 /** How long a relay may say nothing. */
 const PATIENCE_MS = 10_000
@@ -39,7 +39,7 @@ export function mailBySmtp(
         const signal = AbortSignal.timeout(deadlineMs)
         await transport.sendMail({ ...composed(message, from, now()), signal })
       } catch (error) {
-        throw notSent(error, withoutSecrets(error))
+        throw notSent(error, withoutMail(withoutSecrets(error), message))
       }
     },
   }
@@ -60,6 +60,16 @@ function notSent(error: unknown, cause: string): AppError {
     { cause },
   )
 }
+
+/** As little of a mail is no code or link. */
+const SHORTEST = 8
+
+/** Nor what a relay quotes of the mail, in the lines into which it was broken (RFC 2045 section 6.7): codes and links are in there. */
+const withoutMail = (said: string, { text }: Message): string =>
+  said
+    .split(/([\s=]+)/)
+    .map((piece) => (piece.length >= SHORTEST && text.includes(piece) ? '[mail]' : piece))
+    .join('')
 
 /**
  * The log gets the cause of a failure, in which a relay may quote what it was told; as a line, because where in a library it
