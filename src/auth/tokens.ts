@@ -1,7 +1,8 @@
 /**
  * API tokens. A token is shown once and kept as its SHA-256. What it may do (its record) lives in the keychain; the state
  * database maps hash → id and remembers revocation and last use, so that editing the database cannot widen a token.
- * Order is what makes a crash harmless: a new token is keychain, then row; a revoked one is row first.
+ * Order is what makes a crash harmless: a new token is keychain, then row; a revoked one is row first. That one is being made is written
+ * down before, so that what a crash leaves in the keychain can be found.
  */
 import { hash } from 'node:crypto'
 import type { ApiToken } from '../api/rest/api-tokens.ts'
@@ -128,6 +129,20 @@ export function openTokens(options: {
     byId.set(entry.id, entry)
   }
 
+  /** What the keychain has of a token that was never made whole opens nothing, and nothing else would lead to it. */
+  function sweep(): void {
+    const id = rows.begun()
+    if (id === null) return
+    keychain.delete(tokenEntry(id))
+    rows.giveUp()
+  }
+
+  try {
+    sweep()
+  } catch {
+    // A keychain that is locked, or a full disk: before the next token is made it is tried again.
+  }
+
   function recordOf(entry: Entry): TokenRecord {
     if (entry.record !== null) return entry.record
     const stored = keychain.get(tokenEntry(entry.id))
@@ -162,6 +177,8 @@ export function openTokens(options: {
         created_at: at,
         expires_at: expiresAt,
       }
+      sweep()
+      rows.begin(id)
       keychain.set(tokenEntry(id), JSON.stringify(record))
       rows.insert({ hash: record.hash, id, created_at: at })
       remember(record.hash, { id, record, revokedAt: null, lastUsedAt: null, used: false })

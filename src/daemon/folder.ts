@@ -1,19 +1,33 @@
 /** May this daemon work on this state folder? Only for the account server that its account is of. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Identity } from '../device/identity.ts'
 import { StartError } from '../errors.ts'
+import { lost } from '../state/database-file.ts'
+
+type Folder = Pick<Config, 'stateDir' | 'backendUrl' | 'databaseUrl'>
 
 /**
  * Refuse a folder whose account is not of the account server that is configured: to mix them up would look like a loss of
- * everything, or show one server what is another's.
- * @throws StartError configuration
+ * everything, or show one server what is another's. And one whose embedded account has no database any more.
+ * @throws StartError configuration, or failed where the database is gone
  */
 export function demandSameServer(
-  { stateDir, backendUrl }: Pick<Config, 'stateDir' | 'backendUrl'>,
+  folder: Folder,
   held: Pick<Identity, 'account' | 'server'> | null,
 ): void {
-  if (held === null || held.server === backendUrl) return
-  throw new StartError('configuration', otherServer(stateDir, held, backendUrl))
+  if (held === null) return
+  const { stateDir, backendUrl } = folder
+  if (held.server !== backendUrl)
+    throw new StartError('configuration', otherServer(stateDir, held, backendUrl))
+  if (backendUrl === null) demandAccount(folder)
+}
+
+// The account server would begin with a new one, in which nobody knows this device.
+function demandAccount({ stateDir, databaseUrl }: Folder): void {
+  const path = join(stateDir, 'account.db')
+  if (databaseUrl === null && !existsSync(path)) throw lost(path)
 }
 
 function otherServer(

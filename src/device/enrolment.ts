@@ -71,5 +71,7 @@ export async function enrol(
     })
     state.meta.delete(DRAFT)
   })
+  // A copy of the folder without the write-ahead log must not look like that of nobody, who would enrol anew.
+  state.checkpoint()
   return openIdentity(state, keychain) as Identity
 }

@@ -4,7 +4,7 @@
  * latter keeps secrets out of copies of single files, not from somebody who can read the whole state folder.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { lstatSync, mkdirSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { join } from 'node:path'
 import { hmac } from '@noble/hashes/hmac.js'
@@ -12,29 +12,59 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { AppError, StartError } from '../errors.ts'
 import type { Keychain } from './keychain.ts'
-import { fault, readChecked, readPrivateBytes, removeFile, writeAtomic } from './private-file.ts'
+import {
+  fault,
+  isMissing,
+  readChecked,
+  readPrivateBytes,
+  removeFile,
+  removeLeftovers,
+  writeAtomic,
+} from './private-file.ts'
 
 const NONCE = 12
 const TAG = 16
 const KEY = 32
 
-/** The keychain over the sealed files in `<stateDir>/keychain/`; the folder is made when it is missing. */
+/**
+ * The keychain over the sealed files in `<stateDir>/keychain/`; the folder is made when it is missing. Only the holder of the state
+ * folder's lock may open it.
+ */
 export function fileKeychain(stateDir: string, key: Uint8Array): Keychain {
-  const folder = sealedFolder(stateDir)
-  const pathOf = (name: string): string => join(folder, fileName(name))
+  removeLeftovers(sealedFolder(stateDir))
   return {
-    backend: 'file',
-    get(name) {
-      const path = pathOf(name)
-      const sealed = atRunTime(() => readPrivateBytes(path))
-      return sealed && unseal(key, name, sealed, path)
-    },
+    ...sealedReader(stateDir, key),
     set(name, secret) {
-      atRunTime(() => writeAtomic(pathOf(name), seal(key, name, secret)))
+      atRunTime(() => writeAtomic(pathOf(stateDir, name), seal(key, name, secret)))
     },
     delete(name) {
-      atRunTime(() => removeFile(pathOf(name)))
+      atRunTime(() => removeFile(pathOf(stateDir, name)))
     },
+  }
+}
+
+/** What reads the sealed files beside whoever may write them, and changes nothing. */
+export const sealedReader = (
+  stateDir: string,
+  key: Uint8Array,
+): Pick<Keychain, 'backend' | 'get'> => ({
+  backend: 'file',
+  get(name) {
+    const path = pathOf(stateDir, name)
+    const sealed = atRunTime(() => readPrivateBytes(path))
+    return sealed && unseal(key, name, sealed, path)
+  },
+})
+
+const pathOf = (stateDir: string, name: string): string => join(folderIn(stateDir), fileName(name))
+
+/** Whether a keychain of sealed files holds something. */
+export function hasSealed(stateDir: string): boolean {
+  try {
+    return readdirSync(folderIn(stateDir)).some((name) => name.endsWith(SEALED))
+  } catch (cause) {
+    if (isMissing(cause)) return false
+    throw cause
   }
 }
 
@@ -63,10 +93,14 @@ export const keyCheck = (key: Uint8Array): string =>
     .toString('hex')
     .slice(0, 32)
 
+const SEALED = '.sealed'
+
+const folderIn = (stateDir: string): string => join(stateDir, 'keychain')
+
 const keyFile = (stateDir: string): string => join(stateDir, 'keychain.key')
 
 function sealedFolder(stateDir: string): string {
-  const path = join(stateDir, 'keychain')
+  const path = folderIn(stateDir)
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (cause) {
@@ -102,7 +136,7 @@ const fileName = (name: string): string =>
   Buffer.from(name)
     .toString('latin1')
     .replace(/[^a-z0-9_-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`) +
-  '.sealed'
+  SEALED
 
 function seal(key: Uint8Array, name: string, secret: string): Buffer {
   const nonce = randomBytes(NONCE)

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { StartError } from '../errors.ts'
-import { fileKeychain, findKey, keyCheck, makeKey } from './file.ts'
+import { fileKeychain, findKey, hasSealed, keyCheck, makeKey, sealedReader } from './file.ts'
 import { osKeychain, probe, whyUnreachable } from './os.ts'
 import { readPrivate, writeAtomic } from './private-file.ts'
 
@@ -33,20 +33,49 @@ type Recorded =
 
 /** Opens the keychain of a state folder; throws StartError `keychain` when it cannot be the recorded one. */
 export async function openKeychain(options: Options): Promise<Keychain> {
-  const path = join(options.stateDir, 'keychain.json')
+  const record = recordOf(options)
+  if (record === null) return create(options)
+  return record.backend === 'os'
+    ? openOs(record, options)
+    : fileKeychain(options.stateDir, recordedKey(record, options))
+}
+
+/**
+ * What reads the recorded keychain, beside whoever has it open, and changes nothing; null where none is recorded yet. Throws as
+ * `openKeychain` does.
+ */
+export async function readKeychain(
+  options: Options,
+): Promise<Pick<Keychain, 'backend' | 'get'> | null> {
+  const record = recordOf(options)
+  if (record === null) return null
+  return record.backend === 'os'
+    ? openOs(record, options)
+    : sealedReader(options.stateDir, recordedKey(record, options))
+}
+
+const recordFile = (stateDir: string): string => join(stateDir, 'keychain.json')
+
+function recordOf({ stateDir, choice }: Options): Recorded | null {
+  const path = recordFile(stateDir)
   const text = readPrivate(path)
-  if (text === null) return create(path, options)
+  if (text === null) return null
   const record = parse(text, path)
-  if (options.choice !== 'auto' && options.choice !== record.backend) {
+  if (choice !== 'auto' && choice !== record.backend) {
     throw refuse(
-      `SVC_KEYCHAIN is "${options.choice}", but the secrets of ${options.stateDir} are in the ${record.backend} keychain. ` +
+      `SVC_KEYCHAIN is "${choice}", but the secrets of ${stateDir} are in the ${record.backend} keychain. ` +
         'Unset SVC_KEYCHAIN, or use another SVC_STATE_DIR.',
     )
   }
-  return record.backend === 'os' ? openOs(record, options) : openFile(record, options)
+  return record
 }
 
-async function create(path: string, { stateDir, choice, credentialsDir }: Options) {
+async function create({ stateDir, choice, credentialsDir }: Options) {
+  const path = recordFile(stateDir)
+  if (hasSealed(stateDir))
+    throw refuse(
+      `${path} is gone, and secrets are sealed in ${stateDir}. Restore it from a backup: it says by which key.`,
+    )
   const store = randomBytes(16).toString('hex')
   if (choice !== 'file' && whyUnreachable() === null && (await probe(store))) {
     writeRecord(path, { backend: 'os', store })
@@ -77,10 +106,10 @@ async function openOs(record: Recorded, { stateDir }: Options): Promise<Keychain
   }
 }
 
-function openFile(
+function recordedKey(
   record: Extract<Recorded, { backend: 'file' }>,
   { stateDir, credentialsDir }: Options,
-): Keychain {
+): Uint8Array {
   const key = findKey(stateDir, credentialsDir)
   const places = `$CREDENTIALS_DIRECTORY/countersign-key, ${join(stateDir, 'keychain.key')}`
   if (key === null) {
@@ -93,7 +122,7 @@ function openFile(
       `The key found is not the one the secrets in ${stateDir} were sealed with (looked at ${places}, in this order). Put the right one back.`,
     )
   }
-  return fileKeychain(stateDir, key)
+  return key
 }
 
 const writeRecord = (path: string, record: Recorded): void =>

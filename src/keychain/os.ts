@@ -14,20 +14,33 @@ const SERVICE = 'countersign'
 export async function osKeychain(store: string): Promise<Keychain> {
   const { Entry } = await import('@napi-rs/keyring')
   const entries = new Map<string, Entry>()
-  // A new entry costs 5 ms on gnome-keyring, a known one 0.3 ms.
-  const entry = (name: string): Entry => {
+  const newEntry = (name: string) =>
+    new Entry(SERVICE, `${store}/${name}`, { linux: { store: 'secret-service' } })
+
+  /** A new entry costs 5 ms on gnome-keyring, a known one 0.3 ms: those that answer are kept. */
+  function using<T>(name: string, action: (entry: Entry) => T): T {
     const known = entries.get(name)
-    if (known !== undefined) return known
-    const made = new Entry(SERVICE, `${store}/${name}`, { linux: { store: 'secret-service' } })
-    entries.set(name, made)
-    return made
+    if (known !== undefined)
+      try {
+        return action(known)
+      } catch {
+        // It may have been made with a service that ended since, and would never answer again.
+        entries.delete(name)
+      }
+    return reach(() => {
+      const made = newEntry(name)
+      const answer = action(made)
+      entries.set(name, made)
+      return answer
+    })
   }
+
   return {
     backend: 'os',
-    get: (name) => reach(() => entry(name).getPassword()),
-    set: (name, secret) => reach(() => entry(name).setPassword(secret)),
+    get: (name) => using(name, (entry) => entry.getPassword()),
+    set: (name, secret) => using(name, (entry) => entry.setPassword(secret)),
     delete: (name) => {
-      reach(() => entry(name).deleteCredential())
+      using(name, (entry) => entry.deleteCredential())
     },
   }
 }

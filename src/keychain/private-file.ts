@@ -9,13 +9,14 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import type { Stats } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { AppError, StartError } from '../errors.ts'
 
 /** Windows has access lists instead of owner and mode; the user's own folders are closed to others there by default. */
@@ -25,15 +26,18 @@ const NOFOLLOW = hasModes ? constants.O_NOFOLLOW : 0
 // A fifo planted under the name would otherwise block the open for ever.
 const NONBLOCK = hasModes ? constants.O_NONBLOCK : 0
 
+/** How the name of a file ends that is being written. */
+const TEMPORARY = '.tmp'
+
 /**
  * Writes a file of mode 0600: after a crash either the old content is there or the new one, complete.
  * @param durable whether it outlives a power cut, too; that costs milliseconds
  */
 export function writeAtomic(path: string, content: string | Uint8Array, durable = true): void {
-  const temporary = `${path}.tmp`
+  const temporary = path + TEMPORARY
   try {
     // Left over from a crash; there is one writer, so nobody is using it.
-    rmSync(temporary, { force: true })
+    unlinkIfThere(temporary)
     const file = openSync(temporary, 'wx', 0o600)
     try {
       writeFileSync(file, content)
@@ -45,25 +49,55 @@ export function writeAtomic(path: string, content: string | Uint8Array, durable 
     renameSync(temporary, path)
     if (durable) syncFolder(dirname(path))
   } catch (cause) {
-    rmSync(temporary, { force: true })
-    const { code } = cause as NodeJS.ErrnoException
-    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw cause
-    throw new AppError('storage_full', `The disk is full: ${path} was not written. Make room.`, {
+    throw unwritten(path, temporary, cause as NodeJS.ErrnoException)
+  }
+}
+
+const FULL: readonly unknown[] = ['ENOSPC', 'EDQUOT']
+const FAILING: readonly unknown[] = ['EROFS', 'EIO']
+
+/** What the caller is told; nothing is left of the attempt, where the disk still lets go of anything. */
+function unwritten(path: string, temporary: string, cause: NodeJS.ErrnoException): Error {
+  try {
+    unlinkIfThere(temporary)
+  } catch {
+    // The first error says what is wrong with the disk.
+  }
+  if (FULL.includes(cause.code))
+    return new AppError('storage_full', `The disk is full: ${path} was not written. Make room.`, {
       cause,
     })
-  }
+  if (FAILING.includes(cause.code))
+    return new AppError(
+      'storage_full',
+      `The disk takes nothing (${cause.code}): ${path} was not written. Look after the disk.`,
+      { cause },
+    )
+  return cause
 }
 
 /** Removes a file for good; false when there was none. */
 export function removeFile(path: string): boolean {
+  if (!unlinkIfThere(path)) return false
+  syncFolder(dirname(path))
+  return true
+}
+
+// Not rmSync, whose errors have no code.
+function unlinkIfThere(path: string): boolean {
   try {
-    rmSync(path)
+    unlinkSync(path)
+    return true
   } catch (cause) {
     if (isMissing(cause)) return false
     throw cause
   }
-  syncFolder(dirname(path))
-  return true
+}
+
+/** Removes what a crash left of files that were being written in a folder. Only its one writer may. */
+export function removeLeftovers(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isFile() && entry.name.endsWith(TEMPORARY)) unlinkIfThere(join(folder, entry.name))
 }
 
 /** Reads a file as text; null when there is none; throws a StartError when others could have read or written it. */

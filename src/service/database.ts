@@ -1,6 +1,7 @@
 /** The database of the account server, opened and brought to the version of this program, and the query builder over it. */
 import type { Kysely } from 'kysely'
 import { StartError } from '../errors.ts'
+import { damaged, isDamage, unopened } from '../state/database-file.ts'
 import { type Engine, addressOf, postgresql, sqlite } from './engine.ts'
 import { migrate } from './migrations.ts'
 import type { Schema } from './schema.ts'
@@ -12,15 +13,15 @@ import type { Schema } from './schema.ts'
  */
 export async function openEngine(at: { url: string | null; file: string }): Promise<Engine> {
   const { url, file } = at
-  // Only the URL's harmless parts: messages go to terminals and logs, and a URL may carry a password.
-  const place = url === null ? file : `PostgreSQL at ${addressOf(url)}`
   try {
     return await migrated(url === null ? sqlite(file) : await postgresql(url))
   } catch (error) {
     if (error instanceof StartError) throw error
+    if (url === null) throw isDamage(error) ? damaged(file, error) : unopened(file, error)
+    // Only the URL's harmless parts: messages go to terminals and logs, and a URL may carry a password.
     throw new StartError(
       'failed',
-      `The account database cannot be opened (${place}): ${reason(error)}.`,
+      `The account database cannot be opened (PostgreSQL at ${addressOf(url)}): ${reason(error)}.`,
       error,
     )
   }

@@ -2,11 +2,12 @@
  * The two engines an account server may stand on: SQLite in a file, or PostgreSQL when a URL names one. What they say
  * differently is said here; nothing above this file asks which it is.
  */
-import { closeSync, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import type { Dialect, Kysely, SqliteDatabase } from 'kysely'
 import { StartError } from '../errors.ts'
+import { prepareFile } from '../state/database-file.ts'
+import { guarded } from '../state/sqlite.ts'
 import type { Schema } from './schema.ts'
 import { type Transactions, newTransactions } from './transactions.ts'
 
@@ -52,13 +53,18 @@ export interface Engine {
   close(): Promise<void>
 }
 
+/** Marks a file as ours (sqlite.org/pragma.html#pragma_application_id), so that from its first moment on it is not empty. */
+const MARK = 'pragma application_id = 0x43736163'
+
 /**
  * Open SQLite in a file, made with mode 0600 where it is missing.
- * @throws what node:sqlite and node:fs throw
+ * @throws StartError for a file that is cut short; what node:sqlite and node:fs throw
  */
 export function sqlite(file: string): Engine {
-  // SQLite gives its log the mode of the database, and it makes that one as open as the umask allows.
-  closeSync(openSync(file, 'a', 0o600))
+  prepareFile(file, {
+    fill: (made) => made.exec(MARK),
+    look: (found) => void found.prepare('select count(*) from sqlite_schema').get(),
+  })
   const database = new DatabaseSync(file, {
     timeout: PATIENCE_MS,
     enableForeignKeyConstraints: true,
@@ -106,8 +112,8 @@ const shim = (database: DatabaseSync): SqliteDatabase => ({
     const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
     return {
       reader: statement.columns().length > 0,
-      all: (parameters) => statement.all(...values(parameters)),
-      run: (parameters) => statement.run(...values(parameters)),
+      all: (parameters) => guarded(() => statement.all(...values(parameters))),
+      run: (parameters) => guarded(() => statement.run(...values(parameters))),
       iterate: (parameters) => statement.iterate(...values(parameters)),
     }
   },

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../errors.ts'
 import { openFolder } from './folder.ts'
 import { readRuntime } from './runtime.ts'
-import { isResult } from './sqlite.ts'
+import { isDiskFault, isResult } from './sqlite.ts'
 
 export interface Lock {
   /** Gives the lock back; a second call does nothing. */
@@ -31,6 +31,12 @@ export function lockState(dir: string): Lock | null {
     }
   } catch (cause) {
     if (isResult(cause, 'busy')) return null
+    if (isDiskFault(cause))
+      throw new StartError(
+        'failed',
+        `Nothing can be written to the state folder ${dir} (${(cause as Error).message}). Check its permissions, and whether its disk is full, failing or read-only.`,
+        cause,
+      )
     throw new StartError(
       'failed',
       `The lock ${path} cannot be used (${(cause as Error).message}). It holds no data: stop any countersignd and delete it.`,

@@ -37,9 +37,13 @@ export function readRuntime(dir: string): Runtime | null {
   }
 }
 
-/** Says that the daemon has gone. */
+/** Says that the daemon has gone, where the disk takes that; after a crash nothing says so either. */
 export function removeRuntime(dir: string): void {
-  removeFile(runtimeFile(dir))
+  try {
+    removeFile(runtimeFile(dir))
+  } catch {
+    // Whoever reads it finds nobody there. The daemon must end all the same.
+  }
 }
 
 /** The 32 bytes only this user's processes can know. The lock's holder makes them at the first start. */

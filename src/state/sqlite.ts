@@ -6,7 +6,15 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { AppError } from '../errors.ts'
 
 /** https://www.sqlite.org/rescode.html */
-const RESULT = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 } as const
+const RESULT = {
+  busy: 5,
+  readOnly: 8,
+  io: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  notADatabase: 26,
+} as const
 
 /** Whether an error is SQLite's of that kind. */
 export function isResult(cause: unknown, kind: keyof typeof RESULT): boolean {
@@ -15,18 +23,26 @@ export function isResult(cause: unknown, kind: keyof typeof RESULT): boolean {
   return typeof errcode === 'number' && (errcode & 0xff) === RESULT[kind]
 }
 
-/** Runs something that writes, and tells a full disk apart. */
+/** Whether an error means that the disk takes nothing: it fails, or is mounted for reading only. */
+export const isDiskFault = (cause: unknown): boolean =>
+  (['io', 'readOnly', 'cannotOpen'] as const).some((kind) => isResult(cause, kind))
+
+/** Runs something on a database, and tells a disk apart that is full or takes nothing. */
 export function guarded<T>(action: () => T): T {
   try {
     return action()
   } catch (cause) {
-    if (!isResult(cause, 'full')) throw cause
+    if (isResult(cause, 'full'))
+      throw new AppError(
+        'storage_full',
+        'The disk is full: nothing was stored. Make room, then try again.',
+        { cause },
+      )
+    if (!isDiskFault(cause)) throw cause
     throw new AppError(
       'storage_full',
-      'The disk is full: nothing was stored. Make room, then try again.',
-      {
-        cause,
-      },
+      `The disk of the state folder takes nothing (${(cause as Error).message}): nothing was stored. Look after the disk, then try again.`,
+      { cause },
     )
   }
 }

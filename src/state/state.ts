@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { connectionRows } from './connections.ts'
 import type { ConnectionRows } from './connections.ts'
 import { openDatabase } from './database.ts'
+import { removeLeftovers } from './folder.ts'
 import { forkRows } from './forks.ts'
 import type { ForkRows } from './forks.ts'
 import { guestRows } from './guests.ts'
@@ -49,12 +50,15 @@ export interface State {
   readonly idempotency: IdempotencyRows
   /** Runs something synchronous whole or not at all; calls nest. */
   transaction<T>(action: () => T): T
+  /** Moves what the write-ahead log holds into the file. */
+  checkpoint(): void
   close(): void
 }
 
 /** Opens the state of a folder that `openFolder` has checked. Only the holder of its lock may. */
 export function openState(dir: string): State {
   const db = openDatabase(dir)
+  removeLeftovers(dir)
   return {
     db,
     meta: metaRows(db),
@@ -72,6 +76,7 @@ export function openState(dir: string): State {
     stamps: stampRows(db),
     idempotency: idempotencyRows(db),
     transaction: (action) => transaction(db, action),
+    checkpoint: () => db.exec('pragma wal_checkpoint(truncate)'),
     close: () => db.close(),
   }
 }

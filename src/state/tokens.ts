@@ -1,5 +1,6 @@
 /** API tokens by the hash of the token: whether one is revoked and when it was last used. The rest is in the keychain. */
 import type { DatabaseSync } from 'node:sqlite'
+import { metaRows } from './meta.ts'
 import { statement, transaction } from './sqlite.ts'
 
 export interface TokenRow {
@@ -13,6 +14,9 @@ export interface TokenRow {
 
 /** The name of what the keychain holds of a token. */
 export const tokenEntry = (id: string): string => `token/${id}`
+
+/** The id of the token that is being made. */
+const BEGUN = 'token_begun'
 
 export type TokenRows = ReturnType<typeof tokenRows>
 
@@ -28,10 +32,19 @@ export function tokenRows(db: DatabaseSync) {
     db,
     'update tokens set last_used_at = max(coalesce(last_used_at, 0), ?) where id = ?',
   )
+  const meta = metaRows(db)
   return {
-    insert(row: Pick<TokenRow, 'hash' | 'id' | 'created_at'>): void {
-      insert.run(row.hash, row.id, row.created_at)
-    },
+    /** Notes that a token is being made, before anything else knows of it. */
+    begin: (id: string): void => meta.set(BEGUN, id),
+    /** The one that was begun and not inserted, null when there is none. */
+    begun: () => meta.get(BEGUN) as string | null,
+    /** Nothing is left of the one that was begun. */
+    giveUp: (): void => meta.delete(BEGUN),
+    insert: (row: Pick<TokenRow, 'hash' | 'id' | 'created_at'>): void =>
+      transaction(db, () => {
+        insert.run(row.hash, row.id, row.created_at)
+        meta.delete(BEGUN)
+      }),
     /** Every token, revoked ones too, newest first. */
     all: (): TokenRow[] => all.all(),
     /** Revokes; a second time changes nothing, the first moment stays. */

@@ -21,7 +21,9 @@ let keychain: Keychain
 let clock: number
 let tokens: Tokens
 
-const open = (over: { keychain?: Keychain; commandLineToken?: () => string } = {}) =>
+const open = (
+  over: { keychain?: Keychain; rows?: State['tokens']; commandLineToken?: () => string } = {},
+) =>
   openTokens({
     keychain,
     rows: state.tokens,
@@ -295,8 +297,30 @@ test('a crash between keychain and row leaves no usable token', () => {
   assert.deepEqual(tokens.list(), [])
   restart()
   assert.deepEqual(tokens.list(), [])
-  // The record without a row opens nothing: no hash leads to it.
+  // The record without a row opens nothing: no hash leads to it. It is gone all the same.
   assert.equal(tokenCount(), 0)
+  assert.equal(keychain.get(written[0] ?? ''), null)
+})
+
+test('what a failed attempt left in a keychain that is locked goes before the next token', () => {
+  let left = ''
+  let locked = true
+  const locking: Keychain = {
+    ...keychain,
+    set: (name, secret) => {
+      left ||= name
+      keychain.set(name, secret)
+    },
+    delete: (name) => (locked ? crash() : keychain.delete(name)),
+  }
+  tokens = open({ keychain: locking, rows: { ...state.tokens, insert: crash } })
+  assert.throws(() => tokens.mint({ name: 'n', scope: 'full' }), /crash/)
+  tokens = open({ keychain: locking })
+  assert.notEqual(keychain.get(left), null)
+  locked = false
+  const { token } = tokens.mint({ name: 'n', scope: 'full' })
+  assert.equal(keychain.get(left), null)
+  tokens.authenticate(token)
 })
 
 test('a revocation that cannot be written is not reported as done', () => {
