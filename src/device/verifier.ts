@@ -126,7 +126,8 @@ export function newVerifier(options: {
       ['nothing_cached', checked + unchecked === 0],
       ['secret_missing', lacks.includes('secret_missing')],
       ['clock_uncertain', offset === null || Math.abs(offset) > MOST_OFFSET_MS || wentBack],
-      ['sync_stale', synced === null || at - synced > STALE_MS],
+      // A sync that lies ahead was one by another clock.
+      ['sync_stale', synced === null || Math.abs(at - synced) > STALE_MS],
       ['rotation_pending', lacks.includes('rotation_pending')],
       ['roster_forked', lacks.includes('roster_forked')],
     ]

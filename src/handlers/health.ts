@@ -5,6 +5,6 @@ export const health: Handlers['health'] = {
   read: async (_input, { home }) => ({
     status: 'ok',
     version: VERSION,
-    uptime_s: Math.floor((home.now() - home.startedAt) / 1000),
+    uptime_s: Math.max(0, Math.floor((home.now() - home.startedAt) / 1000)),
   }),
 }

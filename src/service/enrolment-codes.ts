@@ -5,7 +5,7 @@
  * the one that the first device makes.
  */
 import { hash, randomBytes } from 'node:crypto'
-import type { Kysely, Transaction } from 'kysely'
+import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { AppError } from '../errors.ts'
 import { accountAt } from './context.ts'
 import type { Ground } from './ground.ts'
@@ -47,13 +47,20 @@ interface NewCode {
   readonly expiresAt: number
 }
 
+/** What has not ended, and was not made when the clock was far ahead: replicas differ by less than a lifetime. */
+const isLive = (at: number) => (of: ExpressionBuilder<Schema, 'enrolment_codes'>) =>
+  of.and([of('expires_at', '>', at), of('expires_at', '<=', at + 2 * LIFETIME_MS)])
+
 /** Throws AppError `rate_limited` where no name is free. */
 async function makeCode(
   { db, now }: Needs,
   of: { account: string | null; email: string | null },
 ): Promise<NewCode> {
   const at = now()
-  await db.deleteFrom('enrolment_codes').where('expires_at', '<=', at).execute()
+  await db
+    .deleteFrom('enrolment_codes')
+    .where((of) => of.not(isLive(at)(of)))
+    .execute()
   for (let tried = 0; tried < NAMES; tried++) {
     const text = randomText()
     const locator = text.slice(0, LOCATOR)
@@ -121,7 +128,7 @@ async function demandRoom({ db, now }: Needs, address: string): Promise<void> {
   const live = db
     .selectFrom('enrolment_codes')
     .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
-    .where('expires_at', '>', at)
+    .where(isLive(at))
   const there = await live.where('email', '=', address).executeTakeFirstOrThrow()
   if (there.count >= LIVE_OF_ADDRESS)
     throw tooMany(
@@ -177,7 +184,7 @@ export async function presentCode({ db, now }: Needs, code: string): Promise<Pre
     }))
     .where('locator', '=', text.slice(0, LOCATOR))
     .where('tries', '<', TRIES)
-    .where('expires_at', '>', now())
+    .where(isLive(now()))
     .returning(['locator', 'secret_hash', 'account_id', 'email'])
     .executeTakeFirst()
   if (row?.secret_hash !== secretHash) throw refusedCode()

@@ -39,7 +39,7 @@ export function onceOver(
   let swept = 0
 
   function sweep(at: number): void {
-    if (at - swept < SWEEP_MS) return
+    if (Math.abs(at - swept) < SWEEP_MS) return
     swept = at
     background.run(() =>
       db

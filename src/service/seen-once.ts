@@ -24,7 +24,7 @@ export function newSeenOnce(of: {
 
   /** Whoever is first in a while has the old ones cleared away, and does not wait for it. */
   function sweep(at: number): void {
-    if (at - swept < SWEEP_MS) return
+    if (Math.abs(at - swept) < SWEEP_MS) return
     swept = at
     background.run(() => db.deleteFrom('seen_once').where('expires_at', '<=', at).execute())
   }
