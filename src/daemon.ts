@@ -23,7 +23,7 @@ import { openIdentity } from './device/identity.ts'
 import { type Seat, openSeat } from './device/seat.ts'
 import { type SignInFlow, newSignIn } from './device/sign-in.ts'
 import { embeddedGone } from './device/sign-in-refusals.ts'
-import { type Dispatch, type Request, newDispatch } from './dispatch.ts'
+import { type Dispatch, type Outcome, type Request, newDispatch } from './dispatch.ts'
 import { agentAnswers } from './handlers/agents.ts'
 import { type Home, contextOf } from './handlers/context.ts'
 import { docsAnswers } from './handlers/docs.ts'
@@ -33,11 +33,22 @@ import { openKeychain } from './keychain/keychain.ts'
 import type { Log } from './log.ts'
 import { hostsOf, urlOf } from './server/hosts.ts'
 import { type Listening, listen } from './server/server.ts'
+import { type Audit, type Deed, openAudit } from './state/audit.ts'
 import { openIdempotency } from './state/idempotency.ts'
 import { type Lock, takeLock } from './state/lock.ts'
 import { removeRuntime, stateSecret, writeRuntime } from './state/runtime.ts'
 import { openState } from './state/state.ts'
 import { VERSION } from './version.ts'
+
+/** What the audit log says of the daemon itself. */
+const ofDaemon = (outcome: 'started' | 'stopped'): Deed => ({
+  requestId: null,
+  peer: () => process.getuid?.() ?? null,
+  token: null,
+  route: null,
+  status: null,
+  outcome,
+})
 
 const GRACE_MS = 5_000
 const FLUSH_MS = 10_000
@@ -57,6 +68,9 @@ interface Opened extends Daemon {
   readonly signIn: SignInFlow
   readonly secret: Uint8Array
   readonly nonce: string
+  readonly audit: Audit
+  /** Tells the audit log what came of a request. */
+  readonly record: (outcome: Outcome) => void
   readonly flush: () => void
   /** Somebody signs in or is approved; set by who waits for it. */
   onTaken: () => void
@@ -123,6 +137,14 @@ export async function openDaemon(
     // Unique is enough: without the secret nothing follows from it.
     const nonce = `${process.pid}-${process.hrtime.bigint()}`
     const token = () => commandLineToken(secret, nonce)
+    const audit = openAudit({ dir: stateDir, now, log })
+    closers.push(() => audit.close())
+    const record = ({ request, callerId: by, error, created, ...outcome }: Outcome) => {
+      // What anybody may ask, and was answered, says nothing of the account.
+      if (by === null && error === null && created === undefined) return
+      const { id: requestId, peer } = request
+      audit.record({ ...outcome, requestId, peer, token: by, outcome: error ?? 'done', created })
+    }
     const tokens = openTokens({ keychain, rows: state.tokens, now, commandLineToken: token })
     closers.push(() => tokens.flush())
     const ask: Home['ask'] = (asked, { body, ...call }) =>
@@ -140,6 +162,7 @@ export async function openDaemon(
             : tokens.authenticate(given, digest),
         context: (caller, request, act) => contextOf(home, caller, request, act),
         once: openIdempotency({ rows: state.idempotency, now }),
+        record,
         // Their ids come from elsewhere: they say nothing of the tokens made here.
         callerId: ({ token, machine }) =>
           machine === null ? (token ?? 'command line') : `machine ${token}`,
@@ -155,6 +178,8 @@ export async function openDaemon(
       signIn,
       secret,
       nonce,
+      audit,
+      record,
       flush: () => tokens.flush(),
       onTaken: () => undefined,
     }
@@ -171,13 +196,17 @@ export async function openDaemon(
   }
 }
 
-const listenForApi = (config: Config, { dispatch, log, secret }: Opened): Promise<Listening> => {
+const listenForApi = (
+  config: Config,
+  { dispatch, log, secret, record }: Opened,
+): Promise<Listening> => {
   let address = ''
   return listen({
     bind: config.bind,
     port: config.port,
     log,
     dispatch,
+    record,
     prove: (nonce) => daemonProof(secret, nonce, address),
     rules: (port) => {
       address = urlOf(config.bind, port)
@@ -201,11 +230,12 @@ export async function serve(
   lock?: Lock,
 ): Promise<{ address: string; accountAddress: string | null; close(): Promise<void> }> {
   const daemon = await openDaemon(config, log, lock)
-  const { backend, seat } = daemon
+  const { audit, backend, seat } = daemon
   const credentialsDir = backend.server === null ? null : config.credentialsDir
   const schedule = newSchedule(newTurn({ ...daemon, credentialsDir }))
   const listeners: Pick<Listening, 'close'>[] = []
   let flushing: NodeJS.Timeout | undefined
+  let hasStarted = false
   const close = async () => {
     schedule.stop()
     clearInterval(flushing)
@@ -213,6 +243,7 @@ export async function serve(
     await Promise.all(listeners.map((listener) => listener.close(GRACE_MS)))
     backend.stop()
     await seat.device()?.sync.idle()
+    if (hasStarted) audit.record(ofDaemon('stopped'))
     await daemon.close()
   }
   try {
@@ -231,6 +262,8 @@ export async function serve(
       nonce: daemon.nonce,
       version: VERSION,
     })
+    audit.record(ofDaemon('started'))
+    hasStarted = true
     log('info', 'listening', { address, account_address: accountAddress, version: VERSION })
     daemon.onTaken = () => schedule.soon()
     schedule.start()

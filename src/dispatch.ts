@@ -7,7 +7,8 @@ import { strictObject } from 'valibot'
 import { invalid, parse } from './api/input.ts'
 import { type Route, type Table, isOnce } from './api/route.ts'
 import { type Need, type Standing, requireScope } from './auth/scopes.ts'
-import { AppError } from './errors.ts'
+import { withoutKeys } from './crypto/redact.ts'
+import { AppError, type Code, statusOf, toAppError } from './errors.ts'
 import { decodeQuery } from './query.ts'
 import { newRouter } from './router.ts'
 import type { Act, Once } from './state/idempotency.ts'
@@ -18,6 +19,10 @@ export type { Act, Once }
 export type BodyKind = 'json' | 'form' | 'text'
 
 export interface Request {
+  /** What the answer and the log know this request by. */
+  readonly id: string
+  /** The uid of whoever is at the other end; null where it cannot be told. It takes a look at the system: asked when needed. */
+  readonly peer: () => number | null
   readonly method: string
   readonly segments: readonly string[]
   readonly query: string
@@ -43,12 +48,28 @@ export interface Request {
 export type Presented = Request & { readonly token: string }
 
 export interface Answer {
+  /** Method and path as the table has them. */
+  readonly route: string
   readonly status: number
   /** What the row's reply schema or media describes; undefined for 204. */
   readonly value: unknown
   readonly media: boolean
   /** The path of the resource a 201 made, where it can be read. */
   readonly location?: string
+}
+
+/** What came of a request. */
+export interface Outcome {
+  readonly request: Pick<Request, 'id' | 'peer'>
+  /** As `callerId` says it; null where nobody was recognised, or nobody had to be. */
+  readonly callerId: string | null
+  /** Method and path as the table has them; null where it has no such row. */
+  readonly route: string | null
+  readonly status: number
+  /** The code of the error; null where it went well. */
+  readonly error: Code | null
+  /** The id of what a 201 made. */
+  readonly created: string | undefined
 }
 
 /** Who may come in: the scope table, and what a token stands for. */
@@ -68,6 +89,8 @@ export interface Gate<Caller extends { readonly scope: Standing }> {
   readonly once?: Once
   /** Whose the keys of a caller are: unique among all callers, and the same at every request of this one. */
   callerId?(caller: Caller): string
+  /** Told what came of every request, before its answer leaves. */
+  record?(outcome: Outcome): void
 }
 
 type Answerer = (input: unknown, context: unknown) => Promise<unknown>
@@ -75,6 +98,8 @@ type Answerers = Readonly<Record<string, Readonly<Record<string, Answerer>>>>
 
 interface Row {
   readonly route: Route
+  /** Method and path. */
+  readonly name: string
   readonly answer: Answerer
   readonly media: boolean
   readonly location: boolean
@@ -86,6 +111,23 @@ const MIB = 1024 * 1024
 const NOTHING = strictObject({})
 const DOCUMENT = '/api/v1/openapi.json'
 
+type Came = Pick<Outcome, 'status' | 'error' | 'created'>
+
+function failed(cause: unknown): Came {
+  const { code } = toAppError(cause)
+  return { status: statusOf(code), error: code, created: undefined }
+}
+
+function succeeded({ status, value, media }: Pick<Answer, 'status' | 'value' | 'media'>): Came {
+  const { id, status: own } = (value ?? {}) as { id?: unknown; status?: unknown }
+  return {
+    // Of what is answered as it is: a stream, a page, a protocol's own refusal.
+    status: media && typeof own === 'number' ? own : status,
+    error: null,
+    created: status === 201 && typeof id === 'string' ? id : undefined,
+  }
+}
+
 const unauthorized = () =>
   new AppError(
     'unauthorized',
@@ -93,6 +135,9 @@ const unauthorized = () =>
     // RFC 6750 section 3: no error code when the request had no credentials.
     { headers: { 'WWW-Authenticate': 'Bearer' } },
   )
+
+/** A path as an error tells it. Somebody may have put a token there. */
+const shown = (segments: readonly string[]) => withoutKeys(segments.join('/'))
 
 /** What tells a request from any other under the same Idempotency-Key: SHA-256 of all that it asks. */
 const fingerprintOf = ({ method, segments, query }: Request, body: unknown): string =>
@@ -126,6 +171,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     const media = route.reply !== undefined && 'media' in route.reply
     const row: Row = {
       route,
+      name: `${route.method} ${route.path}`,
       answer,
       media,
       location: readable.has(`${route.path}/{id}`),
@@ -135,24 +181,14 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     if (route.also !== undefined) router.add(route.method, route.also, row)
   }
 
-  /** Refuse a caller that may not do what the request asks. Throws AppError 403. */
-  function permit(caller: Caller, need: Standing, { method, segments }: Request): Caller {
-    requireScope(caller.scope, need, method, segments)
-    return caller
-  }
-
   /**
    * The caller behind the token, where the request needs one; a promise only where the gate gives one, since every request
-   * pays for a promise. Throws AppError 401 or 403.
+   * pays for a promise. Throws AppError 401.
    */
-  function authorize(request: Request): Caller | null | Promise<Caller> {
-    const need = gate.need(request.method, request.segments)
+  function identify(request: Request, need: Need): Caller | null | Promise<Caller> {
     if (need === 'none') return null
     if (request.token === null) throw gate.unauthorized?.() ?? unauthorized()
-    const caller = gate.authenticate(request as Presented)
-    return caller instanceof Promise
-      ? caller.then((known) => permit(known, need, request))
-      : permit(caller, need, request)
+    return gate.authenticate(request as Presented)
   }
 
   function find({ method, segments }: Request) {
@@ -160,12 +196,12 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     if (found === null)
       throw new AppError(
         'no_such_route',
-        `There is no /${segments.join('/')} here. GET ${DOCUMENT} ${readable.has(DOCUMENT) ? 'lists every route' : 'at a daemon lists the routes'}.`,
+        `There is no /${shown(segments)} here. GET ${DOCUMENT} ${readable.has(DOCUMENT) ? 'lists every route' : 'at a daemon lists the routes'}.`,
       )
     if ('allow' in found)
       throw new AppError(
         'method_not_allowed',
-        `/${segments.join('/')} does not take ${method}; it takes ${found.allow.join(', ')}.`,
+        `/${shown(segments)} does not take ${method}; it takes ${found.allow.join(', ')}.`,
         { headers: { Allow: found.allow.join(', ') } },
       )
     return found
@@ -205,17 +241,16 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
       : answer(input, context)
   }
 
-  function answerOf({ route, location, media }: Row, value: unknown): Answer {
+  function answerOf({ name, route, location, media }: Row, value: unknown): Answer {
     const { status = 200, path } = route
-    if (status === 201 && location)
-      return { status, value, media: false, location: `${path}/${(value as { id: string }).id}` }
-    return { status, value, media }
+    const answer = { route: name, status, value, media }
+    return status === 201 && location
+      ? { ...answer, location: `${path}/${(value as { id: string }).id}` }
+      : answer
   }
 
-  /** Answer a request. Throws AppError for everything the caller should be told. */
-  async function dispatch(request: Request): Promise<Answer> {
-    const known = authorize(request)
-    const caller = known instanceof Promise ? await known : known
+  /** What a request that may be made is answered. */
+  async function answerTo(request: Request, caller: Caller | null): Promise<Answer> {
     const { value: row, params } = find(request)
     const input = inputOf(row, params, request)
     const { route } = row
@@ -231,6 +266,37 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     return gate.once(keyed, async (act) =>
       answerOf(row, await valueOf(row, input, caller, request, act)),
     )
+  }
+
+  /** Tell what came of a request, where somebody listens. */
+  function record(request: Request, caller: Caller | null, came: Came): void {
+    if (gate.record === undefined) return
+    const found = router.find(request.method, request.segments)
+    gate.record({
+      request,
+      callerId: caller === null ? null : (gate.callerId?.(caller) ?? null),
+      route: found !== null && 'value' in found ? found.value.name : null,
+      ...came,
+    })
+  }
+
+  /** Answer a request. Throws AppError for everything the caller should be told. */
+  async function dispatch(request: Request): Promise<Answer> {
+    const { method, segments } = request
+    let caller: Caller | null = null
+    let answer: Answer
+    try {
+      const need = gate.need(method, segments)
+      const known = identify(request, need)
+      caller = known instanceof Promise ? await known : known
+      if (caller !== null) requireScope(caller.scope, need as Standing, method, segments)
+      answer = await answerTo(request, caller)
+    } catch (error) {
+      record(request, caller, failed(error))
+      throw error
+    }
+    record(request, caller, succeeded(answer))
+    return answer
   }
 
   return dispatch

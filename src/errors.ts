@@ -43,6 +43,7 @@ const STATUS = {
   backend_error: 502,
   backend_unavailable: 503,
   keychain_locked: 503,
+  shutting_down: 503,
   backend_timeout: 504,
   storage_full: 507,
 } as const

@@ -372,8 +372,8 @@ describe('its life', () => {
       [
         ['[::1]:80', 'http://[::1]'],
         ['[::1]', 'http://[::1]'],
-        ['localhost:80', 'http://localhost'],
-        ['localhost', 'http://localhost'],
+        ['localhost:80', 'http://[::1]'],
+        ['localhost', 'http://[::1]'],
       ],
     )
   })

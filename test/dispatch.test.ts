@@ -112,6 +112,8 @@ const request = (
   const [path = '', query = ''] = target.split('?')
   const { given, ...rest } = more
   return {
+    id: 'request',
+    peer: () => 1000,
     method,
     segments: path.slice(1).split('/'),
     query,

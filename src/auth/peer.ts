@@ -2,7 +2,7 @@
  * Who is at the other end of a loopback connection. TCP carries no credentials, but Linux lists the owner of every socket;
  * elsewhere the token route stands on the loopback bind alone, as the interface says.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { TokenUsers } from '../config.ts'
 import { StartError } from '../errors.ts'
@@ -52,10 +52,13 @@ export function ownerIn(listing: string, client: string, server: string): number
 /** RFC 4291 section 2.5.5.2: what stands before an IPv4 address in an IPv6 socket, as `/proc/net/tcp6` writes it. */
 const MAPPED = '0000000000000000FFFF0000'
 
-/** A kernel without IPv6 has no `tcp6`. */
+/** Other systems have no such list, and a kernel without IPv6 has no `tcp6`: what cannot be read names nobody. */
 const listing = (name: 'tcp' | 'tcp6'): string => {
-  const path = `/proc/self/net/${name}`
-  return existsSync(path) ? readFileSync(path, 'latin1') : ''
+  try {
+    return readFileSync(`/proc/self/net/${name}`, 'latin1')
+  } catch {
+    return ''
+  }
 }
 
 /** The uid of the process at the other end, or null when it cannot be told. Linux only. */

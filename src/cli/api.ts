@@ -51,7 +51,10 @@ function apiOver(
 }
 
 /** The token that the person chose for the command line, or null to use its own. */
-export function chosenToken({ token, tokenFile }: Config): string | null {
+export function chosenToken({
+  token,
+  tokenFile,
+}: Pick<Config, 'token' | 'tokenFile'>): string | null {
   if (token !== null) return token
   if (tokenFile === null) return null
   const text = readPrivate(tokenFile)
@@ -67,10 +70,11 @@ async function here<T>(
   chosen: string | null,
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
-  const [{ openDaemon }, { newLog }, { splitTarget }] = await Promise.all([
+  const [{ openDaemon }, { newLog }, { splitTarget }, { newRequestId }] = await Promise.all([
     import('../daemon.ts'),
     import('../log.ts'),
     import('../path.ts'),
+    import('../server/reply.ts'),
   ])
   // What goes well, the command itself says to the person.
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel
@@ -80,8 +84,17 @@ async function here<T>(
   const answer = async ({ route, path, query, body }: Outgoing) => {
     const { segments } = splitTarget(path)
     const { method } = route
-    const request = { method, segments, query, accept: '', token, body: async () => body }
-    return (await daemon.dispatch(request)).value
+    const { value } = await daemon.dispatch({
+      id: newRequestId(),
+      peer: () => process.getuid?.() ?? null,
+      method,
+      segments,
+      query,
+      accept: '',
+      token,
+      body: async () => body,
+    })
+    return value
   }
   const api = apiOver(io, answer, chosen)
   try {

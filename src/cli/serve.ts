@@ -2,6 +2,7 @@ import { newLog } from '../log.ts'
 import { VERSION } from '../version.ts'
 import type { Command } from './command.ts'
 import { holderOf } from './holder.ts'
+import { askedToStop, stop } from './stopping.ts'
 
 const example = (address: string) => `Try it (these three lines work as they are):
 
@@ -11,12 +12,6 @@ const example = (address: string) => `Try it (these three lines work as they are
 
 The second answers a link: open it, and put the three words of its page into the third.
 `
-
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
-const askedToStop = () =>
-  new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
-  })
 
 export const serveCommand: Command = {
   usage: '',
@@ -46,7 +41,6 @@ State lies in SVC_STATE_DIR. The log goes to standard error as JSON lines.
         : `Countersign ${VERSION} listens on ${address}\nDocs: ${address}/api/v1/docs\n\n${example(address)}`,
     )
     await stopped
-    log('info', 'stopping')
-    await daemon.close()
+    await stop(daemon, log)
   },
 }

@@ -1,12 +1,7 @@
 import { newLog } from '../log.ts'
 import { VERSION } from '../version.ts'
 import type { Command } from './command.ts'
-
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
-const askedToStop = () =>
-  new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
-  })
+import { askedToStop, stop } from './stopping.ts'
 
 export const serverCommand: Command = {
   usage: '[--json]',
@@ -34,7 +29,6 @@ into files in SVC_MAIL_DIR. The log goes to standard error as JSON lines.
             `For each daemon: SVC_BACKEND_URL=${settings.publicUrl ?? address}\n`,
     )
     await stopped
-    log('info', 'stopping')
-    await server.close()
+    await stop(server, log)
   },
 }

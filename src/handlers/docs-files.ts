@@ -58,12 +58,19 @@ async function load(): Promise<DocsFiles | null> {
 /** The library for the few that take no gzip, made once: whoever reads slowly holds what all others hold. */
 let plain: Promise<Uint8Array> | undefined
 
-let known: DocsFiles | null = null
+let known: Promise<DocsFiles | null> | null = null
 
-/** The files of the page; null where `dist/` lacks one of them, which somebody may build while this runs. */
+/** The files of the page, loaded once, however many ask; null where `dist/` lacks one of them, which somebody may build while this runs. */
 export async function docsFiles(): Promise<DocsFiles | null> {
-  known ??= await load()
-  return known
+  const loading = (known ??= load())
+  try {
+    const files = await loading
+    if (files === null && known === loading) known = null
+    return files
+  } catch (error) {
+    if (known === loading) known = null
+    throw error
+  }
 }
 
 /** RFC 9110 section 12.5.3: whether an Accept-Encoding takes gzip. */

@@ -27,6 +27,7 @@ const ANY = [
   'headers_too_large',
   'internal',
   'keychain_locked',
+  'shutting_down',
   'storage_full',
 ] as const satisfies readonly Told[]
 
@@ -219,6 +220,7 @@ const BODIES: Readonly<Record<Told, Details & { readonly message: string }>> = {
   keychain_locked: {
     message: 'The keychain has no keys of this device: unlock or restore it.',
   },
+  shutting_down: { message: 'This server is stopping. Ask again when it runs again.' },
   backend_timeout: {
     message: 'The account server https://countersign.example did not answer in time.',
   },

@@ -167,13 +167,17 @@ const EXPLANATIONS: Readonly<Record<Code, Explanation>> = {
     meaning: 'The keychain with this device’s secrets is locked, out of reach or damaged.',
     remedy: 'Unlock it by logging in to the desktop, then try again.',
   },
+  shutting_down: {
+    meaning: 'The daemon was told to stop: it finishes what runs and takes nothing new.',
+    remedy: 'Try again when it runs again, as `Retry-After` says.',
+  },
   backend_timeout: {
     meaning: 'The account server did not answer in time. Whether it did what was asked is open.',
     remedy: 'Repeat the request, a POST under its `Idempotency-Key`, so that it is done once.',
   },
   storage_full: {
-    meaning: 'The disk is full, and nothing was stored.',
-    remedy: 'Make room, then try again.',
+    meaning: 'The disk is full, read-only or failing, and nothing was stored.',
+    remedy: 'Make room, or look after the disk, then try again.',
   },
 }
 

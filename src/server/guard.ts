@@ -10,7 +10,7 @@ import type { Fields } from './fields.ts'
 import { type Target, splitTarget } from '../path.ts'
 
 export interface GuardRules {
-  /** The Host values this listener answers to, each with the origin a page of its own has. */
+  /** The Host values this listener answers to, each with the origin that its pages have, which may be of another name. */
   readonly hosts: ReadonlyMap<string, string>
   /** Pages that a link from elsewhere may open. */
   readonly navigable: RegExp
@@ -20,7 +20,14 @@ export interface GuardRules {
 }
 
 const badRequest = (message: string) => new AppError('bad_request', message)
-const badOrigin = (message: string) => new AppError('origin_not_allowed', message)
+const badOrigin = (message: string, headers: Readonly<Record<string, string>> = {}) =>
+  new AppError('origin_not_allowed', message, { headers })
+
+/**
+ * A service worker that somebody planted who had this port before outlives them in the browser. When the browser asks for news of its
+ * script, this makes it drop the worker.
+ */
+const FORGET = { 'Clear-Site-Data': '"storage"' }
 
 function checkFraming(req: IncomingMessage, fields: Fields): void {
   // RFC 9112 section 3.2: exactly one Host field, and this server is no proxy, so only origin-form targets.
@@ -57,43 +64,60 @@ function checkHost(host: string, rules: GuardRules): string {
   return origin
 }
 
-/** Fetch Metadata (W3C) and RFC 6454: which page, if any, sent this. */
+/** Whether pages of the host that was asked have this origin. */
+const isOf = (host: string, origin: string) =>
+  origin === `http://${host}` || origin === `https://${host}`
+
+/**
+ * Fetch Metadata (W3C) and RFC 6454: which page, if any, sent this.
+ * @returns whether somebody opens a page by a name that no page here has
+ */
 function checkOrigin(
   method: string | undefined,
   fields: Fields,
   own: string,
   path: string,
   rules: GuardRules,
-): void {
-  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = fields
+): boolean {
+  const { host = '', origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = fields
   if (fields['service-worker'] !== undefined)
-    throw badOrigin('No service worker is served from here.')
+    throw badOrigin('No service worker is served from here.', FORGET)
   if (path === rules.tokenPath && (origin !== undefined || site !== undefined))
     throw badOrigin('No browser may create a token: use the command line or a script.')
   if (origin !== undefined && origin !== own)
     throw badOrigin('Pages of other origins may not call this server.')
-  if (site === undefined || site === 'same-origin' || site === 'none') return
-  const opens = method === 'GET' && mode === 'navigate' && rules.navigable.test(path)
-  if (!opens) throw badOrigin('Pages of other sites may not call this server.')
+  if (site === undefined) return false
+  const isHere = isOf(host, own)
+  const navigates = method === 'GET' && mode === 'navigate'
+  // Of two programs that listen, one at 127.0.0.1 and one at [::1], a browser gives both the origin of `localhost`.
+  if (site === 'same-origin' && !isHere)
+    throw badOrigin(`Pages of this server are at ${own}, and no others may call it.`)
+  if (site !== 'same-origin' && site !== 'none' && !(navigates && rules.navigable.test(path)))
+    throw badOrigin('Pages of other sites may not call this server.')
+  return navigates && !isHere
 }
 
 /**
  * Check everything about a request that needs no look-up.
- * @returns the segments of its path and its query string
+ * @returns the segments of its path and its query string; `moved` is the address where a browser is to open it instead
  * @throws AppError 400 for framing and path, 403 for Host, Origin and peer
  */
-export function guard(req: IncomingMessage, fields: Fields, rules: GuardRules): Target {
+export function guard(
+  req: IncomingMessage,
+  fields: Fields,
+  rules: GuardRules,
+): Target & { readonly moved: string | null } {
   checkFraming(req, fields)
   const own = checkHost(fields.host as string, rules)
   const url = req.url as string
   const mark = url.indexOf('?')
   const path = mark === -1 ? url : url.slice(0, mark)
-  checkOrigin(req.method, fields, own, path, rules)
-  const target = splitTarget(url)
+  const opensElsewhere = checkOrigin(req.method, fields, own, path, rules)
+  const { segments, query } = splitTarget(url)
   if (path === rules.tokenPath && !rules.peerAllowed(req.socket))
     throw new AppError(
       'peer_not_allowed',
       "Only the daemon's own user may create tokens here. SVC_TOKEN_USERS names further users.",
     )
-  return target
+  return { segments, query, moved: opensElsewhere ? own + url : null }
 }

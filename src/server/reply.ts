@@ -64,6 +64,8 @@ export function sendJson(
   if (extra !== NONE)
     for (const name of Object.keys(extra)) headers.push(name, extra[name] as string)
   if (value === undefined) {
+    // RFC 9110 section 8.6: a 204 has no length.
+    if (status !== 204) headers.push('Content-Length', '0')
     res.writeHead(status, headers).end()
     return
   }

@@ -5,8 +5,9 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Content } from '../api/route.ts'
-import type { Dispatch } from '../dispatch.ts'
-import { AppError, StartError, statusOf, toAppError } from '../errors.ts'
+import { peerUid } from '../auth/peer.ts'
+import type { Dispatch, Outcome } from '../dispatch.ts'
+import { AppError, type Code, StartError, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { hasBody, readBody } from './body.ts'
 import { credentialOf } from './credential.ts'
@@ -15,7 +16,8 @@ import { type GuardRules, guard } from './guard.ts'
 import { HEADERS_BYTES, endRaw, refuseRaw } from './raw.ts'
 import { NONE, newRequestId, sendContent, sendJson } from './reply.ts'
 
-const TIMEOUTS = { headers: 10_000, request: 30_000 }
+/** The silence is longer than any that an answer itself may make: an assistant thinks before it speaks. */
+const TIMEOUTS = { headers: 10_000, request: 30_000, silence: 120_000 }
 const IDLE_MS = 65_000
 const MOST_CONNECTIONS = 2048
 
@@ -33,13 +35,22 @@ export interface ServerOptions {
    * Without it, a DPoP header is not read.
    */
   readonly proofNonce?: () => Promise<string>
-  /** How long a client may take for the headers and for the whole request, in milliseconds. */
-  readonly timeouts?: { readonly headers: number; readonly request: number }
+  /** Told of what is refused before it comes to the dispatcher, which tells of the rest itself. */
+  readonly record?: (outcome: Outcome) => void
+  /**
+   * How long a client may take for the headers and for the whole request, and how long nothing may pass on a connection that
+   * waits for an answer or for its reader, in milliseconds.
+   */
+  readonly timeouts?: {
+    readonly headers: number
+    readonly request: number
+    readonly silence: number
+  }
 }
 
 export interface Listening {
   readonly port: number
-  /** Refuse what is new, wait for what runs at most `graceMs`, then cut. */
+  /** Take no connection and no request any more (503), wait for what runs at most `graceMs`, then cut. */
   close(graceMs: number): Promise<void>
 }
 
@@ -51,7 +62,34 @@ function whyOf(error: AppError): unknown {
 
 /** The answer to the last request of a connection. */
 const LAST = Symbol('last answer')
-type Connection = Socket & { [LAST]?: ServerResponse }
+/** Set when an answer said that the connection ends: what was sent behind its request is not to be done. */
+const ENDS = Symbol('ends')
+/** Who is at its other end, once somebody asked: the answer takes reading a list of all connections. */
+const PEER = Symbol('peer')
+type Connection = Socket & {
+  [LAST]?: ServerResponse
+  [ENDS]?: true
+  [PEER]?: number | null
+}
+
+function peerOf(connection: Connection): number | null {
+  const known = connection[PEER]
+  return known === undefined ? (connection[PEER] = peerUid(connection)) : known
+}
+
+const shuttingDown = () =>
+  new AppError('shutting_down', 'This server is stopping. Ask again when it runs again.', {
+    headers: { 'Retry-After': '5' },
+  })
+
+const refusalOf = (id: string, peer: () => number | null, error: Code): Outcome => ({
+  request: { id, peer },
+  callerId: null,
+  route: null,
+  status: statusOf(error),
+  error,
+  created: undefined,
+})
 
 /** Start a listener. Throws StartError when the port is taken or the address cannot be bound. */
 export async function listen(options: ServerOptions): Promise<Listening> {
@@ -68,18 +106,35 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     optimizeEmptyRequests: true,
   })
   server.maxConnections = MOST_CONNECTIONS
+  server.timeout = timeouts.silence
 
   let rules: GuardRules
+  let stopping = false
+
+  /** Nothing more is taken on this connection. */
+  function end(connection: Connection, res: ServerResponse): void {
+    connection[ENDS] = true
+    res.setHeader('Connection', 'close')
+  }
+
+  /** While stopping, the last answer of a connection says so; what came before it on the same connection is still answered. */
+  function settle(connection: Connection, res: ServerResponse): void {
+    if (stopping && connection[LAST] === res && !res.headersSent)
+      res.setHeader('Connection', 'close')
+  }
 
   async function answer(req: IncomingMessage, res: ServerResponse, proceed: () => void) {
-    const requestId = newRequestId()
     const connection: Connection = req.socket
+    if (connection[ENDS] === true) return
+    const requestId = newRequestId()
     connection[LAST] = res
+    const peer = () => peerOf(connection)
     const fields = fieldsOf(req)
+    let isDispatched = false
     // What follows a request to upgrade may be meant for the other protocol.
-    if (fields.upgrade !== undefined) res.setHeader('Connection', 'close')
+    if (fields.upgrade !== undefined) end(connection, res)
     try {
-      const { segments, query } = guard(req, fields, rules)
+      const { segments, query, moved } = guard(req, fields, rules)
       const nonce = fields['countersign-nonce']
       if (options.prove !== undefined && nonce !== undefined)
         res.setHeader('Countersign-Proof', options.prove(nonce))
@@ -87,8 +142,17 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       // RFC 9449 section 8.2: with refusals too, so that the next request has it.
       if (proofNonce !== undefined && proof !== undefined)
         res.setHeader('DPoP-Nonce', await proofNonce())
+      if (stopping) throw shuttingDown()
+      if (moved !== null) {
+        // RFC 9110 section 15.4.8. What stands behind a # goes with it.
+        sendJson(res, requestId, 307, undefined, { Location: moved })
+        return
+      }
       const { scheme, token, digest } = credentialOf(connection, fields, proofNonce !== undefined)
-      const { status, value, media, location } = await dispatch({
+      isDispatched = true
+      const { route, status, value, media, location } = await dispatch({
+        id: requestId,
+        peer,
         method: req.method as string,
         segments,
         query,
@@ -101,6 +165,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         header: (name) => req.headers[name] as string | undefined,
         body: (limit, as) => readBody(req, { limit, as, proceed }),
       })
+      settle(connection, res)
       if (media) await sendContent(res, requestId, status, value as Content)
       else
         sendJson(
@@ -110,16 +175,13 @@ export async function listen(options: ServerOptions): Promise<Listening> {
           value,
           location === undefined ? NONE : { Location: location },
         )
-      log('debug', 'request', () => ({
-        request_id: requestId,
-        method: req.method,
-        path: segments.join('/'),
-        status,
-      }))
+      log('debug', 'request', () => ({ request_id: requestId, route, status }))
     } catch (cause) {
       const error = toAppError(cause)
       const { code } = error
-      if (statusOf(code) >= 500)
+      if (!isDispatched) options.record?.(refusalOf(requestId, peer, code))
+      // That it stops is no failure of anything.
+      if (statusOf(code) >= 500 && code !== 'shutting_down')
         log('error', 'request failed', { request_id: requestId, error: code, cause: whyOf(error) })
       else log('debug', 'request refused', { request_id: requestId, error: code })
       if (res.headersSent) {
@@ -127,9 +189,13 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         return
       }
       // What is left of an unread body is not worth reading, and a refused framing makes its end uncertain.
+      settle(connection, res)
       const unread = hasBody(req) && !req.complete
-      const close = unread || error.code === 'bad_request' ? { Connection: 'close' } : {}
-      sendJson(res, requestId, statusOf(error.code), error, { ...error.headers, ...close })
+      if (unread || code === 'bad_request') end(connection, res)
+      sendJson(res, requestId, statusOf(code), error, error.headers)
+    } finally {
+      // One whose answer began before would be waited for like one that is busy.
+      if (stopping) server.closeIdleConnections()
     }
   }
 
@@ -141,12 +207,15 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     (req: IncomingMessage, res: ServerResponse) => void answer(req, res, () => res.writeContinue()),
   )
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
+    const connection: Connection = req.socket
+    if (connection[ENDS] === true) return
     try {
       guard(req, fieldsOf(req), rules)
       throw new AppError('expectation_failed', 'The only expectation met here is 100-continue.')
     } catch (error) {
       const told = toAppError(error)
-      sendJson(res, newRequestId(), statusOf(told.code), told, { Connection: 'close' })
+      end(connection, res)
+      sendJson(res, newRequestId(), statusOf(told.code), told)
     }
   })
   server.on('connect', (_req, socket) =>
@@ -189,6 +258,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     port,
     close: (graceMs) =>
       new Promise((resolve) => {
+        stopping = true
         const cut = setTimeout(() => server.closeAllConnections(), graceMs)
         server.close(() => {
           clearTimeout(cut)

@@ -190,6 +190,59 @@ describe('Origin and Fetch Metadata', () => {
         if (status !== 201) assert(!/csd_/.test(answer.body))
       })
 
+  /** By a name that other programs on this machine share. */
+  const shared: [name: string, start: string, lines: string[], status: number][] = [
+    ['a script', 'GET /health', [], 200],
+    ['Node’s fetch', 'GET /health', ['Sec-Fetch-Mode: cors'], 200],
+    ['a page of that origin', 'GET /health', ['Sec-Fetch-Site: same-origin'], 403],
+    ['its Origin', 'POST /no/such', ['Origin: NAMED'], 403],
+    ['its Origin and more', 'GET /health', ['Origin: NAMED', 'Sec-Fetch-Site: same-origin'], 403],
+    [
+      'a page that it opens',
+      'GET /PAGE',
+      ['Sec-Fetch-Site: same-origin', 'Sec-Fetch-Mode: navigate'],
+      403,
+    ],
+    [
+      'a page of the address itself',
+      'GET /health',
+      ['Origin: SELF', 'Sec-Fetch-Site: same-site'],
+      403,
+    ],
+    ['the address bar', 'GET /PAGE?a=b', ['Sec-Fetch-Site: none', 'Sec-Fetch-Mode: navigate'], 307],
+    [
+      'a link from elsewhere',
+      'GET /PAGE',
+      ['Sec-Fetch-Site: cross-site', 'Sec-Fetch-Mode: navigate'],
+      307,
+    ],
+    [
+      'the address bar, with a path that is none',
+      'GET //evil.example',
+      ['Sec-Fetch-Site: none', 'Sec-Fetch-Mode: navigate'],
+      400,
+    ],
+  ]
+  for (const [at, page] of [
+    ['address', 'api/v1/docs'],
+    ['accountAddress', 'g/x'],
+  ] as const)
+    for (const [name, start, lines, status] of shared)
+      test(`${at}, asked as localhost: ${name} → ${status}`, async () => {
+        const host = hostOf(daemon[at])
+        const named = `localhost:${portOf(daemon[at])}`
+        const sent = lines.map((line) =>
+          line.replace('SELF', `http://${host}`).replace('NAMED', `http://${named}`),
+        )
+        const target = start.replace('PAGE', page)
+        const { headers, ...answer } = only(
+          await exchange(daemon[at], [`${target} HTTP/1.1`, `Host: ${named}`, CLOSE, ...sent]),
+        )
+        assert.equal(answer.status, status)
+        const path = target.slice(target.indexOf('/'))
+        assert.equal(headers['location'], status === 307 ? `http://${host}${path}` : undefined)
+      })
+
   test('a refused browser has not minted a token', async () => {
     const full = await daemon.token('full')
     const count = async () =>

@@ -52,6 +52,9 @@ async function* pieces(id: string): AsyncIterable<Uint8Array> {
   if (id === 'broken') throw new Error(SECRET)
   yield encoder.encode('one ')
   if (id === 'torn') throw new Error(SECRET)
+  // More than all buffers between two programs take.
+  if (id === 'large') yield new Uint8Array(64 * 1024 * 1024)
+  if (id === 'silent') await new Promise(() => undefined)
   yield encoder.encode('two')
 }
 
@@ -92,7 +95,7 @@ const open = (options: Partial<ServerOptions> = {}) =>
       tokenPath: null,
       peerAllowed: () => true,
     }),
-    timeouts: { headers: 150, request: 300 },
+    timeouts: { headers: 150, request: 300, silence: 60_000 },
     ...options,
   })
 
@@ -154,18 +157,34 @@ test('a stalled request does not take a second answer when it was refused alread
 })
 
 test('the headers have a limit of their own', async () => {
-  const hurried = await open({ timeouts: { headers: 100, request: 60_000 } })
+  const hurried = await open({ timeouts: { headers: 100, request: 60_000, silence: 60_000 } })
   const text = await send(`http://127.0.0.1:${hurried.port}`, 'GET /things/x HTTP/1.1\r\n')
   assert.match(text, /^HTTP\/1.1 408 /)
   await hurried.close(0)
 })
+
+for (const id of ['large', 'silent'])
+  test(
+    `a connection on which nothing passes any more is cut: ${id}`,
+    { timeout: 20_000 },
+    async () => {
+      const impatient = await open({ timeouts: { headers: 60_000, request: 60_000, silence: 200 } })
+      const socket = connect(impatient.port, '127.0.0.1')
+      socket.on('error', () => undefined)
+      socket.write(`GET /streams/${id} HTTP/1.1\r\nHost: 127.0.0.1:${impatient.port}\r\n\r\n`)
+      await once(socket, 'readable')
+      // This waits for all connections to end, which this client does nothing for: it takes no more of its answer.
+      await impatient.close(60_000)
+      socket.destroy()
+    },
+  )
 
 for (const bytes of ['CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', '\0\r\n\r\n'])
   test(
     `a client that keeps its end open is cut after ${JSON.stringify(bytes)}`,
     { timeout: 5_000 },
     async () => {
-      const own = await open({ timeouts: { headers: 60_000, request: 60_000 } })
+      const own = await open({ timeouts: { headers: 60_000, request: 60_000, silence: 60_000 } })
       const socket = connect({ host: '127.0.0.1', port: own.port, allowHalfOpen: true })
       socket.on('error', () => undefined)
       socket.resume().write(bytes)
@@ -282,7 +301,7 @@ test('close waits for what runs, and takes nothing new', async () => {
 })
 
 test('close cuts what does not end', async () => {
-  const closing = await open({ timeouts: { headers: 60_000, request: 60_000 } })
+  const closing = await open({ timeouts: { headers: 60_000, request: 60_000, silence: 60_000 } })
   const socket = connect(closing.port, '127.0.0.1')
   socket.on('error', () => undefined)
   socket.write('POST /things HTTP/1.1\r\n')

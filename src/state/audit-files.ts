@@ -1,0 +1,78 @@
+/**
+ * Where the audit log lies in the state folder: `audit.jsonl`, and beside it what became too long, named by the number of its
+ * last line. So many are kept; the oldest goes when another is full.
+ */
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { StartError } from '../errors.ts'
+import { fault, hasModes, syncFolder } from '../keychain/private-file.ts'
+
+/** Files that are kept beside the one that grows. */
+const KEPT = 8
+const CURRENT = 'audit.jsonl'
+const OLDER = /^audit-\d{12}\.jsonl$/
+
+const SAFE = hasModes ? constants.O_NOFOLLOW | constants.O_NONBLOCK : 0
+
+/** The names of the files of an audit log, oldest first. Twelve digits sort as text. */
+export function auditFiles(dir: string): string[] {
+  const names = existsSync(dir) ? readdirSync(dir) : []
+  const older = names.filter((name) => OLDER.test(name)).toSorted()
+  return names.includes(CURRENT) ? [...older, CURRENT] : older
+}
+
+/** Open a file of the log. Throws StartError where it is a link, or others could read or write it. */
+function openSafely(path: string, flags: number): number {
+  let file: number
+  try {
+    file = openSync(path, flags | SAFE, 0o600)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ELOOP') throw cause
+    throw new StartError('stateUnsafe', `${path} is a link. Replace it by the file itself.`, cause)
+  }
+  const stat = fstatSync(file)
+  const found = stat.isFile() ? fault(stat, path) : `${path} is not a regular file. Move it away.`
+  if (found === null) return file
+  closeSync(file)
+  throw new StartError('stateUnsafe', found)
+}
+
+/** Open the file that grows, to add to it; it is made where there is none. Throws StartError as the state folder does. */
+export function openCurrent(dir: string): number {
+  const { O_RDWR, O_APPEND, O_CREAT } = constants
+  return openSafely(join(dir, CURRENT), O_RDWR | O_APPEND | O_CREAT)
+}
+
+/** The last `length` bytes of the log, or as many as the newest file that is not empty has. */
+export function endOfLog(dir: string, length: number): Buffer {
+  for (const name of auditFiles(dir).toReversed()) {
+    const file = openSafely(join(dir, name), constants.O_RDONLY)
+    try {
+      const { size } = fstatSync(file)
+      if (size === 0) continue
+      const bytes = Buffer.alloc(Math.min(size, length))
+      return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, size - bytes.length))
+    } finally {
+      closeSync(file)
+    }
+  }
+  return Buffer.alloc(0)
+}
+
+/** Give the file that grew the number of its last line for a name, and delete what is one too many. */
+export function putAway(dir: string, lastLine: number): void {
+  renameSync(join(dir, CURRENT), join(dir, `audit-${String(lastLine).padStart(12, '0')}.jsonl`))
+  const older = auditFiles(dir).filter((name) => name !== CURRENT)
+  for (const name of older.slice(0, -KEPT)) rmSync(join(dir, name), { force: true })
+  syncFolder(dir)
+}

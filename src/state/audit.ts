@@ -1,0 +1,167 @@
+/**
+ * The audit log: who used the account through this daemon, when, for what, and what came of it. JSON lines, each with the hash of
+ * the line before, so that none can be changed, taken out or put in without every later one (`audit verify`).
+ *
+ * A line is written in the turn of the event loop in which its request is answered, with those of the other requests of that
+ * turn. While nothing can be written lines are kept, the daemon goes on, and they follow as soon as they can.
+ */
+import { closeSync, fstatSync, fsyncSync, writeSync } from 'node:fs'
+import type { Log } from '../log.ts'
+import { endOfLog, openCurrent, putAway } from './audit-files.ts'
+import { type AuditLine, BEGINNING, linkOf, readLine } from './audit-line.ts'
+
+/** What happened; times and links are the log's. */
+export interface Deed {
+  readonly requestId: string | null
+  /** The user at the other end; asked only for what gets a line. */
+  readonly peer: () => number | null
+  readonly token: string | null
+  readonly route: string | null
+  readonly status: number | null
+  readonly outcome: string
+  readonly created?: string | undefined
+}
+
+export interface Audit {
+  record(deed: Deed): void
+  /** Write what is left, and close the file. */
+  close(): void
+}
+
+/** Bytes after which a file is put away. */
+const LONGEST = 16 * 1024 * 1024
+/** Longer than the last two lines, mostly. */
+const END_BYTES = 8192
+/** Bytes that are kept while nothing can be written. */
+const MOST_WAITING = 1024 * 1024
+/** Refusals of nobody in particular that get a line, of each minute: whoever may only knock must not fill the disk. */
+const ANONYMOUS_A_MINUTE = 60
+const MINUTE_MS = 60_000
+const LINE_FEED = 0x0a
+
+/** Where the chain of a log stands. What a crash cut off is a line like any other, and gets the end it lacks. */
+function standing(dir: string, bytes = END_BYTES): { line: number; prev: string; isCut: boolean } {
+  const end = endOfLog(dir, bytes)
+  if (end.length === 0) return { line: 0, prev: BEGINNING, isCut: false }
+  const isCut = end.at(-1) !== LINE_FEED
+  const lines = (isCut ? end : end.subarray(0, -1)).toString('latin1').split('\n')
+  if (lines.length < 3 && end.length === bytes) return standing(dir, bytes * 8)
+  const [before = '', last = ''] = lines.length === 1 ? ['', ...lines] : lines.slice(-2)
+  const line = readLine(last)?.line ?? (readLine(before)?.line ?? 0) + 1
+  return { line, prev: linkOf(Buffer.from(last, 'latin1')), isCut }
+}
+
+/**
+ * Go on with the audit log of a state folder.
+ * @param longest bytes after which a file is put away
+ * @throws StartError where a file of it is a link, or open to others
+ */
+export function openAudit(where: {
+  readonly dir: string
+  readonly now: () => number
+  readonly log: Log
+  readonly longest?: number
+}): Audit {
+  const { dir, now, log, longest = LONGEST } = where
+  let file = openCurrent(dir)
+  let { size } = fstatSync(file)
+  let { line, prev, isCut } = standing(dir)
+  /** What was not written yet: whole lines, after what is left of one that was written in part. */
+  let rest = Buffer.from(isCut ? '\n' : '')
+  let waiting = ''
+  let planned: NodeJS.Immediate | undefined
+  let fails = false
+  let lost = 0
+  let unlisted = 0
+  let minute = 0
+  let anonymous = 0
+
+  /** Whether another refusal of nobody gets a line. */
+  function isListed(at: number): boolean {
+    const current = Math.floor(at / MINUTE_MS)
+    if (current !== minute) [minute, anonymous] = [current, 0]
+    return ++anonymous <= ANONYMOUS_A_MINUTE
+  }
+
+  function lineOf({ requestId, peer, created, ...deed }: Deed, at: number): string {
+    const said: AuditLine = {
+      line: line + 1,
+      at: new Date(at).toISOString(),
+      request_id: requestId,
+      peer_uid: peer(),
+      token: deed.token,
+      route: deed.route,
+      status: deed.status,
+      outcome: deed.outcome,
+      created,
+      unlisted: unlisted || undefined,
+      lost: lost || undefined,
+      prev,
+    }
+    return JSON.stringify(said)
+  }
+
+  /** Another file, when this one is long. */
+  function turnOver(): void {
+    fsyncSync(file)
+    closeSync(file)
+    file = -1
+    putAway(dir, line)
+  }
+
+  /** Write all that waits. A disk that is full takes a part of it, mostly. */
+  function write(): void {
+    if (file === -1) {
+      file = openCurrent(dir)
+      size = fstatSync(file).size
+    }
+    const fresh = Buffer.from(waiting)
+    rest = rest.length === 0 ? fresh : Buffer.concat([rest, fresh])
+    waiting = ''
+    while (rest.length > 0) {
+      const written = writeSync(file, rest)
+      size += written
+      rest = rest.subarray(written)
+    }
+    if (size >= longest) turnOver()
+  }
+
+  function flush(): void {
+    planned = undefined
+    try {
+      write()
+      if (fails) log('info', 'audit log written again')
+      fails = false
+    } catch (cause) {
+      if (!fails)
+        log('error', 'audit log not written: its lines are kept until it can be', { cause })
+      fails = true
+    }
+  }
+
+  function add(text: string): void {
+    waiting += `${text}\n`
+    prev = linkOf(text)
+    line++
+    unlisted = 0
+    lost = 0
+  }
+
+  return {
+    record(deed) {
+      const at = now()
+      if (deed.token === null && (deed.status ?? 0) >= 400 && !isListed(at)) unlisted++
+      else {
+        if (rest.length + waiting.length > MOST_WAITING) lost++
+        else add(lineOf(deed, at))
+        planned ??= setImmediate(flush)
+      }
+    },
+
+    close() {
+      clearImmediate(planned)
+      flush()
+      if (file !== -1) closeSync(file)
+    },
+  }
+}

@@ -1,0 +1,183 @@
+/** What the audit log says of requests to a daemon: by HTTP, by tools, and by the command line without one. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'
+import { countersignd } from '../e2e/program.ts'
+import { exchange, hostOf } from '../server/raw.ts'
+import { verifyAudit } from '../../src/state/audit-chain.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+
+type Line = Record<string, unknown>
+const linesIn = (dir: string) =>
+  readFileSync(join(dir, 'audit.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
+
+let daemon: TestDaemon
+let read: { id: string; token: string }
+before(async () => {
+  daemon = await startDaemon()
+  const { json } = await daemon.request('POST', '/api/v1/token', {
+    body: { name: 'reader', scope: 'read' },
+  })
+  read = json as typeof read
+})
+after(() => daemon.close())
+
+/** The lines of what is done, without what differs from run to run. */
+async function linesOf(work: () => Promise<unknown>) {
+  const count = linesIn(daemon.stateDir).length
+  await work()
+  // The file is written in the turn of the event loop after the answer.
+  await new Promise((resolve) => setImmediate(resolve))
+  return linesIn(daemon.stateDir)
+    .slice(count)
+    .map(({ line: _, at: __, request_id: ___, prev: ____, ...rest }) => rest)
+}
+
+/** This process, which asks itself. */
+const uid = process.platform === 'linux' ? (process.getuid?.() ?? null) : null
+const line = (token: string | null, route: string | null, status: number, outcome = 'done') => ({
+  peer_uid: uid,
+  token,
+  route,
+  status,
+  outcome,
+})
+const TOKEN = 'csd_0000000000000000000000000000000000000'
+
+const asked: [name: string, method: string, path: string, Question | (() => Question), Line[]][] = [
+  ['health', 'GET', '/health', {}, []],
+  ['the document', 'GET', '/api/v1/openapi.json', {}, []],
+  ['nobody', 'GET', '/api/v1/tags', {}, [line(null, 'GET /api/v1/tags', 401, 'unauthorized')]],
+  [
+    'a wrong token',
+    'GET',
+    '/api/v1/tags',
+    { token: TOKEN },
+    [line(null, 'GET /api/v1/tags', 401, 'invalid_token')],
+  ],
+  ['no such route', 'GET', `/${TOKEN}`, {}, [line(null, null, 401, 'unauthorized')]],
+  [
+    'another host',
+    'GET',
+    '/health',
+    { headers: { Host: 'evil.example' } },
+    [line(null, null, 403, 'host_not_allowed')],
+  ],
+  [
+    'a browser that would make a token',
+    'POST',
+    '/api/v1/token',
+    { body: { name: 'n', scope: 'full' }, headers: { Origin: 'https://evil.example' } },
+    [line(null, null, 403, 'origin_not_allowed')],
+  ],
+  [
+    'a token that is not made',
+    'POST',
+    '/api/v1/token',
+    { body: { name: 'n', scope: 'all' } },
+    [line(null, 'POST /api/v1/token', 422, 'validation_failed')],
+  ],
+]
+for (const [name, method, path, question, expected] of asked)
+  test(`${name}: ${expected.length} lines`, async () => {
+    const given = typeof question === 'function' ? question() : question
+    assert.deepEqual(await linesOf(() => daemon.request(method, path, given)), expected)
+  })
+
+test('a token that is made: its id, and who asked', async () => {
+  let made = ''
+  const lines = await linesOf(async () => {
+    const body = { name: 'n', scope: 'read' }
+    const { json } = await daemon.request('POST', '/api/v1/token', { body })
+    made = (json as { id: string }).id
+  })
+  assert.deepEqual(lines, [{ ...line(null, 'POST /api/v1/token', 201), created: made }])
+})
+
+test('what a token does, and what it may not, each by its id', async () => {
+  const { id, token } = read
+  const lines = await linesOf(async () => {
+    await daemon.request('GET', '/api/v1/connections/con_x/code', { token })
+    await daemon.request('GET', '/api/v1/tags?limit=5', { token })
+    await daemon.request('POST', '/api/v1/tags', { token, body: { name: 'n' } })
+    await daemon.request('GET', '/api/v1/nothing/here', { token })
+    await daemon.request('GET', '/local/sign-in', { token })
+  })
+  assert.deepEqual(lines, [
+    line(id, 'GET /api/v1/connections/{id}/code', 404, 'not_found'),
+    line(id, 'GET /api/v1/tags', 200),
+    line(id, 'POST /api/v1/tags', 403, 'insufficient_scope'),
+    line(id, null, 404, 'no_such_route'),
+    line(id, null, 403, 'forbidden'),
+  ])
+})
+
+test('a tool is a line for its route and one for the call, under one request id', async () => {
+  const { id, token } = read
+  const before = linesIn(daemon.stateDir).length
+  const { headers } = await daemon.request('POST', '/tools/tags_list', { token, body: {} })
+  await daemon.request('POST', '/tools/tags_create', { token, body: { name: 'n' } })
+  await new Promise((resolve) => setImmediate(resolve))
+  const lines = linesIn(daemon.stateDir).slice(before)
+  assert.deepEqual(
+    lines.map(({ token: by, route, outcome }) => [by, route, outcome]),
+    [
+      [id, 'GET /api/v1/tags', 'done'],
+      [id, 'POST /api/v1/tools/{name}', 'done'],
+      [id, 'POST /api/v1/tags', 'insufficient_scope'],
+      [id, 'POST /api/v1/tools/{name}', 'insufficient_scope'],
+    ],
+  )
+  const known = headers['x-request-id']
+  assert.deepEqual([lines[0]?.['request_id'], lines[1]?.['request_id']], [known, known])
+})
+
+test('each request of a pipeline has its line', async () => {
+  const authorization = `Authorization: Bearer ${read.token}`
+  const host = `Host: ${hostOf(daemon.address)}`
+  const lines = await linesOf(() =>
+    exchange(daemon.address, [
+      'GET /api/v1/tags HTTP/1.1',
+      host,
+      authorization,
+      '',
+      'GET /api/v1/status HTTP/1.1',
+      host,
+      authorization,
+      'Connection: close',
+    ]),
+  )
+  assert.deepEqual(lines, [
+    line(read.id, 'GET /api/v1/tags', 200),
+    line(read.id, 'GET /api/v1/status', 200),
+  ])
+})
+
+test('the daemon’s own start and end, and the command line with and without it', async (t) => {
+  const dir = freshFolder(t)
+  const one = await startDaemon({ SVC_STATE_DIR: dir })
+  await one.close()
+  const { code, stderr } = await countersignd(['status'], dir)
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(
+    linesIn(dir).map(({ token, route, outcome }) => [token, route, outcome]),
+    [
+      [null, null, 'started'],
+      [null, null, 'stopped'],
+      ['command line', 'GET /api/v1/status', 'done'],
+    ],
+  )
+  assert.equal(verifyAudit(dir).fault, null)
+})
+
+test('nothing that was sent is in it, and it is a chain', () => {
+  const text = readFileSync(join(daemon.stateDir, 'audit.jsonl'), 'utf8')
+  for (const sent of ['csd_', 'evil.example', read.token, 'con_x', 'nothing/here', 'limit=5'])
+    assert(!text.includes(sent), sent)
+  assert.equal(verifyAudit(daemon.stateDir).fault, null)
+})

@@ -1,0 +1,10 @@
+/** The files of the documentation page, as many ask for them at once. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { docsFiles } from '../../src/handlers/docs-files.ts'
+
+test('however many ask at once, the files are read and inflated once', async () => {
+  const asked = await Promise.all(Array.from({ length: 50 }, docsFiles))
+  assert.notEqual(asked[0], null, 'npm run build makes them')
+  assert.equal(new Set(asked).size, 1)
+})

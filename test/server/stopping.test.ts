@@ -1,0 +1,236 @@
+/** An orderly end: what runs is finished, what is new is refused, and it takes no longer than it was given. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type Socket, connect } from 'node:net'
+import { afterEach, test } from 'node:test'
+import * as v from 'valibot'
+import { type Table, media } from '../../src/api/route.ts'
+import { newDispatch } from '../../src/dispatch.ts'
+import { type Listening, listen } from '../../src/server/server.ts'
+import { answersIn } from './raw.ts'
+
+const table = {
+  things: {
+    read: { method: 'GET', path: '/now', summary: '', by: 'daemon', reply: v.any() },
+    later: { method: 'GET', path: '/later', summary: '', by: 'daemon', reply: v.any() },
+    create: {
+      method: 'POST',
+      path: '/things',
+      summary: '',
+      by: 'daemon',
+      body: v.any(),
+      reply: v.any(),
+    },
+    stream: {
+      method: 'GET',
+      path: '/stream',
+      summary: '',
+      by: 'daemon',
+      reply: media('text/plain'),
+    },
+  },
+} as const satisfies Table
+
+/** Something that a test lets happen. */
+function latch() {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { open, opened }
+}
+
+interface Case {
+  readonly server: Listening
+  /** A connection of its own, with all that came on it so far. */
+  client(): Promise<{ socket: Socket; text(): string; closed: Promise<unknown> }>
+  readonly request: (target: string, method?: string) => string
+  /** Let what waits be answered. */
+  readonly answer: () => void
+  /** A request was refused, if it was not told yet. */
+  readonly refused: Promise<void>
+  /** So many requests were begun. */
+  begun(count: number): Promise<void>
+}
+
+let opened: Listening[] = []
+afterEach(async () => {
+  await Promise.all(opened.map((server) => server.close(0)))
+  opened = []
+})
+
+async function start(): Promise<Case> {
+  const wait = latch()
+  const refusal = latch()
+  let count = 0
+  let told: () => void = () => undefined
+  const begin = () => {
+    count++
+    told()
+  }
+  const server = await listen({
+    bind: '127.0.0.1',
+    port: 0,
+    log: (_, event) => {
+      if (event === 'request refused') refusal.open()
+    },
+    dispatch: newDispatch<{ scope: 'read' }>(
+      table,
+      {
+        things: {
+          read: async () => ({ now: true }),
+          later: async () => {
+            begin()
+            await wait.opened
+            return { later: true }
+          },
+          create: async ({ body }: { body: unknown }) => body,
+          stream: async () => ({
+            type: 'text/plain',
+            body: (async function* () {
+              yield Buffer.from('one ')
+              begin()
+              await wait.opened
+              yield Buffer.from('two')
+            })(),
+          }),
+        },
+      },
+      { need: () => 'none', authenticate: () => ({ scope: 'read' }), context: () => null },
+    ),
+    rules: (port) => ({
+      hosts: new Map([[`127.0.0.1:${port}`, `http://127.0.0.1:${port}`]]),
+      navigable: /^$/,
+      tokenPath: null,
+      peerAllowed: () => true,
+    }),
+  })
+  opened.push(server)
+  return {
+    server,
+    async client() {
+      const socket = connect(server.port, '127.0.0.1')
+      let text = ''
+      socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
+      socket.on('error', () => undefined)
+      const closed = once(socket, 'close')
+      await once(socket, 'connect')
+      return { socket, text: () => text, closed }
+    },
+    request: (target, method = 'GET') =>
+      `${method} ${target} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`,
+    answer: wait.open,
+    refused: refusal.opened,
+    async begun(wanted) {
+      while (count < wanted) await new Promise<void>((resolve) => (told = resolve))
+    },
+  }
+}
+
+test('what runs is answered, says that it is the last, and the connection ends', async () => {
+  const { server, client, request, answer, begun } = await start()
+  const { socket, text, closed } = await client()
+  socket.write(`${request('/later')}\r\n`)
+  await begun(1)
+  const stopped = server.close(60_000)
+  answer()
+  await closed
+  await stopped
+  const [only, ...none] = answersIn(text())
+  assert.deepEqual([only?.status, only?.body, none], [200, '{"later":true}', []])
+  assert.equal(only?.headers['connection'], 'close')
+})
+
+test('a connection that waits for its next request ends at once', async () => {
+  const { server, client, request } = await start()
+  const { socket, text, closed } = await client()
+  socket.write(`${request('/now')}\r\n`)
+  await once(socket, 'data')
+  await Promise.all([server.close(60_000), closed])
+  assert.equal(answersIn(text()).length, 1)
+})
+
+test('a new connection is not taken', async () => {
+  const { server, client, request, answer, begun } = await start()
+  const { socket } = await client()
+  socket.write(`${request('/later')}\r\n`)
+  await begun(1)
+  const stopped = server.close(60_000)
+  const late = connect(server.port, '127.0.0.1')
+  const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException]
+  assert.equal(error.code, 'ECONNREFUSED')
+  answer()
+  await stopped
+})
+
+test('a new request on a connection that is busy is refused, and what runs before it is answered', async () => {
+  const { server, client, request, answer, begun, refused } = await start()
+  const { socket, text, closed } = await client()
+  socket.write(`${request('/later')}\r\n`)
+  await begun(1)
+  const stopped = server.close(60_000)
+  socket.write(
+    `${request('/things', 'POST')}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"new":1}`,
+  )
+  await refused
+  answer()
+  await closed
+  await stopped
+  const answers = answersIn(text())
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 503],
+  )
+  const { body, headers } = answers[1] as (typeof answers)[number]
+  assert.equal((JSON.parse(body) as { error: string }).error, 'shutting_down')
+  assert.match(headers['retry-after'] ?? '', /^\d+$/)
+})
+
+test('a request of which a part is there is refused when it is whole', async () => {
+  const { server, client, request } = await start()
+  const { socket, text, closed } = await client()
+  socket.write(request('/now'))
+  // The server has its bytes when it has answered somebody who came after.
+  const other = await client()
+  other.socket.write(`${request('/now')}\r\n`)
+  await once(other.socket, 'data')
+  const stopped = server.close(60_000)
+  socket.write('\r\n')
+  await closed
+  await stopped
+  const [only] = answersIn(text())
+  assert.deepEqual([only?.status, only?.headers['connection']], [503, 'close'])
+})
+
+test('the guard comes first, also then', async () => {
+  const { server, client, request } = await start()
+  const { socket, text, closed } = await client()
+  socket.write(`${request('/now')}Origin: https://evil.example\r\n`)
+  const other = await client()
+  other.socket.write(`${request('/now')}\r\n`)
+  await once(other.socket, 'data')
+  const stopped = server.close(60_000)
+  socket.write('\r\n')
+  await closed
+  await stopped
+  assert.equal(answersIn(text())[0]?.status, 403)
+})
+
+test('a stream that has begun is sent to its end, and its connection is not waited for', async () => {
+  const { server, client, request, answer, begun } = await start()
+  const { socket, text, closed } = await client()
+  socket.write(`${request('/stream')}\r\n`)
+  await begun(1)
+  const stopped = server.close(60_000)
+  answer()
+  await closed
+  await stopped
+  assert.match(text(), /one [^]*two[^]*\r\n0\r\n\r\n$/)
+})
+
+test('what does not end is cut when its time is over', async () => {
+  const { server, client, request, begun } = await start()
+  const { socket, text, closed } = await client()
+  socket.write(`${request('/later')}\r\n`)
+  await begun(1)
+  await Promise.all([server.close(20), closed])
+  assert.equal(text(), '')
+})

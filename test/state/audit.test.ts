@@ -1,0 +1,329 @@
+/** The audit log: what it writes, that nothing in it can be changed unseen, and that it outlives crashes and full disks. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { StartError } from '../../src/errors.ts'
+import { type Log, newLog } from '../../src/log.ts'
+import { type Deed, openAudit } from '../../src/state/audit.ts'
+import { verifyAudit } from '../../src/state/audit-chain.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+
+const deed = (more: Partial<Deed> = {}): Deed => ({
+  requestId: 'r-1',
+  peer: () => 1000,
+  token: 'tok_a',
+  route: 'GET /api/v1/status',
+  status: 200,
+  outcome: 'done',
+  ...more,
+})
+const refusal = deed({ token: null, status: 401, outcome: 'unauthorized' })
+
+const silent: Log = () => undefined
+const AT = Date.parse('2026-11-20T10:00:00Z')
+
+function open(dir: string, { now = () => AT, log = silent, longest = 1_000_000 } = {}) {
+  return openAudit({ dir, now, log, longest })
+}
+
+/** What a run that did all this leaves. */
+function written(dir: string, deeds: readonly Deed[], how: Parameters<typeof open>[1] = {}): void {
+  const audit = open(dir, how)
+  for (const one of deeds) audit.record(one)
+  audit.close()
+}
+
+const fileOf = (dir: string) => join(dir, 'audit.jsonl')
+const linesOf = (dir: string) => readFileSync(fileOf(dir), 'utf8').trimEnd().split('\n')
+type Line = Record<string, unknown>
+const said = (dir: string) => linesOf(dir).map((line) => JSON.parse(line) as Line)
+
+/** In words of this test's own, as another program would. */
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+test('a line says who did what when, and what came of it', (t) => {
+  const dir = freshFolder(t)
+  const made = deed({ route: 'POST /api/v1/token', token: null, status: 201, created: 'tok_b' })
+  written(dir, [deed(), made])
+  const [first = '', second = ''] = linesOf(dir)
+  assert.equal(
+    first,
+    `{"line":1,"at":"2026-11-20T10:00:00.000Z","request_id":"r-1","peer_uid":1000,"token":"tok_a","route":"GET /api/v1/status","status":200,"outcome":"done","prev":"${NOTHING}"}`,
+  )
+  const { line, created, prev } = JSON.parse(second) as Line
+  assert.deepEqual([line, created, prev], [2, 'tok_b', sha256(first)])
+})
+
+test('the next run goes on where the last one ended', (t) => {
+  const dir = freshFolder(t)
+  written(dir, [deed()])
+  written(dir, [deed(), deed()])
+  const lines = linesOf(dir)
+  assert.deepEqual(
+    said(dir).map(({ line, prev }) => [line, prev]),
+    [
+      [1, NOTHING],
+      [2, sha256(lines[0] as string)],
+      [3, sha256(lines[1] as string)],
+    ],
+  )
+  assert.deepEqual(verifyAudit(dir), {
+    lines: 3,
+    before: 0,
+    cut: 0,
+    from: '2026-11-20T10:00:00.000Z',
+    to: '2026-11-20T10:00:00.000Z',
+    head: sha256(lines[2] as string),
+    knowsHead: null,
+    fault: null,
+  })
+})
+
+test('what happens in one turn is there in the next, without waiting for the end', async (t) => {
+  const dir = freshFolder(t)
+  const audit = open(dir)
+  audit.record(deed())
+  audit.record(deed())
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(linesOf(dir).length, 2)
+  audit.close()
+})
+
+/** Five lines, and what somebody does to them. */
+const tampered: [
+  name: string,
+  change: (lines: string[]) => string[],
+  fault: RegExp,
+  row: number,
+][] = [
+  [
+    'a changed line',
+    ([a = '', b = '', ...rest]) => [a, b.replace('tok_a', 'tok_x'), ...rest],
+    /does not follow/,
+    3,
+  ],
+  ['a line taken out', (lines) => lines.toSpliced(2, 1), /does not follow/, 3],
+  [
+    'a line put in twice',
+    (lines) => lines.toSpliced(2, 0, lines[1] as string),
+    /does not follow/,
+    3,
+  ],
+  ['two lines exchanged', ([a = '', b = '', ...rest]) => [b, a, ...rest], /does not follow/, 2],
+  ['another line put in', (lines) => lines.toSpliced(2, 0, 'x'), /does not follow/, 4],
+  ['a line made no line', (lines) => lines.with(1, 'x'), /does not follow/, 3],
+  [
+    'a changed first line',
+    (lines) => lines.with(0, (lines[0] as string).replace('200', '201')),
+    /does not follow/,
+    2,
+  ],
+  [
+    'another beginning',
+    (lines) => lines.with(0, (lines[0] as string).replace(NOTHING, 'a'.repeat(64))),
+    /does not follow/,
+    1,
+  ],
+  [
+    'a number left out, with a link that fits',
+    ([a = '', b = '']) => [a, b.replace('"line":2', '"line":3')],
+    /has the number 3, not 2/,
+    2,
+  ],
+]
+for (const [name, change, what, row] of tampered)
+  test(`${name} is found`, (t) => {
+    const dir = freshFolder(t)
+    written(
+      dir,
+      Array.from({ length: 5 }, () => deed()),
+    )
+    writeFileSync(
+      fileOf(dir),
+      change(linesOf(dir))
+        .map((line) => `${line}\n`)
+        .join(''),
+    )
+    const { fault } = verifyAudit(dir)
+    assert.equal(fault?.file, 'audit.jsonl')
+    assert.equal(fault.row, row)
+    assert.match(fault.what, what)
+  })
+
+test('lines cut from the end are found by a head that was noted', (t) => {
+  const dir = freshFolder(t)
+  written(dir, [deed(), deed()])
+  const { head } = verifyAudit(dir)
+  written(dir, [deed()])
+  assert.equal(verifyAudit(dir, head).knowsHead, true)
+  writeFileSync(fileOf(dir), `${linesOf(dir)[0]}\n`)
+  const report = verifyAudit(dir, head)
+  assert.deepEqual([report.knowsHead, report.fault], [false, null])
+})
+
+test('a line that a crash cut off is bound by the next, like any other', (t) => {
+  const dir = freshFolder(t)
+  written(dir, [deed(), deed()])
+  const { length } = readFileSync(fileOf(dir))
+  truncateSync(fileOf(dir), length - 40)
+  assert.deepEqual([verifyAudit(dir).lines, verifyAudit(dir).fault], [1, null])
+  written(dir, [deed(), deed()])
+  const { lines, cut, fault } = verifyAudit(dir)
+  assert.deepEqual([lines, cut, fault], [4, 1, null])
+  assert.deepEqual(JSON.parse(linesOf(dir)[2] as string).line, 3)
+  // The cut one cannot be taken out either.
+  writeFileSync(
+    fileOf(dir),
+    linesOf(dir)
+      .toSpliced(1, 1)
+      .map((line) => `${line}\n`)
+      .join(''),
+  )
+  assert.notEqual(verifyAudit(dir).fault, null)
+})
+
+test('what is long is put away, the oldest is deleted, and the chain runs through all', (t) => {
+  const dir = freshFolder(t)
+  for (let i = 0; i < 24; i++) written(dir, [deed(), deed()], { longest: 700 })
+  const names = readdirSync(dir).toSorted()
+  assert.equal(names.length, 8, names.join())
+  assert.match(names.join(), /^(audit-\d{12}\.jsonl,)+audit-000000000048\.jsonl$/)
+  const { before, lines, fault, head } = verifyAudit(dir)
+  assert.equal(before + lines, 48)
+  assert.equal(before, 16)
+  assert.equal(fault, null)
+  // It goes on from there, though the file that grows is not made yet.
+  written(dir, [deed()], { longest: 700 })
+  assert.equal(said(dir)[0]?.['prev'], head)
+  assert.equal(verifyAudit(dir).fault, null)
+  rmSync(join(dir, names[3] as string))
+  assert.match(verifyAudit(dir).fault?.what ?? '', /does not follow/)
+})
+
+test('whoever may only knock fills no disk: of a minute, sixty lines, and how many more', (t) => {
+  const dir = freshFolder(t)
+  let at = AT
+  const knocks = Array.from({ length: 1000 }, () => refusal)
+  const audit = open(dir, { now: () => at })
+  for (const knock of knocks) audit.record(knock)
+  audit.record(deed())
+  at += 60_000
+  audit.record(refusal)
+  audit.close()
+  const lines = said(dir)
+  assert.equal(lines.length, 62)
+  assert.deepEqual(
+    lines.slice(60).map(({ token, outcome, unlisted }) => [token, outcome, unlisted]),
+    [
+      ['tok_a', 'done', 940],
+      [null, 'unauthorized', undefined],
+    ],
+  )
+})
+
+test('who is at the other end is not looked up for what gets no line', (t) => {
+  let looked = 0
+  const peer = () => ++looked
+  written(
+    freshFolder(t),
+    Array.from({ length: 1000 }, () => ({ ...refusal, peer })),
+  )
+  assert.equal(looked, 60)
+})
+
+test('while nothing can be written lines are kept, and follow', async (t) => {
+  const dir = freshFolder(t)
+  const events: string[] = []
+  const log = newLog('debug', (line) => events.push((JSON.parse(line) as { event: string }).event))
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  const audit = open(dir, { log, longest: 300 })
+  audit.record(deed())
+  audit.record(deed())
+  await turn()
+  // The file was long, and another is to be made where something else stands.
+  mkdirSync(fileOf(dir))
+  audit.record(deed())
+  await turn()
+  audit.record(deed())
+  await turn()
+  rmSync(fileOf(dir), { recursive: true })
+  audit.record(deed())
+  await turn()
+  audit.close()
+  assert.deepEqual(
+    events.map((event) => event.slice(0, 21)),
+    ['audit log not written', 'audit log written aga'],
+  )
+  const { lines, fault } = verifyAudit(dir)
+  assert.deepEqual([lines, fault], [5, null])
+})
+
+test('what cannot be kept any more is counted', async (t) => {
+  const dir = freshFolder(t)
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  const audit = open(dir, { longest: 1 })
+  audit.record(deed())
+  await turn()
+  mkdirSync(fileOf(dir))
+  for (let i = 0; i < 6000; i++) audit.record(deed())
+  await turn()
+  rmSync(fileOf(dir), { recursive: true })
+  audit.record(deed())
+  await turn()
+  audit.record(deed())
+  audit.close()
+  const { lines, fault } = verifyAudit(dir)
+  assert.equal(fault, null)
+  const last = readdirSync(dir).toSorted().at(-1) as string
+  const text = readFileSync(join(dir, last), 'utf8').trimEnd().split('\n').at(-1) as string
+  const { lost, line } = JSON.parse(text) as { lost: number; line: number }
+  assert.equal(line, lines)
+  assert.equal(lost + lines, 6003)
+  assert(lost > 1000 && lines > 1000, `${lost} lost, ${lines} kept`)
+})
+
+const unsafe: [name: string, make: (path: string, dir: string) => void][] = [
+  ['a link', (path, dir) => symlinkSync(join(dir, 'elsewhere'), path)],
+  [
+    'open to others',
+    (path) => {
+      writeFileSync(path, '')
+      chmodSync(path, 0o644)
+    },
+  ],
+  ['a folder', (path) => mkdirSync(path)],
+]
+for (const [name, make] of unsafe)
+  test(`a file that is ${name} is refused`, { skip: process.platform === 'win32' }, (t) => {
+    const dir = freshFolder(t)
+    make(fileOf(dir), dir)
+    assert.throws(
+      () => open(dir),
+      (error) => error instanceof StartError || (error as NodeJS.ErrnoException).code === 'EISDIR',
+    )
+    assert(!existsSync(join(dir, 'elsewhere')))
+  })
+
+test('a tail of garbage stops nobody', (t) => {
+  const dir = freshFolder(t)
+  written(dir, [deed()])
+  appendFileSync(fileOf(dir), 'x'.repeat(20_000))
+  written(dir, [deed()])
+  const { lines, cut, fault } = verifyAudit(dir)
+  assert.deepEqual([lines, cut], [3, 1])
+  assert.equal(fault, null)
+})
