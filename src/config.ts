@@ -22,6 +22,9 @@ import {
   read,
   wrong,
 } from './config/values.ts'
+import { StartError } from './errors.ts'
+
+const HERE: Platform = { platform: process.platform, homedir }
 
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
 const KEYCHAINS = ['auto', 'os', 'file'] as const
@@ -93,43 +96,72 @@ const KNOWN = [
   'SVC_TOKEN_FILE',
 ]
 
+type Attempt = <T>(read: () => T) => T
+
 /** Reads and checks every variable; throws a StartError that names the variable, its value and what is allowed. */
-export function readConfig(
+export function readConfig(env: Env, os: Platform = HERE): Config {
+  return Object.freeze(readAll(env, os, (read) => read()))
+}
+
+/**
+ * Every reason why `readConfig` would throw, and what can be used all the same: a setting that is wrong, or follows from one that
+ * is, is absent.
+ */
+export function surveyConfig(
   env: Env,
-  os: Platform = { platform: process.platform, homedir },
-): Config {
-  checkNames(env)
-  const publicUrl = origin(env, 'SVC_PUBLIC_URL')
-  const folder = stateDir(env, os)
-  return Object.freeze({
-    bind: apiBind(env),
-    port: port(env, 'SVC_HTTP_PORT', 19821),
+  os: Platform = HERE,
+): { readonly config: Partial<Config>; readonly faults: readonly StartError[] } {
+  const faults: StartError[] = []
+  const config = readAll(env, os, <T>(read: () => T) => {
+    try {
+      return read()
+    } catch (error) {
+      if (error instanceof StartError) faults.push(error)
+      // What follows from a setting that is wrong itself has nothing to be made of.
+      else if (faults.length === 0) throw error
+      return undefined as T
+    }
+  })
+  const known = Object.entries(config).filter(([, value]) => value !== undefined)
+  return { config: Object.fromEntries(known) as Partial<Config>, faults }
+}
+
+function readAll(env: Env, os: Platform, attempt: Attempt): Config {
+  for (const fault of unknownNames(env))
+    attempt(() => {
+      throw fault
+    })
+  const publicUrl = attempt(() => origin(env, 'SVC_PUBLIC_URL'))
+  const folder = attempt(() => stateDir(env, os))
+  return {
+    bind: attempt(() => apiBind(env)),
+    port: attempt(() => port(env, 'SVC_HTTP_PORT', 19821)),
     stateDir: folder,
-    ...backend(env),
-    caFile: file(env, 'SVC_CA_FILE', os),
-    accountBind: accountBind(env, publicUrl),
-    accountPort: port(env, 'SVC_ACCOUNT_PORT', 19822),
+    ...attempt(() => backend(env)),
+    caFile: attempt(() => file(env, 'SVC_CA_FILE', os)),
+    accountBind: attempt(() => accountBind(env, publicUrl)),
+    accountPort: attempt(() => port(env, 'SVC_ACCOUNT_PORT', 19822)),
     publicUrl,
-    databaseUrl: databaseUrl(env),
-    mail: mail(env, { os, publicUrl, stateDir: folder }),
-    assistant: assistant(env, os),
-    keychain: oneOf(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto'),
+    databaseUrl: attempt(() => databaseUrl(env)),
+    mail: attempt(() => mail(env, { os, publicUrl, stateDir: folder })),
+    assistant: attempt(() => assistant(env, os)),
+    keychain: attempt(() => oneOf(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
-    tokenUsers: tokenUsers(env),
-    logLevel: oneOf(env, 'SVC_LOG_LEVEL', LOG_LEVELS, 'info'),
+    tokenUsers: attempt(() => tokenUsers(env)),
+    logLevel: attempt(() => oneOf(env, 'SVC_LOG_LEVEL', LOG_LEVELS, 'info')),
     token: read(env, 'SVC_TOKEN'),
     tokenFile: read(env, 'SVC_TOKEN_FILE'),
-  })
+  }
 }
 
 /** A setting that nothing reads is a mistake of whoever set it; its value may be a secret and is not shown. */
-function checkNames(env: Env): void {
+function* unknownNames(env: Env): Generator<StartError> {
   for (const name of Object.keys(env)) {
     if (!name.startsWith('SVC_') || KNOWN.includes(name) || read(env, name) === null) continue
     if (ENVIRONMENT_URL.test(name)) continue
     const meant = nearest(name)
     const remedy = meant === null ? 'Unset it.' : `Did you mean ${meant}?`
-    throw fault(`${JSON.stringify(name)} is not the name of a setting. ${remedy}`)
+    yield fault(`${JSON.stringify(name)} is not the name of a setting. ${remedy}`)
   }
 }
 

@@ -24,6 +24,14 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Show the state of the daemon',
     load: async () => (await import('./status.ts')).statusCommand,
   },
+  doctor: {
+    summary: 'Look at everything that may be wrong here, and say what to do',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
+  'audit verify': {
+    summary: 'Check that the audit log is as it was written',
+    load: async () => (await import('./audit.ts')).auditVerify,
+  },
   sync: {
     summary: 'Fetch what is new, hand over what was made here',
     load: async () => (await import('./sync.ts')).syncCommand,

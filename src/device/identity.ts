@@ -105,11 +105,16 @@ export function forgetIdentity({ meta }: Pick<State, 'meta'>, keychain: Keychain
   forgetKeys(keychain)
 }
 
+/** What is known of the device that is enrolled, or null before enrolment. */
+export function readFacts({ meta }: Pick<State, 'meta'>): Facts | null {
+  const stored = meta.get(META) as Facts | null
+  return stored && { ...EARLIER, ...stored }
+}
+
 /** The identity of an enrolled device, or null before enrolment. */
 export function openIdentity(state: State, keychain: Keychain): Identity | null {
-  const stored = state.meta.get(META) as Facts | null
-  if (stored === null) return null
-  const facts = { ...EARLIER, ...stored }
+  const facts = readFacts(state)
+  if (facts === null) return null
   let keys: DeviceKeys | null = null
   let log: KeyLog | null = null
   return {

@@ -23,6 +23,9 @@ const VERSIONS: readonly Version[] = [
   { statements: fifth, more: nameMembers },
 ]
 
+/** The version that this program brings a database to. */
+export const NEWEST_VERSION = VERSIONS.length
+
 /** Sessions are bound to the authentication key of their device, which only its entry of the key log names. */
 async function bindSessions(query: Query): Promise<void> {
   const rows = await query(

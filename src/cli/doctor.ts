@@ -1,0 +1,158 @@
+/**
+ * `doctor`: everything that may be wrong with an installation, each with what to do. It changes nothing and asks nobody but this
+ * machine and the account server that is configured; no check waits for long, and none that fails hides another.
+ */
+import { surveyConfig } from '../config.ts'
+import { EXIT } from '../errors.ts'
+import { type Command, type Io, UsageError } from './command.ts'
+import { account } from './doctor/account.ts'
+import { type Part, type Told, newApart } from './doctor/apart.ts'
+import { audit, auditApart } from './doctor/audit.ts'
+import { clock } from './doctor/clock.ts'
+import { configuration } from './doctor/configuration.ts'
+import { daemon } from './doctor/daemon.ts'
+import { databases, databasesApart } from './doctor/databases.ts'
+import { files } from './doctor/files.ts'
+import {
+  type Check,
+  type Finding,
+  type FindingState,
+  type Ground,
+  fail,
+  said,
+  warn,
+} from './doctor/finding.ts'
+import { holdingOf } from './doctor/holding.ts'
+import { keychain, keychainApart } from './doctor/keychain.ts'
+import { assistant, mail } from './doctor/mail.ts'
+import { memoryOf } from './doctor/memory.ts'
+import { ports } from './doctor/ports.ts'
+import { program } from './doctor/program.ts'
+import { lookAtServer } from './doctor/server-look.ts'
+import { server } from './doctor/server.ts'
+import { shown } from './table.ts'
+
+/** In the order of the report. */
+const CHECKS: readonly Check[] = [
+  configuration,
+  program(),
+  files,
+  ...databases,
+  audit,
+  daemon,
+  ports,
+  keychain,
+  clock,
+  account,
+  server,
+  mail,
+  assistant,
+]
+
+/** Beyond it a check is given up; each has shorter patience of its own. */
+const PATIENCE_MS = 30_000
+
+const COLOURS: Readonly<Record<FindingState, number>> = { ok: 32, warn: 33, fail: 31 }
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => (made ??= { value: make() }).value
+}
+
+function groundOf(env: NodeJS.ProcessEnv, now = Date.now): Ground {
+  const { config, faults } = surveyConfig(env)
+  const { stateDir, backendUrl } = config
+  return {
+    env,
+    config,
+    faults,
+    now,
+    holding: once(() => holdingOf(stateDir)),
+    memory: memoryOf(stateDir),
+    apart: newApart(env),
+    server: backendUrl == null ? null : once(() => lookAtServer({ ...config, backendUrl }, now)),
+  }
+}
+
+async function outcome({ name, run }: Check, ground: Ground): Promise<readonly Finding[]> {
+  let late: NodeJS.Timeout | undefined
+  const tooLate = new Promise<Finding[]>((resolve) => {
+    const gaveUp = warn(name, 'gave no answer in time', 'countersignd doctor')
+    late = setTimeout(() => resolve([gaveUp]), PATIENCE_MS)
+  })
+  const checked = async () => run(ground)
+  try {
+    return await Promise.race([checked(), tooLate])
+  } catch (error) {
+    return [
+      fail(
+        name,
+        `could not be looked at: ${said(error)}`,
+        'Correct that, then: countersignd doctor',
+      ),
+    ]
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+/** Lines for people. Words from elsewhere lose what a terminal would obey. */
+function linesOf(findings: readonly Finding[], { stdout, env }: Io): string[] {
+  const isTerminal = (stdout as { isTTY?: boolean }).isTTY === true && env['TERM'] !== 'dumb'
+  // no-color.org: set to anything but the empty text.
+  const plain = !isTerminal || (env['NO_COLOR'] ?? '') !== ''
+  const width = Math.max(...findings.map(({ name }) => name.length))
+  return findings.map(({ state, name, found, remedy }) => {
+    const word = state.padEnd(4)
+    const coloured = plain ? word : `\x1b[${COLOURS[state]}m${word}\x1b[0m`
+    const told = remedy === null ? found : `${found.replace(/\.$/, '')}. → ${remedy}`
+    return `${coloured}  ${name.padEnd(width)}  ${shown(told)}`
+  })
+}
+
+type Look = (stateDir: string, ground: Ground) => readonly Finding[] | Promise<readonly Finding[]>
+
+/** What is looked at by a process apart. */
+const APART: Readonly<Record<Part, Look>> = {
+  ...databasesApart,
+  'audit log': auditApart,
+  keychain: (_, ground) => keychainApart(ground),
+}
+
+/** What such a process does. */
+async function lookApart(parts: string, ground: Ground, { stdout }: Io): Promise<void> {
+  const { stateDir } = ground.config
+  stdout.write('\n')
+  for (const part of parts.split(',')) {
+    if (!Object.hasOwn(APART, part) || stateDir === undefined)
+      throw new UsageError('"countersignd doctor --help" shows what it takes.')
+    const findings = await outcome(
+      { name: part, run: () => APART[part as Part](stateDir, ground) },
+      ground,
+    )
+    stdout.write(`${JSON.stringify({ part, findings } satisfies Told)}\n`)
+  }
+}
+
+export const doctorCommand: Command = {
+  usage: '[--json]',
+  help: `
+Looks at everything that may be wrong: configuration, files, databases, the daemon, ports, keychain, clock, account and account
+server, one line each: ok, warn or fail, what was found, and what to do. It changes nothing, and works with the daemon running
+or not. The exit code is 1 when something fails.`,
+  // `--parts` is what it asks of itself in a process apart.
+  options: { parts: { type: 'string' } },
+  args: [0, 0],
+  async run({ options, io, print }) {
+    const ground = groundOf(io.env)
+    if (options['parts'] !== undefined) {
+      await lookApart(String(options['parts']), ground, io)
+      return EXIT.ok
+    }
+    const found = await Promise.all(CHECKS.map((check) => outcome(check, ground)))
+    const checks = found.flat()
+    const ok = checks.every(({ state }) => state !== 'fail')
+    print({ ok, checks }, linesOf(checks, io))
+    return ok ? EXIT.ok : EXIT.failed
+  },
+}

@@ -1,0 +1,90 @@
+/** Who is signed in on this device, and when it last heard of the others. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { machineKeyIn } from '../../daemon/credential.ts'
+import { demandSameServer } from '../../daemon/folder.ts'
+import { type Check, type Finding, type Ground, fail, ok, said, spanOf, warn } from './finding.ts'
+
+const NAME = 'account'
+const SYNC = 'sync'
+
+/** After it `verify` is inconclusive: `sync_stale`. */
+const STALE_MS = 7 * 86_400_000
+
+function nobody({ config }: Ground): Finding {
+  if (config.backendUrl === null)
+    return ok(NAME, 'none yet: the first start makes the embedded one, which needs no sign-in')
+  try {
+    if (machineKeyIn(config.credentialsDir ?? null) !== null)
+      return warn(
+        NAME,
+        'nobody is signed in; the key of a machine account is among the credentials',
+        'countersignd serve',
+      )
+  } catch (error) {
+    return fail(
+      NAME,
+      said(error),
+      'Give the file to the service as it was made: LoadCredential=countersign-machine-key:PATH',
+    )
+  }
+  return warn(NAME, 'nobody is signed in', 'countersignd login --email YOU@EXAMPLE.ORG')
+}
+
+function remedyFor(server: string | null, configured: string | null): string {
+  if (server === configured) return 'Restore the state folder from a backup, whole.'
+  return server === null ? 'unset SVC_BACKEND_URL SVC_ENV' : `export SVC_BACKEND_URL=${server}`
+}
+
+function signedIn({ config, memory: { identity } }: Ground): Finding {
+  if (identity === null) throw new TypeError('nobody is signed in')
+  const { account, device, server, approved } = identity
+  const { stateDir, backendUrl, databaseUrl } = config
+  if (stateDir !== undefined && backendUrl !== undefined && databaseUrl !== undefined)
+    try {
+      demandSameServer({ stateDir, backendUrl, databaseUrl }, { account, server })
+    } catch (error) {
+      return fail(NAME, said(error), remedyFor(server, backendUrl))
+    }
+  if (!approved)
+    return warn(
+      NAME,
+      `${account}: this device waits for approval and may only read`,
+      'countersignd whoami (shows its six words; approve it on a device that is signed in)',
+    )
+  return ok(NAME, `${account}, device ${device}, ${server === null ? 'embedded' : `at ${server}`}`)
+}
+
+function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
+  const { lastSync, lastGoodSync } = memory
+  const age = lastGoodSync === null ? null : now() - Date.parse(lastGoodSync)
+  const when = age === null ? 'never yet' : `${spanOf(age)} ago`
+  // The embedded account is never stale: what it has is here.
+  if (backendUrl !== null && (age === null || age > STALE_MS))
+    return warn(
+      SYNC,
+      `the last that went well: ${when}${age === null ? '' : '; after seven days nothing is conclusive'}`,
+      'countersignd sync',
+    )
+  if (lastSync !== null && !lastSync.ok)
+    return warn(
+      SYNC,
+      `the last one failed: ${said(lastSync.error ?? 'it does not say why')} (the last that went well: ${when})`,
+      'countersignd sync',
+    )
+  return ok(SYNC, `the last that went well: ${when}`)
+}
+
+export const account: Check = {
+  name: NAME,
+  run(ground) {
+    const { memory, config } = ground
+    if (config.stateDir === undefined) return []
+    if (!memory.readable && existsSync(join(config.stateDir, 'state.db')))
+      return [
+        warn(NAME, 'cannot be told: state.db cannot be read', 'See what is said of state.db.'),
+      ]
+    if (memory.identity === null) return [nobody(ground)]
+    return [signedIn(ground), synced(ground)]
+  },
+}

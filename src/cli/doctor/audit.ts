@@ -1,0 +1,52 @@
+/** The audit log: whether its lines follow from each other. */
+import { verifyAudit } from '../../state/audit-chain.ts'
+import { auditFiles } from '../../state/audit-files.ts'
+import { type Check, type Finding, fail, ok, said, warn } from './finding.ts'
+
+const NAME = 'audit log'
+
+/** What the process apart does: read all of it. */
+export function auditApart(stateDir: string): Finding[] {
+  try {
+    const { lines, from, cut, fault } = verifyAudit(stateDir)
+    if (fault !== null)
+      return [
+        fail(
+          NAME,
+          `${fault.file}, row ${fault.row}: it ${fault.what}; what stands from there on is not as it was written`,
+          'countersignd audit verify (and compare with a backup who changed it)',
+        ),
+      ]
+    const since = from === null ? '' : ` since ${from}`
+    const torn = cut === 0 ? '' : `, ${cut} cut off by a crash`
+    return [
+      ok(
+        NAME,
+        `${lines} ${lines === 1 ? 'line' : 'lines'}${since}, each follows from the one before${torn}`,
+      ),
+    ]
+  } catch (error) {
+    return [fail(NAME, `cannot be read: ${said(error)}`, 'countersignd audit verify')]
+  }
+}
+
+export const audit: Check = {
+  name: NAME,
+  async run({ config: { stateDir }, apart }) {
+    if (stateDir === undefined || !hasLog(stateDir)) return []
+    return (
+      (await apart(NAME)) ?? [
+        warn(NAME, 'too long to be checked in a few seconds', 'countersignd audit verify'),
+      ]
+    )
+  },
+}
+
+function hasLog(stateDir: string): boolean {
+  try {
+    return auditFiles(stateDir).length > 0
+  } catch {
+    // There is no folder, or none that this user may list, as the check of files says.
+    return false
+  }
+}

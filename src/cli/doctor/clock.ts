@@ -1,0 +1,51 @@
+/** The clock: against the account server's, and against what this device has seen already. Codes turn with each minute of it. */
+import { PERIOD_S, windowOf } from '../../crypto/code.ts'
+import { type Check, type Finding, type Ground, fail, ok, spanOf, warn } from './finding.ts'
+
+const NAME = 'clock'
+
+/** Beyond it nothing verifies (docs/protocol.md, section 2: `clock_uncertain`). */
+const MOST_MS = 30_000
+const NOTABLE_MS = 5000
+
+const SET = 'Have it set by the network: timedatectl set-ntp true'
+
+function wentBack({ memory, now }: Ground): Finding[] {
+  const ahead = memory.highestWindow - windowOf(now())
+  // A partner whose clock is fast makes the next window the highest.
+  if (ahead <= 1) return []
+  return [
+    fail(
+      NAME,
+      `it has gone back: words were checked here ${spanOf(ahead * PERIOD_S * 1000)} later than it shows, and nothing verifies until then`,
+      SET,
+    ),
+  ]
+}
+
+async function offset({ config, server }: Ground): Promise<Finding[]> {
+  if (config.backendUrl === undefined) return []
+  if (server === null) return [ok(NAME, 'the account server is in this process, and has the same')]
+  const { offsetMs } = await server()
+  if (offsetMs === null)
+    return [
+      warn(
+        NAME,
+        'nobody can tell how far it is off: the account server did not say its time',
+        'See what is said of the account server.',
+      ),
+    ]
+  const off = Math.abs(offsetMs)
+  const found =
+    off < 1000
+      ? 'less than a second off the account server’s'
+      : `${spanOf(off)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the account server’s`
+  if (off > MOST_MS)
+    return [fail(NAME, `${found}: beyond ${MOST_MS / 1000} seconds nothing verifies`, SET)]
+  return [off > NOTABLE_MS ? warn(NAME, found, SET) : ok(NAME, found)]
+}
+
+export const clock: Check = {
+  name: NAME,
+  run: async (ground) => [...(await offset(ground)), ...wentBack(ground)],
+}

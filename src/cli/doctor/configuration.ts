@@ -1,0 +1,63 @@
+/** The environment: what is wrong with it, and what is in force. */
+import { peerCheck } from '../../auth/peer.ts'
+import { StartError } from '../../errors.ts'
+import { readAuthority } from '../../remote/authority.ts'
+import { demandCertificate } from '../../remote/transport.ts'
+import { chosenToken } from '../api.ts'
+import { type Check, type Finding, type Ground, fail, ok } from './finding.ts'
+
+const NAME = 'configuration'
+
+/** The reasons that are found out only where a setting is used. */
+function* usedLater({ config }: Ground): Generator<() => unknown> {
+  const { tokenUsers, caFile, token, tokenFile } = config
+  if (tokenUsers !== undefined) yield () => peerCheck(tokenUsers)
+  if (caFile != null)
+    yield () => {
+      const pem = readAuthority(caFile)
+      if (pem !== null) demandCertificate(pem)
+    }
+  if (token === null && tokenFile != null) yield () => chosenToken({ token, tokenFile })
+}
+
+function faultsOf(ground: Ground): StartError[] {
+  const faults = [...ground.faults]
+  for (const use of usedLater(ground))
+    try {
+      use()
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error
+      faults.push(error)
+    }
+  return faults
+}
+
+function inForce({ config, env }: Ground): string {
+  const { stateDir, bind, port, accountBind, accountPort, backendUrl, environment } = config
+  const count = Object.keys(env).filter((name) => name.startsWith('SVC_') && env[name]).length
+  const said = [
+    stateDir === undefined ? null : `folder ${stateDir}`,
+    bind === undefined || port === undefined ? null : `API ${bind}:${port}`,
+    accountBind === undefined || accountPort === undefined
+      ? null
+      : `account listener ${accountBind}:${accountPort}`,
+    backendUrl === undefined
+      ? null
+      : `account server ${backendUrl ?? `the one inside the daemon`} (${environment})`,
+  ]
+  return `${count} SVC_ ${count === 1 ? 'variable' : 'variables'} set; ${said.filter((it) => it !== null).join(', ')}`
+}
+
+export const configuration: Check = {
+  name: NAME,
+  run(ground) {
+    const faults: Finding[] = faultsOf(ground).map((fault) =>
+      fail(
+        NAME,
+        fault.message,
+        'Correct that where countersignd gets its environment: the shell, or the unit of the service.',
+      ),
+    )
+    return [...faults, ...(faults.length === 0 ? [ok(NAME, inForce(ground))] : [])]
+  },
+}

@@ -1,0 +1,101 @@
+/** The lock of the state folder, and the daemon that should have it. */
+import { readFileSync } from 'node:fs'
+import { hostsOf } from '../../server/hosts.ts'
+import { VERSION } from '../../version.ts'
+import { type Check, type Finding, type Ground, fail, ok, spanOf, warn } from './finding.ts'
+import { greet, healthIn, type Holding } from './holding.ts'
+import { processName } from './listeners.ts'
+
+const NAME = 'daemon'
+
+/** Whether a process was stopped and only waits to be let go on (proc_pid_stat(5)). */
+function isStopped(pid: number): boolean {
+  try {
+    return /\) [Tt] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return false
+  }
+}
+
+const who = (pid: number | null) =>
+  pid === null ? 'a process' : `process ${pid} (${processName(pid) ?? '?'})`
+
+/** An account server alone holds its folder as well, and says where it listens to nobody. */
+async function serverAlone({ config }: Ground): Promise<string | null> {
+  const { accountBind, accountPort } = config
+  if (accountBind === undefined || !accountPort) return null
+  const [host] = hostsOf(accountBind, accountPort).values()
+  if (host === undefined) return null
+  try {
+    const { body } = await greet(host, '')
+    const health = healthIn(body)
+    return health === null ? null : `version ${health.version}, at ${host}`
+  } catch {
+    return null
+  }
+}
+
+function silent(holding: Extract<Holding, { state: 'silent' }>): Finding {
+  const { why } = holding
+  const pid = holding.pid ?? holding.runtime?.pid ?? null
+  const found = `${who(pid)} holds the state folder and does not answer as its daemon: ${why}`
+  if (pid === null)
+    return fail(NAME, found, 'Look at its log, or stop it and start it again: countersignd serve')
+  return isStopped(pid)
+    ? fail(NAME, `${found}; it was stopped by a signal`, `kill -CONT ${pid}`)
+    : fail(NAME, found, `Look at its log, or end it: kill ${pid}; if it stays: kill -9 ${pid}`)
+}
+
+function running(ground: Ground, holding: Extract<Holding, { state: 'proven' }>): Finding[] {
+  const { address, pid, version, uptimeS } = holding
+  const { bind, port } = ground.config
+  const up = `process ${pid} at ${address}, for ${spanOf(uptimeS * 1000)}`
+  const found =
+    version === VERSION
+      ? ok(NAME, `${up}, version ${version}; it proved to be this folder’s`)
+      : warn(
+          NAME,
+          `${up}, version ${version}, and this program is ${VERSION}`,
+          `Start the daemon again with this version: kill ${pid}; countersignd serve`,
+        )
+  if (bind === undefined || !port) return [found]
+  const [configured] = hostsOf(bind, port).values()
+  if (configured === undefined || new URL(address).origin === configured) return [found]
+  return [
+    found,
+    warn(
+      NAME,
+      `it listens on ${address}, and the environment here says ${configured}`,
+      'Give both the same SVC_HTTP_BIND and SVC_HTTP_PORT: programs that go by them look in the wrong place.',
+    ),
+  ]
+}
+
+export const daemon: Check = {
+  name: NAME,
+  async run(ground) {
+    const holding = await ground.holding()
+    switch (holding.state) {
+      case 'unknown':
+        return [fail(NAME, `nobody can tell whether one runs: ${holding.why}`, holding.remedy)]
+      case 'proven':
+        return running(ground, holding)
+      case 'free':
+        return holding.runtime
+          ? [
+              warn(
+                NAME,
+                'none runs; runtime.json is left of one that was killed',
+                'countersignd serve',
+              ),
+            ]
+          : [ok(NAME, 'none runs; the state folder is free')]
+      case 'silent': {
+        const alone = holding.runtime === null ? await serverAlone(ground) : null
+        return alone === null
+          ? [silent(holding)]
+          : [ok(NAME, `an account server alone holds this folder, ${who(holding.pid)}, ${alone}`)]
+      }
+    }
+  },
+}

@@ -1,0 +1,105 @@
+/** The databases: whole, and of a version that this program knows. To look through one is up to the disk, so it is done apart. */
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { NEWEST_VERSION } from '../../service/migrations.ts'
+import { damaged, isDamage, lost } from '../../state/database-file.ts'
+import { isResult } from '../../state/sqlite.ts'
+import { VERSIONS } from '../../state/versions.ts'
+import { type Check, type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
+import { openReadOnly } from './read-only.ts'
+
+/** SQLite takes a shorter file for a new database. */
+const SMALLEST = 512
+
+interface Kind {
+  readonly file: 'state.db' | 'account.db'
+  readonly newest: number
+  readonly version: string
+}
+
+const KINDS: readonly Kind[] = [
+  { file: 'state.db', newest: VERSIONS.length, version: 'pragma user_version' },
+  {
+    file: 'account.db',
+    newest: NEWEST_VERSION,
+    version: 'select max(version) from schema_version',
+  },
+]
+
+const RESTORE =
+  'Stop countersignd, move the state folder aside whole, and restore it from a backup; keep what is damaged.'
+
+function judged(db: DatabaseSync, path: string, { file, newest, version }: Kind): Finding {
+  const [isBegun] = db.prepare('select 1 from sqlite_schema').all()
+  const number =
+    isBegun === undefined ? 0 : Number(Object.values(db.prepare(version).get() ?? {})[0])
+  if (number > newest)
+    return fail(
+      file,
+      `it was written by a newer countersignd (version ${number}, this one knows ${newest})`,
+      'Update countersignd, or use another SVC_STATE_DIR.',
+    )
+  const [row] = db.prepare('pragma quick_check(1)').all()
+  const answer = String(Object.values(row ?? {})[0])
+  if (answer !== 'ok') return fail(file, damaged(path, new Error(said(answer))).message, RESTORE)
+  const older = number < newest ? ', which the next start brings up to date' : ''
+  return ok(file, `whole, version ${number} of ${newest}${older}, ${sizeOf(statSync(path).size)}`)
+}
+
+/** What the process apart does: look through one database. */
+function lookThrough(stateDir: string, kind: Kind): Finding[] {
+  const { file: name } = kind
+  const path = join(stateDir, name)
+  if (!existsSync(path)) return []
+  const { size } = statSync(path)
+  if (size < SMALLEST) return [fail(name, damaged(path).message, RESTORE)]
+  try {
+    const db = openReadOnly(path)
+    try {
+      return [judged(db, path, kind)]
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    if (isDamage(error)) return [fail(name, damaged(path, error).message, RESTORE)]
+    if (isResult(error, 'busy'))
+      return [warn(name, 'in use by a program that lets nobody read', 'countersignd doctor')]
+    return [
+      fail(
+        name,
+        `${path} cannot be read: ${said(error)}`,
+        'Look after its permissions and the disk.',
+      ),
+    ]
+  }
+}
+
+/** The keychain is chosen when `state.db` is complete: where there is one without the other, this is no first start. */
+const isLost = (stateDir: string, path: string) =>
+  existsSync(`${path}-wal`) ||
+  (path.endsWith('state.db') && existsSync(join(stateDir, 'keychain.json')))
+
+export const databases: readonly Check[] = KINDS.map(({ file }) => ({
+  name: file,
+  run: async ({ config: { stateDir }, apart }) => {
+    if (stateDir === undefined) return []
+    const path = join(stateDir, file)
+    if (!existsSync(path))
+      return isLost(stateDir, path) ? [fail(file, lost(path).message, RESTORE)] : []
+    return (
+      (await apart(file)) ?? [
+        warn(
+          file,
+          'too large, or the disk too slow, to be looked through in a few seconds',
+          `Stop countersignd, then: sqlite3 ${quoted(path)} 'pragma quick_check'`,
+        ),
+      ]
+    )
+  },
+}))
+
+/** What the process apart does, by the name of the check. */
+export const databasesApart = Object.fromEntries(
+  KINDS.map((kind) => [kind.file, (stateDir: string) => lookThrough(stateDir, kind)]),
+) as Record<Kind['file'], (stateDir: string) => Finding[]>

@@ -1,0 +1,236 @@
+/** The state folder, what lies in it, what lies above it, and the room on its disk. */
+import {
+  type Stats,
+  accessSync,
+  constants,
+  lstatSync,
+  readdirSync,
+  realpathSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fault, hasModes, isMissing } from '../../keychain/private-file.ts'
+import { type Check, type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
+
+const FOLDER = 'state folder'
+const FILES = 'files'
+
+/** More are counted, not named. */
+const MOST_NAMED = 5
+/** A folder of mail may hold any number; these are looked at. */
+const MOST_SEEN = 20_000
+/** A file that is being written has this name for moments. */
+const STRAY_MS = 60_000
+
+const SCARCE = 100_000_000
+const NONE_LEFT = 5_000_000
+
+/** By the numbers of statfs(2): SQLite's locks and shared memory do not hold on them (sqlite.org/wal.html). */
+const NETWORK: Readonly<Record<number, string>> = {
+  0x6969: 'NFS',
+  0x517b: 'SMB',
+  0xff534d42: 'CIFS',
+  0xfe534d42: 'SMB',
+  0x01021997: '9P',
+  0x5346414f: 'AFS',
+  0x00c36400: 'Ceph',
+}
+
+function look(path: string): Stats | null {
+  try {
+    return lstatSync(path)
+  } catch (error) {
+    // A folder above may be a file.
+    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return null
+    throw error
+  }
+}
+
+/** The nearest folder above that is there. */
+function above(path: string): string {
+  const parent = dirname(path)
+  return parent === path || look(parent) !== null ? parent : above(parent)
+}
+
+function missing(dir: string): Finding[] {
+  const parent = above(dir)
+  try {
+    accessSync(parent, constants.W_OK | constants.X_OK)
+    return [ok(FOLDER, `${dir} is not there yet: the first start makes it`), ...room(parent)]
+  } catch (error) {
+    return [
+      fail(
+        FOLDER,
+        `${dir} is not there, and ${parent} cannot be written (${(error as NodeJS.ErrnoException).code})`,
+        'Set SVC_STATE_DIR to a folder that this user may make.',
+      ),
+    ]
+  }
+}
+
+/** What is wrong with the folder itself; null if nothing. */
+function folderFault(dir: string, stat: Stats): Finding | null {
+  if (stat.isSymbolicLink())
+    return fail(FOLDER, `${dir} is a link`, `export SVC_STATE_DIR="$(readlink -f ${quoted(dir)})"`)
+  if (!stat.isDirectory())
+    return fail(
+      FOLDER,
+      `${dir} is not a folder`,
+      'Move it away, or set SVC_STATE_DIR to another place.',
+    )
+  const found = fault(stat, dir)
+  if (found === null) return null
+  const isOpen = stat.uid === process.geteuid?.()
+  return fail(
+    FOLDER,
+    found,
+    isOpen
+      ? `chmod 700 ${quoted(dir)}`
+      : `Run as its owner, or, where it is to be yours: chown -R "$(id -u)" ${quoted(dir)}`,
+  )
+}
+
+/** Every entry below a folder, links not followed. */
+function* entriesBelow(dir: string): Generator<{ path: string; stat: Stats }> {
+  for (const name of readdirSync(dir)) {
+    const path = join(dir, name)
+    const stat = look(path)
+    // It went away meanwhile.
+    if (stat === null) continue
+    yield { path, stat }
+    if (stat.isDirectory()) yield* entriesBelow(path)
+  }
+}
+
+function entryFault(path: string, stat: Stats, now: number): Finding | null {
+  if (stat.isSymbolicLink())
+    return fail(FILES, `${path} is a link`, `Replace it by the file itself, or: rm ${quoted(path)}`)
+  if (!stat.isFile() && !stat.isDirectory())
+    return fail(FILES, `${path} is neither a file nor a folder`, `rm ${quoted(path)}`)
+  const found = fault(stat, path)
+  if (found !== null && stat.uid !== process.geteuid?.())
+    return fail(FILES, found, `chown "$(id -u)" ${quoted(path)}`)
+  if (found !== null)
+    return fail(FILES, found, `chmod ${stat.isDirectory() ? '700' : '600'} ${quoted(path)}`)
+  if (path.endsWith('.tmp') && now - stat.mtimeMs > STRAY_MS)
+    return warn(FILES, `${path} was left by a write that did not end`, `rm ${quoted(path)}`)
+  return null
+}
+
+function contents(dir: string, now: number): Finding[] {
+  const found: Finding[] = []
+  let [seen, bytes] = [0, 0]
+  for (const { path, stat } of entriesBelow(dir)) {
+    if (++seen > MOST_SEEN) break
+    bytes += stat.size
+    const wrong = entryFault(path, stat, now)
+    if (wrong !== null) found.push(wrong)
+  }
+  const more = found.length - MOST_NAMED
+  if (found.length === 0)
+    return [ok(FILES, `${seen} entries, ${sizeOf(bytes)}: regular, of this user, closed to others`)]
+  if (more <= 0) return found
+  const rest = found.slice(MOST_NAMED)
+  const say = rest.some(({ state }) => state === 'fail') ? fail : warn
+  return [
+    ...found.slice(0, MOST_NAMED),
+    say(FILES, `${more} more like these`, `chmod -R go= ${quoted(dir)}`),
+  ]
+}
+
+/** Whoever may write to a folder above can put another in the place of this one. */
+function parents(dir: string): Finding[] {
+  const found: Finding[] = []
+  const me = process.geteuid?.()
+  for (let path = realpathSync(dirname(dir)), last = ''; path !== last; path = dirname(path)) {
+    last = path
+    const { uid, gid, mode } = statSync(path)
+    // Sticky: only its owner renames an entry.
+    const open = (mode & 0o1000) === 0 ? mode & 0o022 : 0
+    if (uid !== 0 && uid !== me)
+      found.push(
+        fail(
+          FOLDER,
+          `${path}, above it, belongs to user ${uid}, who can put another folder in its place`,
+          'Set SVC_STATE_DIR to a folder below one of your own.',
+        ),
+      )
+    if ((open & 0o002) !== 0)
+      found.push(
+        fail(
+          FOLDER,
+          `${path}, above it, can be written by every user, who can put another folder in its place`,
+          `chmod o-w ${quoted(path)}`,
+        ),
+      )
+    else if (open !== 0 && gid !== 0)
+      found.push(
+        warn(
+          FOLDER,
+          `${path}, above it, can be written by group ${gid}, whose members can put another folder in its place`,
+          `chmod g-w ${quoted(path)}`,
+        ),
+      )
+  }
+  return found
+}
+
+function room(path: string): Finding[] {
+  const { bavail, bsize, type } = statfsSync(path)
+  const free = bavail * bsize
+  const network = process.platform === 'linux' ? NETWORK[type >>> 0] : undefined
+  const away =
+    network === undefined
+      ? []
+      : [
+          warn(
+            FOLDER,
+            `it lies on a network file system (${network}), where locks and databases may fail`,
+            'Set SVC_STATE_DIR to a folder on a disk of this machine.',
+          ),
+        ]
+  const found = `${sizeOf(free)} free`
+  if (free < NONE_LEFT)
+    return [
+      ...away,
+      fail('disk', found, `Make room: nothing can be stored. See: df -h ${quoted(path)}`),
+    ]
+  if (free < SCARCE)
+    return [...away, warn('disk', found, `Make room before it is full. See: df -h ${quoted(path)}`)]
+  return [...away, ok('disk', found)]
+}
+
+/** One after the other, so that what cannot be looked at hides nothing else. */
+function each(name: string, looks: readonly (() => readonly Finding[])[]): Finding[] {
+  return looks.flatMap((of) => {
+    try {
+      return of()
+    } catch (error) {
+      return [
+        fail(name, `cannot be looked at: ${said(error)}`, 'Look at it as the user whose it is.'),
+      ]
+    }
+  })
+}
+
+export const files: Check = {
+  name: FOLDER,
+  run({ config, now }) {
+    if (config.stateDir === undefined) return []
+    const dir = resolve(config.stateDir)
+    const stat = look(dir)
+    if (stat === null) return missing(dir)
+    const wrong = folderFault(dir, stat)
+    const itself = wrong === null ? [ok(FOLDER, `${dir}, of this user alone`)] : [wrong]
+    if (!stat.isDirectory()) return itself
+    return [
+      ...itself,
+      ...each(FOLDER, [
+        () => (hasModes ? parents(dir) : []),
+        () => contents(dir, now()),
+        () => room(dir),
+      ]),
+    ]
+  },
+}

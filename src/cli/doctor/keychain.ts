@@ -1,0 +1,96 @@
+/** The keychain that the state folder records: whether it gives what is known to be in it. Nothing is written there. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { AppError, StartError } from '../../errors.ts'
+import { readKeychain } from '../../keychain/keychain.ts'
+import { whyUnreachable } from '../../keychain/os.ts'
+import { readPrivate } from '../../state/folder.ts'
+import { type Check, type Finding, type Ground, fail, ok, said } from './finding.ts'
+
+const NAME = 'keychain'
+/** Under which `device/identity.ts` keeps the keys of a device that is enrolled. */
+const KEYS = 'device'
+
+const UNLOCK =
+  'Log in to the desktop session of this user or unlock its keyring there, then: countersignd doctor'
+const RESTORE =
+  'Restore the state folder from a backup, whole; without it: countersignd logout --forget'
+
+function remedyFor(error: unknown, backend: string): string {
+  if (backend === 'os') return UNLOCK
+  return error instanceof AppError || error instanceof StartError
+    ? RESTORE
+    : 'Look after the disk, and the permissions of the state folder.'
+}
+
+/** Where the key of the sealed files comes from. */
+function keyFrom({ credentialsDir, stateDir }: Omit<Where, 'keychain'>): string {
+  const credential = credentialsDir === null ? null : join(credentialsDir, 'countersign-key')
+  return credential !== null && existsSync(credential)
+    ? `the service manager’s credential ${credential}`
+    : join(stateDir, 'keychain.key')
+}
+
+type Where = Pick<Config, 'stateDir' | 'credentialsDir' | 'keychain'>
+
+/** Which one is recorded, as far as it can be told. */
+function recordedIn(stateDir: string): string {
+  try {
+    const text = readPrivate(join(stateDir, 'keychain.json')) ?? ''
+    return String((JSON.parse(text) as { backend?: unknown }).backend)
+  } catch {
+    return ''
+  }
+}
+
+/** What the process apart does: open the recorded keychain and read the keys of the device, where there is one. This may hang. */
+export async function keychainApart({ config, memory }: Ground): Promise<Finding[]> {
+  const { stateDir, credentialsDir = null, keychain: choice = 'auto' } = config
+  if (stateDir === undefined) return []
+  const hasDevice = memory.identity !== null
+  try {
+    const reader = await readKeychain({ stateDir, credentialsDir, choice })
+    if (reader === null) return [unrecorded(config)]
+    const place =
+      reader.backend === 'os'
+        ? "the operating system's"
+        : `sealed files, their key in ${keyFrom({ stateDir, credentialsDir })}`
+    if (reader.get(KEYS) === null && hasDevice)
+      return [fail(NAME, `${place}: it holds no keys of this device`, RESTORE)]
+    return [ok(NAME, `${place}${hasDevice ? '; the keys of this device are there' : ''}`)]
+  } catch (error) {
+    return [fail(NAME, said(error), remedyFor(error, recordedIn(stateDir)))]
+  }
+}
+
+function unrecorded({ keychain }: Partial<Config>): Finding {
+  const why = whyUnreachable()
+  if (keychain === 'os' && why !== null)
+    return fail(
+      NAME,
+      `none is recorded yet, SVC_KEYCHAIN is "os", and ${why}`,
+      'Start inside the session of the user, or: export SVC_KEYCHAIN=file',
+    )
+  const first = keychain === 'file' || why !== null ? 'sealed files' : "the operating system's"
+  return ok(NAME, `none is recorded yet: the first start would take ${first}`)
+}
+
+export const keychain: Check = {
+  name: NAME,
+  async run({ config, apart }: Ground) {
+    const { stateDir } = config
+    if (stateDir === undefined) return []
+    const record = join(stateDir, 'keychain.json')
+    if (!existsSync(record)) return [unrecorded(config)]
+    return (
+      (await apart(NAME)) ?? [
+        fail(
+          NAME,
+          'it does not answer: the service of the keychain hangs, or waits for somebody to unlock it',
+          UNLOCK,
+        ),
+      ]
+    )
+  },
+}

@@ -1,0 +1,81 @@
+/** Where the account server here sends mail and questions. Only whether a relay is there is asked of the network. */
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { relayOf } from '../../config/relay.ts'
+import { readPrivate } from '../../state/folder.ts'
+import { type Check, type Finding, fail, ok, quoted, said } from './finding.ts'
+import { isTaken } from './listeners.ts'
+
+const NAME = 'mail'
+
+const nearest = (path: string): string =>
+  existsSync(path) || dirname(path) === path ? path : nearest(dirname(path))
+
+function folder(dir: string): Finding {
+  const there = nearest(dir)
+  try {
+    accessSync(there, constants.W_OK | constants.X_OK)
+    return ok(NAME, `files in ${dir}${there === dir ? '' : ', which the first one makes'}`)
+  } catch (error) {
+    return fail(
+      NAME,
+      `${there} cannot be written (${(error as NodeJS.ErrnoException).code}), so no mail can`,
+      `chmod u+rwx ${quoted(there)}, or set SVC_MAIL_DIR to another folder.`,
+    )
+  }
+}
+
+async function relay(url: string): Promise<Finding> {
+  const { host, port } = relayOf(url)
+  return (await isTaken(host, port))
+    ? ok(NAME, `the relay ${host}:${port} takes connections`)
+    : fail(
+        NAME,
+        `the relay ${host}:${port} cannot be reached`,
+        `Check SVC_SMTP_URL, and the network: nc -vz ${host} ${port}`,
+      )
+}
+
+export const mail: Check = {
+  name: NAME,
+  async run({ config }) {
+    if (config.backendUrl !== null || config.mail === undefined) return []
+    const { place } = config.mail
+    return ['dir' in place ? folder(place.dir) : await relay(place.smtp)]
+  },
+}
+
+/** The file of the key is read as each question reads it; nothing of it, nor of the address, is shown. */
+export const assistant: Check = {
+  name: 'assistant',
+  run({ config }) {
+    if (config.backendUrl !== null || config.assistant == null) return []
+    const { keyFile } = config.assistant
+    const name = 'assistant'
+    if (keyFile === null) return [ok(name, 'an endpoint without a key')]
+    try {
+      const key = readPrivate(keyFile)?.trim()
+      if (key === undefined)
+        return [
+          fail(
+            name,
+            'the file that SVC_ASSISTANT_KEY_FILE names is not there',
+            'Put it there, mode 0600.',
+          ),
+        ]
+      return /^[\x21-\x7e]{1,4096}$/.test(key)
+        ? [ok(name, 'an endpoint, with its key')]
+        : [
+            fail(
+              name,
+              'the file that SVC_ASSISTANT_KEY_FILE names does not hold a key alone',
+              'Write the key into it, and nothing else.',
+            ),
+          ]
+    } catch (error) {
+      return [
+        fail(name, said(error), 'Make it a file of this user: chmod 600 "$SVC_ASSISTANT_KEY_FILE"'),
+      ]
+    }
+  },
+}

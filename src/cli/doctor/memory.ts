@@ -1,0 +1,51 @@
+/** What this device remembers in `state.db`, read beside whoever writes there. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SyncReport } from '../../api/rest/sync.ts'
+import { type Facts, readFacts } from '../../device/identity.ts'
+import { metaRows } from '../../state/meta.ts'
+import { replayRows } from '../../state/replays.ts'
+import { openReadOnly } from './read-only.ts'
+
+export interface Memory {
+  /** Whether there is anything to remember, and it could be read. */
+  readonly readable: boolean
+  readonly identity: Facts | null
+  readonly lastSync: SyncReport | null
+  readonly lastGoodSync: string | null
+  /** The highest window of words that were used up; 0 before the first. */
+  readonly highestWindow: number
+}
+
+const NOTHING: Memory = {
+  readable: false,
+  identity: null,
+  lastSync: null,
+  lastGoodSync: null,
+  highestWindow: 0,
+}
+
+/** The memory of a state folder; empty where there is none, or none that can be read. */
+export function memoryOf(stateDir: string | undefined): Memory {
+  if (stateDir === undefined) return NOTHING
+  const path = join(stateDir, 'state.db')
+  if (!existsSync(path)) return NOTHING
+  try {
+    const db = openReadOnly(path)
+    try {
+      const meta = metaRows(db)
+      return {
+        readable: true,
+        identity: readFacts({ meta }),
+        lastSync: meta.get('last_sync') as SyncReport | null,
+        lastGoodSync: meta.get('last_good_sync') as string | null,
+        highestWindow: replayRows(db).highest(),
+      }
+    } finally {
+      db.close()
+    }
+  } catch {
+    // What is wrong with the file, the check of databases says.
+    return NOTHING
+  }
+}

@@ -1,0 +1,110 @@
+/** The ports of the daemon: free, its own, or somebody else's; and who else has them on the other loopback address. */
+import { urlOf } from '../../server/hosts.ts'
+import { type Check, type Finding, type Ground, fail, ok, warn } from './finding.ts'
+import { greet, healthIn, type Holding } from './holding.ts'
+import { type Listener, isTaken, listenerOn } from './listeners.ts'
+
+interface Port {
+  readonly name: string
+  readonly bind: string
+  readonly port: number
+  readonly setting: string
+}
+
+const familyOf = (host: string) => (host.includes(':') ? 6 : 4)
+const otherOf = (bind: string) => (familyOf(bind) === 6 ? '127.0.0.1' : '::1')
+
+const who = (listener: Listener | null) =>
+  listener === null
+    ? 'a program that the system does not name to this user'
+    : `${listener.name} (process ${listener.pid})`
+
+/** The process that may have the ports; null where none may, or nobody knows. */
+const ownPid = (holding: Holding): number | null =>
+  holding.state === 'proven' || holding.state === 'silent' ? holding.pid : null
+
+/** Whether what answers there answers as ours does. It proves nothing, where the system does not say whose a port is. */
+async function looksOurs(bind: string, port: number): Promise<boolean> {
+  try {
+    return healthIn((await greet(urlOf(bind, port), '')).body) !== null
+  } catch {
+    return false
+  }
+}
+
+async function isOurs({ bind, port }: Port, holding: Holding): Promise<boolean> {
+  if (holding.state === 'proven' && holding.address === urlOf(bind, port)) return true
+  const listener = listenerOn(familyOf(bind), port)
+  if (listener !== null) return listener.pid === ownPid(holding)
+  return holding.state !== 'free' && (await looksOurs(bind, port))
+}
+
+async function own(port: Port, holding: Holding): Promise<Finding> {
+  const address = urlOf(port.bind, port.port)
+  if (!(await isTaken(port.bind, port.port))) return ok(port.name, `${address} is free`)
+  if (await isOurs(port, holding)) return ok(port.name, `${address} is held by this countersignd`)
+  const listener = listenerOn(familyOf(port.bind), port.port)
+  const stop = listener === null ? 'Stop that program' : `Stop it (kill ${listener.pid})`
+  return fail(
+    port.name,
+    `${address} is taken by ${who(listener)}`,
+    `${stop}, or set ${port.setting} to another port.`,
+  )
+}
+
+/** Browsers go to either address by the name localhost: pages that another serves there have the origin of ours. */
+async function squatted(port: Port, holding: Holding): Promise<Finding[]> {
+  const other = otherOf(port.bind)
+  if (!(await isTaken(other, port.port))) return []
+  const listener = listenerOn(familyOf(other), port.port)
+  if (listener !== null && listener.pid === ownPid(holding)) return []
+  return [
+    warn(
+      port.name,
+      `${urlOf(other, port.port)} is held by ${who(listener)}: pages that it serves at http://localhost:${port.port} have the origin of ours`,
+      listener === null ? 'Find out whose it is, and stop it.' : `kill ${listener.pid}`,
+    ),
+  ]
+}
+
+const isLoopback = (bind: string) => bind === '::1' || bind.startsWith('127.')
+
+async function look(port: Port, holding: Holding): Promise<Finding[]> {
+  if (port.port === 0) return [ok(port.name, `${port.setting}=0 takes any free one`)]
+  return [await own(port, holding), ...(isLoopback(port.bind) ? await squatted(port, holding) : [])]
+}
+
+/** Where the daemon listens all the same, when that is not what the environment here says. */
+function actual(holding: Holding, configured: readonly Port[]): Port[] {
+  if (holding.state !== 'proven') return []
+  const { hostname, port: text } = new URL(holding.address)
+  const port = Number(text || 80)
+  if (configured.some((one) => one.port === port)) return []
+  const bind = hostname.replace(/^\[(.*)\]$/, '$1')
+  return [{ name: 'API port', bind, port, setting: 'SVC_HTTP_PORT' }]
+}
+
+function configured({ config }: Ground): Port[] {
+  const { bind, port, accountBind, accountPort, backendUrl } = config
+  const api = { name: 'API port', bind, port, setting: 'SVC_HTTP_PORT' }
+  const account = {
+    name: 'account port',
+    bind: accountBind,
+    port: accountPort,
+    setting: 'SVC_ACCOUNT_PORT',
+  }
+  // With an account server far away nothing listens there.
+  return [api, ...(backendUrl === null ? [account] : [])].filter(
+    (one): one is Port => one.bind !== undefined && one.port !== undefined,
+  )
+}
+
+export const ports: Check = {
+  name: 'ports',
+  async run(ground) {
+    const holding = await ground.holding()
+    const wanted = configured(ground)
+    const all = [...wanted, ...actual(holding, wanted)]
+    return (await Promise.all(all.map((port) => look(port, holding)))).flat()
+  },
+}

@@ -1,0 +1,53 @@
+/** This program, and what the system it runs on gives to it. */
+import { existsSync } from 'node:fs'
+import { VERSION } from '../../version.ts'
+import { type Check, type Finding, type Ground, fail, ok, warn } from './finding.ts'
+
+/** Where the owner of a connection is read; the one place that the token route's check rests on. */
+const LISTING = '/proc/self/net/tcp'
+
+function peers({ config }: Ground, platform: NodeJS.Platform): Finding {
+  const name = 'token route'
+  const { tokenUsers } = config
+  if (platform !== 'linux')
+    return warn(
+      name,
+      `on ${platform} nobody can tell which user asks: the token route stands on the loopback rule alone`,
+      'Run the daemon only where you trust every user of this machine: each of them can create a token.',
+    )
+  if (tokenUsers !== undefined && 'any' in tokenUsers)
+    return warn(
+      name,
+      'SVC_TOKEN_USERS=any: every user of this machine can create a token',
+      'Name the users who may in its place: SVC_TOKEN_USERS=alice,bob',
+    )
+  if (!existsSync(LISTING))
+    return fail(
+      name,
+      `${LISTING} cannot be read: no user can be told from another, so the token route refuses everybody`,
+      'Mount /proc for the daemon; in a unit, leave out ProcSubset=pid and what hides it.',
+    )
+  const others = tokenUsers === undefined ? [] : tokenUsers.names
+  return ok(
+    name,
+    `the kernel says who asks: this user, root${others.map((one) => `, ${one}`).join('')}`,
+  )
+}
+
+export const program = (platform: NodeJS.Platform = process.platform): Check => ({
+  name: 'program',
+  run(ground) {
+    const { NODE_OPTIONS } = ground.env
+    const built = `countersignd ${VERSION} on Node ${process.versions.node}, ${platform} ${process.arch}`
+    const found = [ok('program', built), peers(ground, platform)]
+    if (!NODE_OPTIONS) return found
+    return [
+      ...found,
+      warn(
+        'program',
+        'NODE_OPTIONS is set, by which others can have code of theirs run in this program',
+        'unset NODE_OPTIONS',
+      ),
+    ]
+  },
+})

@@ -1,0 +1,40 @@
+/** The account server: there, ours, and the one that it says it is. */
+import { type Check, type Ground, fail, ok } from './finding.ts'
+
+const NAME = 'account server'
+
+/** Errors name their remedy themselves; this is for whoever wants to see it with other eyes. */
+const seen = (url: string) => `Try it by hand: curl -sS ${url}/health`
+
+export const server: Check = {
+  name: NAME,
+  async run({ config, server: asked, holding }: Ground) {
+    const { backendUrl: url } = config
+    if (url === undefined) return []
+    if (url === null || asked === null) {
+      const { state } = await holding()
+      return [
+        ok(
+          NAME,
+          state === 'proven'
+            ? 'embedded: the daemon carries it'
+            : 'embedded: it starts with the daemon',
+        ),
+      ]
+    }
+    const look = await asked()
+    if (!look.reached) return [fail(NAME, look.why, seen(url))]
+    const own = URL.parse(look.publicUrl)?.origin
+    if (own !== url)
+      return [
+        fail(
+          NAME,
+          `${url} says that its public address is ${own ?? 'none'}, and takes no sign-in at another`,
+          own === undefined
+            ? 'Its operator must set SVC_PUBLIC_URL.'
+            : `export SVC_BACKEND_URL=${own} (or its operator must set SVC_PUBLIC_URL)`,
+        ),
+      ]
+    return [ok(NAME, `${url}, version ${look.version}, answered in ${look.tookMs} ms`)]
+  },
+}

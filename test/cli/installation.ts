@@ -1,0 +1,126 @@
+/** An installation to break, and `doctor` asked about it: what it says, that it leaves no trace, and that it tells no secret. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout } from 'node:timers/promises'
+import type { TestContext } from 'node:test'
+import type { Finding } from '../../src/cli/doctor/finding.ts'
+import { memoryOf } from '../../src/cli/doctor/memory.ts'
+import { type Running, folder, startDaemon } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { terminal } from './terminal.ts'
+
+/** Everything that can be seen of a folder without reading another's mind: names, modes, owners, times, contents. */
+export function traces(dir: string): string[] {
+  if (!existsSync(dir)) return []
+  const of = (path: string): string[] => {
+    const stat = lstatSync(path)
+    const { mode, uid, gid, mtimeMs, size, ino } = stat
+    const content = stat.isFile() ? hash('sha256', readFileSync(path)) : ''
+    const line = [path, mode.toString(8), uid, gid, mtimeMs, size, ino, content].join(' ')
+    return [line, ...(stat.isDirectory() ? below(path) : [])]
+  }
+  const below = (path: string) =>
+    readdirSync(path)
+      .toSorted()
+      .flatMap((name) => of(join(path, name)))
+  return of(dir)
+}
+
+/** The texts in a folder that nobody may see. */
+function secretsIn(dir: string): string[] {
+  return ['secret', 'keychain.key'].flatMap((name) => {
+    const path = join(dir, name)
+    return existsSync(path) && lstatSync(path).isFile() ? [readFileSync(path, 'utf8').trim()] : []
+  })
+}
+
+export interface Examined {
+  readonly code: number
+  readonly checks: readonly Finding[]
+}
+
+/** Ask `doctor`. */
+export async function examine(
+  dir: string,
+  env: NodeJS.ProcessEnv = {},
+  canaries: readonly string[] = [],
+): Promise<Examined> {
+  const before = traces(dir)
+  const run = terminal(dir)
+  const script = await run(['doctor', '--json'], { env })
+  assert.deepEqual(traces(dir), before, 'it left a trace')
+  assert.equal(script.err, '')
+  for (const secret of [...secretsIn(dir), ...canaries])
+    assert(secret === '' || !script.out.includes(secret), 'it told a secret')
+  const { ok, checks } = JSON.parse(script.out) as { ok: boolean; checks: Finding[] }
+  const isGood = checks.every(({ state }) => state !== 'fail')
+  assert.deepEqual([ok, script.code], [isGood, isGood ? 0 : 1])
+  for (const { state, name, found, remedy } of checks) {
+    assert(found !== '', name)
+    assert.equal(remedy === null, state === 'ok', `${name}: ${found}`)
+  }
+  return { code: script.code, checks }
+}
+
+/** What a finding should be: its state and name, and how what it says and what to do read. */
+export type Expected = readonly [
+  state: Finding['state'],
+  name: string,
+  found: RegExp,
+  remedy?: RegExp,
+]
+
+/** The finding that is as expected; every line of the report is shown where none is. */
+export function findingOf(
+  checks: readonly Finding[],
+  [state, name, found, remedy]: Expected,
+): Finding {
+  const one = checks.find(
+    (it) =>
+      it.state === state &&
+      it.name === name &&
+      found.test(it.found) &&
+      (remedy === undefined || remedy.test(it.remedy ?? '')),
+  )
+  assert(one, `${state} ${name} ${found} ${remedy}\n${JSON.stringify(checks, null, 1)}`)
+  return one
+}
+
+/** Start a daemon and wait until it has nothing to do. */
+export async function startIdle(dir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
+  const daemon = await startDaemon(dir, env)
+  const deadline = Date.now() + 10_000
+  while (memoryOf(dir).lastSync === null) {
+    assert(Date.now() < deadline, 'it does not sync')
+    await setTimeout(10)
+  }
+  return daemon
+}
+
+/** A whole state folder of a daemon that ran and was stopped. */
+export async function wholeFolder(): Promise<{ path: string; remove(): void }> {
+  const whole = folder()
+  const daemon = await startIdle(whole.path)
+  await daemon.end('SIGTERM')
+  return whole
+}
+
+/** A copy of a state folder, to be broken. */
+export function copyOf(t: TestContext, whole: string): string {
+  const dir = join(freshFolder(t), 'state')
+  // Modes of folders included, which cpSync leaves out.
+  execFileSync('cp', ['-a', whole, dir])
+  return dir
+}
+
+/** Change a database of a state folder, and leave no write-ahead log. */
+export function change(dir: string, file: string, sql: string, ...values: string[]): void {
+  const db = new DatabaseSync(join(dir, file))
+  if (values.length === 0) db.exec(sql)
+  else db.prepare(sql).run(...values)
+  db.close()
+}
