@@ -1,0 +1,55 @@
+/** The attack table in the size of CI: a part of each attack at each route's turn. `npm run attack` does all of it. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { type Drill, ROWS } from './attack.ts'
+import { ATTACKS, DRILLS } from './attacks.ts'
+import { slow } from './slow.ts'
+import { TABLES, nameOf } from './routes.ts'
+import { type Fault, type Report, planSome, run } from './run.ts'
+import { type Scene, newScene } from './scene.ts'
+import { standIn } from './stand-in.ts'
+
+/** Every so-manieth route of each attack. */
+const NTH = 40
+
+const shown = ({ row, attack, target, why, got }: Fault) =>
+  `${row} · ${attack} · ${target}: ${why}; got ${got.slice(0, 300)}`
+
+describe('every row of the table at the routes it concerns', () => {
+  let daemon: TestDaemon
+  let scene: Scene
+  let report: Report
+  before(async () => {
+    daemon = await startDaemon()
+    scene = await newScene(daemon)
+    report = await run(scene, planSome(ATTACKS, scene.targets, NTH), DRILLS)
+  })
+  after(() => daemon.close())
+
+  for (const row of ROWS)
+    it(`${row}: refused as specified`, (t) => {
+      const { sent, faults } = report.get(row)!
+      assert(sent > 0)
+      assert.deepEqual(faults.slice(0, 5).map(shown), [], `${faults.length} of ${sent}`)
+      t.diagnostic(`${sent} requests`)
+    })
+
+  it('and every route had its turn', () => {
+    const tried = new Set([...report.values()].flatMap(({ targets }) => [...targets]))
+    assert.deepEqual(
+      scene.targets.map(nameOf).filter((name) => !tried.has(name)),
+      [],
+    )
+    assert(tried.size > 250)
+  })
+})
+
+it('whoever stops in the middle of a request to any route is answered 408, and closed', async (t) => {
+  const timeouts = { headers: 300, request: 600, silence: 60_000 }
+  const scene = await standIn(TABLES, { timeouts })
+  t.after(() => scene.close())
+  const { sent, faults } = await (slow satisfies Drill).run(scene)
+  assert.deepEqual(faults.slice(0, 5), [])
+  assert(sent > 400)
+})

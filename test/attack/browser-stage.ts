@@ -1,0 +1,202 @@
+/**
+ * A browser that is open at pages of attackers, and a daemon that it reaches: from other origins, from a name that was turned to
+ * loopback, and from pages that were served at the daemon's own origin by somebody who had its port first, or has it on `[::1]`.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { networkInterfaces } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
+import { type BrowserContext, type Frame, type Page, chromium } from 'playwright-core'
+import { type TestDaemon, startDaemon } from '../daemon.ts'
+import type { Listener } from '../server/guarding.ts'
+import { type Attacker, startAttacker } from './browser-attacker.ts'
+
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+
+/** A name of the attacker's that leads to this machine, as after DNS rebinding. */
+const EVIL = 'evil.example'
+
+/** Why there can be no squatter on `[::1]`, or null. */
+const noIpv6 = Object.values(networkInterfaces())
+  .flat()
+  .some((it) => it?.address === '::1')
+  ? null
+  : 'this machine has no ::1'
+
+export interface HostilePage {
+  readonly name: string
+  /** Where its scripts run. */
+  readonly frame: Frame
+  /** The listener whose port is in its address, and which it calls by that; null where there is none. */
+  readonly at: Listener | null
+  /** By which address it calls each listener. */
+  readonly bases: Readonly<Record<Listener, string>>
+  /** Whether the name in its address is one of the daemon's own. */
+  readonly hasOurOrigin: boolean
+}
+
+/** A request that reached the daemon. */
+export interface Arrival {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+}
+
+/** All that reached two ports of 127.0.0.1. */
+function recorder(ports: readonly number[]) {
+  const arrivals: Arrival[] = []
+  const note = (message: unknown) => {
+    const { request: req, response: res } = message as {
+      request: IncomingMessage
+      response: ServerResponse
+    }
+    const { localAddress, localPort = 0 } = req.socket
+    if (localAddress === '127.0.0.1' && ports.includes(localPort)) arrivals.push({ req, res })
+  }
+  subscribe('http.server.request.start', note)
+  return { arrivals, stop: () => unsubscribe('http.server.request.start', note) }
+}
+
+async function opened(profile: BrowserContext, url: string): Promise<Page> {
+  const page = await profile.newPage()
+  await page.goto(url)
+  if ((await page.title()) !== 'attacker') throw new Error(`${url} is not the attacker's`)
+  return page
+}
+
+async function planted(page: Page): Promise<void> {
+  await page.evaluate(
+    `navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(() => true)`,
+  )
+}
+
+export interface Stage {
+  readonly daemon: TestDaemon
+  readonly pages: readonly HostilePage[]
+  /** A page of the daemon's own origin that has planted a service worker there. */
+  readonly withWorker: Page
+  /** All that reached the daemon. */
+  readonly arrivals: readonly Arrival[]
+  readonly elsewhere: string
+  /** Why a page is missing. */
+  readonly missing: readonly string[]
+  close(): Promise<void>
+}
+
+/** Open the pages, start the daemon where two of them came from, and open the one that is served beside it. */
+export async function openStage(): Promise<Stage> {
+  const closers: (() => unknown)[] = []
+  const close = async () => {
+    for (const closer of closers.toReversed()) await closer()
+  }
+  try {
+    return await opening(closers, close)
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function opening(closers: (() => unknown)[], close: () => Promise<void>): Promise<Stage> {
+  const attacker = async (host: string, port?: number): Promise<Attacker> => {
+    const started = await startAttacker(host, port)
+    closers.push(() => started.leave())
+    return started
+  }
+  const [mine, first, second] = [
+    await attacker('127.0.0.1'),
+    await attacker('127.0.0.1'),
+    await attacker('127.0.0.1'),
+  ]
+  const browser = await chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      `--host-resolver-rules=MAP ${EVIL} 127.0.0.1`,
+    ],
+  })
+  closers.push(() => browser.close())
+  const profile = await browser.newContext()
+  const at = (name: string, { port }: Attacker) => `http://${name}:${port}`
+  const literal = { address: at('127.0.0.1', first), accountAddress: at('127.0.0.1', second) }
+  const named = { address: at('localhost', first), accountAddress: at('localhost', second) }
+  const other = { at: null, hasOurOrigin: false }
+  const pages: HostilePage[] = []
+  for (const [name, bases] of [
+    [EVIL, literal],
+    ['localhost', named],
+    ['127.0.0.1', literal],
+  ] as const) {
+    const page = await opened(profile, at(name, mine))
+    pages.push({ ...other, name: `${name}, another port`, frame: page.mainFrame(), bases })
+  }
+  const [, sandboxed, data] = (await opened(profile, `${at(EVIL, mine)}/frames`)).frames()
+  for (const [name, frame] of [
+    ['a sandboxed frame', sandboxed],
+    ['a data: frame', data],
+  ] as const) {
+    if (frame === undefined) throw new Error(`${name} is missing`)
+    pages.push({ ...other, name, frame, bases: literal })
+  }
+  for (const [listener, squatter] of [
+    ['address', first],
+    ['accountAddress', second],
+  ] as const)
+    for (const [name, hasOurOrigin] of [
+      [EVIL, false],
+      ['127.0.0.1', true],
+    ] as const) {
+      const origin = at(name, squatter)
+      const frame = (await opened(profile, origin)).mainFrame()
+      const title = `${name}, ${hasOurOrigin ? 'our origin' : 'our port'}, ${listener}`
+      const bases = { ...literal, [listener]: origin }
+      pages.push({ name: title, frame, at: listener, bases, hasOurOrigin })
+    }
+  // In a profile of its own: it would claim the other pages of its origin.
+  const withWorker = await opened(await browser.newContext(), literal.address)
+  await planted(withWorker)
+
+  await Promise.all([first.leave(), second.leave()])
+  const { arrivals, stop } = recorder([first.port, second.port])
+  closers.push(stop)
+  const daemon = await startDaemon({
+    SVC_HTTP_PORT: String(first.port),
+    SVC_ACCOUNT_PORT: String(second.port),
+  })
+  closers.push(() => daemon.close())
+
+  if (noIpv6 === null) {
+    const beside = await attacker('::1', first.port)
+    const frame = (await opened(profile, named.address)).mainFrame()
+    if (!beside.heard.includes(`GET localhost:${first.port} /`))
+      throw new Error('the page did not come from the squatter')
+    await beside.leave()
+    pages.push({
+      name: 'localhost, our origin, served from [::1]',
+      frame,
+      at: 'address',
+      bases: named,
+      hasOurOrigin: true,
+    })
+  }
+  return {
+    daemon,
+    pages,
+    withWorker,
+    arrivals,
+    elsewhere: at('127.0.0.1', mine),
+    missing: noIpv6 === null ? [] : [noIpv6],
+    close,
+  }
+}
+
+/** Waits until something holds; false after some seconds. */
+export async function holds(what: () => boolean): Promise<boolean> {
+  for (const deadline = performance.now() + 5_000; !what(); await setImmediate())
+    if (performance.now() > deadline) return false
+  return true
+}

@@ -1,0 +1,266 @@
+/**
+ * A real browser as the attacker: every way that a page has to send a request × what there is to ask, from pages of other origins, of no
+ * origin, of a name that was turned to loopback, and of our own origin. No token is made, nothing of the account is read or changed.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { TestDaemon } from '../daemon.ts'
+import { built } from '../e2e/pages.ts'
+import { skip } from '../pages/browser.ts'
+import { sized } from '../soak/size.ts'
+import { type Arrival, type HostilePage, type Stage, holds, openStage } from './browser-stage.ts'
+import { type Belongings, type Target, furnish } from './browser-targets.ts'
+
+const SCRIPT = readFileSync(join(import.meta.dirname, 'browser-page.js'), 'utf8')
+
+/** How many targets each way is sent against from each page, beside the first. */
+const EACH = sized(1, 4)
+
+type Kind = 'reading' | 'writing'
+
+/** Ways that the browser itself keeps from some pages, before anything is sent. */
+const STOPPED = new Set(['WebTransport', 'a service worker', 'a worker', 'fetch as TRACE'])
+const FRAMING = ['a frame', 'an object', 'an embedded page']
+/** Ways that open a page instead of reading it, as links from elsewhere may. */
+const OPENING = new Set([...FRAMING, 'a window', 'a form that asks'])
+const OPENED = /^\/(?:api\/v1\/docs|(?:g|s|o|confirm|exports)\/[\w-]+)(?:\?|$)/
+
+const REFUSAL = /\{"error":"(\w+)","message":"/
+
+/** What the owner is told of the account, apart from what turns with the minute. */
+const TOLD = [
+  'api-tokens',
+  'connections',
+  'devices',
+  'emails',
+  'exports',
+  'external-members',
+  'guest-codes',
+  'invitations',
+  'open-links',
+  'open-links/requests',
+  'preferences',
+  'tags',
+  'verification-log',
+]
+
+describe('a browser as the attacker', { skip }, () => {
+  let stage: Stage
+  let daemon: TestDaemon
+  let goods: Belongings & { readonly token: string }
+  let was: readonly string[]
+  const count = {
+    attempts: 0,
+    refused: 0,
+    'opened, unread': 0,
+    'public, to our own origin': 0,
+    'stopped by the browser': 0,
+    'bytes read by other origins': 0,
+    'bytes of refusals read at our port': 0,
+    'bytes of public answers read by our own origin': 0,
+  }
+
+  const stopped = new Set<string>()
+
+  async function told(): Promise<string[]> {
+    const token = daemon.owner()
+    const answers: string[] = []
+    for (const path of TOLD) {
+      const { status, text } = await daemon.request('GET', `/api/v1/${path}`, { token })
+      assert.equal(status, 200, path)
+      answers.push(`${path}: ${text.replaceAll(/"code":\{[^}]*\}/g, '')}`)
+    }
+    const files = readdirSync(daemon.stateDir, { recursive: true, encoding: 'utf8' })
+    return [
+      ...answers,
+      ...files.filter((name) => /^(mail|exports|keychain)\b/.test(name)).toSorted(),
+    ]
+  }
+
+  before(async () => {
+    await built()
+    stage = await openStage()
+    daemon = stage.daemon
+    goods = await furnish(daemon)
+    was = await told()
+  })
+  after(() => stage.close())
+
+  /** What a page may do at an address of ours: nothing, or ask like a page of ours, which has no token. */
+  const isOurs = (page: HostilePage, { at }: Target) => page.hasOurOrigin && page.at === at
+
+  /** Fails where the daemon answered otherwise than with a refusal, but for pages that a link may open. */
+  function judge({ req, res }: Arrival, page: HostilePage, way: string, target: Target): void {
+    const opens = page.at !== target.at && OPENING.has(way) && OPENED.test(target.path)
+    if (opens && req.method === 'GET') count['opened, unread']++
+    else if (isOurs(page, target) && target.isPublic && res.statusCode < 400)
+      count['public, to our own origin']++
+    else {
+      const allowed = isOurs(page, target) ? [400, 401, 403, 404, 405, 406, 422] : [403]
+      assert(allowed.includes(res.statusCode), `${req.method} was answered ${res.statusCode}`)
+      count.refused++
+    }
+  }
+
+  function judgeRead(read: string, page: HostilePage, way: string, target: Target): void {
+    for (const secret of goods.secrets) assert(!read.includes(secret), read)
+    if (page.at !== target.at) {
+      count['bytes read by other origins'] += read.length
+      assert.equal(read, '')
+    }
+    if (FRAMING.includes(way)) assert.equal(read, '', 'a frame stays empty')
+    if (read === '') return
+    const code = REFUSAL.exec(read)?.[1]
+    if (code !== undefined || /^4\d\d\n/.test(read)) {
+      if (!page.hasOurOrigin) assert.match(read, /^403\n|"host_not_allowed"/)
+      count['bytes of refusals read at our port'] += read.length
+      return
+    }
+    assert(target.isPublic && isOurs(page, target), read)
+    count['bytes of public answers read by our own origin'] += read.length
+  }
+
+  async function attempt(page: HostilePage, kind: Kind, way: string, target: Target) {
+    const ours = isOurs(page, target)
+    count.attempts++
+    // What reads its query would refuse a mark for another reason than who asks.
+    const mark = `${target.path.includes('?') ? '&' : '?'}attack=${count.attempts}`
+    const path = ours ? target.path : target.path + mark
+    const from = stage.arrivals.length
+    const asked = {
+      url: page.bases[target.at] + path,
+      method: target.method,
+      body: target.body,
+      // A page of our own with a token in hand is the documentation's.
+      token: ours ? 'csd_none' : goods.token,
+      elsewhere: stage.elsewhere,
+    }
+    const call = JSON.stringify([kind, way, asked])
+    const { read, refusal } = await page.frame.evaluate<{ read: string; refusal: string | null }>(
+      `attack(...${call})`,
+    )
+    const arrived = () =>
+      stage.arrivals
+        .slice(from)
+        .filter(
+          ({ req: { url }, res }) => res.writableEnded && (url === path || url === `${path}?`),
+        )
+    judgeRead(read, page, way, target)
+    if (refusal !== null && STOPPED.has(way) && arrived().length === 0) {
+      count['stopped by the browser']++
+      stopped.add(way)
+      return
+    }
+    assert(await holds(() => arrived().length > 0), `it was never sent: ${refusal}`)
+    for (const arrival of arrived()) judge(arrival, page, way, target)
+  }
+
+  /** Some of the targets, which are others at each turn; with something to send, mostly the token route. */
+  function some(targets: readonly Target[], kind: Kind, turn: number): Target[] {
+    const [mint, ...others] = targets as [Target, ...Target[]]
+    const picked = Array.from(
+      { length: Math.min(EACH, others.length) },
+      (_, i) => others[(turn * EACH + i) % others.length] as Target,
+    )
+    if (kind === 'reading') return turn % others.length === 0 ? [mint, ...picked] : picked
+    return EACH > 1 || turn % 3 === 0 ? [mint, ...picked] : [mint]
+  }
+
+  test('every way, from every page: no token, nothing read', async (t) => {
+    for (const why of stage.missing) t.diagnostic(`without the page served beside us: ${why}`)
+    const ports = [daemon.address, daemon.accountAddress].map((address) => new URL(address).port)
+    let turn = 0
+    for (const page of stage.pages) {
+      await page.frame.evaluate(SCRIPT)
+      const ways = await page.frame.evaluate<Record<Kind, string[]>>('ways')
+      for (const kind of ['reading', 'writing'] as const)
+        for (const way of ways[kind]) {
+          // What anybody may ask, a page of our own origin may.
+          const fair = (it: Target) => kind === 'reading' || !(it.isPublic && isOurs(page, it))
+          const targets = kind === 'reading' ? goods.reads : goods.writes
+          for (const target of some(targets.filter(fair), kind, turn++))
+            try {
+              await attempt(page, kind, way, target)
+            } catch (cause) {
+              const { method, path } = target
+              throw new Error(`${page.name}: ${way}, ${method} ${path}: ${String(cause)}`, {
+                cause,
+              })
+            }
+        }
+      const noted = await page.frame.evaluate<number>(`noted(${JSON.stringify(ports)})`)
+      if (page.at === null) assert.equal(noted, 0, `${page.name}: sizes or statuses were noted`)
+    }
+    for (const [what, n] of Object.entries(count)) t.diagnostic(`${what}: ${n}`)
+    t.diagnostic(`what the browser stops before it is sent: ${[...stopped].join(', ')}`)
+  })
+
+  test('the pages that a link may open stay empty in a frame', async () => {
+    const [{ frame: page }] = stage.pages as [HostilePage]
+    for (const { at, path } of goods.reads.filter((it) => OPENED.test(it.path))) {
+      const from = stage.arrivals.length
+      const call = JSON.stringify(['iframe', { src: daemon[at] + path }])
+      await page.evaluate(`shown(...${call}).then(() => true)`)
+      assert(
+        stage.arrivals.slice(from).some(({ req }) => req.url === path),
+        path,
+      )
+      const isEmpty = () =>
+        page
+          .childFrames()
+          .map((it) => it.url())
+          .join() === 'chrome-error://chromewebdata/'
+      assert(await holds(isEmpty), path)
+      await page.evaluate(`document.querySelector('iframe').remove()`)
+      assert(await holds(() => page.childFrames().length === 0))
+    }
+  })
+
+  test('a service worker that was planted before the daemon came mints and reads nothing', async () => {
+    const from = stage.arrivals.length
+    for (const { method, path, body, isPublic } of [...goods.reads, ...goods.writes].filter(
+      ({ at }) => at === 'address',
+    )) {
+      const headers = { 'Content-Type': 'application/json' }
+      const init = { method, headers, ...(method === 'GET' ? {} : { body }) }
+      const call = JSON.stringify({ url: path, init })
+      const read = await stage.withWorker.evaluate<string>(`new Promise((resolve) => {
+        const { port1, port2 } = new MessageChannel()
+        port1.onmessage = ({ data }) => resolve(data)
+        navigator.serviceWorker.controller.postMessage(${call}, [port2])
+      })`)
+      for (const secret of goods.secrets) assert(!read.includes(secret), read)
+      if (path === '/api/v1/token') assert.match(read, /^403\n.*"origin_not_allowed"/)
+      else if (!isPublic) assert.match(read, /^40[134]\n\{"error":/, path)
+      assert.equal(
+        stage.arrivals.slice(from).filter(({ req }) => req.url === path).length > 0,
+        true,
+      )
+    }
+  })
+
+  test('and the browser drops it as soon as it asks for its script', async () => {
+    const { withWorker: page, arrivals } = stage
+    await page.goto(`${daemon.address}/planted`)
+    assert.equal(await page.title(), 'planted', 'it still answers in place of the daemon')
+    await page.evaluate(`navigator.serviceWorker.getRegistration()
+      .then((it) => it?.update()).catch(() => undefined)`)
+    await page.waitForFunction(
+      `navigator.serviceWorker.getRegistrations().then((all) => all.length === 0)`,
+    )
+    const asked = arrivals.findLast(({ req }) => req.url === '/worker.js')
+    assert.equal(asked?.req.headers['service-worker'], 'script')
+    assert.equal(asked?.res.statusCode, 403)
+    const answer = await page.goto(`${daemon.address}/planted`)
+    assert.deepEqual([answer?.status(), answer?.fromServiceWorker()], [401, false])
+  })
+
+  test('no token was made, nothing was changed', async (t) => {
+    const now = await told()
+    assert.deepEqual(now, was)
+    const tokens = (all: readonly string[]) => (all[0]?.match(/"tok_/g) ?? []).length
+    t.diagnostic(`tokens: ${tokens(was)} before, ${tokens(now)} after`)
+  })
+})

@@ -1,0 +1,34 @@
+/** A daemon in a process of its own, for as long as an attack takes. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { ROOT, environment, folder } from '../e2e/program.ts'
+import type { Place } from './furnished.ts'
+
+/** Start `countersignd serve` over a new folder. Its log goes nowhere; it ends with this process. */
+export async function startChild(): Promise<Place & { pid: number; end(): Promise<void> }> {
+  const home = folder()
+  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'serve', '--json'], {
+    env: environment(home.path),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const closed = once(child, 'close')
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+  const { address, account_address } = JSON.parse(line) as Record<string, string>
+  return {
+    address: address as string,
+    accountAddress: account_address as string,
+    stateDir: home.path,
+    pid: child.pid as number,
+    async end() {
+      child.kill('SIGTERM')
+      await closed
+      process.off('exit', kill)
+      home.remove()
+    },
+  }
+}

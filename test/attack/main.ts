@@ -1,0 +1,45 @@
+/** `npm run attack`: the whole table at a daemon in a process of its own. Exit code 1 where anything is not refused as specified. */
+import { ATTACKS, DRILLS } from './attacks.ts'
+import { startChild } from './child.ts'
+import { slow } from './slow.ts'
+import { type Fault, type Result, planAll, run } from './run.ts'
+import { newScene } from './scene.ts'
+
+const SHOWN = 40
+
+const saidIn = ({ said }: Result) =>
+  [...said]
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([what, count]) => `${what} × ${count}`)
+    .join(', ')
+
+const show = (result: Result) => {
+  const { row, sent, targets, example, faults } = result
+  console.log(`\n${row}\n  sent     ${sent} to ${targets.size} routes, such as ${example}`)
+  console.log(`  answered ${saidIn(result)}`)
+  console.log(`  ${faults.length === 0 ? 'refused as specified' : `${faults.length} EXCEPTIONS`}`)
+}
+
+const showFault = ({ row, attack, target, sent, got, why }: Fault) =>
+  console.log(`\n${row} · ${attack} · ${target}\n  why  ${why}\n  sent ${sent}\n  got  ${got}`)
+
+const drills = [slow, ...DRILLS]
+
+const began = Date.now()
+const daemon = await startChild()
+try {
+  const scene = await newScene(daemon, daemon.pid)
+  const report = await run(scene, planAll(ATTACKS, scene.targets), drills, show)
+  const results = [...report.values()]
+  const faults = results.flatMap((result) => result.faults)
+  for (const fault of faults.slice(0, SHOWN)) showFault(fault)
+  if (faults.length > SHOWN) console.log(`\n… and ${faults.length - SHOWN} more`)
+  const sent = results.reduce((sum, result) => sum + result.sent, 0)
+  const took = Math.round((Date.now() - began) / 1000)
+  console.log(
+    `\n${results.length} rows, ${ATTACKS.length + drills.length} attacks, ${scene.targets.length} routes, ${sent} requests in ${took} s: ${faults.length} exceptions`,
+  )
+  process.exitCode = faults.length === 0 ? 0 : 1
+} finally {
+  await daemon.end()
+}

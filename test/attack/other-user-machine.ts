@@ -1,0 +1,177 @@
+/** A machine that two people share: the program where both may run it, a folder of each, and processes that are theirs. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { build } from 'esbuild'
+import { ROOT } from '../e2e/program.ts'
+
+/** Why these tests are skipped, or false. */
+export const skip =
+  process.platform !== 'linux'
+    ? 'Linux only'
+    : process.getuid?.() !== 0 && 'needs root, to be two other users'
+
+/** Whose daemon it is; who attacks it; and one more. None of them is root. */
+export const ANN = 1234
+export const EVE = 65_534
+export const GUS = 4321
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Started {
+  readonly address: string
+  readonly log: () => string
+  end(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>
+}
+
+export interface Machine {
+  /** A folder that everybody may enter, as they may /tmp. */
+  readonly shared: string
+  /** A folder of somebody's that others may enter and list. */
+  home(uid: number): string
+  /** Run Node or another program as somebody. */
+  run(uid: number, command: string, args: readonly string[], input?: string): Promise<Ended>
+  node(uid: number, script: string, args?: readonly string[]): Promise<Ended>
+  /** Run `countersignd …` as somebody. */
+  countersignd(
+    uid: number,
+    stateDir: string,
+    args: readonly string[],
+    env?: NodeJS.ProcessEnv,
+  ): Promise<Ended>
+  /** Start `countersignd serve` as somebody. */
+  serve(uid: number, stateDir: string, env?: NodeJS.ProcessEnv): Promise<Started>
+  /** Start a script in Node as somebody, until it has said a line; `heard` is what it said since, once that ends so. */
+  squat(
+    uid: number,
+    script: string,
+    args: readonly string[],
+  ): Promise<{ line: string; heard: (end: string) => Promise<string> }>
+  close(): Promise<void>
+}
+
+const LONGEST = { timeout: 30_000, killSignal: 'SIGKILL' } as const
+
+/** Set the machine up; everything on it goes with `close`. */
+export async function openMachine(): Promise<Machine> {
+  const shared = mkdtempSync(join(tmpdir(), 'countersign-shared-'))
+  chmodSync(shared, 0o755)
+  mkdirSync(join(shared, 'dist'))
+  // The sources may lie where only root may look, and so may this Node.
+  const program = join(shared, 'dist/main.cjs')
+  const node = join(shared, 'node')
+  copyFileSync(process.execPath, node)
+  chmodSync(node, 0o755)
+  await build({
+    entryPoints: [join(ROOT, 'src/main.ts')],
+    outfile: program,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node24',
+    external: ['@napi-rs/keyring', 'pg-native'],
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.dirname': '__dirname', BUNDLED_VERSION: '"0.0.0"' },
+    logLevel: 'error',
+  })
+  const running = new Set<ChildProcessByStdio<null, Readable, Readable>>()
+  const environment = (stateDir: string, env: NodeJS.ProcessEnv) => ({
+    SVC_STATE_DIR: stateDir,
+    SVC_KEYCHAIN: 'file',
+    SVC_HTTP_PORT: '0',
+    SVC_ACCOUNT_PORT: '0',
+    ...env,
+  })
+  const who = (uid: number) => ({ uid, gid: uid, cwd: '/' })
+
+  async function ended(
+    uid: number,
+    command: string,
+    args: readonly string[],
+    { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {},
+  ): Promise<Ended> {
+    const child = spawn(command, args, {
+      ...who(uid),
+      env: { PATH: '/usr/bin:/bin', ...env },
+      ...LONGEST,
+    })
+    let [stdout, stderr] = ['', '']
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    child.stdin.on('error', () => undefined).end(input)
+    const [code] = (await once(child, 'close')) as [number | null]
+    return { code, stdout, stderr }
+  }
+
+  /** Start something that stays, until it has said a line. */
+  async function staying(uid: number, args: readonly string[], env: NodeJS.ProcessEnv) {
+    const child = spawn(node, args, {
+      ...who(uid),
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 120_000,
+      killSignal: 'SIGKILL',
+    })
+    running.add(child)
+    let [stdout, log] = ['', '']
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
+    const closed = once(child, 'close') as Promise<[number | null]>
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        stdout += text
+        if (stdout.includes('\n')) resolve()
+      })
+      void closed.then(([code]) => reject(new Error(`it ended with ${code}: ${log}`)))
+    })
+    const end = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
+      running.delete(child)
+      child.kill(signal)
+      await closed
+    }
+    return { stdout: () => stdout, log: () => log, end }
+  }
+
+  return {
+    shared,
+    home(uid) {
+      const path = mkdtempSync(join(shared, `home-${uid}-`))
+      chownSync(path, uid, uid)
+      chmodSync(path, 0o755)
+      return path
+    },
+    run: (uid, command, args, input) => ended(uid, command, args, { input: input ?? '' }),
+    node: (uid, script, args = []) => ended(uid, node, ['-e', script, ...args]),
+    countersignd: (uid, stateDir, args, env = {}) =>
+      ended(uid, node, [program, ...args], { env: environment(stateDir, env) }),
+    async serve(uid, stateDir, env = {}) {
+      const child = await staying(uid, [program, 'serve', '--json'], environment(stateDir, env))
+      const { address } = JSON.parse(child.stdout()) as { address: string }
+      return { address, log: child.log, end: child.end }
+    },
+    async squat(uid, script, args) {
+      const child = await staying(uid, ['-e', script, ...args], {})
+      const [line = ''] = child.stdout().split('\n')
+      const heard = async (end: string) => {
+        while (!child.stdout().endsWith(end)) await setImmediate()
+        return child.stdout().slice(line.length + 1)
+      }
+      return { line, heard }
+    },
+    async close() {
+      for (const child of running) {
+        const closed = once(child, 'close')
+        child.kill('SIGKILL')
+        await closed
+      }
+      rmSync(shared, { recursive: true, force: true })
+    },
+  }
+}

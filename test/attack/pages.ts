@@ -1,0 +1,109 @@
+/** The public pages: HTML in what people wrote stays text, and the browser is told what the page may do. */
+import type { RawAnswer } from '../server/raw.ts'
+import { type Attack, CLOSE, FORM_TYPE, askedBy, requestTo } from './attack.ts'
+import { type Target, isLinked } from './routes.ts'
+import { HTML } from './furnished.ts'
+
+const isPage = (target: Target) =>
+  isLinked(target) && JSON.stringify(target.route?.reply).includes('text/html')
+
+/** Whatever becomes of its form, a page. */
+const isForm = ({ listener, route, need }: Target) =>
+  listener === 'account' &&
+  need === 'none' &&
+  route?.form === true &&
+  JSON.stringify(route.reply ?? '').includes('text/html')
+
+/** What is wrong with a page, as a browser takes it. */
+function pageFault({ headers, body }: RawAnswer): string | null {
+  const policy = headers['content-security-policy'] ?? ''
+  const scripts = /script-src ([^;]*)/.exec(policy)?.[1] ?? ''
+  const faults: [string, boolean][] = [
+    ['it has no default-src', !policy.includes("default-src 'none'")],
+    ['it may be framed', !policy.includes("frame-ancestors 'none'")],
+    ['it takes inline scripts', /unsafe|\*|data:|https?:/.test(scripts)],
+    // A form has to say where it comes from: to its own origin alone.
+    [
+      'it tells where it was opened from',
+      !/^(no-referrer|same-origin)$/.test(headers['referrer-policy'] ?? ''),
+    ],
+    ['its type is guessed', headers['x-content-type-options'] !== 'nosniff'],
+    ['it is no page', headers['content-type'] !== 'text/html; charset=utf-8'],
+    ['it has HTML that somebody wrote', /<img src=x|<script(?![^>]* src=)/i.test(body)],
+    ['it has a script inline', /\son\w+="(?!.*alert)|javascript:/i.test(body)],
+  ]
+  return faults.find(([, is]) => is)?.[0] ?? null
+}
+
+const page = (name: string, on: Attack['on'], shots: Attack['shots']): Attack => ({
+  row: 'Public pages',
+  name,
+  on,
+  shots,
+})
+
+const COOKIES = `Cookie: theme=${encodeURIComponent(HTML)}`
+const FIELDS = ['display_name', 'email', 'message']
+const WRITTEN: readonly string[] = [
+  HTML,
+  `"><script>alert(1)</script>`,
+  `'"</textarea><img src=x onerror=alert(1)>`,
+  `</title><svg onload=alert(1)>`,
+]
+
+export const pages: readonly Attack[] = [
+  page('with HTML in all that the account holds', isPage, async (target, scene) => [
+    {
+      bytes: requestTo(target, scene, { lines: [COOKIES] }),
+      want: /^(200|404|410)$/,
+      check: pageFault,
+    },
+  ]),
+  page('with HTML in the query', isPage, (target, scene) =>
+    WRITTEN.map((text) => ({
+      bytes: requestTo(target, scene, { path: `${target.path}?q=${encodeURIComponent(text)}` }),
+      want: /^(200|404|410)$/,
+      check: pageFault,
+    })),
+  ),
+  page('of what there is not, with HTML in its name', isPage, (target, scene) => {
+    const name = "(onerror=alert('x'))"
+    const path = target.pattern.replace(/{\w+}/, name)
+    return [
+      { bytes: requestTo(target, scene, { path }), want: /^(200|404|410)$/, check: pageFault },
+    ]
+  }),
+  page('answering a form with HTML in every field', isForm, (target, scene) =>
+    WRITTEN.map((text) => {
+      // Without a mailbox the form comes back as it was filled in.
+      const body = new URLSearchParams(
+        Object.fromEntries(FIELDS.map((field) => [field, text])),
+      ).toString()
+      const lines = [`Origin: http://${scene.at.account.host}`, FORM_TYPE, CLOSE]
+      return {
+        bytes: requestTo(target, scene, { lines, body }),
+        want: /^(200|4\d\d)$/,
+        alone: true as const,
+        check: pageFault,
+      }
+    }),
+  ),
+  ...['https://evil.example', 'null', 'http://localhost:3000'].map((origin): Attack => ({
+    row: 'Open-link form',
+    name: `sent by a page of ${origin}`,
+    on: isForm,
+    shots: async (target, scene) => {
+      const body = new URLSearchParams({
+        display_name: 'Mallory',
+        email: 'mallory@example.org',
+        message: 'x',
+      })
+      const lines = [`Origin: ${origin}`, FORM_TYPE, CLOSE]
+      const bytes = await askedBy(scene.caller('account', 'nobody'), target, scene, {
+        lines,
+        body: body.toString(),
+      })
+      return [{ bytes, want: /^403 origin_not_allowed$/, alone: true }]
+    },
+  })),
+]

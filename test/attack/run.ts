@@ -1,0 +1,247 @@
+/** The runner: every attack at every route that it concerns, each answer judged, and honest questions in between. */
+import type { RawAnswer } from '../server/raw.ts'
+import { type Attack, type Drill, ROWS, type Row, saidBy } from './attack.ts'
+import { CANARY } from './methods.ts'
+import { type Listener, type Target, nameOf } from './routes.ts'
+import type { Scene } from './scene.ts'
+import { type Heard, type Shot, isWell, single, volley } from './wire.ts'
+
+/** What was not answered as it must be. */
+export interface Fault {
+  readonly row: Row
+  readonly attack: string
+  readonly target: string
+  readonly sent: string
+  readonly got: string
+  readonly why: string
+}
+
+export interface Result {
+  readonly row: Row
+  sent: number
+  /** One of its shots, shortened. */
+  example: string
+  /** What was answered, and how often. */
+  readonly said: Map<string, number>
+  /** The routes that it was tried at. */
+  readonly targets: Set<string>
+  readonly faults: Fault[]
+}
+
+export type Report = ReadonlyMap<Row, Result>
+
+/** An attack, and those of its routes that it is tried at. */
+export interface Planned {
+  readonly attack: Attack
+  readonly targets: readonly Target[]
+  /** Of the shots at one route, at most about so many, others each time. */
+  readonly most: number
+}
+
+/** Every attack at every route that it concerns. */
+export const planAll = (attacks: readonly Attack[], targets: readonly Target[]): Planned[] =>
+  attacks.map((attack) => ({
+    attack,
+    targets: targets.filter((target) => attack.on(target)),
+    most: Infinity,
+  }))
+
+/** What is many at one route (a tool or a method each) is tried in part, where not all is tried. */
+const SOME = 12
+
+/** Of many, some: every so-manieth, from another one on for each attack. */
+function thinned<T>(all: readonly T[], most: number, from: number): readonly T[] {
+  const step = Math.ceil(all.length / most)
+  return step <= 1 ? all : all.filter((_, i) => (i + from) % step === 0)
+}
+
+/**
+ * A part of it that is the same each time: of the routes of each attack every `nth`, another one first each time, so that all attacks and
+ * all routes have their turn.
+ */
+export const planSome = (
+  attacks: readonly Attack[],
+  targets: readonly Target[],
+  nth: number,
+): Planned[] =>
+  planAll(attacks, targets).map(({ attack, targets: all }, i) => {
+    const some = all.filter((_, j) => (i + j) % nth === 0)
+    return { attack, targets: some.length === 0 ? all.slice(0, 1) : some, most: SOME }
+  })
+
+/** So many shots go out on one connection. */
+const VOLLEY = 40
+/** So many connections at a time. */
+const AT_ONCE = 8
+
+const NO_STORE = /^(no-store|public, max-age=\d+, immutable)$/
+
+/** What is wrong with an answer, whatever was sent. */
+function alwaysFault(
+  { status, headers, body }: RawAnswer,
+  secrets: readonly string[],
+): string | null {
+  const policy = headers['content-security-policy'] ?? ''
+  const isError = status >= 400 && headers['content-type']?.startsWith('text/html') !== true
+  const all = JSON.stringify(headers) + body
+  const faults: [string, boolean][] = [
+    ['it has no request id', !/^[\w-]+$/.test(headers['x-request-id'] ?? '')],
+    ['its type may be guessed', headers['x-content-type-options'] !== 'nosniff'],
+    ['it may be kept', !NO_STORE.test(headers['cache-control'] ?? '')],
+    ['an error may be kept', status >= 400 && headers['cache-control'] !== 'no-store'],
+    ['it may be framed', !policy.includes("frame-ancestors 'none'")],
+    [
+      'it may be read by other origins',
+      Object.keys(headers).some((name) => name.startsWith('access-control-')),
+    ],
+    ['it sets a cookie', 'set-cookie' in headers],
+    ['it changes the protocol', status < 200],
+    ['the server failed', status >= 500],
+    [
+      'it is not in the one error shape',
+      isError && body !== '' && !/^{("error"|"jsonrpc")/.test(body),
+    ],
+    ['it gives a secret back', secrets.some((secret) => all.includes(secret))],
+    ['it gives back what was sent', all.includes(CANARY)],
+  ]
+  return faults.find(([, is]) => is)?.[0] ?? null
+}
+
+/** What is wrong with what was heard; null for nothing. */
+function faultIn(shot: Shot, heard: Heard, secrets: readonly string[]): string | null {
+  if (typeof heard === 'string') return heard
+  const said = saidBy(heard)
+  if (!shot.want.test(said)) return `wanted ${shot.want.source}`
+  return alwaysFault(heard, secrets) ?? shot.check?.(heard) ?? null
+}
+
+const brief = (text: string, most: number) =>
+  JSON.stringify(text.length > most ? `${text.slice(0, most)}…` : text)
+
+interface Aimed {
+  readonly target: Target
+  readonly shot: Shot
+}
+
+/** Do things so many at a time. */
+async function pooled(jobs: readonly (() => Promise<void>)[]): Promise<void> {
+  const waiting = jobs.values()
+  const work = async () => {
+    for (const job of waiting) await job()
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+}
+
+const newResult = (row: Row): Result => ({
+  row,
+  sent: 0,
+  example: '',
+  said: new Map(),
+  targets: new Set(),
+  faults: [],
+})
+
+/** Run what is planned of one attack. */
+async function attackOnce(
+  { attack, targets, most }: Planned,
+  scene: Scene,
+  result: Result,
+  from: number,
+): Promise<void> {
+  const { row, name } = attack
+  const aimed = (
+    await Promise.all(
+      targets.map(async (target): Promise<Aimed[]> =>
+        thinned(await attack.shots(target, scene), most, from).map((shot) => ({ target, shot })),
+      ),
+    )
+  ).flat()
+  const note = ({ target, shot }: Aimed, heard: Heard) => {
+    const said = typeof heard === 'string' ? 'no answer' : saidBy(heard)
+    result.sent++
+    result.said.set(said, (result.said.get(said) ?? 0) + 1)
+    result.targets.add(nameOf(target))
+    if (result.example === '') result.example = brief(`${name}: ${shot.bytes}`, 160)
+    const why = faultIn(shot, heard, scene.secrets)
+    if (why === null) return
+    const got = typeof heard === 'string' ? heard : `${said} ${heard.body}`
+    result.faults.push({
+      row,
+      attack: name,
+      target: nameOf(target),
+      sent: brief(shot.bytes, 600),
+      got: brief(got, 300),
+      why,
+    })
+  }
+  const jobs: (() => Promise<void>)[] = []
+  for (const listener of ['api', 'account'] as const satisfies Listener[]) {
+    const { address } = scene.at[listener]
+    const here = aimed.filter(({ target }) => target.listener === listener)
+    for (const one of here.filter(({ shot }) => shot.alone === true))
+      jobs.push(async () => note(one, await single(address, one.shot)))
+    const together = here.filter(({ shot }) => shot.alone !== true)
+    for (let i = 0; i < together.length; i += VOLLEY) {
+      const some = together.slice(i, i + VOLLEY)
+      jobs.push(async () => {
+        const heard = await volley(
+          address,
+          some.map(({ shot }) => shot),
+        )
+        some.forEach((one, at) => note(one, heard[at]!))
+      })
+    }
+  }
+  await pooled(jobs)
+}
+
+async function drillOnce(drill: Drill, scene: Scene, result: Result): Promise<void> {
+  const { row, name } = drill
+  const { sent, said, faults } = await drill.run(scene)
+  result.sent += sent
+  for (const [what, count] of said) result.said.set(what, (result.said.get(what) ?? 0) + count)
+  if (result.example === '') result.example = brief(name, 160)
+  for (const why of faults)
+    result.faults.push({ row, attack: name, target: '', sent: name, got: '', why })
+}
+
+/**
+ * Run a plan, row by row. After each row honest requests are answered, and the account is as it was.
+ * @param told hears of each row when it is done
+ */
+export async function run(
+  scene: Scene,
+  planned: readonly Planned[],
+  drills: readonly Drill[],
+  told: (result: Result) => void = () => undefined,
+): Promise<Report> {
+  const report = new Map<Row, Result>()
+  let before = await scene.state()
+  for (const row of ROWS) {
+    const result = newResult(row)
+    for (const [i, one] of planned.entries())
+      if (one.attack.row === row) await attackOnce(one, scene, result, i)
+    for (const drill of drills) if (drill.row === row) await drillOnce(drill, scene, result)
+    const fault = (why: string, got = '') =>
+      result.faults.push({ row, attack: 'afterwards', target: '', sent: '', got, why })
+    for (const { address } of Object.values(scene.at)) {
+      const ill = await isWell(address)
+      if (ill !== null) fault(ill)
+    }
+    const after = await scene.state()
+    if (after !== before) fault('the account is not as it was', changes(before, after))
+    before = after
+    report.set(row, result)
+    told(result)
+  }
+  return report
+}
+
+/** The first lines in which two states differ. */
+function changes(before: string, after: string): string {
+  const were = before.split('\n')
+  const lines = after
+    .split('\n')
+    .flatMap((line, i) => (line === were[i] ? [] : [`${were[i]} → ${line}`]))
+  return lines.slice(0, 3).join('\n').slice(0, 2000)
+}

@@ -1,0 +1,146 @@
+/** Every kind of caller at every route, and tokens that would be wider than who makes them. */
+import type { Standing } from '../../src/auth/scopes.ts'
+import { type Attack, CLOSE, JSON_TYPE, askedBy, isRoute } from './attack.ts'
+import type { Target } from './routes.ts'
+import type { Caller, Scene } from './scene.ts'
+
+/** What each may do, from the interface's description. */
+const MAY: Readonly<Record<Standing, readonly Target['need'][]>> = {
+  read: ['none', 'read'],
+  write: ['none', 'read', 'write'],
+  full: ['none', 'read', 'write', 'full'],
+  device: ['none', 'read', 'device'],
+  session: ['none', 'read', 'write', 'full', 'device', 'session'],
+  owner: ['none', 'read', 'write', 'full', 'owner'],
+}
+
+const may = ({ standing }: Caller, { need }: Target) =>
+  need === 'none' || (standing !== null && MAY[standing].includes(need))
+
+/** Rows that tell a machine account of its tokens: a device has none, whatever it may do. */
+const OF_MACHINES = /^(bearer|machineTokens)\./
+
+/** What they are told. Who comes through is asked for another type of body, so that nothing is done. */
+function wanted(caller: Caller, target: Target): RegExp {
+  const isDevice = caller.standing === 'session' || caller.standing === 'device'
+  if (may(caller, target) && isDevice && target.method === 'GET' && OF_MACHINES.test(target.name))
+    return /^403 forbidden$/
+  if (may(caller, target))
+    return target.method === 'GET'
+      ? /^(200|40[49]( \w+)?|422 validation_failed|410)$/
+      : /^415 unsupported_media_type$/
+  if (caller.standing === null) return new RegExp(`^401 ${caller.refusal}$`)
+  const isScope = target.need === 'read' || target.need === 'write' || target.need === 'full'
+  return isScope && caller.standing !== 'device' ? /^403 insufficient_scope$/ : /^403 forbidden$/
+}
+
+async function shot(caller: Caller, target: Target, scene: Scene) {
+  const want = wanted(caller, target)
+  if (target.method === 'GET') return { bytes: await askedBy(caller, target, scene), want }
+  const sent = { lines: ['Content-Type: text/plain', CLOSE], body: '{}' }
+  return { bytes: await askedBy(caller, target, scene, sent), want, alone: true as const }
+}
+
+/** One attack a kind of caller. */
+const matrix = (names: readonly string[]) =>
+  names.map((name): Attack => ({
+    row: 'Scope escalation',
+    name: `asked by: ${name}`,
+    on: isRoute,
+    shots: async (target, scene) => {
+      const caller = scene.callers[target.listener].find((one) => one.name === name)
+      return caller === undefined ? [] : [await shot(caller, target, scene)]
+    },
+  }))
+
+/** Those of both listeners. */
+const NAMES = [
+  'nobody',
+  'an unknown token',
+  'a malformed token',
+  'a revoked token',
+  'an expired token',
+  'a token of another scheme',
+  'a token by password',
+  'a token of the daemon',
+  'the command line of the daemon',
+  'an unknown machine’s token',
+  'a revoked machine’s token',
+  'a machine’s token as a bound one',
+  'the session of a device',
+  'a session without its key',
+  'a session without a proof',
+  'a session with another key',
+  'read',
+  'write',
+  'full',
+  'machine read',
+  'machine write',
+  'machine full',
+  'waiting device',
+  'device',
+]
+
+/** Where a token is made, by the members of the body. */
+const mints = ({ route }: Target) =>
+  route !== null &&
+  route.method === 'POST' &&
+  route.form !== true &&
+  'scope' in ((route.body as { entries?: object } | undefined)?.entries ?? {})
+
+const SCOPES = [
+  'owner',
+  'session',
+  'device',
+  'none',
+  'root',
+  'FULL',
+  'full ',
+  'read full',
+  '',
+  null,
+  ['full'],
+  { full: true },
+]
+
+const wider: Attack = {
+  row: 'Scope escalation',
+  name: 'a token of a scope that there is not',
+  on: mints,
+  shots: (target, scene) =>
+    Promise.all(
+      SCOPES.map(async (scope) => ({
+        bytes: await askedBy(scene.opens(target), target, scene, {
+          lines: [JSON_TYPE, CLOSE],
+          body: JSON.stringify({ name: 'stolen', scope }),
+        }),
+        want: /^422 validation_failed$/,
+        alone: true as const,
+      })),
+    ),
+}
+
+/** Whoever has less than full makes no token where it takes a token to make one. */
+const narrower: Attack = {
+  row: 'Scope escalation',
+  name: 'a token made by a narrower one',
+  on: (target) => mints(target) && target.need === 'full',
+  shots: (target, scene) => {
+    const names = ['read', 'write', 'machine read', 'machine write']
+    const callers = scene.callers[target.listener].filter(({ name }) => names.includes(name))
+    return Promise.all(
+      callers.flatMap((caller) =>
+        ['read', 'write', 'full'].map(async (scope) => ({
+          bytes: await askedBy(caller, target, scene, {
+            lines: [JSON_TYPE, CLOSE],
+            body: JSON.stringify({ name: 'stolen', scope }),
+          }),
+          want: /^403 insufficient_scope$/,
+          alone: true as const,
+        })),
+      ),
+    )
+  },
+}
+
+export const scopes: readonly Attack[] = [...matrix(NAMES), wider, narrower]

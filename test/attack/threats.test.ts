@@ -1,0 +1,53 @@
+/** The table of threats in SECURITY.md says what is attacked here, and names tests that there are. */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { ROOT } from '../e2e/program.ts'
+import { ROWS } from './attack.ts'
+import { ATTACKS, DRILLS } from './attacks.ts'
+import { slow } from './slow.ts'
+
+const [, section = ''] = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8').split('\n## Threats\n')
+const threats = section
+  .split('\n## ')[0]!
+  .split('\n')
+  .filter((line) => line.startsWith('| **'))
+  .map((line) => {
+    const [attack = '', does = '', shown = '', not = ''] = line.slice(2, -2).split(' | ')
+    const name = /^\*\*(.+?)\*\*/.exec(attack)?.[1] ?? ''
+    return { name, does, not, files: [...shown.matchAll(/`([^`]+)`/g)].map(([, file]) => file!) }
+  })
+
+/** What no socket carries. */
+const ELSEWHERE = ['Non-loopback bind', 'Files', 'Environment', 'Crash', 'Keychain gone']
+
+describe('the table of threats', () => {
+  it('has a row for each row that is attacked, and for what no socket carries', () => {
+    const names = threats.map(({ name }) => name.trim())
+    assert.deepEqual(names.toSorted(), [...ROWS, ...ELSEWHERE].toSorted())
+  })
+
+  for (const { name, does, not, files } of threats)
+    it(`${name.trim()}: says what is done, what does not hold, and where it is shown`, () => {
+      assert.notEqual(does.trim(), '')
+      assert.notEqual(not.trim(), '')
+      assert(files.length > 0)
+      assert.deepEqual(
+        files.filter((file) => !existsSync(join(ROOT, file))),
+        [],
+      )
+      assert(
+        files.some((file) => file.endsWith('.test.ts')),
+        'it names no test',
+      )
+    })
+
+  it('each row is attacked', () => {
+    const attacked = new Set([...ATTACKS, ...DRILLS, slow].map(({ row }) => row))
+    assert.deepEqual(
+      ROWS.filter((row) => !attacked.has(row)),
+      [],
+    )
+  })
+})
