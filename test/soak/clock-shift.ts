@@ -1,0 +1,32 @@
+/**
+ * Loaded before the program (`node --import`): a machine whose clock can be set. At SIGUSR2 it is as far off as CLOCK_FILE says, in
+ * milliseconds, and how many timers were set since the last time goes to standard error.
+ */
+import { readFileSync } from 'node:fs'
+
+const Real = Date
+let offset = 0
+let timers = 0
+const now = () => Real.now() + offset
+
+globalThis.Date = new Proxy(Real, {
+  construct: (target, args) =>
+    Reflect.construct(target, args.length === 0 ? [now()] : args) as object,
+  apply: () => new Real(now()).toString(),
+  get: (target, name) => (name === 'now' ? now : (Reflect.get(target, name) as unknown)),
+})
+
+const set = globalThis.setTimeout
+globalThis.setTimeout = Object.assign(
+  (call: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {
+    timers++
+    return set(call, ms, ...args)
+  },
+  set,
+) as typeof setTimeout
+
+process.on('SIGUSR2', () => {
+  offset = Number(readFileSync(process.env['CLOCK_FILE'] as string, 'utf8'))
+  process.stderr.write(`${JSON.stringify({ event: 'clock set', offset, timers })}\n`)
+  timers = 0
+})

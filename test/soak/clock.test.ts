@@ -1,0 +1,272 @@
+/**
+ * The machine's clock is set an hour or a year ahead or back while a daemon runs, and then right again: nothing verifies twice, nothing
+ * revoked or over comes back to stay, and all is well when the clock is.
+ */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { type TestContext, describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { commandLineToken } from '../../src/auth/proof.ts'
+import { type Runtime, readRuntime, stateSecret } from '../../src/state/runtime.ts'
+import { startAccountServer } from '../account-server.ts'
+import { type Answer, type Question, ask } from '../daemon.ts'
+import { linkOf, wordsFrom } from '../e2e/peer.ts'
+import { countersignd, startDaemon } from '../e2e/program.ts'
+import { login } from '../e2e/servers.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { sized } from './size.ts'
+
+const SHIFT = pathToFileURL(join(import.meta.dirname, 'clock-shift.ts')).href
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const YEAR = 365 * 24 * HOUR
+/** So many timers nobody needs who only answers what this test asks. */
+const MOST_TIMERS = 1000
+
+/** A daemon on a machine whose clock can be set. */
+async function onMachine(t: TestContext, env: NodeJS.ProcessEnv = {}) {
+  const stateDir = freshFolder(t)
+  const file = join(freshFolder(t), 'clock')
+  const daemon = await startDaemon(stateDir, {
+    NODE_OPTIONS: `--import=${SHIFT}`,
+    CLOCK_FILE: file,
+    ...env,
+  })
+  t.after(() => daemon.end('SIGKILL'))
+  const { nonce, pid } = readRuntime(stateDir) as Runtime
+  const owner = commandLineToken(stateSecret(stateDir), nonce)
+  let offset = 0
+  let times = 0
+  const settings = () =>
+    daemon
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('"clock set"'))
+      .map((line) => JSON.parse(line) as { timers: number })
+  const call = (method: string, path: string, question?: Question): Promise<Answer> =>
+    ask(daemon.address, method, path, { token: owner, ...question })
+  const good = async <T>(method: string, path: string, question?: Question): Promise<T> => {
+    const { status, json, text } = await call(method, path, question)
+    assert(status < 300, `${method} ${path}: ${status} ${text}`)
+    return json as T
+  }
+  return {
+    daemon,
+    stateDir,
+    call,
+    good,
+    /** What the clock says there. */
+    now: () => Date.now() + offset,
+    /** Set it; answers how many timers were set since the last time. */
+    set: async (ms: number): Promise<number> => {
+      writeFileSync(file, String(ms))
+      process.kill(pid, 'SIGUSR2')
+      times++
+      while (settings().length < times) await setImmediate()
+      offset = ms
+      return settings().at(-1)?.timers ?? 0
+    },
+  }
+}
+type Machine = Awaited<ReturnType<typeof onMachine>>
+
+interface Verdict {
+  verified: boolean
+  replayed: boolean
+  conclusive: boolean
+  reasons: string[]
+}
+const hears = ({ good }: Machine, words: string) =>
+  good<Verdict>('POST', '/api/v1/verify', { body: { words } })
+
+/** A guest code, and what the guest says at a time. */
+async function newGuest({ good }: Machine, expiresIn?: number) {
+  const { url, id } = await good<{ url: string; id: string }>('POST', '/api/v1/guest-codes', {
+    body: { label: 'Plumber', ...(expiresIn === undefined ? {} : { expires_in: expiresIn }) },
+  })
+  const { k } = linkOf(url)
+  const says = (at: number) =>
+    wordsFrom({ label: 'guest', k, subject: id, speaker: id, window: Math.floor(at / MINUTE) })
+  return { id, says }
+}
+
+const newToken = ({ good }: Machine, expires_in?: number) =>
+  good<{ id: string; token: string }>('POST', '/api/v1/token', {
+    body: { name: 'one', scope: 'read', ...(expires_in === undefined ? {} : { expires_in }) },
+  })
+const statusWith = async ({ call }: Machine, { token }: { token: string }) =>
+  (await call('GET', '/api/v1/status', { token })).status
+
+const syncs = async ({ good }: Machine) =>
+  (await good<{ last_sync: { ok: boolean; error: string } }>('POST', '/api/v1/sync')).last_sync
+
+const ALL: [name: string, ms: number][] = [
+  ['an hour back', -HOUR],
+  ['an hour ahead', HOUR],
+  ['a year ahead', YEAR],
+  ['a year back', -YEAR],
+]
+
+const MOVES = ALL.slice(-sized(2, ALL.length))
+
+describe('the clock goes', () => {
+  for (const [name, ms] of MOVES)
+    it(`${name}, and is right again`, async (t) => {
+      const machine = await onMachine(t)
+      const { good, call, set, now, stateDir } = machine
+      const isAhead = ms > 0
+      const [lasting, short, revoked] = [
+        await newToken(machine),
+        await newToken(machine, 1800),
+        await newToken(machine),
+      ]
+      await call('DELETE', `/api/v1/api-tokens/${revoked.id}`)
+      const guest = await newGuest(machine)
+      const connection = await good<{ id: string }>('POST', '/api/v1/connections', {
+        body: { name: 'Bank' },
+      })
+      const keyed = { body: { name: 'Tag' }, headers: { 'Idempotency-Key': 'once' } }
+      const tag = await good<{ id: string }>('POST', '/api/v1/tags', keyed)
+      const said = guest.says(now())
+      assert.equal((await hears(machine, said)).verified, true)
+
+      await set(ms)
+      const { uptime_s: uptime } = await good<{ uptime_s: number }>('GET', '/health')
+      assert(uptime >= 0, `${uptime} s`)
+      // Tokens end by the clock of the machine, and what was revoked stays so.
+      assert.deepEqual(
+        [await statusWith(machine, lasting), await statusWith(machine, short)],
+        [200, isAhead ? 401 : 200],
+      )
+      assert.equal(await statusWith(machine, revoked), 401)
+      const code = await good<{ valid_from: string }>(
+        'GET',
+        `/api/v1/connections/${connection.id}/code`,
+      )
+      assert(Math.abs(Date.parse(code.valid_from) - now()) <= 2 * MINUTE)
+      // What was heard proves nothing again; nor does what is new, where the clock has gone back.
+      assert.equal((await hears(machine, said)).verified, false)
+      if (!isAhead) {
+        const back = await hears(machine, guest.says(now()))
+        assert.equal(back.verified, false)
+        assert(back.reasons.includes('clock_uncertain'), JSON.stringify(back))
+      }
+      const again = await good<{ id: string }>('POST', '/api/v1/tags', keyed).catch(() => null)
+      // A key is kept for a day, as the clock counts it.
+      if (ms !== YEAR) assert.equal(again?.id, tag.id)
+      assert.equal((await syncs(machine)).ok, true)
+      const made = await newToken(machine, 600)
+      assert.equal(await statusWith(machine, made), 200)
+
+      const timers = await set(0)
+      assert(timers < MOST_TIMERS, `${timers} timers`)
+      assert.deepEqual(
+        [await statusWith(machine, lasting), await statusWith(machine, short)],
+        [200, 200],
+      )
+      assert.equal(await statusWith(machine, revoked), 401)
+      assert.equal((await hears(machine, said)).verified, false)
+      assert.equal((await syncs(machine)).ok, true)
+      const fresh = await newGuest(machine)
+      const well = await hears(machine, fresh.says(now()))
+      assert.deepEqual([well.verified, well.reasons], [true, []], JSON.stringify(well))
+      // The guest is heard as ever, in another minute than the one that is used up; but what a clock that ran ahead has ended stays
+      // ended.
+      const later = await hears(machine, guest.says(now() + MINUTE))
+      assert.equal(later.verified, ms !== YEAR)
+      // It was made to live ten minutes, a year ago perhaps.
+      assert.equal(await statusWith(machine, made), isAhead ? 200 : 401)
+
+      await machine.daemon.end('SIGTERM')
+      const {
+        code: exit,
+        stdout,
+        stderr,
+      } = await countersignd(['audit', 'verify', '--json'], stateDir)
+      assert.equal(exit, 0, stdout + stderr)
+    })
+})
+
+describe('a clock that ran ahead', () => {
+  it('and words of that time: nothing is verified until the clock has passed them, or twice', async (t) => {
+    const machine = await onMachine(t)
+    const guest = await newGuest(machine)
+    await machine.set(10 * MINUTE)
+    const ahead = guest.says(machine.now())
+    assert.equal((await hears(machine, ahead)).verified, true)
+    await machine.set(0)
+    const now = await hears(machine, guest.says(machine.now()))
+    assert.deepEqual([now.verified, now.reasons], [false, ['clock_uncertain']])
+    // By then it is right again, and the words of then were used up.
+    await machine.set(10 * MINUTE)
+    assert.equal((await hears(machine, ahead)).verified, false)
+    await machine.set(12 * MINUTE)
+    assert.equal((await hears(machine, guest.says(machine.now()))).verified, true)
+  })
+
+  it('leaves no brake on', async (t) => {
+    const machine = await onMachine(t)
+    const { call, set, daemon } = machine
+    const mailed = () =>
+      ask(daemon.accountAddress, 'POST', '/device/v1/sign-ins', {
+        body: { email: 'ada@example.org' },
+      })
+    const added = (to: string) =>
+      call('POST', '/api/v1/emails', { body: { address: `${to}@example.org` } })
+    const guessed = () =>
+      call('POST', '/api/v1/verify', { body: { words: 'matador carload recede' } })
+    const statuses = async () =>
+      [await mailed(), await guessed(), await added('ada')].map(({ status }) => status)
+    await set(YEAR)
+    for (let i = 0; i < 5; i++) await mailed()
+    for (let i = 0; i < 20; i++) await guessed()
+    for (let i = 0; i < 10; i++) await added(`eve${i}`)
+    assert.deepEqual(await statuses(), [429, 429, 429])
+    await set(0)
+    assert.deepEqual(await statuses(), [202, 200, 201])
+  })
+
+  it('ends what it let end', async (t) => {
+    const machine = await onMachine(t)
+    const guest = await newGuest(machine, 3600)
+    await machine.set(YEAR)
+    assert.equal((await syncs(machine)).ok, true)
+    await machine.set(0)
+    assert.equal((await syncs(machine)).ok, true)
+    assert.equal((await hears(machine, guest.says(machine.now()))).verified, false)
+  })
+})
+
+describe('far from the account server', () => {
+  for (const [name, ms] of MOVES.slice(-sized(1, MOVES.length)))
+    it(`a device whose clock goes ${name}: it asks on, trusts no words, and is well again`, async (t) => {
+      const server = await startAccountServer(t)
+      const machine = await onMachine(t, { SVC_BACKEND_URL: server.address })
+      await login(machine.stateDir, {
+        server: server.address,
+        mailDir: join(server.stateDir, 'mail'),
+        email: 'ada@example.org',
+      })
+      const guest = await newGuest(machine)
+      await machine.set(ms)
+      await machine.good('GET', '/api/v1/tags')
+      // The first may be one that began before.
+      await syncs(machine)
+      assert.equal((await syncs(machine)).ok, true)
+      const wrong = await hears(machine, guest.says(machine.now()))
+      assert(wrong.reasons.includes('clock_uncertain'), JSON.stringify(wrong))
+      assert.equal(wrong.conclusive, false)
+      await machine.set(0)
+      await machine.good('GET', '/api/v1/tags')
+      await syncs(machine)
+      const last = await syncs(machine)
+      assert.equal(last.ok, true, last.error)
+      const fresh = await newGuest(machine)
+      const well = await hears(machine, fresh.says(machine.now()))
+      // An hour ahead, somebody whose clock was as wrong was heard.
+      if (!wrong.verified) assert.deepEqual([well.verified, well.reasons], [true, []])
+      assert.equal((await machine.call('GET', '/api/v1/sync')).status, 200)
+    })
+})

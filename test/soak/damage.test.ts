@@ -1,0 +1,247 @@
+/** A state folder that was damaged: each damage and what must happen. A start works, or names the file and the remedy and leaves all as it is. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { terminal } from '../cli/terminal.ts'
+import { ask, caller, newToken } from '../e2e/caller.ts'
+import { type Running, folder, startDaemon } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+
+const PAGE = 4096
+const root = folder()
+/** What a daemon left that ended in order, and one that was killed. */
+const [ended, killed] = [join(root.path, 'ended'), join(root.path, 'killed')]
+let account = ''
+
+function copyFolder(from: string, to: string): void {
+  cpSync(from, to, { recursive: true })
+  chmodSync(to, 0o700)
+  chmodSync(join(to, 'keychain'), 0o700)
+}
+
+const furnish = async (daemon: Running) => {
+  const { token } = await newToken(daemon.address)
+  const call = caller(daemon.address, token)
+  await call('POST /api/v1/guest-codes', { label: 'g' })
+  await call('POST /api/v1/tags', { name: 't' })
+  account = (await call('GET /api/v1/context')).user.id
+}
+
+before(async () => {
+  for (const [dir, signal] of [
+    [ended, 'SIGTERM'],
+    [killed, 'SIGKILL'],
+  ] as const) {
+    const daemon = await startDaemon(dir)
+    await furnish(daemon)
+    await daemon.end(signal)
+  }
+})
+after(() => root.remove())
+
+type Spoil = (path: string) => void
+/** What a start says, or null where it works. */
+type Must = { exit: keyof typeof EXIT; says: RegExp } | null
+
+const cut =
+  (to: (size: number) => number): Spoil =>
+  (path) =>
+    truncateSync(path, Math.floor(to(statSync(path).size)))
+const overwrite =
+  (bytes: number): Spoil =>
+  (path) => {
+    const content = readFileSync(path)
+    content.fill('x', 0, Math.min(bytes, content.length))
+    writeFileSync(path, content)
+  }
+const gone: Spoil = (path) => rmSync(path)
+const flip: Spoil = (path) => {
+  const content = readFileSync(path)
+  content[content.length >> 1]! ^= 1
+  writeFileSync(path, content)
+}
+
+const broken = (exit: keyof typeof EXIT, says: RegExp): Must => ({ exit, says })
+const restore = broken('failed', /is (damaged|gone).*Restore the state folder from a backup/)
+
+const cuts: [what: string, spoil: Spoil][] = [
+  ['cut to nothing', cut(() => 0)],
+  ['cut to one byte', cut(() => 1)],
+  ['cut to its header', cut(() => 100)],
+  ['cut to its first page', cut(() => PAGE)],
+  ['cut to half', cut((size) => Math.floor(size / 2 / PAGE) * PAGE)],
+  ['cut in the middle of a page', cut((size) => size - PAGE / 2)],
+  ['without its last page', cut((size) => size - PAGE)],
+  ['its header overwritten', overwrite(100)],
+  ['overwritten', overwrite(1 << 30)],
+  ['gone', gone],
+]
+
+const damages: [file: string, what: string, spoil: Spoil, must: Must][] = [
+  ...['state.db', 'account.db'].flatMap((file) =>
+    cuts.map(([what, spoil]): (typeof damages)[number] => [file, what, spoil, restore]),
+  ),
+  [
+    'lock.db',
+    'garbage',
+    (path) => writeFileSync(path, 'x'.repeat(PAGE)),
+    broken('failed', /holds no data.*delete it/),
+  ],
+  ['lock.db', 'cut to nothing', cut(() => 0), null],
+  ['lock.db', 'gone', gone, null],
+  ['runtime.json', 'garbage', (path) => writeFileSync(path, '{', { mode: 0o600 }), null],
+  ['secret', 'cut to half', cut((size) => size / 2), broken('failed', /damaged.*delete the file/)],
+  ['secret', 'cut to nothing', cut(() => 0), broken('failed', /damaged.*delete the file/)],
+  ['secret', 'gone', gone, null],
+  ['keychain.json', 'cut to nothing', cut(() => 0), broken('keychain', /damaged. Restore it/)],
+  [
+    'keychain.json',
+    'cut to half',
+    cut((size) => Math.floor(size / 2)),
+    broken('keychain', /damaged. Restore it/),
+  ],
+  ['keychain.json', 'gone', gone, broken('keychain', /is gone.*Restore it/)],
+  [
+    'keychain.key',
+    'cut to half',
+    cut((size) => Math.floor(size / 2)),
+    broken('keychain', /(does not hold a key|not the one)/),
+  ],
+  [
+    'keychain.key',
+    'another',
+    (path) => writeFileSync(path, 'ab'.repeat(32)),
+    broken('keychain', /not the one.*Put the right one back/),
+  ],
+  ['keychain.key', 'gone', gone, broken('keychain', /is gone.*Put it back/)],
+]
+
+/** Digests of everything but what any start writes: the lock, the audit log, and what SQLite keeps beside, where it is empty or holds nothing. */
+const contents = (dir: string) =>
+  Object.fromEntries(
+    readdirSync(dir, { recursive: true, encoding: 'utf8' })
+      .filter((name) => !name.endsWith('-wal') || statSync(join(dir, name)).size > 0)
+      .filter((name) => !/^(lock\.db|audit)|-shm$/.test(name) && statSync(join(dir, name)).isFile())
+      .toSorted()
+      .map((name) => [
+        name,
+        createHash('sha256')
+          .update(readFileSync(join(dir, name)))
+          .digest('hex'),
+      ]),
+  )
+
+const whoami = async (dir: string) => {
+  const { code, out, err } = await terminal(dir)(['whoami', '--json'])
+  return {
+    code,
+    err,
+    account: code === EXIT.ok ? (JSON.parse(out).user?.id ?? JSON.parse(out).account_id) : null,
+  }
+}
+
+describe('a folder of a daemon that ended', () => {
+  for (const [file, what, spoil, must] of damages)
+    it(`${file} ${what}: ${must === null ? 'works' : `exit code ${EXIT[must.exit]}`}`, async (t) => {
+      const dir = join(freshFolder(t), 'state')
+      copyFolder(ended, dir)
+      const path = join(dir, file)
+      spoil(path)
+      const found = contents(dir)
+      const { code, err } = await whoami(dir)
+      if (must === null) {
+        assert.equal(code, EXIT.ok, err)
+        return
+      }
+      assert.equal(code, EXIT[must.exit], err)
+      assert.match(err, must.says)
+      assert(err.includes(file), err)
+      assert.equal(err.trimEnd().split('\n').length, 1, err)
+      assert.deepEqual(contents(dir), found, 'what can still be saved is left as it is')
+    })
+
+  it('is its own account', async (t) => {
+    const dir = join(freshFolder(t), 'state')
+    copyFolder(ended, dir)
+    assert.match((await whoami(dir)).account, /^acc_/)
+  })
+})
+
+describe('a folder of a daemon that was killed', () => {
+  const logs: [what: string, spoil: Spoil][] = [
+    ['cut to nothing', cut(() => 0)],
+    ['cut to its header', cut(() => 32)],
+    ['cut to half', cut((size) => size >> 1)],
+    ['without its last byte', cut((size) => size - 1)],
+    ['one bit wrong', flip],
+    ['overwritten', overwrite(1 << 30)],
+  ]
+  for (const file of ['state.db-wal', 'account.db-wal'])
+    for (const [what, spoil] of logs)
+      it(`${file} ${what}: the account as it was before, or words that name the database`, async (t) => {
+        const dir = join(freshFolder(t), 'state')
+        copyFolder(killed, dir)
+        const path = join(dir, file)
+        assert(existsSync(path) && statSync(path).size > 0)
+        spoil(path)
+        const { code, err, account: who } = await whoami(dir)
+        if (code === EXIT.ok) assert.equal(who, account)
+        else assert.match(err, /\.db.*Restore|sign/)
+      })
+
+  for (const file of ['state.db', 'account.db'])
+    it(`${file} gone, its log there: nothing is thrown away`, async (t) => {
+      const dir = join(freshFolder(t), 'state')
+      copyFolder(killed, dir)
+      rmSync(join(dir, file))
+      const log = readFileSync(join(dir, `${file}-wal`))
+      const { code, err } = await whoami(dir)
+      assert.equal(code, EXIT.failed, err)
+      assert.match(err, /is gone/)
+      assert.deepEqual(readFileSync(join(dir, `${file}-wal`)), log)
+    })
+})
+
+describe('a sealed secret', () => {
+  const spoils: [what: string, spoil: (path: string, other: string) => void][] = [
+    ['cut to nothing', cut(() => 0)],
+    ['cut to half', cut((size) => size >> 1)],
+    ['one bit wrong', flip],
+    ['in the place of another', (path, other) => copyFileSync(other, path)],
+  ]
+  for (const [what, spoil] of spoils)
+    it(`of the vault ${what}: what needs it says so, the rest goes on`, async (t) => {
+      const dir = join(freshFolder(t), 'state')
+      copyFolder(ended, dir)
+      const [path, other] = ['vault', 'device'].map((name) =>
+        join(dir, 'keychain', `${name}.sealed`),
+      ) as [string, string]
+      spoil(path, other)
+      const left = readFileSync(path)
+      const daemon = await startDaemon(dir)
+      t.after(() => daemon.end('SIGKILL'))
+      const { token } = await newToken(daemon.address)
+      const { status, body } = await ask(daemon.address, token, 'POST /api/v1/guest-codes', {
+        label: 'x',
+      })
+      assert.deepEqual([status, body.error], [503, 'keychain_locked'])
+      assert.match(body.message, /vault\.sealed is damaged. Restore it/)
+      assert.equal((await ask(daemon.address, token, 'GET /api/v1/connections')).status, 200)
+      assert.equal(await daemon.end('SIGTERM'), 0)
+      assert.deepEqual(readFileSync(path), left)
+    })
+})

@@ -1,0 +1,231 @@
+/** Sending what was generated, and judging what comes back. */
+import { safeParse } from 'valibot'
+import type { Route } from '../../src/api/route.ts'
+import { CODES, type Code, statusOf } from '../../src/errors.ts'
+import { type Mutation, mutate, splice } from './fuzz-bytes.ts'
+import type { Asked, Listener, Row } from './fuzz-requests.ts'
+import type { Town } from './fuzz-town.ts'
+import { Hang, type Reply, type Wire, openWire, repliesIn, sendAll } from './wire.ts'
+
+/** So long a request may take on a machine that does much else. */
+const LIMIT_MS = 20_000
+
+/** What an answer had that none may have. */
+export class Fault extends Error {
+  readonly kind: 'crash' | 'hang' | 'status' | 'form'
+
+  constructor(kind: Fault['kind'], message: string) {
+    super(message)
+    this.kind = kind
+  }
+}
+
+export interface Runner {
+  /** Send a request over one of the kept connections. Throws Fault. */
+  send(lane: number, row: Pick<Row, 'name' | 'at' | 'route'>, asked: Asked): Promise<void>
+  /** Send mutated bytes of good requests. Throws Fault. */
+  sendBytes(of: Mutated): Promise<void>
+  /** How often each row answered with each status. */
+  readonly counts: ReadonlyMap<string, Map<string, number>>
+  /** What was sent in all. */
+  sent(): number
+  restored(): number
+  close(): void
+}
+
+export interface Mutated {
+  readonly at: Listener
+  readonly asked: Asked
+  readonly other: Asked
+  readonly mutations: readonly Mutation[]
+  readonly how: 'whole' | 'body' | 'splice'
+}
+
+const shown = (bytes: Buffer | string, most = 1500) => {
+  const text = typeof bytes === 'string' ? bytes : bytes.toString('latin1')
+  return JSON.stringify(text.length > most ? `${text.slice(0, most)}… (${text.length})` : text)
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    throw new Fault('form', `JSON that is none: ${shown(body)}`)
+  }
+}
+
+const CODE_SET: ReadonlySet<string> = new Set(CODES)
+
+/** The one shape of errors; what the protocol of the tools refuses has its own. */
+function checkError({ status, headers, body }: Reply, route: Route | null): string {
+  const type = headers['content-type']
+  const media =
+    route !== null && route.reply !== undefined && 'media' in route.reply ? route.reply.media : []
+  if (type?.startsWith('text/html') && (route === null || media.includes(type))) return ''
+  if (type !== 'application/json') throw new Fault('form', `an error as ${type}: ${shown(body)}`)
+  const { error, message, jsonrpc } = parsed(body) as Record<string, unknown>
+  const isProtocol = route === null || route.path.endsWith('/mcp')
+  if (isProtocol && jsonrpc === '2.0' && typeof error === 'object') return ''
+  if (
+    typeof error !== 'string' ||
+    !CODE_SET.has(error) ||
+    typeof message !== 'string' ||
+    message === ''
+  )
+    throw new Fault('form', `not the one shape: ${shown(body)}`)
+  if (statusOf(error as Code) !== status) throw new Fault('form', `${error} as ${status}`)
+  return error
+}
+
+/**
+ * Hold an answer against what every answer is like, and that of its row against the row's.
+ * @param route null where the row is not known
+ * @returns the error code; empty where there is none
+ */
+export function judge(reply: Reply, route: Route | null, bodiless = false): string {
+  const { status, headers, body } = reply
+  if (status === 100 && route === null) return ''
+  if (status < 200 || status >= 500) throw new Fault('status', `${status} ${shown(body)}`)
+  if (!/^[\w-]+$/.test(headers['x-request-id'] ?? '')) throw new Fault('form', 'no request id')
+  if (headers['x-content-type-options'] !== 'nosniff') throw new Fault('form', 'no nosniff')
+  const odd = Object.keys(headers).find((name) => /^(access-control|set-cookie)/.test(name))
+  if (odd !== undefined) throw new Fault('form', odd)
+  if (bodiless) return ''
+  if (status >= 400) return checkError(reply, route)
+  if (headers['content-type'] !== 'application/json') return ''
+  // What the protocol of the tools takes without a word.
+  if (status === 202 && body.length === 0 && route?.path.endsWith('/mcp') !== false) return ''
+  const value = parsed(body)
+  const schema = route?.reply
+  if (schema === undefined || 'media' in schema) return ''
+  const result = safeParse(schema, value)
+  if (!result.success)
+    throw new Fault('form', `not as the row says (${result.issues[0]?.message}): ${shown(body)}`)
+  return ''
+}
+
+/** What is answered to HEAD has no body, though its header fields say so: whether it was one only the server knows. */
+function repliesTo(bytes: Buffer, answered: Buffer): Reply[] {
+  try {
+    return repliesIn(answered)
+  } catch (error) {
+    if (!bytes.includes('HEAD')) throw error
+    return []
+  }
+}
+
+async function bytesOf(
+  town: Town,
+  at: Listener,
+  asked: Asked,
+  more: string[] = [],
+): Promise<[Buffer, Buffer]> {
+  const { method, target, who, headers, body } = asked
+  const own = await town.fieldsOf(who, at, method, target.replace(/\?.*/s, ''))
+  const content = Buffer.from(body ?? '')
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    `Host: 127.0.0.1:${town.port(at)}`,
+    ...[...own, ...headers].map(([name, value]) => `${name}: ${value}`),
+    ...more,
+    ...(body === null ? [] : [`Content-Length: ${content.length}`]),
+  ]
+  return [Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), content]
+}
+
+/** Make what sends to the listeners of a town, over so many connections to each. */
+export function newRunner(town: Town, lanes: number): Runner {
+  const wires = (at: Listener): Wire[] =>
+    Array.from({ length: lanes }, () => openWire(town.port(at), LIMIT_MS))
+  const open = { api: wires('api'), account: wires('account') }
+  const counts = new Map<string, Map<string, number>>()
+  const running = new Set<string>()
+  let [sent, restored] = [0, 0]
+  let fallen: string | null = null
+
+  function count(name: string, what: string): void {
+    let row = counts.get(name)
+    if (row === undefined) counts.set(name, (row = new Map<string, number>()))
+    row.set(what, (row.get(what) ?? 0) + 1)
+  }
+
+  /** Whatever runs while the process ends may be what ended it: the first to see it keeps all of them. */
+  function demandLife(): void {
+    if (!town.daemon.ended()) return
+    fallen ??= `the daemon ended. Under way: ${[...running].join('\n')}\nLog: ${town.daemon.log.slice(-5).join('\n')}`
+    throw new Fault('crash', fallen)
+  }
+
+  async function watched<T>(bytes: Buffer, act: () => Promise<T>): Promise<T> {
+    demandLife()
+    const text = shown(bytes)
+    running.add(text)
+    sent++
+    try {
+      return await act()
+    } catch (error) {
+      demandLife()
+      if (error instanceof Fault) throw new Fault(error.kind, `${error.message}\n  to ${text}`)
+      const kind = error instanceof Hang ? 'hang' : 'form'
+      throw new Fault(kind, `${(error as Error).message}\n  to ${text}`)
+    } finally {
+      running.delete(text)
+    }
+  }
+
+  return {
+    async send(lane, { name, at, route }, asked) {
+      const bytes = Buffer.concat(await bytesOf(town, at, asked))
+      const isHead = asked.method === 'HEAD'
+      const error = await watched(bytes, async () => {
+        const reply = await (open[at][lane] as Wire).ask(bytes, isHead)
+        if (reply === null) {
+          demandLife()
+          count(name, 'closed')
+          return ''
+        }
+        town.noted(reply.headers['dpop-nonce'])
+        // Another path or method is another row, or none.
+        const isOwn = asked.method === route.method
+        const told = judge(reply, isOwn ? route : null, isHead)
+        count(name, `${reply.status}${told === '' ? '' : ` ${told}`}`)
+        if (reply.status < 300 && reply.headers['content-type'] === 'application/json' && !isHead)
+          if (reply.body.length > 0 && reply.body.length < 200_000)
+            town.known.learn(route.path, parsed(reply.body))
+        return told
+      })
+      if (error !== '' && (await town.restore(asked.who, error))) restored++
+    },
+    async sendBytes({ at, asked, other, mutations, how }) {
+      const [head, body] = await bytesOf(town, at, asked, ['Connection: close'])
+      let bytes: Buffer
+      if (how === 'splice') {
+        const [head2, body2] = await bytesOf(town, at, other, ['Connection: close'])
+        bytes = splice(
+          Buffer.concat([head, body]),
+          Buffer.concat([head2, body2]),
+          mutations[0]?.at ?? 0,
+        )
+      } else if (how === 'body' && body.length > 0) {
+        const changed = mutate(body, mutations)
+        const length = head
+          .toString('latin1')
+          .replace(/(?<=Content-Length: )\d+/, String(changed.length))
+        bytes = Buffer.concat([Buffer.from(length, 'latin1'), changed])
+      } else bytes = mutate(Buffer.concat([head, body]), mutations)
+      await watched(bytes, async () => {
+        const answered = await sendAll(town.port(at), bytes, LIMIT_MS)
+        demandLife()
+        const replies = repliesTo(bytes, answered)
+        for (const reply of replies) count('bytes', `${reply.status} ${judge(reply, null)}`.trim())
+        if (replies.length === 0) count('bytes', 'closed')
+      })
+    },
+    counts,
+    sent: () => sent,
+    restored: () => restored,
+    close() {
+      for (const wire of [...open.api, ...open.account]) wire.close()
+    },
+  }
+}

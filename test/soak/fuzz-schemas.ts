@@ -1,0 +1,234 @@
+/**
+ * From a schema of the table to what generates input for it: a fold over the kinds of schemas that the table is made of. A kind it does not
+ * know ends the run, so that nobody adds one that is never tried.
+ */
+import fc, { type Arbitrary } from 'fast-check'
+import { safeParse } from 'valibot'
+import type { Schema } from '../../src/api/route.ts'
+import { formatId } from '../../src/crypto/id.ts'
+import type { Known } from './fuzz-known.ts'
+import { anyText } from './fuzz-spoils.ts'
+
+/** What valibot's schemas and actions show of themselves. */
+interface Shape {
+  readonly kind: 'schema' | 'validation' | 'metadata'
+  readonly type: string
+  readonly pipe?: readonly Shape[]
+  readonly entries?: Readonly<Record<string, Shape>>
+  readonly wrapped?: Shape
+  readonly item?: Shape
+  readonly items?: readonly Shape[]
+  readonly key?: Shape
+  readonly value?: Shape
+  readonly options?: readonly unknown[]
+  readonly literal?: unknown
+  readonly requirement?: unknown
+  readonly message?: unknown
+}
+
+/** Rules of a pipe whose meaning is met by trying: texts and objects that break one are thrown away. */
+const RULES = new Set([
+  'check',
+  'description',
+  'iso_date',
+  'iso_timestamp',
+  'title',
+  'integer',
+  'length',
+  'max_length',
+  'max_value',
+  'min_length',
+  'min_value',
+  'regex',
+])
+
+/** A list need not be longer to be one. */
+const MOST_ITEMS = 4
+const DAY_MS = 86_400_000
+
+/** Texts of the forms that the table asks for, where its patterns cannot be turned around. */
+const FORMS: Arbitrary<string>[] = [
+  fc
+    .constantFrom('ada', 'eve', 'carl', 'dora', 'nobody', "o'neil+x", 'a')
+    .map((name) => `${name}@example.org`),
+  fc
+    .integer({ min: -400, max: 400 })
+    .map((days) => new Date(Date.now() + days * DAY_MS).toISOString()),
+  fc
+    .integer({ min: 0, max: 400 })
+    .map((days) => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10)),
+  fc.base64String({ maxLength: 400 }),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }),
+  anyText(40).map((text) => text.toWellFormed()),
+  fc.lorem({ maxCount: 3 }),
+  fc.constantFrom('en', 'de-CH', 'Europe/Zurich', 'text/plain', '+41 44 668 18 00'),
+]
+
+const ofId = (known: Known, prefix: string): Arbitrary<string> =>
+  fc.nat().map((at) => known.one(prefix, at, unknownId(prefix, at)))
+
+/** An id of nobody. */
+const unknownId = (prefix: string, at: number): string => {
+  const bytes = new Uint8Array(16)
+  new DataView(bytes.buffer).setUint32(12, at)
+  return formatId(prefix, bytes)
+}
+
+/** What a field of this name is given from what was answered under another. */
+const ALIASES: Readonly<Record<string, string>> = {
+  cursor: 'next_cursor',
+  stamp: 'jws',
+  entry: 'jws',
+  envelopes: 'jws',
+  assertion: 'jws',
+  client_assertion: 'jws',
+  address: 'email',
+  to: 'email',
+}
+
+/** Of the values that `source` gives, those that the schema takes; null where they are too few to wait for. */
+function fitting(source: Arbitrary<string>, schema: Shape): Arbitrary<string> | null {
+  const fits = (text: string) => safeParse(schema as unknown as Schema, text).success
+  const samples = fc.sample(source, { numRuns: 24, seed: 1 })
+  return samples.filter(fits).length >= 6 ? source.filter(fits) : null
+}
+
+function patternsOf(actions: readonly Shape[]): Arbitrary<string>[] {
+  return actions
+    .filter(({ type }) => type === 'regex')
+    .flatMap(({ requirement }) => {
+      try {
+        return [fc.stringMatching(requirement as RegExp, { size: 'small' })]
+      } catch {
+        // A look-ahead or a class of Unicode, which the forms above have to meet.
+        return []
+      }
+    })
+}
+
+/** By the rules: finding out which sources fit takes longer than all else here. */
+const texts = new Map<string, Arbitrary<string>>()
+
+/** Text as its rules want it, by its pattern or of a known form. */
+function freshText(schema: Shape, actions: readonly Shape[], name: string): Arbitrary<string> {
+  const rules = actions.filter(({ kind }) => kind === 'validation')
+  const key = rules
+    .map(({ type, requirement, message }) => `${type} ${String(requirement)} ${String(message)}`)
+    .join()
+  let made = texts.get(key)
+  if (made === undefined) {
+    const fit = [...patternsOf(rules), ...FORMS].flatMap((source) => fitting(source, schema) ?? [])
+    if (fit.length === 0) throw new Error(`no text is known that fits ${name}: teach it one`)
+    texts.set(key, (made = fc.oneof(...fit)))
+  }
+  return made
+}
+
+/** Text as its rules want it, also from what was answered before. */
+function textOf(schema: Shape, actions: readonly Shape[], name: string, known: Known) {
+  const [prefix] = actions.flatMap(
+    ({ message }) => /begins with (\w+_)\./.exec(String(message))?.[1] ?? [],
+  )
+  if (prefix !== undefined) return ofId(known, prefix)
+  const fits = (text: string) => safeParse(schema as unknown as Schema, text).success
+  const fresh = freshText(schema, actions, name)
+  const heard = fc.tuple(fc.nat(), fresh).map(([at, other]) => {
+    const text = known.one(ALIASES[name] ?? name, at, other)
+    return fits(text) ? text : other
+  })
+  return fc.oneof({ weight: 2, arbitrary: fresh }, { weight: 1, arbitrary: heard })
+}
+
+function numberOf(actions: readonly Shape[]): Arbitrary<number> {
+  const bound = (type: string, usual: number) =>
+    (actions.find((one) => one.type === type)?.requirement as number | undefined) ?? usual
+  const of = { min: bound('min_value', -1_000_000), max: bound('max_value', 1_000_000) }
+  return actions.some(({ type }) => type === 'integer')
+    ? fc.integer(of)
+    : fc.double({ ...of, noNaN: true })
+}
+
+function listLengths(actions: readonly Shape[]): { minLength: number; maxLength: number } {
+  const of = (type: string) =>
+    actions.find((one) => one.type === type)?.requirement as number | undefined
+  const minLength = of('length') ?? of('min_length') ?? 0
+  return { minLength, maxLength: of('length') ?? Math.max(minLength, MOST_ITEMS) }
+}
+
+function objectOf(entries: Readonly<Record<string, Shape>>, known: Known): Arbitrary<object> {
+  const optional = (shape: Shape) => shape.type === 'optional'
+  const requiredKeys = Object.keys(entries).filter((key) => !optional(entries[key] as Shape))
+  const arbitraries = Object.entries(entries).map(([key, shape]) => [
+    key,
+    fold(optional(shape) ? (shape.wrapped as Shape) : shape, key, known),
+  ])
+  return fc.record(Object.fromEntries(arbitraries) as Record<string, Arbitrary<unknown>>, {
+    requiredKeys,
+  })
+}
+
+/** The rules of a pipe, and of the pipes that it begins with. */
+const actionsOf = ({ pipe: [first, ...rest] = [] }: Shape): readonly Shape[] =>
+  first === undefined ? [] : [...actionsOf(first), ...rest]
+
+function fold(schema: Shape, name: string, known: Known): Arbitrary<unknown> {
+  const actions = actionsOf(schema)
+  for (const { type } of actions)
+    if (!RULES.has(type)) throw new Error(`${name}: a rule of kind ${type}: teach it to the fuzzer`)
+  const inner = (shape: Shape | undefined) => fold(shape as Shape, name, known)
+  const { type } = schema
+  switch (type) {
+    case 'string':
+      return textOf(schema, actions, name, known)
+    case 'number':
+      return numberOf(actions)
+    case 'boolean':
+      return fc.boolean()
+    case 'literal':
+      return fc.constant(schema.literal)
+    case 'picklist':
+      return fc.constantFrom(...(schema.options as readonly unknown[]))
+    case 'array':
+      return fc.array(inner(schema.item), listLengths(actions))
+    case 'loose_tuple':
+      return fc.tuple(...(schema.items as readonly Shape[]).map(inner))
+    case 'record':
+      return fc.dictionary(inner(schema.key) as Arbitrary<string>, inner(schema.value))
+    case 'optional':
+      return fc.option(inner(schema.wrapped), { nil: undefined })
+    case 'nullable':
+      return fc.option(inner(schema.wrapped), { nil: null })
+    case 'union':
+      return fc.oneof(...(schema.options as readonly Shape[]).map(inner))
+    case 'object':
+    case 'strict_object':
+    case 'loose_object': {
+      const made = objectOf(schema.entries as Readonly<Record<string, Shape>>, known)
+      return actions.some((one) => one.type === 'check')
+        ? made.filter((value) => safeParse(schema as unknown as Schema, value).success)
+        : made
+    }
+    default:
+      throw new Error(`${name}: a schema of kind ${type}: teach it to the fuzzer`)
+  }
+}
+
+const inputs = new WeakMap<Known, Map<Schema, Arbitrary<unknown>>>()
+
+/**
+ * What generates input that a schema takes.
+ * @throws Error for a kind of schema or rule that is not known here, and for a text of which no example is
+ */
+export function inputFor(schema: Schema, known: Known): Arbitrary<unknown> {
+  const made = inputs.get(known) ?? new Map<Schema, Arbitrary<unknown>>()
+  inputs.set(known, made)
+  let input = made.get(schema)
+  if (input === undefined) made.set(schema, (input = fold(schema as unknown as Shape, '', known)))
+  return input
+}
+
+/** The members of an object that a schema takes; none where there is no schema, or nothing is given. */
+export const membersFor = (schema: Schema | undefined, known: Known): Arbitrary<object> =>
+  schema === undefined
+    ? fc.constant({})
+    : inputFor(schema, known).map((value) => (value ?? {}) as object)

@@ -1,0 +1,244 @@
+/** Whom a fuzzed daemon knows: its owner with all that an account can have, other people, a machine account, and their ids. */
+import { join } from 'node:path'
+import { rest } from '../../src/api/rest/index.ts'
+import { rowsOf } from '../../src/dispatch.ts'
+import { type Device, type TestServer, proven, signIn } from '../account-server.ts'
+import { type Answer, ask } from '../daemon.ts'
+import { askedBy } from '../e2e/asking.ts'
+import { type Json, caller } from '../e2e/caller.ts'
+import { type Machine, activeOrganisation, newMachine } from '../handlers/people.ts'
+import { confirmationIn } from '../service/letters.ts'
+import { type DaemonProcess, startProcess } from './daemon-process.ts'
+import { type Known, newKnown } from './fuzz-known.ts'
+import type { Listener, Who } from './fuzz-requests.ts'
+
+type Fields = readonly (readonly [name: string, value: string])[]
+
+export interface Town {
+  readonly daemon: DaemonProcess
+  readonly known: Known
+  readonly port: (at: Listener) => number
+  /** What a request carries that shows who asks. */
+  fieldsOf(who: Who, at: Listener, method: string, path: string): Promise<Fields>
+  /** The newest nonce of the account listener. */
+  noted(nonce: string | undefined): void
+  /** Somebody was refused: whoever is gone is replaced, so that those who ask later are not. Answers whether one was. */
+  restore(who: Who, error: string): Promise<boolean>
+  /** A new person at the account listener. */
+  newPerson(): Promise<Device>
+  /** What a person's device proves itself with. */
+  provenBy(device: Device, method: string, path: string): Promise<Record<string, string>>
+}
+
+type Call = (request: string, body?: unknown) => Promise<Json>
+
+/** All that an account can have, of each a few. */
+async function furnish(call: Call, mailDir: string): Promise<void> {
+  await call('PATCH /api/v1/profile', { display_name: 'Olga' })
+  await call('PATCH /api/v1/preferences', { public_code: true })
+  const made: Json[] = []
+  for (const name of ['Huber', 'Plumber', 'Ada'])
+    made.push(
+      await call('POST /api/v1/connections', { name, invite: [{ email: 'ada@example.org' }] }),
+    )
+  for (const { id } of made) await call(`GET /api/v1/connections/${id}/code`)
+  const external = await call('POST /api/v1/external-members', {
+    display_name: 'Plumber',
+    email: 'plumber@example.org',
+  })
+  for (const label of ['A friend', 'Another'])
+    await call('POST /api/v1/guest-codes', { label, external_member_id: external.id })
+  const tag = await call('POST /api/v1/tags', { name: 'Work' })
+  await call('POST /api/v1/presets', { name: 'Customers', tag_ids: [tag.id] })
+  const link = await call('POST /api/v1/open-links', { title: 'Hello' })
+  await askedBy(link.url as string, mailDir, 'carl@example.org')
+  await call('POST /api/v1/stamp', { content: 'Invoice 4711' })
+  await call('POST /api/v1/emails', { address: 'second@example.org' })
+  await call('POST /api/v1/exports')
+  await call('POST /api/v1/api-tokens', { name: 'Help desk', scope: 'write' })
+  await call('POST /api/v1/chat', { message: 'What is a stamp?' })
+  const group = await call('POST /api/v1/org/groups', { name: 'Night shift' })
+  const { user } = await call('GET /api/v1/context')
+  await call(`POST /api/v1/org/groups/${group.id}/members`, { member_ids: [user.id] })
+  await call('POST /api/v1/org/alerts', {
+    name: 'Groups go',
+    event: 'group_deleted',
+    threshold: 1,
+    window_minutes: 5,
+    notify: [user.id],
+  })
+}
+
+/** Everything that somebody can list, learned. What needs a parameter is answered with nothing. */
+async function learnAll(known: Known, get: (path: string) => Promise<Answer>): Promise<void> {
+  for (const { route } of rowsOf(rest)) {
+    if (route.method !== 'GET' || route.path.includes('{') || 'media' in (route.reply ?? {}))
+      continue
+    if (route.path.endsWith('openapi.json')) continue
+    const { status, json } = await get(route.path)
+    if (status === 200) known.learn(route.path, json)
+  }
+}
+
+/** Start a daemon, and let people live there. `people` is how many sessions the account listener knows. */
+export async function newTown(people: number): Promise<Town> {
+  const daemon = await startProcess()
+  try {
+    return await settle(daemon, people)
+  } catch (error) {
+    await daemon.close()
+    throw error
+  }
+}
+
+async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
+  const known = newKnown()
+  const mailDir = join(daemon.stateDir, 'mail')
+  const server: TestServer = {
+    address: daemon.accountAddress,
+    stateDir: daemon.stateDir,
+    log: daemon.log,
+    request: (method, path, question) => ask(daemon.accountAddress, method, path, question),
+    close: async () => undefined,
+  }
+  let nonce: string | undefined
+  let count = 0
+
+  const organisation = await activeOrganisation(daemon)
+  const tokens = {
+    full: await daemon.token('full'),
+    write: await daemon.token('write'),
+    read: await daemon.token('read'),
+  }
+  const own = caller(daemon.address, tokens.full)
+  let machine: Machine = await newMachine(daemon, organisation)
+  let csm = await machine.token('full')
+  const residents: Device[] = [
+    await signIn(server, 'ada@example.org'),
+    await signIn(server, 'eve@example.org'),
+  ]
+
+  const { invited } = await own('POST /api/v1/org/members/bulk-invite', {
+    invites: [{ email: 'ada@example.org', role: 'admin' }, { email: 'eve@example.org' }],
+  })
+  for (const { id } of invited) await own(`POST /api/v1/org/members/${id}/activate`)
+  const learning: Call = async (request, body) => {
+    const value = await own(request, body)
+    known.learn(request.split(' ')[1] as string, value)
+    return value
+  }
+  await furnish(learning, mailDir)
+
+  async function headersOf({ held }: Device, method: string, path: string) {
+    // A path that no URL has: the proof is of another, and refused.
+    const named = /^\/[\w.~:@!$&'()*+,;=/-]*$/.test(path) ? path : '/'
+    return proven(server, method, named, held, nonce === undefined ? {} : { nonce })
+  }
+  async function asPerson(device: Device, method: string, path: string, body?: unknown) {
+    const attempt = async () => {
+      const answer = await server.request(method, path, {
+        body,
+        headers: await headersOf(device, method, path),
+      })
+      nonce = (answer.headers['dpop-nonce'] as string | undefined) ?? nonce
+      return answer
+    }
+    const first = await attempt()
+    return first.status === 401 ? attempt() : first
+  }
+
+  const newPerson = () => signIn(server, `person-${++count}@example.org`)
+  while (residents.length < people) residents.push(await newPerson())
+  const [ada, eve] = residents as [Device, Device]
+  for (const person of [ada, eve]) {
+    await asPerson(person, 'POST', '/api/v1/context/active-org', { organisation_id: organisation })
+    for (const [path, body] of [
+      ['tags', { name: 'Theirs' }],
+      ['open-links', { title: 'Theirs' }],
+      ['external-members', { display_name: 'Theirs' }],
+    ] as const)
+      known.learn(`/api/v1/${path}`, (await asPerson(person, 'POST', `/api/v1/${path}`, body)).json)
+    await learnAll(known, (path) => asPerson(person, 'GET', path))
+    known.learn('', {
+      account: person.id,
+      device: person.device,
+      entry: person.entry,
+      kid: person.kid,
+    })
+  }
+  await learnAll(known, (path) => daemon.request('GET', path, { token: tokens.full }))
+  known.learn('', (await asPerson(ada, 'GET', `/device/v1/key-logs/${ada.id}`)).json)
+  known.keep(
+    '/confirm',
+    (await confirmationIn(mailDir, 'second@example.org')).split('/').at(-1) as string,
+  )
+  for (const name of ['guest.js', 'stamp.js', 'style.css', 'docs.js']) known.keep('/assets', name)
+
+  const isGood = {
+    token: async (token: string) =>
+      (await ask(daemon.address, 'GET', '/api/v1/tags?limit=1', { token })).status !== 401,
+    person: async (device: Device) =>
+      (await asPerson(device, 'GET', '/api/v1/context')).status === 200,
+  }
+
+  let turn = 0
+  let asking = 0
+
+  async function replace(who: Who): Promise<boolean> {
+    if (who === 'full' || who === 'write' || who === 'read') {
+      if (await isGood.token(tokens[who])) return false
+      tokens[who] = await daemon.token(who)
+      return true
+    }
+    if (who === 'machine') {
+      if (await isGood.token(csm)) return false
+      try {
+        csm = await machine.token('full')
+      } catch {
+        // It was suspended.
+        machine = await newMachine(daemon, organisation)
+        csm = await machine.token('full')
+      }
+      return true
+    }
+    const place = turn++ % residents.length
+    if (who !== 'session' || (await isGood.person(residents[place] as Device))) return false
+    residents[place] = await newPerson()
+    return true
+  }
+
+  /** One at a time: those who are refused meanwhile are refused for the same reason. */
+  let replacing: Promise<boolean> | null = null
+
+  return {
+    daemon,
+    known,
+    port: (at) => Number(new URL(at === 'api' ? daemon.address : daemon.accountAddress).port),
+    async fieldsOf(who, at, method, path) {
+      if (who === 'nobody') return []
+      if (who === 'unknown') return [['Authorization', `Bearer csd_${'0'.repeat(30)}`]]
+      if (who === 'machine') return [['Authorization', `Bearer ${csm}`]]
+      if (who !== 'session') return [['Authorization', `Bearer ${tokens[who]}`]]
+      if (at === 'api') return [['Authorization', `DPoP ${tokens.full}`]]
+      const device = residents[asking++ % residents.length] as Device
+      return Object.entries(await headersOf(device, method, path))
+    },
+    noted(given) {
+      nonce = given ?? nonce
+    },
+    async restore(who, error) {
+      if (error === 'no_active_organisation' && who === 'full') {
+        await own('POST /api/v1/context/active-org', { organisation_id: organisation })
+        return true
+      }
+      if (error !== 'invalid_token' || who === 'nobody' || who === 'unknown') return false
+      if (replacing !== null) return false
+      replacing = replace(who).finally(() => {
+        replacing = null
+      })
+      return replacing
+    },
+    newPerson,
+    provenBy: headersOf,
+  }
+}

@@ -1,0 +1,164 @@
+/** A daemon that dies at any moment: at its first start, under load, while it ends. What it acknowledged is there; it starts without help. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { watch } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { caller, newToken } from '../e2e/caller.ts'
+import { ROOT, type Running, environment, startDaemon } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { type Chance, chance } from './chance.ts'
+import { type Ledger, type Stage, check, newLedger } from './ledger.ts'
+import { sized } from './size.ts'
+import { demandWhole, orphans, ownerOf } from './whole.ts'
+import { AT_ONCE, writeUntil } from './writers.ts'
+
+/** Kills in the life of one state folder. */
+const LIFE = 20
+/** What a start needs of the clock to take secrets for forgotten that nobody came back for. */
+const NEXT_DAY = {
+  NODE_OPTIONS: '--import=data:text/javascript,const{now}=Date;Date.now=()=>now()+25*3600*1000',
+}
+
+const stageOf = ({ address, accountAddress, stateDir }: Running, token: string): Stage => ({
+  address,
+  accountAddress,
+  token,
+  owner: ownerOf(stateDir),
+})
+
+/** It synced, and all of it is there and whole. */
+async function demandAll(daemon: Running, token: string, ledger: Ledger): Promise<Stage> {
+  const stage = stageOf(daemon, token)
+  const { last_sync: sync } = await caller(stage.address, token)('POST /api/v1/sync')
+  assert.deepEqual([sync.ok, sync.error], [true, null])
+  await check(stage, ledger)
+  const { locale } = await caller(stage.address, token)('GET /api/v1/preferences')
+  ledger.locales = [locale]
+  demandWhole(daemon.stateDir)
+  return stage
+}
+
+/** Start a daemon that ends with the test, however that ends. */
+async function started(t: TestContext, dir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
+  const daemon = await startDaemon(dir, env)
+  t.after(() => daemon.end('SIGKILL'))
+  return daemon
+}
+
+/** A folder with a token and an organisation in it. */
+async function settled(t: TestContext) {
+  const dir = freshFolder(t)
+  const daemon = await started(t, dir)
+  const { token } = await newToken(daemon.address)
+  const owner = caller(daemon.address, ownerOf(dir))
+  const { id } = await owner('POST /local/v1/organisations', { name: 'Example' })
+  return { dir, daemon, token, organisation: id as string }
+}
+
+let numbers = 0
+const next = () => ++numbers
+
+/** One folder, whose daemon dies so often under load; answers what became of it. */
+async function live(
+  t: TestContext,
+  dice: Chance,
+  kills: number,
+  end: (daemon: Running) => Promise<unknown>,
+) {
+  const { dir, token, organisation, ...first } = await settled(t)
+  const ledger = newLedger()
+  let daemon = first.daemon
+  let [written, left] = [0, 0]
+  for (let kill = 0; kill < kills; kill++) {
+    const stage = stageOf(daemon, token)
+    written += await writeUntil({ stage, ledger, chance: dice, organisation, next }, () =>
+      end(daemon),
+    )
+    daemon = await started(t, dir)
+    await demandAll(daemon, token, ledger)
+    left = Math.max(left, orphans(dir).length)
+  }
+  // A secret that was kept for something that was never made is not kept for ever.
+  assert(left <= kills * AT_ONCE)
+  await daemon.end('SIGTERM')
+  daemon = await started(t, dir, NEXT_DAY)
+  await caller(daemon.address, token)('POST /api/v1/sync')
+  assert.deepEqual(orphans(dir), [])
+  assert.equal(await daemon.end('SIGTERM'), 0, daemon.log())
+  return { written, left }
+}
+
+async function lives(
+  t: TestContext,
+  kills: number,
+  end: (daemon: Running, dice: Chance) => Promise<unknown>,
+) {
+  const dice = chance(t)
+  let [written, left] = [0, 0]
+  for (let rest = kills; rest > 0; rest -= LIFE) {
+    const found = await live(t, dice, Math.min(rest, LIFE), (daemon) => end(daemon, dice))
+    written += found.written
+    left += found.left
+  }
+  t.diagnostic(
+    `${kills} kills, ${written} writes acknowledged, 0 lost, ${left} secrets left over for a day`,
+  )
+}
+
+test('kill -9 under write load', (t) =>
+  lives(t, sized(3, 120), async (daemon) => assert.equal(await daemon.end('SIGKILL'), null)))
+
+test('kill -9 while the daemon ends under write load', (t) =>
+  lives(t, sized(1, 20), async (daemon, dice) => {
+    const ended = daemon.end('SIGTERM')
+    await setTimeout(dice.below(30))
+    await Promise.all([ended, daemon.end('SIGKILL')])
+  }))
+
+/** A first start, killed once so much has happened in its folder; answers whether it was still starting. */
+async function killedStart(dir: string, events: number): Promise<boolean> {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [join(ROOT, 'src/main.ts'), 'serve', '--json'],
+    {
+      env: environment(dir),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  const ended = once(child, 'close')
+  let [seen, listens, log] = [0, false, '']
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text))
+  const look = watch(dir, () => {
+    if (++seen === events) child.kill('SIGKILL')
+  })
+  child.stdout?.once('data', () => {
+    listens = true
+    child.kill('SIGKILL')
+  })
+  const end = await ended
+  look.close()
+  assert.deepEqual(end, [null, 'SIGKILL'], log)
+  return !listens
+}
+
+test('kill -9 during the very first start', async (t) => {
+  const dice = chance(t)
+  const kills = sized(2, 30)
+  let early = 0
+  for (let done = 0; done < kills;) {
+    const dir = freshFolder(t)
+    // More than once for some, since what is left of a start is another start's beginning.
+    for (let more = 1 + dice.below(3); more > 0 && done < kills; more--, done++)
+      if (await killedStart(dir, 1 + dice.below(45))) early++
+    const daemon = await started(t, dir)
+    const { token } = await newToken(daemon.address)
+    await demandAll(daemon, token, newLedger())
+    const { user } = await caller(daemon.address, token)('GET /api/v1/context')
+    assert.match(user.id, /^acc_/)
+    assert.equal(await daemon.end('SIGTERM'), 0, daemon.log())
+  }
+  t.diagnostic(`${kills} kills, ${early} of them before it listened`)
+})

@@ -1,0 +1,200 @@
+/**
+ * An account server that answers garbage, slowly, half or not at all, before a daemon that runs: each call fails as documented, what
+ * needs no server goes on, nothing that was acknowledged is lost or doubled, and all is well again as soon as the server is.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { commandLineToken } from '../../src/auth/proof.ts'
+import { statusOf } from '../../src/errors.ts'
+import { type Runtime, readRuntime, stateSecret } from '../../src/state/runtime.ts'
+import { startAccountServer } from '../account-server.ts'
+import { type Answer, type Question, ask } from '../daemon.ts'
+import { type Running, startDaemon } from '../e2e/program.ts'
+import { login } from '../e2e/servers.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { FAULTS, type Fault, type Front, startFront } from './server-faults-front.ts'
+import { sized } from './size.ts'
+
+const HASTY = pathToFileURL(join(import.meta.dirname, 'hasty.ts')).href
+const EMAIL = 'ada@example.org'
+/** How often each fault comes. */
+const ROUNDS = sized(1, 5)
+/** By how much the daemon may grow at most, whatever it is sent: an answer is held whole up to 16 MiB, several at once. */
+const MOST_GROWTH = 256 * 1024 * 1024
+
+/** Of a process, in bytes: what it has, and the most it ever had (proc(5)). */
+function memoryOf(pid: number): { now: number; peak: number } | null {
+  if (process.platform !== 'linux') return null
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const of = (name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
+  return { now: of('VmRSS'), peak: of('VmHWM') }
+}
+
+interface Site {
+  readonly front: Front
+  readonly daemon: Running
+  /** Nobody has signed in at it. */
+  readonly fresh: Running
+  readonly connection: string
+  readonly call: (method: string, path: string, question?: Question) => Promise<Answer>
+  readonly callFresh: (method: string, path: string, question?: Question) => Promise<Answer>
+}
+
+async function newSite(t: TestContext): Promise<Site> {
+  const front = await startFront(t)
+  const server = await startAccountServer(t, { SVC_PUBLIC_URL: front.url })
+  front.to = Number(new URL(server.address).port)
+  const env = { SVC_BACKEND_URL: front.url, NODE_OPTIONS: `--import=${HASTY}` }
+  const start = async () => {
+    const daemon = await startDaemon(freshFolder(t), env)
+    t.after(() => daemon.end('SIGKILL'))
+    const { nonce } = readRuntime(daemon.stateDir) as Runtime
+    const token = commandLineToken(stateSecret(daemon.stateDir), nonce)
+    const call: Site['call'] = (method, path, question) =>
+      ask(daemon.address, method, path, { token, ...question })
+    return { daemon, call }
+  }
+  const [{ daemon, call }, fresh] = [await start(), await start()]
+  await login(daemon.stateDir, {
+    server: front.url,
+    mailDir: join(server.stateDir, 'mail'),
+    email: EMAIL,
+  })
+  const made = await call('POST', '/api/v1/connections', { body: { name: 'Bank' } })
+  assert.equal(made.status, 201, made.text)
+  return {
+    front,
+    daemon,
+    fresh: fresh.daemon,
+    connection: (made.json as { id: string }).id,
+    call,
+    callFresh: fresh.call,
+  }
+}
+
+const errorOf = ({ status, json, text }: Answer) => {
+  const { error } = (json ?? {}) as { error?: string }
+  return error === undefined ? `${status} ${text.slice(0, 200)}` : `${status} ${error}`
+}
+
+/** What stands in a list of the account. */
+async function itemsOf(site: Site, path: string): Promise<Record<string, unknown>[]> {
+  const { status, json, text } = await site.call('GET', `${path}?limit=200`)
+  assert.equal(status, 200, text)
+  return (json as { items: Record<string, unknown>[] }).items
+}
+
+const uptimeOf = async ({ daemon }: Site) =>
+  ((await ask(daemon.address, 'GET', '/health')).json as { uptime_s: number }).uptime_s
+
+describe('an account server', () => {
+  /** What was acknowledged while the server was unwell, and must be at it in the end. */
+  const kept = { verifications: 0, stamps: [] as string[] }
+  let site: Site
+  let turn = 0
+
+  it('is well', async (t) => {
+    // Ends with the suite, not with this test.
+    site = await newSite({
+      after: (end: () => unknown) => after.push(end),
+    } as unknown as TestContext)
+    const { status } = await site.call('POST', '/api/v1/sync')
+    assert.equal(status, 200)
+    t.diagnostic(`${FAULTS.length} faults, ${ROUNDS} times each`)
+  })
+
+  async function suffers({ answer, code, isSlow, isObject, orLate }: Fault): Promise<void> {
+    const { front, call, callFresh, connection } = site
+    const told = [code, ...(orLate ? (['backend_timeout'] as const) : [])].map(
+      (one) => `${statusOf(one)} ${one}`,
+    )
+    const name = `tag-${turn++}`
+    const tag = { body: { name }, headers: { 'Idempotency-Key': name } }
+    front.fault = answer
+    const before = front.spoilt()
+    const [signIn, read, write, chat, sync, words, heard, stamp] = await Promise.all([
+      callFresh('POST', '/local/v1/sign-in', { body: { email: 'bob@example.org' } }),
+      call('GET', '/api/v1/tags'),
+      call('POST', '/api/v1/tags', tag),
+      // An assistant may think for longer than the other rows; what comes of it is the same.
+      isSlow ? null : call('POST', '/api/v1/chat', { body: { message: 'How do I verify?' } }),
+      call('POST', '/api/v1/sync'),
+      call('GET', `/api/v1/connections/${connection}/code`),
+      call('POST', '/api/v1/verify', { body: { words: 'matador carload recede' } }),
+      call('POST', '/api/v1/stamp', { body: { content: name } }),
+    ])
+    assert(front.spoilt() > before)
+    // What needs the server.
+    for (const one of [signIn, read, write]) assert(told.includes(errorOf(one)), errorOf(one))
+    // No row says what is in the JSON of a chat: an object is passed on.
+    if (chat !== null && !isObject) assert(told.includes(errorOf(chat)), errorOf(chat))
+    const { last_sync } = sync.json as { last_sync: { ok: boolean; error: string } }
+    assert.deepEqual([sync.status, last_sync.ok], [200, false])
+    assert.match(last_sync.error, /account server/)
+    // What does not.
+    assert.deepEqual([words.status, heard.status, stamp.status], [200, 200, 201], stamp.text)
+    const signed = stamp.json as { id: string; receipt: string | null }
+    assert.equal(signed.receipt, null)
+    kept.verifications++
+    kept.stamps.push(signed.id)
+
+    front.fault = null
+    const again = await call('POST', '/api/v1/tags', tag)
+    assert.equal(again.status, 201, again.text)
+    const good = await call('POST', '/api/v1/sync')
+    assert.equal((good.json as { last_sync: { ok: boolean } }).last_sync.ok, true, good.text)
+    const begun = await callFresh('POST', '/local/v1/sign-in', {
+      body: { email: 'bob@example.org' },
+    })
+    // It was sent more often than a mailbox should get, perhaps: that is no fault of the server's.
+    assert([200, 429].includes(begun.status), begun.text)
+    // Done once, however often it was asked for.
+    const tags = await itemsOf(site, '/api/v1/tags')
+    assert.equal(tags.filter((one) => one['name'] === name).length, 1)
+  }
+
+  for (const fault of FAULTS)
+    it(`${fault.name}: ${fault.code}, and is well again`, async () => {
+      for (let round = 0; round < ROUNDS; round++) await suffers(fault)
+    })
+
+  it('has in the end all that was acknowledged, once', async () => {
+    const log = await itemsOf(site, '/api/v1/verification-log')
+    const ids = log.map(({ id }) => id)
+    assert.equal(ids.length, Math.min(kept.verifications, 200))
+    assert.equal(new Set(ids).size, ids.length)
+    for (const id of kept.stamps) {
+      const page = await ask(site.front.url, 'GET', `/s/${id}/file`)
+      assert.equal(page.status, 200, page.text)
+      assert.notEqual((page.json as { receipt?: string }).receipt, undefined)
+    }
+  })
+
+  it('that says so signs nobody out but in words', async () => {
+    site.front.fault = (res) =>
+      res
+        .writeHead(401, { 'Content-Type': 'application/json' })
+        .end(JSON.stringify({ error: 'invalid_token', message: 'No.' }))
+    assert.equal(errorOf(await site.call('GET', '/api/v1/tags')), '409 not_signed_in')
+    site.front.fault = null
+    assert.equal((await site.call('GET', '/api/v1/tags')).status, 200)
+  })
+
+  it('of all that the daemon knows no more than before, nor has it ended', async (t) => {
+    const { pid } = readRuntime(site.daemon.stateDir) as Runtime
+    const memory = memoryOf(pid)
+    assert((await uptimeOf(site)) > 0)
+    if (memory === null) return
+    const mib = (bytes: number) => Math.round(bytes / 1024 / 1024)
+    t.diagnostic(`RSS ${mib(memory.now)} MiB, at most ${mib(memory.peak)} MiB`)
+    assert(memory.peak < MOST_GROWTH + 100 * 1024 * 1024, `${mib(memory.peak)} MiB`)
+    assert(!site.daemon.log().includes('"internal"'), site.daemon.log())
+    for (const end of after.toReversed()) await end()
+  })
+
+  const after: (() => unknown)[] = []
+})
