@@ -109,7 +109,8 @@ const queryOf = (values: object): string =>
       .flatMap(([name, value]: [string, unknown]) =>
         (Array.isArray(value) ? value : [value]).map((one): [string, string] => [
           name,
-          String(one),
+          // What has no text of its own, as an object without a prototype.
+          typeof one === 'object' ? (JSON.stringify(one) ?? '') : String(one),
         ]),
       ),
   ).toString()

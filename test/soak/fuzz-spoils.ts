@@ -131,8 +131,10 @@ function placesIn(value: unknown, levels = 4): { holder: Holder; key: string }[]
     .flatMap((key) => [{ holder: value, key }, ...placesIn(value[key], levels - 1)])
 }
 
-function spoil(input: unknown, { at, how, name, value }: Spoil): unknown {
+function spoil(input: unknown, { at, how, name, value: given }: Spoil): unknown {
   const root: Holder = { root: input }
+  // Some values are constants: what the next fault does to one must not stay in it.
+  const value: unknown = structuredClone(given)
   const places = placesIn(root)
   const { holder, key } = places[at % places.length]!
   const here = holder[key]
