@@ -1,0 +1,121 @@
+/** The crowd, in a process of its own so that no server is measured with it: it is told whom to ask, and tells what it heard. */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout } from 'node:timers/promises'
+import { type Given, newCrowd } from './load-crowd.ts'
+import { idle, readSlowly, writeSlowly } from './load-beside.ts'
+import { type Known, newPerson } from './load-person.ts'
+import { STORIES } from './load-stories.ts'
+
+export interface Job {
+  readonly port: number
+  readonly people: number
+  readonly seconds: number
+  /** Between an answer and the next request of the same person. */
+  readonly pauseMs: number
+  readonly idle: number
+  readonly slowMs: { readonly writer: number; readonly reader: number }
+  /** Whether answers are held against what was asked. */
+  readonly judges: boolean
+}
+
+export interface Timing {
+  readonly count: number
+  readonly p50: number
+  readonly p99: number
+  readonly longest: number
+}
+
+export interface Told {
+  readonly wrong: readonly string[]
+  /** Of ordinary and hostile requests together, once everybody had arrived. */
+  readonly all: Timing
+  /** Of those, what took a new connection. */
+  readonly opening: Timing
+  readonly kinds: Readonly<Record<string, Timing>>
+  readonly given: Readonly<Record<string, Given>>
+  readonly seconds: number
+  /** For how long the crowd itself was held up, in milliseconds. */
+  readonly heldUpMs: number
+  readonly slow: { readonly written: number; readonly read: number }
+  readonly idle: string
+  /** What is there at the end, by what the crowd was told. */
+  readonly left: { readonly tags: readonly string[]; readonly connections: Record<string, string> }
+}
+
+/** Of the twenty wrong guesses of a minute, with some left over. */
+const GUESSES = 15
+/** Who arrive at the same time: what they write is written to the disk one after the other. */
+const AT_THE_DOOR = 20
+
+function timing(times: readonly number[]): Timing {
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? 0
+  return { count: sorted.length, p50: at(0.5), p99: at(0.99), longest: at(1) }
+}
+
+async function run(job: Job): Promise<Told> {
+  const crowd = newCrowd(job.port, job.people, job.judges)
+  let [from, guesses] = [Infinity, 0]
+  const secondsSince = () => (performance.now() - from) / 1000
+  const known: Known = {
+    account: '',
+    requests: 0,
+    owners: new Map(),
+    words: new Map(),
+    mayGuess: () =>
+      secondsSince() > (guesses / GUESSES) * Math.max(60, job.seconds) && ++guesses > 0,
+  }
+  const people = Array.from({ length: job.people }, (_, number) => newPerson(crowd, known, number))
+  const coming = people.values()
+  await Promise.all(
+    Array.from({ length: AT_THE_DOOR }, async () => {
+      for (const one of coming) await one.arrive()
+    }),
+  )
+  const [{ person: first }] = people as [(typeof people)[number]]
+  known.account = (await first.ask('context', 'GET /api/v1/context')).user.id
+  const sitting = await idle(crowd, job.idle)
+
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  crowd.start()
+  from = performance.now()
+  const over = () => secondsSince() >= job.seconds
+  const { token } = first
+  // Nobody is slow any more when it is over.
+  const pace = (ms: number) => () => (over() ? 0 : ms)
+  const [written, read, idleTold] = await Promise.all([
+    writeSlowly(crowd, { token, pace: pace(job.slowMs.writer) }, over),
+    readSlowly(crowd, pace(job.slowMs.reader), over),
+    setTimeout(job.seconds * 1000).then(() => sitting.end()),
+    ...people.map((one) => one.live(STORIES, pace(job.pauseMs), over)),
+  ])
+  const seconds = secondsSince()
+  delay.disable()
+  for (const one of people) one.close()
+
+  const { took, opening, given, wrong } = crowd.heard
+  const beside = ['idle', 'slow writer', 'slow writer, and away', 'document']
+  const kinds = [...took].filter(([kind]) => !beside.includes(kind))
+  return {
+    wrong,
+    all: timing(kinds.flatMap(([, times]) => times)),
+    opening: timing(opening),
+    kinds: Object.fromEntries(kinds.map(([kind, times]) => [kind, timing(times)])),
+    given: Object.fromEntries(given),
+    seconds,
+    heldUpMs: delay.percentile(99) / 1e6 - 5,
+    slow: { written, read },
+    idle: idleTold,
+    left: {
+      tags: people.flatMap(({ person }) => person.tags),
+      connections: Object.fromEntries(
+        people.map(({ person: { connection, name } }) => [connection, name]),
+      ),
+    },
+  }
+}
+
+process.once('message', (job: Job) => {
+  void run(job).then((told) => process.send?.(told, () => process.disconnect()))
+})

@@ -1,0 +1,132 @@
+/** What a crowd of clients has in common: whom it asks, what it heard, and how long that took. */
+import assert from 'node:assert/strict'
+import type { Json } from '../e2e/caller.ts'
+import type { Lane, Sending } from './load-lane.ts'
+import type { Reply } from './wire.ts'
+
+/** An answer as another server can give it again. */
+export interface Given {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface Question extends Sending {
+  /** The status, and the error with it where there is one. */
+  readonly want: string
+  readonly token?: string
+  readonly body?: unknown
+}
+
+export interface Crowd {
+  readonly port: number
+  readonly size: number
+  /** Ask over a lane; answers the body. `kind` is what the figures call it. Throws where the answer is another than wanted. */
+  ask(lane: Lane, kind: string, request: string, question: Question): Promise<Json>
+  /** The same with bytes as they are. */
+  send(lane: Lane, kind: string, bytes: Buffer, question: Question): Promise<Json>
+  /** Hold something against what was asked; a server that only says what it was told is asked nothing. */
+  readonly check: (claim: () => void) => void
+  /** Something was not as it has to be. */
+  wrong(where: string, error: unknown): void
+  /** Forget how long it took so far: from here on it counts. */
+  start(): void
+  readonly heard: {
+    readonly wrong: readonly string[]
+    readonly took: ReadonlyMap<string, readonly number[]>
+    /** Of those, what a connection was opened for first, and not written slowly. */
+    readonly opening: readonly number[]
+    readonly given: ReadonlyMap<string, Given>
+  }
+}
+
+/** What a server says of itself. That it closes belongs to the answer. */
+const OWN = new Set(['date', 'keep-alive', 'content-length', 'transfer-encoding'])
+const isOwn = (name: string, value: string) =>
+  OWN.has(name) || (name === 'connection' && value !== 'close')
+
+const givenBy = ({ status, headers, body }: Reply): Given => ({
+  status,
+  headers: Object.fromEntries(Object.entries(headers).filter((field) => !isOwn(...field))),
+  body: body.toString(),
+})
+
+/** The bytes of a request. */
+export function bytesOf(
+  port: number,
+  kind: string,
+  request: string,
+  { token, body }: Pick<Question, 'token' | 'body'> = {},
+): Buffer {
+  const sent = body === undefined ? '' : JSON.stringify(body)
+  return Buffer.from(
+    [
+      `${request} HTTP/1.1`,
+      `Host: 127.0.0.1:${port}`,
+      `X-Kind: ${kind}`,
+      ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+      ...(body === undefined
+        ? []
+        : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(sent)}`]),
+      '',
+      sent,
+    ].join('\r\n'),
+  )
+}
+
+/**
+ * A crowd at a port.
+ * @param judges whether answers are held against what was asked
+ */
+export function newCrowd(port: number, size: number, judges: boolean): Crowd {
+  const wrong: string[] = []
+  const took = new Map<string, number[]>()
+  const opening: number[] = []
+  const given = new Map<string, Given>()
+  const requestIds = new Set<string>()
+
+  const check: Crowd['check'] = (claim) => {
+    if (judges) claim()
+  }
+
+  function checkReply({ status, headers }: Reply, body: Json, want: string): void {
+    const id = headers['x-request-id'] ?? ''
+    assert.match(id, /^[\w-]+$/)
+    assert(!requestIds.has(id), `the answer ${id} came twice`)
+    requestIds.add(id)
+    const said = status < 400 ? String(status) : `${status} ${body?.error}`
+    assert(said === want, `answered ${said}, not ${want}`)
+  }
+
+  const send: Crowd['send'] = async (lane, kind, bytes, question) => {
+    const opened = lane.opened()
+    const from = performance.now()
+    const reply = await lane.ask(bytes, question)
+    const ms = performance.now() - from
+    const times = took.get(kind)
+    if (lane.opened() > opened && question.pace === undefined) opening.push(ms)
+    if (times === undefined) took.set(kind, [ms])
+    else times.push(ms)
+    const isJson = reply.headers['content-type'] === 'application/json'
+    const body: Json =
+      isJson && reply.body.length > 0 ? JSON.parse(reply.body.toString()) : reply.body.toString()
+    check(() => checkReply(reply, body, question.want))
+    if (!given.has(kind)) given.set(kind, givenBy(reply))
+    return body
+  }
+
+  return {
+    port,
+    size,
+    send,
+    check,
+    ask: (lane, kind, request, question) =>
+      send(lane, kind, bytesOf(port, kind, request, question), question),
+    wrong: (where, error) => wrong.push(`${where}: ${(error as Error).message}`),
+    start() {
+      took.clear()
+      opening.length = 0
+    },
+    heard: { wrong, took, opening, given },
+  }
+}
