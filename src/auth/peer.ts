@@ -3,6 +3,7 @@
  * elsewhere the token route stands on the loopback bind alone, as the interface says.
  */
 import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import type { TokenUsers } from '../config.ts'
 import { StartError } from '../errors.ts'
@@ -38,24 +39,39 @@ function ipv6Bytes(address: string): number[] {
  * A client that closed its socket shows uid 0 and inode 0: only one live row counts, so it is nobody.
  */
 export function ownerIn(listing: string, client: string, server: string): number | null {
-  const rows = listing
-    .split('\n')
-    .slice(1)
-    .map((line) => line.trim().split(/\s+/))
-    .filter((cells) => cells[1] === client && cells[2] === server)
-  const [row] = rows
-  if (rows.length !== 1 || row === undefined) return null
-  const [, , , state, , , , uid, , inode] = row
+  const ends = ` ${client} ${server} `
+  const at = listing.indexOf(ends)
+  if (at === -1 || listing.indexOf(ends, at + 1) !== -1) return null
+  // What stands before is the heading.
+  if (listing.lastIndexOf('\n', at) === -1) return null
+  const end = listing.indexOf('\n', at)
+  const cells = listing.slice(at + ends.length, end === -1 ? undefined : end).split(/ +/)
+  const [state, , , , uid, , inode] = cells
   return state === ESTABLISHED && inode !== '0' ? Number(uid) : null
 }
 
 /** RFC 4291 section 2.5.5.2: what stands before an IPv4 address in an IPv6 socket, as `/proc/net/tcp6` writes it. */
 const MAPPED = '0000000000000000FFFF0000'
 
+type Listing = 'tcp' | 'tcp6'
+const pathOf = (name: Listing) => `/proc/self/net/${name}`
+
+/** Where the client's end of a connection may be listed, in order. */
+function placesOf({ remoteAddress, remotePort, localAddress, localPort }: Socket) {
+  if (!remoteAddress || !remotePort || !localAddress || !localPort) return []
+  const client = procAddress(remoteAddress, remotePort)
+  const server = procAddress(localAddress, localPort)
+  const wide = { name: 'tcp6', client, server } as const
+  if (remoteAddress.includes(':')) return [wide]
+  // Some clients (Java's) speak IPv4 through an IPv6 socket, and are listed there.
+  const mapped = { name: 'tcp6', client: MAPPED + client, server: MAPPED + server } as const
+  return [{ name: 'tcp', client, server } as const, mapped]
+}
+
 /** Other systems have no such list, and a kernel without IPv6 has no `tcp6`: what cannot be read names nobody. */
-const listing = (name: 'tcp' | 'tcp6'): string => {
+function listing(name: Listing): string {
   try {
-    return readFileSync(`/proc/self/net/${name}`, 'latin1')
+    return readFileSync(pathOf(name), 'latin1')
   } catch {
     return ''
   }
@@ -63,16 +79,43 @@ const listing = (name: 'tcp' | 'tcp6'): string => {
 
 /** The uid of the process at the other end, or null when it cannot be told. Linux only. */
 export function peerUid(socket: Socket): number | null {
-  const { remoteAddress, remotePort, localAddress, localPort } = socket
-  if (!remoteAddress || !remotePort || !localAddress || !localPort) return null
-  const client = procAddress(remoteAddress, remotePort)
-  const server = procAddress(localAddress, localPort)
-  if (remoteAddress.includes(':')) return ownerIn(listing('tcp6'), client, server)
-  // Some clients (Java's) speak IPv4 through an IPv6 socket, and are listed there.
-  return (
-    ownerIn(listing('tcp'), client, server) ??
-    ownerIn(listing('tcp6'), MAPPED + client, MAPPED + server)
-  )
+  for (const { name, client, server } of placesOf(socket)) {
+    const uid = ownerIn(listing(name), client, server)
+    if (uid !== null) return uid
+  }
+  return null
+}
+
+/** Read something that takes a while: one reading at a time, and each for all who asked before it began. */
+function newReader(read: () => Promise<string>): () => Promise<string> {
+  let running: Promise<string> | null = null
+  let next: Promise<string> | null = null
+  const begin = (): Promise<string> => {
+    next = null
+    running = read().finally(() => {
+      running = null
+    })
+    return running
+  }
+  // The one that runs may have passed the place already.
+  return () => (running === null ? begin() : (next ??= running.then(begin)))
+}
+
+const readers = Object.fromEntries(
+  (['tcp', 'tcp6'] as const).map((name) => [
+    name,
+    newReader(() => readFile(pathOf(name), 'latin1').catch(() => '')),
+  ]),
+) as Record<Listing, () => Promise<string>>
+
+/** As `peerUid`, without holding up anybody else: the list may be long. */
+export async function askPeerUid(socket: Socket): Promise<number | null> {
+  if (process.platform !== 'linux') return null
+  for (const { name, client, server } of placesOf(socket)) {
+    const uid = ownerIn(await readers[name](), client, server)
+    if (uid !== null) return uid
+  }
+  return null
 }
 
 /** The uids that user names (or decimal uids) stand for, read from the text of `/etc/passwd`. Throws StartError for an unknown name. */

@@ -12,7 +12,7 @@ const CUT = '[redacted]'
  */
 const SECRETS: readonly RegExp[] = [
   // The longest first: another rule would cut a piece out of the middle, and leave the ends.
-  /(?<![\w-])[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, // compact JWS
+  /(?<![\w-])(?:eyJ[\w-]*|[\w-]{20,})\.[\w-]{8,}\.[\w-]{8,}/g, // compact JWS: no name of a host is like that
   /(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40,}={1,2}/g, // base64
   /[\w-]{43,}/g, // 32 bytes and more in base64url or hex
   /cs[dm]_[0-9A-Za-z]+/g, // API tokens

@@ -94,10 +94,16 @@ function unlinkIfThere(path: string): boolean {
   }
 }
 
-/** Removes what a crash left of files that were being written in a folder. Only its one writer may. */
-export function removeLeftovers(folder: string): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true }))
-    if (entry.isFile() && entry.name.endsWith(TEMPORARY)) unlinkIfThere(join(folder, entry.name))
+/**
+ * Removes what a crash left of files that were being written in a folder. Only its one writer may.
+ * @param names of the files that are written there; all that the folder has, where it is for nothing else
+ */
+export function removeLeftovers(folder: string, names?: readonly string[]): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (!entry.isFile() || !entry.name.endsWith(TEMPORARY)) continue
+    const name = entry.name.slice(0, -TEMPORARY.length)
+    if (names === undefined || names.includes(name)) unlinkIfThere(join(folder, entry.name))
+  }
 }
 
 /** Reads a file as text; null when there is none; throws a StartError when others could have read or written it. */

@@ -5,11 +5,12 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Content } from '../api/route.ts'
-import { peerUid } from '../auth/peer.ts'
+import { askPeerUid } from '../auth/peer.ts'
 import type { Dispatch, Outcome } from '../dispatch.ts'
 import { AppError, type Code, StartError, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { hasBody, readBody } from './body.ts'
+import { newConnections } from './connections.ts'
 import { credentialOf } from './credential.ts'
 import { fieldsOf } from './fields.ts'
 import { type GuardRules, guard } from './guard.ts'
@@ -64,17 +65,12 @@ function whyOf(error: AppError): unknown {
 const LAST = Symbol('last answer')
 /** Set when an answer said that the connection ends: what was sent behind its request is not to be done. */
 const ENDS = Symbol('ends')
-/** Who is at its other end, once somebody asked: the answer takes reading a list of all connections. */
+/** Who is at its other end, once that was asked: the answer takes reading a list of all connections. */
 const PEER = Symbol('peer')
 type Connection = Socket & {
   [LAST]?: ServerResponse
   [ENDS]?: true
   [PEER]?: number | null
-}
-
-function peerOf(connection: Connection): number | null {
-  const known = connection[PEER]
-  return known === undefined ? (connection[PEER] = peerUid(connection)) : known
 }
 
 const shuttingDown = () =>
@@ -108,8 +104,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   server.maxConnections = MOST_CONNECTIONS
   server.timeout = timeouts.silence
 
+  const connections = newConnections(server)
   let rules: GuardRules
-  let stopping = false
 
   /** Nothing more is taken on this connection. */
   function end(connection: Connection, res: ServerResponse): void {
@@ -117,9 +113,14 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     res.setHeader('Connection', 'close')
   }
 
+  /** Ask who is at the other end, once for each connection. */
+  async function look(connection: Connection): Promise<void> {
+    connection[PEER] = await askPeerUid(connection)
+  }
+
   /** While stopping, the last answer of a connection says so; what came before it on the same connection is still answered. */
   function settle(connection: Connection, res: ServerResponse): void {
-    if (stopping && connection[LAST] === res && !res.headersSent)
+    if (connections.isStopping() && connection[LAST] === res && !res.headersSent)
       res.setHeader('Connection', 'close')
   }
 
@@ -128,7 +129,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     if (connection[ENDS] === true) return
     const requestId = newRequestId()
     connection[LAST] = res
-    const peer = () => peerOf(connection)
+    connections.owe(connection, res)
+    const peer = () => connection[PEER] ?? null
     const fields = fieldsOf(req)
     let isDispatched = false
     // What follows a request to upgrade may be meant for the other protocol.
@@ -142,7 +144,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       // RFC 9449 section 8.2: with refusals too, so that the next request has it.
       if (proofNonce !== undefined && proof !== undefined)
         res.setHeader('DPoP-Nonce', await proofNonce())
-      if (stopping) throw shuttingDown()
+      if (options.record !== undefined && connection[PEER] === undefined) await look(connection)
+      if (connections.isStopping()) throw shuttingDown()
       if (moved !== null) {
         // RFC 9110 section 15.4.8. What stands behind a # goes with it.
         sendJson(res, requestId, 307, undefined, { Location: moved })
@@ -179,7 +182,13 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     } catch (cause) {
       const error = toAppError(cause)
       const { code } = error
-      if (!isDispatched) options.record?.(refusalOf(requestId, peer, code))
+      // What is left of an unread body is not worth reading, and a refused framing makes its end uncertain.
+      const unread = hasBody(req) && !req.complete
+      if (unread || code === 'bad_request') end(connection, res)
+      if (!isDispatched && options.record !== undefined) {
+        if (connection[PEER] === undefined) await look(connection)
+        options.record(refusalOf(requestId, peer, code))
+      }
       // That it stops is no failure of anything.
       if (statusOf(code) >= 500 && code !== 'shutting_down')
         log('error', 'request failed', { request_id: requestId, error: code, cause: whyOf(error) })
@@ -188,27 +197,21 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         res.destroy()
         return
       }
-      // What is left of an unread body is not worth reading, and a refused framing makes its end uncertain.
       settle(connection, res)
-      const unread = hasBody(req) && !req.complete
-      if (unread || code === 'bad_request') end(connection, res)
       sendJson(res, requestId, statusOf(code), error, error.headers)
-    } finally {
-      // One whose answer began before would be waited for like one that is busy.
-      if (stopping) server.closeIdleConnections()
     }
   }
 
   const nothing = () => undefined
-  server.on('request', (req, res) => void answer(req, res, nothing))
+  server.on('request', (req, res) => connections.run(answer(req, res, nothing)))
   // RFC 9110 section 10.1.1: 100 only after the guard, and only for a body that will be read.
-  server.on(
-    'checkContinue',
-    (req: IncomingMessage, res: ServerResponse) => void answer(req, res, () => res.writeContinue()),
+  server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) =>
+    connections.run(answer(req, res, () => res.writeContinue())),
   )
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
     const connection: Connection = req.socket
     if (connection[ENDS] === true) return
+    connections.owe(connection, res)
     try {
       guard(req, fieldsOf(req), rules)
       throw new AppError('expectation_failed', 'The only expectation met here is 100-continue.')
@@ -256,15 +259,6 @@ export async function listen(options: ServerOptions): Promise<Listening> {
 
   return {
     port,
-    close: (graceMs) =>
-      new Promise((resolve) => {
-        stopping = true
-        const cut = setTimeout(() => server.closeAllConnections(), graceMs)
-        server.close(() => {
-          clearTimeout(cut)
-          resolve()
-        })
-        server.closeIdleConnections()
-      }),
+    close: (graceMs) => connections.stop(graceMs),
   }
 }

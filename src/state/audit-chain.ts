@@ -1,8 +1,6 @@
 /** Whether an audit log is as it was written: every line follows from the one before, over all files. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { isMissing } from '../keychain/private-file.ts'
-import { auditFiles } from './audit-files.ts'
+import { auditFiles, readAuditFile } from './audit-files.ts'
 import { BEGINNING, linkOf, readLine } from './audit-line.ts'
 
 export interface AuditReport {
@@ -24,9 +22,9 @@ export interface AuditReport {
 }
 
 /** The lines of a file. What stands behind the last line feed is being written, or was cut off. */
-function linesOf(path: string): string[] {
+function linesOf(dir: string, name: string): string[] {
   try {
-    return readFileSync(path, 'latin1').split('\n').slice(0, -1)
+    return readAuditFile(dir, name).toString('latin1').split('\n').slice(0, -1)
   } catch (cause) {
     // It is being put away; the list of files then is another afterwards.
     if (isMissing(cause)) return []
@@ -51,7 +49,7 @@ function walk(dir: string, names: readonly string[], asked: string | null): Audi
     fault,
   })
   for (const file of names) {
-    for (const [index, text] of linesOf(join(dir, file)).entries()) {
+    for (const [index, text] of linesOf(dir, file).entries()) {
       const row = index + 1
       const said = readLine(text)
       if (said === null) {

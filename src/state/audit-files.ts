@@ -8,6 +8,7 @@ import {
   existsSync,
   fstatSync,
   openSync,
+  readFileSync,
   readSync,
   readdirSync,
   renameSync,
@@ -20,7 +21,7 @@ import { fault, hasModes, syncFolder } from '../keychain/private-file.ts'
 /** Files that are kept beside the one that grows. */
 const KEPT = 8
 const CURRENT = 'audit.jsonl'
-const OLDER = /^audit-\d{12}\.jsonl$/
+const OLDER = /^audit-(\d{12})\.jsonl$/
 
 const SAFE = hasModes ? constants.O_NOFOLLOW | constants.O_NONBLOCK : 0
 
@@ -53,20 +54,40 @@ export function openCurrent(dir: string): number {
   return openSafely(join(dir, CURRENT), O_RDWR | O_APPEND | O_CREAT)
 }
 
-/** The last `length` bytes of the log, or as many as the newest file that is not empty has. */
-export function endOfLog(dir: string, length: number): Buffer {
-  for (const name of auditFiles(dir).toReversed()) {
-    const file = openSafely(join(dir, name), constants.O_RDONLY)
-    try {
-      const { size } = fstatSync(file)
-      if (size === 0) continue
-      const bytes = Buffer.alloc(Math.min(size, length))
-      return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, size - bytes.length))
-    } finally {
-      closeSync(file)
-    }
+/**
+ * The last `length` bytes of the log, or as many as the newest file that is not empty has; `before` is the number of the last line of the
+ * file before that one.
+ */
+export function endOfLog(dir: string, length: number): { end: Buffer; before: number } {
+  const names = auditFiles(dir)
+  for (const [index, name] of [...names.entries()].toReversed()) {
+    const bytes = readEnd(join(dir, name), length)
+    if (bytes.length > 0) return { end: bytes, before: lastLineOf(names[index - 1]) }
   }
-  return Buffer.alloc(0)
+  return { end: Buffer.alloc(0), before: 0 }
+}
+
+const lastLineOf = (name: string | undefined) => Number(OLDER.exec(name ?? '')?.[1] ?? 0)
+
+function readEnd(path: string, length: number): Buffer {
+  const file = openSafely(path, constants.O_RDONLY)
+  try {
+    const { size } = fstatSync(file)
+    const bytes = Buffer.alloc(Math.min(size, length))
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, size - bytes.length))
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** A whole file of the log. Throws as opening it does, and ENOENT. */
+export function readAuditFile(dir: string, name: string): Buffer {
+  const file = openSafely(join(dir, name), constants.O_RDONLY)
+  try {
+    return readFileSync(file)
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** Give the file that grew the number of its last line for a name, and delete what is one too many. */

@@ -2,8 +2,9 @@
  * The audit log: who used the account through this daemon, when, for what, and what came of it. JSON lines, each with the hash of
  * the line before, so that none can be changed, taken out or put in without every later one (`audit verify`).
  *
- * A line is written in the turn of the event loop in which its request is answered, with those of the other requests of that
- * turn. While nothing can be written lines are kept, the daemon goes on, and they follow as soon as they can.
+ * The line of what changes something, or was refused, is written before its answer leaves; those of what was only read together,
+ * at the end of the turn of the event loop. While nothing can be written lines are kept, the daemon goes on, and they follow as
+ * soon as they can.
  */
 import { closeSync, fstatSync, fsyncSync, writeSync } from 'node:fs'
 import type { Log } from '../log.ts'
@@ -35,20 +36,29 @@ const END_BYTES = 8192
 /** Bytes that are kept while nothing can be written. */
 const MOST_WAITING = 1024 * 1024
 /** Refusals of nobody in particular that get a line, of each minute: whoever may only knock must not fill the disk. */
-const ANONYMOUS_A_MINUTE = 60
+const ANONYMOUS_A_MINUTE = 10
 const MINUTE_MS = 60_000
 const LINE_FEED = 0x0a
 
-/** Where the chain of a log stands. What a crash cut off is a line like any other, and gets the end it lacks. */
+/** Whether nothing came of it but an answer. */
+const isRead = ({ route, outcome }: Deed) =>
+  outcome === 'done' && route?.startsWith('GET ') === true
+
+/**
+ * Where the chain of a log stands. What a crash cut off is a line like any other, and gets the end it lacks; its number follows from
+ * the last line before it that can be read, or from the name of the file before.
+ */
 function standing(dir: string, bytes = END_BYTES): { line: number; prev: string; isCut: boolean } {
-  const end = endOfLog(dir, bytes)
-  if (end.length === 0) return { line: 0, prev: BEGINNING, isCut: false }
+  const { end, before } = endOfLog(dir, bytes)
+  if (end.length === 0) return { line: before, prev: BEGINNING, isCut: false }
   const isCut = end.at(-1) !== LINE_FEED
   const lines = (isCut ? end : end.subarray(0, -1)).toString('latin1').split('\n')
-  if (lines.length < 3 && end.length === bytes) return standing(dir, bytes * 8)
-  const [before = '', last = ''] = lines.length === 1 ? ['', ...lines] : lines.slice(-2)
-  const line = readLine(last)?.line ?? (readLine(before)?.line ?? 0) + 1
-  return { line, prev: linkOf(Buffer.from(last, 'latin1')), isCut }
+  // The first of these may be the end of a longer one.
+  const whole = end.length === bytes ? lines.slice(1) : lines
+  const known = whole.findLastIndex((line) => readLine(line) !== null)
+  if (known === -1 && end.length === bytes) return standing(dir, bytes * 8)
+  const line = (readLine(whole[known] ?? '')?.line ?? before) + whole.length - 1 - known
+  return { line, prev: linkOf(Buffer.from(whole.at(-1) as string, 'latin1')), isCut }
 }
 
 /**
@@ -71,6 +81,7 @@ export function openAudit(where: {
   let waiting = ''
   let planned: NodeJS.Immediate | undefined
   let fails = false
+  let closed = false
   let lost = 0
   let unlisted = 0
   let minute = 0
@@ -127,6 +138,7 @@ export function openAudit(where: {
   }
 
   function flush(): void {
+    clearImmediate(planned)
     planned = undefined
     try {
       write()
@@ -149,19 +161,26 @@ export function openAudit(where: {
 
   return {
     record(deed) {
+      if (closed) {
+        log('error', 'audit log is closed', { request_id: deed.requestId, outcome: deed.outcome })
+        return
+      }
       const at = now()
       if (deed.token === null && (deed.status ?? 0) >= 400 && !isListed(at)) unlisted++
       else {
         if (rest.length + waiting.length > MOST_WAITING) lost++
         else add(lineOf(deed, at))
-        planned ??= setImmediate(flush)
+        if (isRead(deed)) planned ??= setImmediate(flush)
+        else flush()
       }
     },
 
     close() {
-      clearImmediate(planned)
       flush()
+      const left = lost + waiting.split('\n').length - 1 + (rest.length > 0 ? 1 : 0)
+      if (left > 0) log('error', 'audit log ends without its last lines', { lines: left })
       if (file !== -1) closeSync(file)
+      closed = true
     },
   }
 }

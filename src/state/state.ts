@@ -32,6 +32,9 @@ import type { TrustRows } from './trust.ts'
 import { verificationRows } from './verifications.ts'
 import type { VerificationRows } from './verifications.ts'
 
+/** What is written there whole or not at all, beside the database. */
+const ATOMIC = ['keychain.json', 'keychain.key', 'runtime.json', 'secret']
+
 export interface State {
   readonly db: DatabaseSync
   readonly meta: MetaRows
@@ -58,7 +61,7 @@ export interface State {
 /** Opens the state of a folder that `openFolder` has checked. Only the holder of its lock may. */
 export function openState(dir: string): State {
   const db = openDatabase(dir)
-  removeLeftovers(dir)
+  removeLeftovers(dir, ATOMIC)
   return {
     db,
     meta: metaRows(db),

@@ -5,7 +5,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { createServer as httpServer } from 'node:http'
 import { type AddressInfo, type Server, createServer } from 'node:net'
 import { join } from 'node:path'
-import { type TestContext, it } from 'node:test'
+import { type TestContext, describe, it } from 'node:test'
 import { lockerIn } from '../../src/cli/doctor/holding.ts'
 import { type Runtime, readRuntime, stateSecret, writeRuntime } from '../../src/state/runtime.ts'
 import { daemonProof } from '../../src/auth/proof.ts'
@@ -31,49 +31,6 @@ async function free(): Promise<string> {
   await once(server, 'close')
   return String(port)
 }
-
-it('a daemon that is well: nothing fails, nothing changes; then stopped, and let go on', async (t) => {
-  const dir = freshFolder(t)
-  const ports = { SVC_HTTP_PORT: await free(), SVC_ACCOUNT_PORT: await free() }
-  const daemon = await startIdle(dir, ports)
-  t.after(() => daemon.end('SIGKILL'))
-  const { pid } = readRuntime(dir) as Runtime
-
-  const { code, checks } = await examine(dir, ports)
-  assert.equal(code, 0)
-  findingOf(checks, ['ok', 'daemon', new RegExp(`process ${pid} at ${daemon.address}.*proved`)])
-  findingOf(checks, ['ok', 'API port', /held by this countersignd/])
-  findingOf(checks, ['ok', 'account port', /held by this countersignd/])
-  findingOf(checks, ['ok', 'state.db', /^whole/])
-  findingOf(checks, ['ok', 'keychain', /keys of this device are there/])
-
-  const elsewhere = await examine(dir, { SVC_HTTP_PORT: await free() })
-  findingOf(elsewhere.checks, ['warn', 'daemon', /the environment here says/, /SVC_HTTP_PORT/])
-
-  process.kill(pid, 'SIGSTOP')
-  const stopped = await examine(dir, ports)
-  const finding = findingOf(stopped.checks, [
-    'fail',
-    'daemon',
-    /does not answer as its daemon: .*does not answer/,
-    /kill/,
-  ])
-  findingOf(stopped.checks, ['ok', 'state.db', /^whole/])
-  if (process.platform === 'linux') assert.equal(finding.remedy, `kill -CONT ${pid}`)
-  process.kill(pid, 'SIGCONT')
-  findingOf((await examine(dir, ports)).checks, ['ok', 'daemon', /proved/])
-})
-
-it('an account server alone', { skip: skipProc }, async (t) => {
-  const dir = freshFolder(t)
-  const ports = { SVC_ACCOUNT_PORT: await free() }
-  const server = await start(['server', '--json'], dir, ports, '}\n')
-  t.after(() => server.end('SIGKILL'))
-  const { code, checks } = await examine(dir, ports)
-  findingOf(checks, ['ok', 'daemon', /an account server alone holds this folder/])
-  findingOf(checks, ['ok', 'account port', /held by this countersignd/])
-  assert.equal(code, 0)
-})
 
 /** A state folder whose lock a child holds that says nothing. */
 async function held(t: TestContext): Promise<string> {
@@ -140,49 +97,100 @@ const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found
 const point = (dir: string, address: string) =>
   writeRuntime(dir, { pid: 1, address, nonce: 'canary', version: '0' })
 
-for (const [name, by, found] of silent)
-  it(`who holds the folder ${name}`, async (t) => {
-    const dir = await held(t)
-    await by(dir, t)
-    const { code, checks } = await examine(dir, {}, ['canary'])
-    findingOf(checks, ['fail', 'daemon', found, /kill|stop it/])
+// Most of it is waiting for who does not answer.
+describe('beside who holds the folder or the ports', { concurrency: 4 }, () => {
+  it('a daemon that is well: nothing fails, nothing changes; then stopped, and let go on', async (t) => {
+    const dir = freshFolder(t)
+    const ports = { SVC_HTTP_PORT: await free(), SVC_ACCOUNT_PORT: await free() }
+    const daemon = await startIdle(dir, ports)
+    t.after(() => daemon.end('SIGKILL'))
+    const { pid } = readRuntime(dir) as Runtime
+
+    const { code, checks } = await examine(dir, ports)
+    assert.equal(code, 0)
+    findingOf(checks, ['ok', 'daemon', new RegExp(`process ${pid} at ${daemon.address}.*proved`)])
+    findingOf(checks, ['ok', 'API port', /held by this countersignd/])
+    findingOf(checks, ['ok', 'account port', /held by this countersignd/])
+    findingOf(checks, ['ok', 'state.db', /^whole/])
+    findingOf(checks, ['ok', 'keychain', /keys of this device are there/])
+
+    const elsewhere = await examine(dir, { SVC_HTTP_PORT: await free() })
+    findingOf(elsewhere.checks, ['warn', 'daemon', /the environment here says/, /SVC_HTTP_PORT/])
+
+    process.kill(pid, 'SIGSTOP')
+    const stopped = await examine(dir, ports)
+    const finding = findingOf(stopped.checks, [
+      'fail',
+      'daemon',
+      /does not answer as its daemon: .*does not answer/,
+      /kill/,
+    ])
+    findingOf(stopped.checks, ['ok', 'state.db', /^whole/])
+    if (process.platform === 'linux') assert.equal(finding.remedy, `kill -CONT ${pid}`)
+    process.kill(pid, 'SIGCONT')
+    findingOf((await examine(dir, ports)).checks, ['ok', 'daemon', /proved/])
+  })
+
+  it('an account server alone', { skip: skipProc }, async (t) => {
+    const dir = freshFolder(t)
+    const ports = { SVC_ACCOUNT_PORT: await free() }
+    const server = await start(['server', '--json'], dir, ports, '}\n')
+    t.after(() => server.end('SIGKILL'))
+    const { code, checks } = await examine(dir, ports)
+    findingOf(checks, ['ok', 'daemon', /an account server alone holds this folder/])
+    findingOf(checks, ['ok', 'account port', /held by this countersignd/])
+    assert.equal(code, 0)
+  })
+
+  for (const [name, by, found] of silent)
+    it(`who holds the folder ${name}`, async (t) => {
+      const dir = await held(t)
+      await by(dir, t)
+      const { code, checks } = await examine(dir, {}, ['canary'])
+      findingOf(checks, ['fail', 'daemon', found, /kill|stop it/])
+      assert.equal(code, 1)
+    })
+
+  it('the ports are taken, and squatted on the other address', { skip: skipProc }, async (t) => {
+    const dir = join(freshFolder(t), 'state')
+    const api = await listening(t, createServer())
+    const account = await listening(t, createServer(), '::1')
+    const env = { SVC_HTTP_PORT: String(api), SVC_ACCOUNT_PORT: String(account) }
+    const { code, checks } = await examine(dir, env)
+    const mine = new RegExp(`is taken by .*\\(process ${process.pid}\\)`)
+    findingOf(checks, ['fail', 'API port', mine, /SVC_HTTP_PORT/])
+    findingOf(checks, ['ok', 'account port', /is free/])
+    findingOf(checks, ['warn', 'account port', /have the origin of ours/, /^kill \d+$/])
     assert.equal(code, 1)
   })
 
-it('the ports are taken, and squatted on the other address', { skip: skipProc }, async (t) => {
-  const dir = join(freshFolder(t), 'state')
-  const api = await listening(t, createServer())
-  const account = await listening(t, createServer(), '::1')
-  const env = { SVC_HTTP_PORT: String(api), SVC_ACCOUNT_PORT: String(account) }
-  const { code, checks } = await examine(dir, env)
-  const mine = new RegExp(`is taken by .*\\(process ${process.pid}\\)`)
-  findingOf(checks, ['fail', 'API port', mine, /SVC_HTTP_PORT/])
-  findingOf(checks, ['ok', 'account port', /is free/])
-  findingOf(checks, ['warn', 'account port', /have the origin of ours/, /^kill \d+$/])
-  assert.equal(code, 1)
-})
-
-it('a daemon of another version', async (t) => {
-  const dir = await held(t)
-  const server = httpServer((req, res) => {
-    const nonce = String(req.headers['countersign-nonce'])
-    const proof = daemonProof(stateSecret(dir), nonce, `http://${req.headers.host}`)
-    res.setHeader('Countersign-Proof', proof)
-    res.end('{"status":"ok","version":"0.0.1","uptime_s":90000}')
+  it('a daemon of another version', async (t) => {
+    const dir = await held(t)
+    const server = httpServer((req, res) => {
+      const nonce = String(req.headers['countersign-nonce'])
+      const proof = daemonProof(stateSecret(dir), nonce, `http://${req.headers.host}`)
+      res.setHeader('Countersign-Proof', proof)
+      res.end('{"status":"ok","version":"0.0.1","uptime_s":90000}')
+    })
+    point(dir, `http://127.0.0.1:${await listening(t, server)}`)
+    findingOf((await examine(dir)).checks, [
+      'warn',
+      'daemon',
+      /25 hours, version 0\.0\.1/,
+      /kill 1;/,
+    ])
   })
-  point(dir, `http://127.0.0.1:${await listening(t, server)}`)
-  findingOf((await examine(dir)).checks, ['warn', 'daemon', /25 hours, version 0\.0\.1/, /kill 1;/])
-})
 
-it('killed while it wrote: the log of its database is read, and stays', async (t) => {
-  const dir = freshFolder(t)
-  const daemon = await startIdle(dir)
-  await daemon.end('SIGKILL')
-  const { checks } = await examine(dir)
-  findingOf(checks, ['ok', 'state.db', /^whole/])
-  findingOf(checks, ['ok', 'account.db', /^whole/])
-  findingOf(checks, ['ok', 'account', /^acc_/])
-  findingOf(checks, ['warn', 'daemon', /left of one that was killed/])
+  it('killed while it wrote: the log of its database is read, and stays', async (t) => {
+    const dir = freshFolder(t)
+    const daemon = await startIdle(dir)
+    await daemon.end('SIGKILL')
+    const { checks } = await examine(dir)
+    findingOf(checks, ['ok', 'state.db', /^whole/])
+    findingOf(checks, ['ok', 'account.db', /^whole/])
+    findingOf(checks, ['ok', 'account', /^acc_/])
+    findingOf(checks, ['warn', 'daemon', /left of one that was killed/])
+  })
 })
 
 it('whose a lock is', () => {

@@ -13,6 +13,7 @@ const table = {
   things: {
     read: { method: 'GET', path: '/now', summary: '', by: 'daemon', reply: v.any() },
     later: { method: 'GET', path: '/later', summary: '', by: 'daemon', reply: v.any() },
+    large: { method: 'GET', path: '/large', summary: '', by: 'daemon', reply: v.any() },
     create: {
       method: 'POST',
       path: '/things',
@@ -30,6 +31,9 @@ const table = {
     },
   },
 } as const satisfies Table
+
+/** More than the buffers between two programs take. */
+const LARGE = 30_000_000
 
 /** Something that a test lets happen. */
 function latch() {
@@ -83,6 +87,11 @@ async function start(): Promise<Case> {
             return { later: true }
           },
           create: async ({ body }: { body: unknown }) => body,
+          large: async () => {
+            begin()
+            await wait.opened
+            return 'x'.repeat(LARGE)
+          },
           stream: async () => ({
             type: 'text/plain',
             body: (async function* () {
@@ -233,4 +242,53 @@ test('what does not end is cut when its time is over', async () => {
   await begun(1)
   await Promise.all([server.close(20), closed])
   assert.equal(text(), '')
+})
+
+test('all that was sent before is answered, in the order in which it was sent', async () => {
+  const { server, client, request, answer, begun } = await start()
+  const { socket, text, closed } = await client()
+  socket.write(`${request('/later')}\r\n${request('/now')}\r\n${request('/later')}\r\n`)
+  await begun(2)
+  const stopped = server.close(60_000)
+  answer()
+  await closed
+  await stopped
+  assert.deepEqual(
+    answersIn(text()).map(({ status, body }) => [status, body]),
+    [
+      [200, '{"later":true}'],
+      [200, '{"now":true}'],
+      [200, '{"later":true}'],
+    ],
+  )
+})
+
+for (const first of ['the end is asked for', 'it is answered'] as const)
+  test(`a large answer is sent whole to a reader who takes his time: ${first} first`, async () => {
+    const { server, client, request, answer, begun } = await start()
+    const { socket, text, closed } = await client()
+    socket.pause()
+    socket.write(`${request('/large')}\r\n`)
+    await begun(1)
+    if (first === 'it is answered') {
+      answer()
+      // What the server wrote, the client's system has.
+      while (socket.readableLength === 0) {
+        socket.read(0)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    const stopped = server.close(60_000)
+    answer()
+    await new Promise((resolve) => setImmediate(resolve))
+    socket.resume()
+    await closed
+    await stopped
+    assert.equal(answersIn(text())[0]?.body.length, LARGE + 2)
+  })
+
+test('whoever has only connected is not waited for', async () => {
+  const { server, client } = await start()
+  const { closed } = await client()
+  await Promise.all([server.close(60_000), closed])
 })

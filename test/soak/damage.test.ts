@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { type TestContext, after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { terminal } from '../cli/terminal.ts'
 import { ask, caller, newToken } from '../e2e/caller.ts'
@@ -25,31 +25,33 @@ const PAGE = 4096
 const root = folder()
 /** What a daemon left that ended in order, and one that was killed. */
 const [ended, killed] = [join(root.path, 'ended'), join(root.path, 'killed')]
+/** The account of the one that was killed. */
 let account = ''
 
-function copyFolder(from: string, to: string): void {
+function copyOf(t: TestContext, from: string): string {
+  const to = join(freshFolder(t), 'state')
   cpSync(from, to, { recursive: true })
   chmodSync(to, 0o700)
   chmodSync(join(to, 'keychain'), 0o700)
+  return to
 }
 
-const furnish = async (daemon: Running) => {
+async function furnish(daemon: Running): Promise<string> {
   const { token } = await newToken(daemon.address)
   const call = caller(daemon.address, token)
   await call('POST /api/v1/guest-codes', { label: 'g' })
   await call('POST /api/v1/tags', { name: 't' })
-  account = (await call('GET /api/v1/context')).user.id
+  return (await call('GET /api/v1/context')).user.id as string
 }
 
 before(async () => {
-  for (const [dir, signal] of [
-    [ended, 'SIGTERM'],
-    [killed, 'SIGKILL'],
-  ] as const) {
+  const left = async (dir: string, signal: 'SIGTERM' | 'SIGKILL') => {
     const daemon = await startDaemon(dir)
-    await furnish(daemon)
+    const id = await furnish(daemon)
     await daemon.end(signal)
+    return id
   }
+  ;[, account] = await Promise.all([left(ended, 'SIGTERM'), left(killed, 'SIGKILL')])
 })
 after(() => root.remove())
 
@@ -157,8 +159,7 @@ const whoami = async (dir: string) => {
 describe('a folder of a daemon that ended', () => {
   for (const [file, what, spoil, must] of damages)
     it(`${file} ${what}: ${must === null ? 'works' : `exit code ${EXIT[must.exit]}`}`, async (t) => {
-      const dir = join(freshFolder(t), 'state')
-      copyFolder(ended, dir)
+      const dir = copyOf(t, ended)
       const path = join(dir, file)
       spoil(path)
       const found = contents(dir)
@@ -175,8 +176,7 @@ describe('a folder of a daemon that ended', () => {
     })
 
   it('is its own account', async (t) => {
-    const dir = join(freshFolder(t), 'state')
-    copyFolder(ended, dir)
+    const dir = copyOf(t, ended)
     assert.match((await whoami(dir)).account, /^acc_/)
   })
 })
@@ -193,8 +193,7 @@ describe('a folder of a daemon that was killed', () => {
   for (const file of ['state.db-wal', 'account.db-wal'])
     for (const [what, spoil] of logs)
       it(`${file} ${what}: the account as it was before, or words that name the database`, async (t) => {
-        const dir = join(freshFolder(t), 'state')
-        copyFolder(killed, dir)
+        const dir = copyOf(t, killed)
         const path = join(dir, file)
         assert(existsSync(path) && statSync(path).size > 0)
         spoil(path)
@@ -205,8 +204,7 @@ describe('a folder of a daemon that was killed', () => {
 
   for (const file of ['state.db', 'account.db'])
     it(`${file} gone, its log there: nothing is thrown away`, async (t) => {
-      const dir = join(freshFolder(t), 'state')
-      copyFolder(killed, dir)
+      const dir = copyOf(t, killed)
       rmSync(join(dir, file))
       const log = readFileSync(join(dir, `${file}-wal`))
       const { code, err } = await whoami(dir)
@@ -223,25 +221,29 @@ describe('a sealed secret', () => {
     ['one bit wrong', flip],
     ['in the place of another', (path, other) => copyFileSync(other, path)],
   ]
-  for (const [what, spoil] of spoils)
-    it(`of the vault ${what}: what needs it says so, the rest goes on`, async (t) => {
-      const dir = join(freshFolder(t), 'state')
-      copyFolder(ended, dir)
-      const [path, other] = ['vault', 'device'].map((name) =>
-        join(dir, 'keychain', `${name}.sealed`),
-      ) as [string, string]
+  it('of the vault: what needs it says so, the rest goes on; back in its place it is read', async (t) => {
+    const dir = copyOf(t, ended)
+    const [path, other] = ['vault', 'device'].map((name) =>
+      join(dir, 'keychain', `${name}.sealed`),
+    ) as [string, string]
+    const whole = readFileSync(path)
+    truncateSync(path)
+    const daemon = await startDaemon(dir)
+    t.after(() => daemon.end('SIGKILL'))
+    const { token } = await newToken(daemon.address)
+    const guest = () => ask(daemon.address, token, 'POST /api/v1/guest-codes', { label: 'x' })
+    for (const [what, spoil] of spoils) {
+      writeFileSync(path, whole)
       spoil(path, other)
       const left = readFileSync(path)
-      const daemon = await startDaemon(dir)
-      t.after(() => daemon.end('SIGKILL'))
-      const { token } = await newToken(daemon.address)
-      const { status, body } = await ask(daemon.address, token, 'POST /api/v1/guest-codes', {
-        label: 'x',
-      })
-      assert.deepEqual([status, body.error], [503, 'keychain_locked'])
-      assert.match(body.message, /vault\.sealed is damaged. Restore it/)
+      const { status, body } = await guest()
+      assert.deepEqual([status, body.error], [503, 'keychain_locked'], what)
+      assert.match(body.message, /vault\.sealed is damaged. Restore it/, what)
       assert.equal((await ask(daemon.address, token, 'GET /api/v1/connections')).status, 200)
-      assert.equal(await daemon.end('SIGTERM'), 0)
-      assert.deepEqual(readFileSync(path), left)
-    })
+      assert.deepEqual(readFileSync(path), left, what)
+    }
+    writeFileSync(path, whole)
+    assert.equal((await guest()).status, 201)
+    assert.equal(await daemon.end('SIGTERM'), 0)
+  })
 })

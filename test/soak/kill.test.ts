@@ -6,17 +6,21 @@ import { watch } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { verifyAudit } from '../../src/state/audit-chain.ts'
 import { caller, newToken } from '../e2e/caller.ts'
 import { ROOT, type Running, environment, startDaemon } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { type Chance, chance } from './chance.ts'
 import { type Ledger, type Stage, check, newLedger } from './ledger.ts'
 import { sized } from './size.ts'
+import { type Trail, follow } from './trail.ts'
 import { demandWhole, orphans, ownerOf } from './whole.ts'
 import { AT_ONCE, writeUntil } from './writers.ts'
 
 /** Kills in the life of one state folder. */
 const LIFE = 20
+/** Of so many kills one comes while the daemon ends. */
+const ENDING = 7
 /** What a start needs of the clock to take secrets for forgotten that nobody came back for. */
 const NEXT_DAY = {
   NODE_OPTIONS: '--import=data:text/javascript,const{now}=Date;Date.now=()=>now()+25*3600*1000',
@@ -58,25 +62,31 @@ async function settled(t: TestContext) {
   return { dir, daemon, token, organisation: id as string }
 }
 
+const atOnce = async (daemon: Running) => assert.equal(await daemon.end('SIGKILL'), null)
+
+async function whileItEnds(daemon: Running, dice: Chance): Promise<void> {
+  const ended = daemon.end('SIGTERM')
+  await setTimeout(dice.below(30))
+  await Promise.all([ended, daemon.end('SIGKILL')])
+}
+
 let numbers = 0
 const next = () => ++numbers
 
 /** One folder, whose daemon dies so often under load; answers what became of it. */
-async function live(
-  t: TestContext,
-  dice: Chance,
-  kills: number,
-  end: (daemon: Running) => Promise<unknown>,
-) {
+async function live(t: TestContext, dice: Chance, trail: Trail, kills: number) {
   const { dir, token, organisation, ...first } = await settled(t)
   const ledger = newLedger()
   let daemon = first.daemon
-  let [written, left] = [0, 0]
+  let [written, left, unlisted] = [0, 0, 0]
   for (let kill = 0; kill < kills; kill++) {
     const stage = stageOf(daemon, token)
+    const end = kill % ENDING === 1 ? whileItEnds : atOnce
     written += await writeUntil({ stage, ledger, chance: dice, organisation, next }, () =>
-      end(daemon),
+      end(daemon, dice),
     )
+    unlisted += trail.demand(dir)
+    trail.forget()
     daemon = await started(t, dir)
     await demandAll(daemon, token, ledger)
     left = Math.max(left, orphans(dir).length)
@@ -88,35 +98,26 @@ async function live(
   await caller(daemon.address, token)('POST /api/v1/sync')
   assert.deepEqual(orphans(dir), [])
   assert.equal(await daemon.end('SIGTERM'), 0, daemon.log())
-  return { written, left }
+  // One that ended in order wrote all of its lines.
+  assert.equal(trail.demand(dir), 0)
+  return { written, left, unlisted }
 }
 
-async function lives(
-  t: TestContext,
-  kills: number,
-  end: (daemon: Running, dice: Chance) => Promise<unknown>,
-) {
+test('kill -9 under write load, and while the daemon ends there', async (t) => {
   const dice = chance(t)
-  let [written, left] = [0, 0]
+  const trail = follow(t)
+  const kills = sized(2, 140)
+  let [written, left, unlisted] = [0, 0, 0]
   for (let rest = kills; rest > 0; rest -= LIFE) {
-    const found = await live(t, dice, Math.min(rest, LIFE), (daemon) => end(daemon, dice))
+    const found = await live(t, dice, trail, Math.min(rest, LIFE))
     written += found.written
     left += found.left
+    unlisted += found.unlisted
   }
   t.diagnostic(
-    `${kills} kills, ${written} writes acknowledged, 0 lost, ${left} secrets left over for a day`,
+    `${kills} kills, ${written} writes acknowledged, 0 lost, ${left} secrets left over for a day, ${unlisted} answers of the last turn without a line in the audit log`,
   )
-}
-
-test('kill -9 under write load', (t) =>
-  lives(t, sized(3, 120), async (daemon) => assert.equal(await daemon.end('SIGKILL'), null)))
-
-test('kill -9 while the daemon ends under write load', (t) =>
-  lives(t, sized(1, 20), async (daemon, dice) => {
-    const ended = daemon.end('SIGTERM')
-    await setTimeout(dice.below(30))
-    await Promise.all([ended, daemon.end('SIGKILL')])
-  }))
+})
 
 /** A first start, killed once so much has happened in its folder; answers whether it was still starting. */
 async function killedStart(dir: string, events: number): Promise<boolean> {
@@ -146,13 +147,15 @@ async function killedStart(dir: string, events: number): Promise<boolean> {
 
 test('kill -9 during the very first start', async (t) => {
   const dice = chance(t)
-  const kills = sized(2, 30)
+  const kills = sized(1, 30)
   let early = 0
   for (let done = 0; done < kills;) {
     const dir = freshFolder(t)
     // More than once for some, since what is left of a start is another start's beginning.
-    for (let more = 1 + dice.below(3); more > 0 && done < kills; more--, done++)
+    for (let more = 1 + dice.below(3); more > 0 && done < kills; more--, done++) {
       if (await killedStart(dir, 1 + dice.below(45))) early++
+      assert.equal(verifyAudit(dir).fault, null)
+    }
     const daemon = await started(t, dir)
     const { token } = await newToken(daemon.address)
     await demandAll(daemon, token, newLedger())

@@ -27,6 +27,7 @@ export interface Front {
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 const MIB = Buffer.alloc(1024 * 1024, ' ')
+const MEMBER = gzipSync(Buffer.alloc(16 * 1024 * 1024))
 /** As much as one answer is read of, and a lot more. */
 const ENDLESS = 10 * 1024
 
@@ -68,6 +69,8 @@ export interface Fault {
   readonly code: 'backend_error' | 'backend_unavailable' | 'backend_timeout'
   /** Takes as long as patience lasts. */
   readonly isSlow?: true
+  /** Another does the same to whoever reads it, in less time: it comes in the full size only. */
+  readonly isLike?: string
   /** It is an object in JSON, as some row may want it. */
   readonly isObject?: true
   /** A busy machine may not read as much of it in time as is too much. */
@@ -83,6 +86,7 @@ export const FAULTS: readonly Fault[] = [
     name: 'closes after half the header',
     answer: raw('HTTP/1.1 200 OK\r\nContent-Ty'),
     code: 'backend_unavailable',
+    isLike: 'closes after half the body',
   },
   {
     name: 'closes after half the body',
@@ -162,11 +166,12 @@ export const FAULTS: readonly Fault[] = [
     answer: (res) => drip(res, 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{}'),
     code: 'backend_timeout',
     isSlow: true,
+    isLike: 'never answers',
   },
 ]
 
-/** What a mebibyte can become. */
-const BOMB = gzipSync(Buffer.alloc(256 * 1024 * 1024), { level: 1 })
+/** What a mebibyte can become: members of a gzip follow each other (RFC 1952 section 2.2). */
+const BOMB = Buffer.concat(Array<Buffer>(64).fill(MEMBER))
 
 export async function startFront(t: TestContext): Promise<Front> {
   let spoilt = 0

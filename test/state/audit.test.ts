@@ -93,14 +93,65 @@ test('the next run goes on where the last one ended', (t) => {
   })
 })
 
-test('what happens in one turn is there in the next, without waiting for the end', async (t) => {
+test('what was read is there in the next turn, what was changed or refused at once, after all before it', async (t) => {
   const dir = freshFolder(t)
   const audit = open(dir)
   audit.record(deed())
-  audit.record(deed())
+  assert.equal(readFileSync(fileOf(dir), 'utf8'), '')
   await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(linesOf(dir).length, 2)
+  assert.equal(linesOf(dir).length, 1)
+  for (const [index, told] of [deed({ route: 'POST /api/v1/tags' }), refusal].entries()) {
+    audit.record(deed())
+    audit.record(told)
+    assert.equal(linesOf(dir).length, 3 + 2 * index)
+  }
   audit.close()
+})
+
+test('what is told after the end is in the log of the program, and in no other file', (t) => {
+  const dir = freshFolder(t)
+  const events: string[] = []
+  const audit = open(dir, { log: (_, event) => void events.push(event) })
+  audit.record(deed())
+  audit.close()
+  const text = readFileSync(fileOf(dir), 'utf8')
+  audit.record(refusal)
+  assert.deepEqual(events, ['audit log is closed'])
+  assert.equal(readFileSync(fileOf(dir), 'utf8'), text)
+})
+
+test('lines that could not be written to the end are told to the log of the program', (t) => {
+  const dir = freshFolder(t)
+  const told: unknown[] = []
+  const log: Log = (_, event, fields) => void told.push([event, (fields as Line)['lines']])
+  const audit = open(dir, { log, longest: 1 })
+  audit.record(refusal)
+  mkdirSync(fileOf(dir))
+  audit.record(deed())
+  audit.record(refusal)
+  audit.close()
+  assert.deepEqual(told.at(-1), ['audit log ends without its last lines', 2])
+})
+
+test('numbers go on after lines that crashes cut off, one after the other and at the beginning of a file', (t) => {
+  const dir = freshFolder(t)
+  written(dir, [deed(), deed(), deed()])
+  for (let crash = 0; crash < 3; crash++) {
+    const { length } = readFileSync(fileOf(dir))
+    written(dir, [deed()])
+    truncateSync(fileOf(dir), length + 20)
+  }
+  written(dir, [deed(), deed()])
+  assert.deepEqual(
+    [verifyAudit(dir).lines, verifyAudit(dir).cut, verifyAudit(dir).fault],
+    [8, 3, null],
+  )
+  written(dir, [deed()], { longest: 1 })
+  written(dir, [deed()])
+  truncateSync(fileOf(dir), 20)
+  written(dir, [deed()])
+  const { lines, cut, fault } = verifyAudit(dir)
+  assert.deepEqual([lines, cut, fault], [11, 4, null])
 })
 
 /** Five lines, and what somebody does to them. */
@@ -214,7 +265,7 @@ test('what is long is put away, the oldest is deleted, and the chain runs throug
   assert.match(verifyAudit(dir).fault?.what ?? '', /does not follow/)
 })
 
-test('whoever may only knock fills no disk: of a minute, sixty lines, and how many more', (t) => {
+test('whoever may only knock fills no disk: of a minute, ten lines, and how many more', (t) => {
   const dir = freshFolder(t)
   let at = AT
   const knocks = Array.from({ length: 1000 }, () => refusal)
@@ -225,11 +276,11 @@ test('whoever may only knock fills no disk: of a minute, sixty lines, and how ma
   audit.record(refusal)
   audit.close()
   const lines = said(dir)
-  assert.equal(lines.length, 62)
+  assert.equal(lines.length, 12)
   assert.deepEqual(
-    lines.slice(60).map(({ token, outcome, unlisted }) => [token, outcome, unlisted]),
+    lines.slice(10).map(({ token, outcome, unlisted }) => [token, outcome, unlisted]),
     [
-      ['tok_a', 'done', 940],
+      ['tok_a', 'done', 990],
       [null, 'unauthorized', undefined],
     ],
   )
@@ -242,7 +293,7 @@ test('who is at the other end is not looked up for what gets no line', (t) => {
     freshFolder(t),
     Array.from({ length: 1000 }, () => ({ ...refusal, peer })),
   )
-  assert.equal(looked, 60)
+  assert.equal(looked, 10)
 })
 
 test('while nothing can be written lines are kept, and follow', async (t) => {

@@ -3,7 +3,17 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { machineKeyIn } from '../../daemon/credential.ts'
 import { demandSameServer } from '../../daemon/folder.ts'
-import { type Check, type Finding, type Ground, fail, ok, said, spanOf, warn } from './finding.ts'
+import {
+  type Check,
+  type Finding,
+  type Ground,
+  fail,
+  ok,
+  said,
+  spanOf,
+  warn,
+  shellWord,
+} from './finding.ts'
 
 const NAME = 'account'
 const SYNC = 'sync'
@@ -33,7 +43,9 @@ function nobody({ config }: Ground): Finding {
 
 function remedyFor(server: string | null, configured: string | null): string {
   if (server === configured) return 'Restore the state folder from a backup, whole.'
-  return server === null ? 'unset SVC_BACKEND_URL SVC_ENV' : `export SVC_BACKEND_URL=${server}`
+  return server === null
+    ? 'unset SVC_BACKEND_URL SVC_ENV'
+    : `export SVC_BACKEND_URL=${shellWord(server)}`
 }
 
 function signedIn({ config, memory: { identity } }: Ground): Finding {

@@ -32,8 +32,18 @@ export function auditApart(stateDir: string): Finding[] {
 
 export const audit: Check = {
   name: NAME,
-  async run({ config: { stateDir }, apart }) {
-    if (stateDir === undefined || !hasLog(stateDir)) return []
+  async run({ config: { stateDir }, apart, holding }) {
+    if (stateDir === undefined) return []
+    if (!hasLog(stateDir))
+      return (await holding()).state === 'proven'
+        ? [
+            warn(
+              NAME,
+              'there is none, though a daemon runs: somebody took it away',
+              'Put it back, and start the daemon again: countersignd serve',
+            ),
+          ]
+        : []
     return (
       (await apart(NAME)) ?? [
         warn(NAME, 'too long to be checked in a few seconds', 'countersignd audit verify'),

@@ -7,7 +7,7 @@ import { damaged, isDamage, lost } from '../../state/database-file.ts'
 import { isResult } from '../../state/sqlite.ts'
 import { VERSIONS } from '../../state/versions.ts'
 import { type Check, type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
-import { openReadOnly } from './read-only.ts'
+import { isWithoutIndex, openReadOnly } from './read-only.ts'
 
 /** SQLite takes a shorter file for a new database. */
 const SMALLEST = 512
@@ -52,7 +52,17 @@ function lookThrough(stateDir: string, kind: Kind): Finding[] {
   const { file: name } = kind
   const path = join(stateDir, name)
   if (!existsSync(path)) return []
-  const { size } = statSync(path)
+  const stat = statSync(path)
+  if (!stat.isFile()) return [fail(name, `${path} is not a regular file`, RESTORE)]
+  if (isWithoutIndex(path))
+    return [
+      warn(
+        name,
+        'a copy with a write-ahead log and without its index: it can be looked through once a daemon has opened it',
+        'countersignd serve',
+      ),
+    ]
+  const { size } = stat
   if (size < SMALLEST) return [fail(name, damaged(path).message, RESTORE)]
   try {
     const db = openReadOnly(path)

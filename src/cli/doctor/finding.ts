@@ -58,6 +58,10 @@ export const said = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ')
 
 /** An argument of a shell, as it is copied. */
+/** A text as one word of a shell: as it is, where it means nothing else there. */
+export const shellWord = (text: string): string =>
+  /^[\w.:/[\]-]+$/.test(text) ? text : quoted(text)
+
 export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const

@@ -15,9 +15,10 @@ const KEYS = 'device'
 const UNLOCK =
   'Log in to the desktop session of this user or unlock its keyring there, then: countersignd doctor'
 const RESTORE =
-  'Restore the state folder from a backup, whole; without it: countersignd logout --forget'
+  'Restore the state folder from a backup, whole; without one, move it away and begin anew, as a further device of the account.'
 
-function remedyFor(error: unknown, backend: string): string {
+function remedyFor(error: unknown, backend: string, choice: Config['keychain']): string {
+  if (choice !== 'auto' && choice !== backend && backend !== '') return 'unset SVC_KEYCHAIN'
   if (backend === 'os') return UNLOCK
   return error instanceof AppError || error instanceof StartError
     ? RESTORE
@@ -60,7 +61,7 @@ export async function keychainApart({ config, memory }: Ground): Promise<Finding
       return [fail(NAME, `${place}: it holds no keys of this device`, RESTORE)]
     return [ok(NAME, `${place}${hasDevice ? '; the keys of this device are there' : ''}`)]
   } catch (error) {
-    return [fail(NAME, said(error), remedyFor(error, recordedIn(stateDir)))]
+    return [fail(NAME, said(error), remedyFor(error, recordedIn(stateDir), choice))]
   }
 }
 

@@ -1,5 +1,5 @@
 /** The account server: there, ours, and the one that it says it is. */
-import { type Check, type Ground, fail, ok } from './finding.ts'
+import { type Check, type Ground, fail, ok, shellWord } from './finding.ts'
 
 const NAME = 'account server'
 
@@ -32,7 +32,7 @@ export const server: Check = {
           `${url} says that its public address is ${own ?? 'none'}, and takes no sign-in at another`,
           own === undefined
             ? 'Its operator must set SVC_PUBLIC_URL.'
-            : `export SVC_BACKEND_URL=${own} (or its operator must set SVC_PUBLIC_URL)`,
+            : `export SVC_BACKEND_URL=${shellWord(own)} (or its operator must set SVC_PUBLIC_URL)`,
         ),
       ]
     return [ok(NAME, `${url}, version ${look.version}, answered in ${look.tookMs} ms`)]

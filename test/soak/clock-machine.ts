@@ -1,0 +1,61 @@
+/** A daemon whose machine's clock a test can set (see clock-shift.ts). */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { commandLineToken } from '../../src/auth/proof.ts'
+import { type Runtime, readRuntime, stateSecret } from '../../src/state/runtime.ts'
+import { type Answer, type Question, ask } from '../daemon.ts'
+import { startDaemon } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+
+const SHIFT = pathToFileURL(join(import.meta.dirname, 'clock-shift.ts')).href
+
+/** Start one; it ends with the test. */
+export async function onMachine(t: TestContext, env: NodeJS.ProcessEnv = {}) {
+  const stateDir = freshFolder(t)
+  const file = join(freshFolder(t), 'clock')
+  const daemon = await startDaemon(stateDir, {
+    NODE_OPTIONS: `--import=${SHIFT}`,
+    CLOCK_FILE: file,
+    ...env,
+  })
+  t.after(() => daemon.end('SIGKILL'))
+  const { nonce, pid } = readRuntime(stateDir) as Runtime
+  const owner = commandLineToken(stateSecret(stateDir), nonce)
+  let offset = 0
+  let times = 0
+  const settings = () =>
+    daemon
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('"clock set"'))
+      .map((line) => JSON.parse(line) as { timers: number })
+  const call = (method: string, path: string, question?: Question): Promise<Answer> =>
+    ask(daemon.address, method, path, { token: owner, ...question })
+  const good = async <T>(method: string, path: string, question?: Question): Promise<T> => {
+    const { status, json, text } = await call(method, path, question)
+    assert(status < 300, `${method} ${path}: ${status} ${text}`)
+    return json as T
+  }
+  return {
+    daemon,
+    stateDir,
+    call,
+    good,
+    /** What the clock says there. */
+    now: () => Date.now() + offset,
+    /** Set it; answers how many timers were set since the last time. */
+    set: async (ms: number): Promise<number> => {
+      writeFileSync(file, String(ms))
+      process.kill(pid, 'SIGUSR2')
+      times++
+      while (settings().length < times) await setImmediate()
+      offset = ms
+      return settings().at(-1)?.timers ?? 0
+    },
+  }
+}
+export type Machine = Awaited<ReturnType<typeof onMachine>>

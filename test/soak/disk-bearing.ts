@@ -1,0 +1,100 @@
+/** A daemon on a disk that takes nothing: what it must still answer, how it refuses the rest, and that all goes on afterwards. */
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { type Answered, ask, caller, listed, newToken } from '../e2e/caller.ts'
+import { type Running, startDaemon } from '../e2e/program.ts'
+import { chance } from './chance.ts'
+import { type Stage, newLedger } from './ledger.ts'
+import { ownerOf } from './whole.ts'
+import { type Writing, WRITES_OF_THINGS } from './writers.ts'
+
+/** What a client may ask that is written nowhere. */
+const READS = [
+  'GET /health',
+  'GET /api/v1/status',
+  'GET /api/v1/context',
+  'GET /api/v1/api-tokens',
+  'GET /api/v1/connections',
+  'GET /api/v1/guest-codes',
+  'GET /api/v1/verification-log',
+  'GET /api/v1/preferences',
+]
+
+/** Writes, each of which stores something in a place of its own. */
+export const WRITES: readonly (readonly [request: string, body: () => unknown])[] = [
+  ['POST /api/v1/token', () => ({ name: 't', scope: 'read' })],
+  ['POST /api/v1/api-tokens', () => ({ name: 't', scope: 'read' })],
+  ['POST /api/v1/guest-codes', () => ({ label: 'g' })],
+  ['POST /api/v1/connections', () => ({ name: 'c' })],
+  ['POST /api/v1/stamp', () => ({ content: 'x' })],
+  ['POST /api/v1/verify', () => ({ words: 'matador carload recede' })],
+  ['POST /api/v1/exports', () => undefined],
+  ['PATCH /api/v1/preferences', () => ({ locale: 'de' })],
+  ['POST /api/v1/external-members', () => ({ display_name: 'm' })],
+  ['POST /api/v1/feedback', () => ({ message: 'f' })],
+  ['POST /api/v1/chat', () => ({ message: 'how' })],
+]
+
+/** Start a daemon that ends with the test, however that ends. */
+export async function started(t: TestContext, dir: string): Promise<Running> {
+  const daemon = await startDaemon(dir)
+  t.after(() => daemon.end('SIGKILL'))
+  return daemon
+}
+
+/** A daemon in which everything has been made that a ledger knows. */
+export async function furnished(t: TestContext, dir: string) {
+  const daemon = await started(t, dir)
+  const { token } = await newToken(daemon.address)
+  const { address, accountAddress } = daemon
+  const stage: Stage = { address, accountAddress, token, owner: ownerOf(dir) }
+  let n = 0
+  const of: Writing = {
+    stage,
+    ledger: newLedger(),
+    chance: chance(t),
+    organisation: null,
+    next: () => ++n,
+  }
+  for (let round = 0; round < 2; round++) for (const write of WRITES_OF_THINGS) await write(of)
+  return { daemon, of }
+}
+
+const refusal = ({ status, body }: Answered) => `${status} ${body?.error ?? ''}`.trim()
+
+/** Reads are answered; a write is done, or refused in the documented words; answers which were refused. */
+export async function demandBearing({ address, token }: Stage): Promise<Set<string>> {
+  const refused = new Set<string>()
+  for (const [request, body] of WRITES) {
+    const answer = await ask(address, token, request, body())
+    // One export is built at a time.
+    if (answer.status < 300 || refusal(answer) === '409 conflict') continue
+    assert.equal(refusal(answer), '507 storage_full', `${request}: ${JSON.stringify(answer.body)}`)
+    assert.match(answer.body.message, /disk (is full|.*takes nothing)/, request)
+    refused.add(request)
+  }
+  for (const request of READS)
+    assert.equal((await ask(address, token, request)).status, 200, request)
+  return refused
+}
+
+/** Everything goes on, in the same daemon. */
+export async function demandWell({ address, token }: Stage): Promise<void> {
+  for (const [request, body] of WRITES) {
+    const answer = await ask(address, token, request, body())
+    assert(answer.status < 300 || answer.status === 409, `${request}: ${refusal(answer)}`)
+  }
+  const { last_sync: sync } = await caller(address, token)('POST /api/v1/sync')
+  assert.deepEqual([sync.ok, sync.error], [true, null])
+}
+
+/** An export gets ready, whatever became of one before. */
+export async function demandExport({ address, token }: Stage): Promise<void> {
+  const call = caller(address, token)
+  await call('DELETE /api/v1/exports')
+  const { id } = await call('POST /api/v1/exports')
+  for (let state = ''; state !== 'ready';) {
+    state = (await listed(call, '/api/v1/exports')).find((one) => one.id === id)?.state
+    assert(['queued', 'building', 'ready'].includes(state), state)
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * What this process was answered by a daemon, against the audit log in that daemon's folder.
+ *
+ * A daemon writes the line of an answer before it reads what is asked next. So the line of a write may be missing after a kill only
+ * where no other write that was asked after its answer was answered, too; and on a full disk only for as long as that is full.
+ */
+import assert from 'node:assert/strict'
+import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { verifyAudit } from '../../src/state/audit-chain.ts'
+import { auditFiles } from '../../src/state/audit-files.ts'
+import type { AuditLine } from '../../src/state/audit-line.ts'
+
+const [ASKED, ANSWERED] = ['undici:request:create', 'undici:request:headers']
+
+/** A write that was answered, and its place among all that was asked and answered. */
+interface Answer {
+  readonly id: string
+  readonly request: string
+  readonly status: number
+  readonly asked: number
+  readonly answered: number
+}
+
+export interface Trail {
+  /** A moment, for `demand`. */
+  now(): number
+  /**
+   * Throws unless the audit log is as it was written and has the line of each write so far, with its status. Those of answers after
+   * `since` may be missing: by themselves, those after which no write was asked that was answered.
+   * @returns how many are missing; they are demanded again the next time
+   */
+  demand(stateDir: string, since?: number): number
+  /** What is missing went with the daemon that was killed. */
+  forget(): void
+}
+
+/** The status of each request in an audit log. What a crash cut off is no line. */
+function statusesIn(stateDir: string): Map<string | null, number | null> {
+  const texts = auditFiles(stateDir).flatMap((name) =>
+    readFileSync(join(stateDir, name), 'utf8').split('\n'),
+  )
+  return new Map(
+    texts
+      .filter((text) => text.startsWith('{') && text.endsWith('}'))
+      .map((text) => JSON.parse(text) as AuditLine)
+      .map(({ request_id: id, status }) => [id, status]),
+  )
+}
+
+function headerOf(headers: readonly Buffer[], name: string): string {
+  const at = headers.findIndex((one, i) => i % 2 === 0 && String(one).toLowerCase() === name)
+  return String(headers[at + 1])
+}
+
+/** Follow each write of this process (what `fetch` sends and is not a GET) until the test ends. */
+export function follow(t: TestContext): Trail {
+  let moment = 0
+  const asked = new WeakMap<object, number>()
+  let answers: Answer[] = []
+  const onAsked = ((message: { request: object }) =>
+    void asked.set(message.request, ++moment)) as ChannelListener
+  const onAnswered = ((message: {
+    request: { method: string; path: string }
+    response: { statusCode: number; headers: Buffer[] }
+  }) => {
+    const { request, response } = message
+    if (request.method === 'GET') return
+    answers.push({
+      id: headerOf(response.headers, 'x-request-id'),
+      request: `${request.method} ${request.path}`,
+      status: response.statusCode,
+      asked: asked.get(request) ?? assert.fail('it was not asked'),
+      answered: ++moment,
+    })
+  }) as ChannelListener
+  subscribe(ASKED, onAsked)
+  subscribe(ANSWERED, onAnswered)
+  t.after(() => {
+    unsubscribe(ASKED, onAsked)
+    unsubscribe(ANSWERED, onAnswered)
+  })
+  return {
+    now: () => ++moment,
+    demand(stateDir, since = Math.max(...answers.map((one) => one.asked))) {
+      assert.equal(verifyAudit(stateDir).fault, null)
+      const statuses = statusesIn(stateDir)
+      const missing = answers.filter(({ id }) => !statuses.has(id))
+      for (const { id, request, status, answered } of answers)
+        if (statuses.has(id)) assert.equal(statuses.get(id), status, `${request} ${id}`)
+        else assert(answered > since, `${request} ${id}: answered ${status}, and has no line`)
+      answers = missing
+      return missing.length
+    },
+    forget: () => void (answers = []),
+  }
+}
