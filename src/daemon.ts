@@ -50,6 +50,9 @@ const ofDaemon = (outcome: 'started' | 'stopped'): Deed => ({
   outcome,
 })
 
+/** What the API listener answers. */
+export const apiTable = { ...rest, ...docsTable, ...agents, ...local }
+
 const GRACE_MS = 5_000
 const FLUSH_MS = 10_000
 
@@ -152,7 +155,7 @@ export async function openDaemon(
       dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
     const home: Home = { ...run, now, tokens, seat, signIn, log, ask }
     const dispatch = newDispatch<Caller>(
-      { ...rest, ...docsTable, ...agents, ...local },
+      apiTable,
       { ...restAnswers, ...docsAnswers, ...agentAnswers, ...localAnswers },
       {
         need: restNeed,

@@ -7,7 +7,7 @@ import { strictObject } from 'valibot'
 import { invalid, parse } from './api/input.ts'
 import { type Route, type Table, isOnce } from './api/route.ts'
 import { type Need, type Standing, requireScope } from './auth/scopes.ts'
-import { withoutKeys } from './crypto/redact.ts'
+import { redact } from './crypto/redact.ts'
 import { AppError, type Code, statusOf, toAppError } from './errors.ts'
 import { decodeQuery } from './query.ts'
 import { newRouter } from './router.ts'
@@ -137,7 +137,7 @@ const unauthorized = () =>
   )
 
 /** A path as an error tells it. Somebody may have put a token there. */
-const shown = (segments: readonly string[]) => withoutKeys(segments.join('/'))
+const shown = (segments: readonly string[]) => redact(segments.join('/'))
 
 /** What tells a request from any other under the same Idempotency-Key: SHA-256 of all that it asks. */
 const fingerprintOf = ({ method, segments, query }: Request, body: unknown): string =>

@@ -2,7 +2,7 @@
  * The scope table: what a request needs, from its method and path alone, before any routing. Nothing on a row can change it.
  * The first rule that fits decides; what no rule names needs a token, so a forgotten path is closed, not open.
  */
-import { withoutKeys } from '../crypto/redact.ts'
+import { redact } from '../crypto/redact.ts'
 import { AppError } from '../errors.ts'
 
 export type Scope = 'read' | 'write' | 'full'
@@ -130,7 +130,7 @@ export function requireScope(
   throw new AppError(
     'insufficient_scope',
     // Somebody may have put a token there.
-    `This token's scope is ${has}; ${method} /${withoutKeys(path.join('/'))} requires ${required}. Use a token with that scope.`,
+    `This token's scope is ${has}; ${method} /${redact(path.join('/'))} requires ${required}. Use a token with that scope.`,
     {
       details: { required_scope: required },
       // RFC 6750 section 3.1

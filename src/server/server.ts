@@ -103,6 +103,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   })
   server.maxConnections = MOST_CONNECTIONS
   server.timeout = timeouts.silence
+  // Whoever has said all he wants to say and listens gets his answer (RFC 9293 section 3.6): scripts that send by `nc` do so.
+  Object.assign(server, { httpAllowHalfOpen: true })
 
   const connections = newConnections(server)
   let rules: GuardRules

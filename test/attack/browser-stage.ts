@@ -31,8 +31,8 @@ export interface HostilePage {
   readonly at: Listener | null
   /** By which address it calls each listener. */
   readonly bases: Readonly<Record<Listener, string>>
-  /** Whether the name in its address is one of the daemon's own. */
-  readonly hasOurOrigin: boolean
+  /** Whose origin it has: the daemon's; that of the other name the daemon goes by, at which it has no page; or neither. */
+  readonly origin: 'ours' | 'localhost' | 'another'
 }
 
 /** A request that reached the daemon. */
@@ -74,6 +74,8 @@ export interface Stage {
   readonly pages: readonly HostilePage[]
   /** A page of the daemon's own origin that has planted a service worker there. */
   readonly withWorker: Page
+  /** Both listeners by the name `localhost`. */
+  readonly named: Readonly<Record<Listener, string>>
   /** All that reached the daemon. */
   readonly arrivals: readonly Arrival[]
   readonly elsewhere: string
@@ -124,7 +126,7 @@ async function opening(closers: (() => unknown)[], close: () => Promise<void>): 
   const at = (name: string, { port }: Attacker) => `http://${name}:${port}`
   const literal = { address: at('127.0.0.1', first), accountAddress: at('127.0.0.1', second) }
   const named = { address: at('localhost', first), accountAddress: at('localhost', second) }
-  const other = { at: null, hasOurOrigin: false }
+  const other = { at: null, origin: 'another' } as const
   const pages: HostilePage[] = []
   for (const [name, bases] of [
     [EVIL, literal],
@@ -146,15 +148,20 @@ async function opening(closers: (() => unknown)[], close: () => Promise<void>): 
     ['address', first],
     ['accountAddress', second],
   ] as const)
-    for (const [name, hasOurOrigin] of [
-      [EVIL, false],
-      ['127.0.0.1', true],
+    for (const [name, origin] of [
+      [EVIL, 'another'],
+      ['127.0.0.1', 'ours'],
     ] as const) {
-      const origin = at(name, squatter)
-      const frame = (await opened(profile, origin)).mainFrame()
-      const title = `${name}, ${hasOurOrigin ? 'our origin' : 'our port'}, ${listener}`
-      const bases = { ...literal, [listener]: origin }
-      pages.push({ name: title, frame, at: listener, bases, hasOurOrigin })
+      const base = at(name, squatter)
+      const frame = (await opened(profile, base)).mainFrame()
+      const title = `${name}, our ${origin === 'ours' ? 'origin' : 'port'}, ${listener}`
+      pages.push({
+        name: title,
+        frame,
+        at: listener,
+        bases: { ...literal, [listener]: base },
+        origin,
+      })
     }
   // In a profile of its own: it would claim the other pages of its origin.
   const withWorker = await opened(await browser.newContext(), literal.address)
@@ -169,24 +176,25 @@ async function opening(closers: (() => unknown)[], close: () => Promise<void>): 
   })
   closers.push(() => daemon.close())
 
-  if (noIpv6 === null) {
-    const beside = await attacker('::1', first.port)
-    const frame = (await opened(profile, named.address)).mainFrame()
-    if (!beside.heard.includes(`GET localhost:${first.port} /`))
+  for (const [listener, { port }] of noIpv6 === null
+    ? ([
+        ['address', first],
+        ['accountAddress', second],
+      ] as const)
+    : []) {
+    const beside = await attacker('::1', port)
+    const frame = (await opened(profile, named[listener])).mainFrame()
+    if (!beside.heard.includes(`GET localhost:${port} /`))
       throw new Error('the page did not come from the squatter')
     await beside.leave()
-    pages.push({
-      name: 'localhost, our origin, served from [::1]',
-      frame,
-      at: 'address',
-      bases: named,
-      hasOurOrigin: true,
-    })
+    const name = `localhost, served from [::1], ${listener}`
+    pages.push({ name, frame, at: listener, bases: named, origin: 'localhost' })
   }
   return {
     daemon,
     pages,
     withWorker,
+    named,
     arrivals,
     elsewhere: at('127.0.0.1', mine),
     missing: noIpv6 === null ? [] : [noIpv6],

@@ -10,24 +10,28 @@ import type { TestDaemon } from '../daemon.ts'
 import { built } from '../e2e/pages.ts'
 import { skip } from '../pages/browser.ts'
 import { sized } from '../soak/size.ts'
-import { type Arrival, type HostilePage, type Stage, holds, openStage } from './browser-stage.ts'
+import { type HostilePage, type Stage, holds, openStage } from './browser-stage.ts'
 import { type Belongings, type Target, furnish } from './browser-targets.ts'
+import { OPENED, OPENING, type Verdicts, isOurs, newVerdicts } from './browser-verdicts.ts'
 
 const SCRIPT = readFileSync(join(import.meta.dirname, 'browser-page.js'), 'utf8')
 
 /** How many targets each way is sent against from each page, beside the first. */
 const EACH = sized(1, 4)
 
+/** Each way is tried from every so-manieth page; what opens a frame or a window takes longer. */
+const PAGES = { quick: sized(2, 1), slow: sized(4, 1) }
+
+/** Of the pages that a link may open, every so-manieth. */
+const LINKS = sized(6, 1)
+
 type Kind = 'reading' | 'writing'
 
 /** Ways that the browser itself keeps from some pages, before anything is sent. */
 const STOPPED = new Set(['WebTransport', 'a service worker', 'a worker', 'fetch as TRACE'])
-const FRAMING = ['a frame', 'an object', 'an embedded page']
-/** Ways that open a page instead of reading it, as links from elsewhere may. */
-const OPENING = new Set([...FRAMING, 'a window', 'a form that asks'])
-const OPENED = /^\/(?:api\/v1\/docs|(?:g|s|o|confirm|exports)\/[\w-]+)(?:\?|$)/
-
-const REFUSAL = /\{"error":"(\w+)","message":"/
+const isSlow = (way: string) => OPENING.has(way) || /^a (form|ping)/.test(way)
+/** Files that never change under their name, which the browser need not ask for again. */
+const KEPT = /\.[0-9a-f]{16}\.js$/
 
 /** What the owner is told of the account, apart from what turns with the minute. */
 const TOLD = [
@@ -51,17 +55,7 @@ describe('a browser as the attacker', { skip }, () => {
   let daemon: TestDaemon
   let goods: Belongings & { readonly token: string }
   let was: readonly string[]
-  const count = {
-    attempts: 0,
-    refused: 0,
-    'opened, unread': 0,
-    'public, to our own origin': 0,
-    'stopped by the browser': 0,
-    'bytes read by other origins': 0,
-    'bytes of refusals read at our port': 0,
-    'bytes of public answers read by our own origin': 0,
-  }
-
+  let verdicts: Verdicts
   const stopped = new Set<string>()
 
   async function told(): Promise<string[]> {
@@ -84,46 +78,14 @@ describe('a browser as the attacker', { skip }, () => {
     stage = await openStage()
     daemon = stage.daemon
     goods = await furnish(daemon)
+    verdicts = newVerdicts(goods.secrets)
     was = await told()
   })
   after(() => stage.close())
 
-  /** What a page may do at an address of ours: nothing, or ask like a page of ours, which has no token. */
-  const isOurs = (page: HostilePage, { at }: Target) => page.hasOurOrigin && page.at === at
-
-  /** Fails where the daemon answered otherwise than with a refusal, but for pages that a link may open. */
-  function judge({ req, res }: Arrival, page: HostilePage, way: string, target: Target): void {
-    const opens = page.at !== target.at && OPENING.has(way) && OPENED.test(target.path)
-    if (opens && req.method === 'GET') count['opened, unread']++
-    else if (isOurs(page, target) && target.isPublic && res.statusCode < 400)
-      count['public, to our own origin']++
-    else {
-      const allowed = isOurs(page, target) ? [400, 401, 403, 404, 405, 406, 422] : [403]
-      assert(allowed.includes(res.statusCode), `${req.method} was answered ${res.statusCode}`)
-      count.refused++
-    }
-  }
-
-  function judgeRead(read: string, page: HostilePage, way: string, target: Target): void {
-    for (const secret of goods.secrets) assert(!read.includes(secret), read)
-    if (page.at !== target.at) {
-      count['bytes read by other origins'] += read.length
-      assert.equal(read, '')
-    }
-    if (FRAMING.includes(way)) assert.equal(read, '', 'a frame stays empty')
-    if (read === '') return
-    const code = REFUSAL.exec(read)?.[1]
-    if (code !== undefined || /^4\d\d\n/.test(read)) {
-      if (!page.hasOurOrigin) assert.match(read, /^403\n|"host_not_allowed"/)
-      count['bytes of refusals read at our port'] += read.length
-      return
-    }
-    assert(target.isPublic && isOurs(page, target), read)
-    count['bytes of public answers read by our own origin'] += read.length
-  }
-
   async function attempt(page: HostilePage, kind: Kind, way: string, target: Target) {
     const ours = isOurs(page, target)
+    const { count } = verdicts
     count.attempts++
     // What reads its query would refuse a mark for another reason than who asks.
     const mark = `${target.path.includes('?') ? '&' : '?'}attack=${count.attempts}`
@@ -147,14 +109,23 @@ describe('a browser as the attacker', { skip }, () => {
         .filter(
           ({ req: { url }, res }) => res.writableEnded && (url === path || url === `${path}?`),
         )
-    judgeRead(read, page, way, target)
+    verdicts.judgeRead(read, page, way, target)
     if (refusal !== null && STOPPED.has(way) && arrived().length === 0) {
       count['stopped by the browser']++
       stopped.add(way)
       return
     }
+    const isKept = ours && KEPT.test(path) && stage.arrivals.some(({ req }) => req.url === path)
+    if (isKept && arrived().length === 0) {
+      count['public, as the browser had kept it']++
+      return
+    }
     assert(await holds(() => arrived().length > 0), `it was never sent: ${refusal}`)
-    for (const arrival of arrived()) judge(arrival, page, way, target)
+    for (const arrival of arrived()) verdicts.judge(arrival, page, way, target)
+    const literal = new URL(daemon[target.at]).host
+    const isMoved = arrived().some(({ res }) => res.statusCode === 307)
+    const isThere = () => arrived().some(({ req }) => req.headers.host === literal)
+    assert(!isMoved || (await holds(isThere)), 'nothing was opened at the address')
   }
 
   /** Some of the targets, which are others at each turn; with something to send, mostly the token route. */
@@ -172,11 +143,12 @@ describe('a browser as the attacker', { skip }, () => {
     for (const why of stage.missing) t.diagnostic(`without the page served beside us: ${why}`)
     const ports = [daemon.address, daemon.accountAddress].map((address) => new URL(address).port)
     let turn = 0
-    for (const page of stage.pages) {
+    for (const [nth, page] of stage.pages.entries()) {
       await page.frame.evaluate(SCRIPT)
       const ways = await page.frame.evaluate<Record<Kind, string[]>>('ways')
       for (const kind of ['reading', 'writing'] as const)
-        for (const way of ways[kind]) {
+        for (const [i, way] of ways[kind].entries()) {
+          if ((nth + i) % PAGES[isSlow(way) ? 'slow' : 'quick'] !== 0) continue
           // What anybody may ask, a page of our own origin may.
           const fair = (it: Target) => kind === 'reading' || !(it.isPublic && isOurs(page, it))
           const targets = kind === 'reading' ? goods.reads : goods.writes
@@ -193,7 +165,7 @@ describe('a browser as the attacker', { skip }, () => {
       const noted = await page.frame.evaluate<number>(`noted(${JSON.stringify(ports)})`)
       if (page.at === null) assert.equal(noted, 0, `${page.name}: sizes or statuses were noted`)
     }
-    for (const [what, n] of Object.entries(count)) t.diagnostic(`${what}: ${n}`)
+    for (const [what, n] of Object.entries(verdicts.count)) t.diagnostic(`${what}: ${n}`)
     t.diagnostic(`what the browser stops before it is sent: ${[...stopped].join(', ')}`)
   })
 
@@ -215,6 +187,31 @@ describe('a browser as the attacker', { skip }, () => {
       assert(await holds(isEmpty), path)
       await page.evaluate(`document.querySelector('iframe').remove()`)
       assert(await holds(() => page.childFrames().length === 0))
+    }
+  })
+
+  test('whoever opens a page at localhost is led to the address, and a page that stood there reads none of it', async () => {
+    const beside = stage.pages.filter(({ origin }) => origin === 'localhost')
+    const profile = (stage.pages[0] as HostilePage).frame.page().context()
+    const opened = goods.reads.filter((it) => OPENED.test(it.path))
+    for (const { at, path } of opened.filter((_, i) => i % LINKS === 0)) {
+      const url = stage.named[at] + path
+      const page = await profile.newPage()
+      const answer = await page.goto(url)
+      assert.equal(page.url(), daemon[at] + path)
+      assert.equal(answer?.request().redirectedFrom()?.url(), url)
+      await page.close()
+      // Its own listener refuses it: to the browser both are of one origin.
+      for (const { frame, at: own } of beside) {
+        const popup = frame.page().waitForEvent('popup')
+        await frame.evaluate(`void (globalThis.other = open(${JSON.stringify(url)}))`)
+        const shown = await popup
+        const there = own === at ? url : daemon[at] + path
+        await shown.waitForURL(there)
+        if (own === at) assert.match(await shown.content(), /"origin_not_allowed"/)
+        else assert.equal(await frame.evaluate('documentIn(globalThis.other)'), '')
+        await shown.close()
+      }
     }
   })
 

@@ -1,4 +1,11 @@
-/** `npm run attack`: the whole table at a daemon in a process of its own. Exit code 1 where anything is not refused as specified. */
+/**
+ * `npm run attack`: the whole table at a daemon in a process of its own, and then what no table holds (a browser, another user of the
+ * machine, secrets in every place) in full. Exit code 1 where anything is not refused as specified.
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { run as runTests } from 'node:test'
+import { spec } from 'node:test/reporters'
 import { ATTACKS, DRILLS } from './attacks.ts'
 import { startChild } from './child.ts'
 import { slow } from './slow.ts'
@@ -43,3 +50,16 @@ try {
 } finally {
   await daemon.end()
 }
+
+/** They are about the table, which was gone through just now. */
+const OF_THE_TABLE = new Set(['attack.test.ts', 'planted.test.ts', 'threats.test.ts'])
+const files = readdirSync(import.meta.dirname)
+  .filter((name) => name.endsWith('.test.ts') && !OF_THE_TABLE.has(name))
+  .map((name) => join(import.meta.dirname, name))
+
+console.log()
+process.env['SOAK'] = 'full'
+runTests({ files, concurrency: 1, timeout: 30 * 60_000 })
+  .on('test:fail', () => (process.exitCode = 1))
+  .compose(spec)
+  .pipe(process.stdout)

@@ -7,10 +7,10 @@ import { agents } from '../../src/api/agents/index.ts'
 import { entrance, signedIn } from '../../src/api/device/index.ts'
 import { docsTable } from '../../src/api/docs/index.ts'
 import { local } from '../../src/api/local/index.ts'
-import { rest } from '../../src/api/rest/index.ts'
 import type { Route, Table } from '../../src/api/route.ts'
 import { site } from '../../src/api/site/index.ts'
 import type { Need } from '../../src/auth/scopes.ts'
+import { apiTable } from '../../src/daemon.ts'
 import { rowsOf } from '../../src/dispatch.ts'
 import { accountTable } from '../../src/server/account.ts'
 
@@ -24,7 +24,7 @@ export interface Tables {
 
 /** Everything that a daemon with its own account server answers. */
 export const TABLES: Tables = {
-  api: { ...rest, ...docsTable, ...agents, ...local },
+  api: apiTable,
   account: accountTable,
 }
 

@@ -3,6 +3,7 @@
  * secret from the fragment of the link, which no browser sends.
  */
 import type { Content } from '../../api/route.ts'
+import { PREFIX, isId } from '../../crypto/id.ts'
 import { document, needsScript } from './document.ts'
 import { html, type Html } from './html.ts'
 
@@ -27,7 +28,8 @@ export function guestPage(of: GuestPage): Content {
   }
   const { title, lines, status } = ended(of)
   // The script still runs: it takes the secret out of the address bar and forgets the kept key.
-  const main = html`<main class="page narrow" data-id="${of.id}" data-state="${of.state}">
+  const id = isId(PREFIX.guest, of.id) ? html`data-id="${of.id}"` : ''
+  const main = html`<main class="page narrow" ${id} data-state="${of.state}">
     <p class="eyebrow">Guest code</p>
     <h1>${title}</h1>
     <section class="card">${lines}</section>

@@ -10,7 +10,7 @@ import { html } from './html.ts'
 export function stampPage(of: { id: string; known: boolean; now: number }): Content {
   const script = '/assets/stamp.js'
   if (!of.known) {
-    const main = html`<main class="page narrow" data-id="${of.id}" data-state="unknown">
+    const main = html`<main class="page narrow" data-state="unknown">
       <p class="eyebrow">Stamp</p>
       <h1>There is no such stamp here</h1>
       <section class="card">
