@@ -35,7 +35,14 @@ async function linesOf(work: () => Promise<unknown>) {
   await new Promise((resolve) => setImmediate(resolve))
   return linesIn(daemon.stateDir)
     .slice(count)
-    .map(({ line: _, at: __, request_id: ___, prev: ____, ...rest }) => rest)
+    .map(({ peer_uid, token, route, status, outcome, created }) => ({
+      peer_uid,
+      token,
+      route,
+      status,
+      outcome,
+      ...(created === undefined ? {} : { created }),
+    }))
 }
 
 /** This process, which asks itself. */

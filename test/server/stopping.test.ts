@@ -45,14 +45,18 @@ function latch() {
 interface Case {
   readonly server: Listening
   /** A connection of its own, with all that came on it so far. */
-  client(): Promise<{ socket: Socket; text(): string; closed: Promise<unknown> }>
+  readonly client: () => Promise<{
+    readonly socket: Socket
+    readonly text: () => string
+    readonly closed: Promise<unknown>
+  }>
   readonly request: (target: string, method?: string) => string
   /** Let what waits be answered. */
   readonly answer: () => void
   /** A request was refused, if it was not told yet. */
   readonly refused: Promise<void>
   /** So many requests were begun. */
-  begun(count: number): Promise<void>
+  readonly begun: (count: number) => Promise<void>
 }
 
 let opened: Listening[] = []
