@@ -20,14 +20,23 @@ const plain = (value: unknown): unknown => {
   return value instanceof Error ? `${value.name}: ${value.message}\n${value.stack ?? ''}` : value
 }
 
+/** Fields that hold nothing else. */
+const CREDENTIALS = /^(?:proxy-)?authorization$|^(?:set-)?cookie$/i
+
+/** What a line tells of a value: names and texts without secrets. Before it is JSON, whose escapes would look like a part of them. */
+function cut(name: string, value: unknown): unknown {
+  if (typeof value === 'string') return CREDENTIALS.test(name) ? '[redacted]' : redact(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), inner]))
+}
+
 /** A log that keeps lines up to `level` and hands each, with its line feed, to `write`. */
 export function newLog(level: Level, write: (line: string) => void): Log {
   return (at, event, fields = {}) => {
     if (RANK[at] > RANK[level]) return
     const given = typeof fields === 'function' ? fields() : fields
     const told = Object.fromEntries(Object.entries(given).map(([k, value]) => [k, plain(value)]))
-    write(
-      redact(JSON.stringify({ time: new Date().toISOString(), level: at, event, ...told })) + '\n',
-    )
+    const line = { time: new Date().toISOString(), level: at, event, ...told }
+    write(`${JSON.stringify(line, cut)}\n`)
   }
 }

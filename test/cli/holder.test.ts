@@ -70,7 +70,7 @@ describe('a folder that another command holds', () => {
     t.after(() => daemon.close())
     const { code, err } = await status
     assert.equal(code, EXIT.ok, err)
-    assert.match(daemon.log(), /"path":"api\/v1\/status"/)
+    assert.match(daemon.log(), /"route":"GET \/api\/v1\/status"/)
   })
 })
 

@@ -9,10 +9,10 @@ import { fileKeychain, findKey } from '../../src/keychain/file.ts'
 import { openState } from '../../src/state/state.ts'
 import { wordsFrom } from './peer.ts'
 
-/** What all files under a folder hold. */
-export function filesIn(folder: string): Buffer[] {
+/** What all files under a folder hold, or those of these names. */
+export function filesIn(folder: string, isMeant = (_name: string) => true): Buffer[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && isMeant(entry.name))
     .map(({ parentPath, name }) => readFileSync(join(parentPath, name)))
 }
 

@@ -39,11 +39,11 @@ describe('generated requests at a daemon that runs', () => {
     const watching = watch(town, found)
     for (let round = 1; round <= ROUNDS; round++) {
       await workOff(jobs, { lanes: LANES, seed: SEED + round * 10_000 }, found)
-      if (round === WARM) mib.warm = await settledMib(town.daemon.pid, 0, LOOKS)
+      if (round === WARM) mib.warm = await settledMib(town.daemon, 0, LOOKS)
     }
     longestMs = await watching.end()
     seconds = (Date.now() - since) / 1000
-    mib.after = await settledMib(town.daemon.pid, mib.warm, LOOKS)
+    mib.after = await settledMib(town.daemon, mib.warm, LOOKS)
   })
   after(async () => {
     runner?.close()

@@ -56,7 +56,8 @@ async function measure(pid: number, port: number, judges: boolean): Promise<Meas
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
   const told = await tell<Told>(started('load-client.ts'), { ...CROWD, port, judges })
   const peak = peakMib(pid)
-  return { told, mib: { before: rss, peak, after: await settledMib(pid, rss * 1.1, LOOKS) } }
+  const server = { pid, address: `http://127.0.0.1:${port}` }
+  return { told, mib: { before: rss, peak, after: await settledMib(server, rss * 1.1, LOOKS) } }
 }
 
 async function measureBare(given: Readonly<Record<string, Given>>): Promise<Measured> {

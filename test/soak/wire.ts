@@ -113,6 +113,10 @@ export function openWire(port: number, limitMs: number): Wire {
   const fresh = () => {
     const made = connect({ host: '127.0.0.1', port, noDelay: true })
     made.on('error', () => undefined)
+    // A server closes what nobody uses for a while.
+    made.once('close', () => {
+      if (socket === made) socket = null
+    })
     return made
   }
   return {
