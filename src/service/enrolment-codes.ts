@@ -5,7 +5,7 @@
  * the one that the first device makes.
  */
 import { hash, randomBytes } from 'node:crypto'
-import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../errors.ts'
 import { accountAt } from './context.ts'
 import type { Ground } from './ground.ts'
@@ -47,20 +47,13 @@ interface NewCode {
   readonly expiresAt: number
 }
 
-/** What has not ended, and was not made when the clock was far ahead: replicas differ by less than a lifetime. */
-const isLive = (at: number) => (of: ExpressionBuilder<Schema, 'enrolment_codes'>) =>
-  of.and([of('expires_at', '>', at), of('expires_at', '<=', at + 2 * LIFETIME_MS)])
-
 /** Throws AppError `rate_limited` where no name is free. */
 async function makeCode(
   { db, now }: Needs,
   of: { account: string | null; email: string | null },
 ): Promise<NewCode> {
   const at = now()
-  await db
-    .deleteFrom('enrolment_codes')
-    .where((of) => of.not(isLive(at)(of)))
-    .execute()
+  await db.deleteFrom('enrolment_codes').where('expires_at', '<=', at).execute()
   for (let tried = 0; tried < NAMES; tried++) {
     const text = randomText()
     const locator = text.slice(0, LOCATOR)
@@ -125,24 +118,37 @@ export async function sendEnrolmentCode(
 /** Throws AppError `rate_limited`, until the oldest ends, while more mailed codes live than may. */
 async function demandRoom({ db, now }: Needs, address: string): Promise<void> {
   const at = now()
+  if ((await lackOfRoom(db, at, address)) === null) return
+  // What was made when the clock was far ahead takes none: replicas differ by less than a lifetime.
+  await db
+    .deleteFrom('enrolment_codes')
+    .where('expires_at', '>', at + 2 * LIFETIME_MS)
+    .execute()
+  const lack = await lackOfRoom(db, at, address)
+  if (lack !== null) throw lack
+}
+
+/** Why no other code may be mailed now, or null. */
+async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise<AppError | null> {
   const live = db
     .selectFrom('enrolment_codes')
     .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
-    .where(isLive(at))
+    .where('expires_at', '>', at)
   const there = await live.where('email', '=', address).executeTakeFirstOrThrow()
   if (there.count >= LIVE_OF_ADDRESS)
-    throw tooMany(
+    return tooMany(
       'Too many codes were sent to this address: use the newest if it was not used yet, or try again',
       there.first - at,
       // Whoever reads its mail has a good one.
       { state: 'code_sent' },
     )
   const anywhere = await live.where('email', 'is not', null).executeTakeFirstOrThrow()
-  if (anywhere.count >= LIVE_OF_SERVER)
-    throw tooMany(
-      'This account server has sent as many codes as it may for now: use one that you have, or try again',
-      anywhere.first - at,
-    )
+  return anywhere.count >= LIVE_OF_SERVER
+    ? tooMany(
+        'This account server has sent as many codes as it may for now: use one that you have, or try again',
+        anywhere.first - at,
+      )
+    : null
 }
 
 function tooMany(what: string, waitMs: number, details: { state?: string } = {}): AppError {
@@ -184,7 +190,7 @@ export async function presentCode({ db, now }: Needs, code: string): Promise<Pre
     }))
     .where('locator', '=', text.slice(0, LOCATOR))
     .where('tries', '<', TRIES)
-    .where(isLive(now()))
+    .where('expires_at', '>', now())
     .returning(['locator', 'secret_hash', 'account_id', 'email'])
     .executeTakeFirst()
   if (row?.secret_hash !== secretHash) throw refusedCode()
