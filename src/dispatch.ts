@@ -10,7 +10,7 @@ import { type Need, type Standing, requireScope } from './auth/scopes.ts'
 import { redact } from './crypto/redact.ts'
 import { AppError, type Code, statusOf, toAppError } from './errors.ts'
 import { decodeQuery } from './query.ts'
-import { newRouter } from './router.ts'
+import { type Found, newRouter } from './router.ts'
 import type { Act, Once } from './state/idempotency.ts'
 
 export type { Act, Once }
@@ -250,8 +250,11 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
   }
 
   /** What a request that may be made is answered. */
-  async function answerTo(request: Request, caller: Caller | null): Promise<Answer> {
-    const { value: row, params } = find(request)
+  async function answerTo(
+    request: Request,
+    { value: row, params }: Found<Row>,
+    caller: Caller | null,
+  ): Promise<Answer> {
     const input = inputOf(row, params, request)
     const { route } = row
     if (route.method === 'GET')
@@ -268,14 +271,19 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     )
   }
 
-  /** Tell what came of a request, where somebody listens. */
-  function record(request: Request, caller: Caller | null, came: Came): void {
+  /** Tell what came of a request, where somebody listens; `found` is its row, where it got as far as that. */
+  function record(
+    request: Request,
+    caller: Caller | null,
+    found: Found<Row> | null,
+    came: Came,
+  ): void {
     if (gate.record === undefined) return
-    const found = router.find(request.method, request.segments)
+    const row = found ?? router.find(request.method, request.segments)
     gate.record({
       request,
       callerId: caller === null ? null : (gate.callerId?.(caller) ?? null),
-      route: found !== null && 'value' in found ? found.value.name : null,
+      route: row !== null && 'value' in row ? row.value.name : null,
       ...came,
     })
   }
@@ -284,18 +292,20 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
   async function dispatch(request: Request): Promise<Answer> {
     const { method, segments } = request
     let caller: Caller | null = null
+    let found: Found<Row> | null = null
     let answer: Answer
     try {
       const need = gate.need(method, segments)
       const known = identify(request, need)
       caller = known instanceof Promise ? await known : known
       if (caller !== null) requireScope(caller.scope, need as Standing, method, segments)
-      answer = await answerTo(request, caller)
+      found = find(request)
+      answer = await answerTo(request, found, caller)
     } catch (error) {
-      record(request, caller, failed(error))
+      record(request, caller, found, failed(error))
       throw error
     }
-    record(request, caller, succeeded(answer))
+    record(request, caller, found, succeeded(answer))
     return answer
   }
 

@@ -113,16 +113,21 @@ export const readPrivate = (path: string): string | null =>
 /** As `readPrivate`, the raw bytes. */
 export const readPrivateBytes = (path: string): Buffer | null => readChecked(path, fault)
 
-/** Reads a regular file, no links followed, after `check` found no fault with what was opened. */
-export function readChecked(
+/**
+ * Opens a regular file, no links followed, after `check` found no fault with what was opened.
+ * @param flags of open(2); a file that they make has mode 0600
+ * @returns its descriptor, which the caller closes
+ * @throws StartError where it is a link, no regular file, or has a fault; else what node:fs throws
+ */
+export function openChecked(
   path: string,
-  check: (stat: Stats, path: string) => string | null,
-): Buffer | null {
+  flags: number,
+  check: (stat: Stats, path: string) => string | null = fault,
+): number {
   let file: number
   try {
-    file = openSync(path, constants.O_RDONLY | NOFOLLOW | NONBLOCK)
+    file = openSync(path, flags | NOFOLLOW | NONBLOCK, 0o600)
   } catch (cause) {
-    if (isMissing(cause)) return null
     if ((cause as NodeJS.ErrnoException).code !== 'ELOOP') throw cause
     throw new StartError('stateUnsafe', `${path} is a link. Replace it by the file itself.`, cause)
   }
@@ -130,6 +135,26 @@ export function readChecked(
     const stat = fstatSync(file)
     const found = stat.isFile() ? check(stat, path) : `${path} is not a regular file. Move it away.`
     if (found !== null) throw new StartError('stateUnsafe', found)
+    return file
+  } catch (cause) {
+    closeSync(file)
+    throw cause
+  }
+}
+
+/** Reads a file that `openChecked` opens; null when there is none. */
+export function readChecked(
+  path: string,
+  check: (stat: Stats, path: string) => string | null,
+): Buffer | null {
+  let file: number
+  try {
+    file = openChecked(path, constants.O_RDONLY, check)
+  } catch (cause) {
+    if (isMissing(cause)) return null
+    throw cause
+  }
+  try {
     return readFileSync(file)
   } finally {
     closeSync(file)

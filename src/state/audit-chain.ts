@@ -1,6 +1,7 @@
 /** Whether an audit log is as it was written: every line follows from the one before, over all files. */
-import { isMissing } from '../keychain/private-file.ts'
-import { auditFiles, readAuditFile } from './audit-files.ts'
+import { join } from 'node:path'
+import { readPrivateBytes } from '../keychain/private-file.ts'
+import { auditFiles } from './audit-files.ts'
 import { BEGINNING, linkOf, readLine } from './audit-line.ts'
 
 export interface AuditReport {
@@ -22,14 +23,10 @@ export interface AuditReport {
 }
 
 /** The lines of a file. What stands behind the last line feed is being written, or was cut off. */
-function linesOf(dir: string, name: string): string[] {
-  try {
-    return readAuditFile(dir, name).toString('latin1').split('\n').slice(0, -1)
-  } catch (cause) {
-    // It is being put away; the list of files then is another afterwards.
-    if (isMissing(cause)) return []
-    throw cause
-  }
+function linesOf(path: string): string[] {
+  // One that is being put away is not there; the list of files then is another afterwards.
+  const text = readPrivateBytes(path)?.toString('latin1') ?? ''
+  return text.split('\n').slice(0, -1)
 }
 
 function walk(dir: string, names: readonly string[], asked: string | null): AuditReport {
@@ -49,7 +46,7 @@ function walk(dir: string, names: readonly string[], asked: string | null): Audi
     fault,
   })
   for (const file of names) {
-    for (const [index, text] of linesOf(dir, file).entries()) {
+    for (const [index, text] of linesOf(join(dir, file)).entries()) {
       const row = index + 1
       const said = readLine(text)
       if (said === null) {

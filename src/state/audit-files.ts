@@ -7,23 +7,18 @@ import {
   constants,
   existsSync,
   fstatSync,
-  openSync,
-  readFileSync,
   readSync,
   readdirSync,
   renameSync,
   rmSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { StartError } from '../errors.ts'
-import { fault, hasModes, syncFolder } from '../keychain/private-file.ts'
+import { openChecked, syncFolder } from '../keychain/private-file.ts'
 
 /** Files that are kept beside the one that grows. */
 const KEPT = 8
 const CURRENT = 'audit.jsonl'
 const OLDER = /^audit-(\d{12})\.jsonl$/
-
-const SAFE = hasModes ? constants.O_NOFOLLOW | constants.O_NONBLOCK : 0
 
 /** The names of the files of an audit log, oldest first. Twelve digits sort as text. */
 export function auditFiles(dir: string): string[] {
@@ -32,26 +27,10 @@ export function auditFiles(dir: string): string[] {
   return names.includes(CURRENT) ? [...older, CURRENT] : older
 }
 
-/** Open a file of the log. Throws StartError where it is a link, or others could read or write it. */
-function openSafely(path: string, flags: number): number {
-  let file: number
-  try {
-    file = openSync(path, flags | SAFE, 0o600)
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ELOOP') throw cause
-    throw new StartError('stateUnsafe', `${path} is a link. Replace it by the file itself.`, cause)
-  }
-  const stat = fstatSync(file)
-  const found = stat.isFile() ? fault(stat, path) : `${path} is not a regular file. Move it away.`
-  if (found === null) return file
-  closeSync(file)
-  throw new StartError('stateUnsafe', found)
-}
-
 /** Open the file that grows, to add to it; it is made where there is none. Throws StartError as the state folder does. */
 export function openCurrent(dir: string): number {
   const { O_RDWR, O_APPEND, O_CREAT } = constants
-  return openSafely(join(dir, CURRENT), O_RDWR | O_APPEND | O_CREAT)
+  return openChecked(join(dir, CURRENT), O_RDWR | O_APPEND | O_CREAT)
 }
 
 /**
@@ -70,21 +49,11 @@ export function endOfLog(dir: string, length: number): { end: Buffer; before: nu
 const lastLineOf = (name: string | undefined) => Number(OLDER.exec(name ?? '')?.[1] ?? 0)
 
 function readEnd(path: string, length: number): Buffer {
-  const file = openSafely(path, constants.O_RDONLY)
+  const file = openChecked(path, constants.O_RDONLY)
   try {
     const { size } = fstatSync(file)
     const bytes = Buffer.alloc(Math.min(size, length))
     return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, size - bytes.length))
-  } finally {
-    closeSync(file)
-  }
-}
-
-/** A whole file of the log. Throws as opening it does, and ENOENT. */
-export function readAuditFile(dir: string, name: string): Buffer {
-  const file = openSafely(join(dir, name), constants.O_RDONLY)
-  try {
-    return readFileSync(file)
   } finally {
     closeSync(file)
   }

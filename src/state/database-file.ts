@@ -9,8 +9,8 @@ import { StartError } from '../errors.ts'
 import { syncFolder } from '../keychain/private-file.ts'
 import { isDiskFault, isResult } from './sqlite.ts'
 
-/** The smallest page of SQLite. */
-const SMALLEST = 512
+/** Bytes of the smallest page of SQLite, which takes a shorter file for a new database. */
+export const SMALLEST = 512
 const BUSY_MS = 5000
 
 /** @param cause what SQLite says */

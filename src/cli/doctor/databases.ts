@@ -3,14 +3,11 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { NEWEST_VERSION } from '../../service/migrations.ts'
-import { damaged, isDamage, lost } from '../../state/database-file.ts'
+import { SMALLEST, damaged, isDamage, lost } from '../../state/database-file.ts'
 import { isResult } from '../../state/sqlite.ts'
 import { VERSIONS } from '../../state/versions.ts'
 import { type Check, type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
 import { isWithoutIndex, openReadOnly } from './read-only.ts'
-
-/** SQLite takes a shorter file for a new database. */
-const SMALLEST = 512
 
 interface Kind {
   readonly file: 'state.db' | 'account.db'

@@ -57,11 +57,11 @@ export interface Check {
 export const said = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ')
 
-/** An argument of a shell, as it is copied. */
 /** A text as one word of a shell: as it is, where it means nothing else there. */
 export const shellWord = (text: string): string =>
   /^[\w.:/[\]-]+$/.test(text) ? text : quoted(text)
 
+/** An argument of a shell, as it is copied. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const

@@ -10,6 +10,7 @@ import { Health } from '../../api/rest/health.ts'
 import { isDaemonProof } from '../../auth/proof.ts'
 import { readPrivate } from '../../state/folder.ts'
 import { type Runtime, readRuntime } from '../../state/runtime.ts'
+import { isDamage } from '../../state/database-file.ts'
 import { isResult } from '../../state/sqlite.ts'
 import { quoted, said } from './finding.ts'
 
@@ -163,8 +164,7 @@ export async function holdingOf(stateDir: string | undefined): Promise<Holding> 
     const told = await proven(stateDir, runtime)
     return typeof told === 'string' ? { state: 'silent', pid, runtime, why: told } : told
   } catch (error) {
-    const isDamaged = isResult(error, 'notADatabase') || isResult(error, 'corrupt')
-    const remedy = isDamaged
+    const remedy = isDamage(error)
       ? `Stop any countersignd, then: rm ${quoted(join(stateDir, 'lock.db'))} (it holds no data)`
       : AGAIN
     return { state: 'unknown', why: said(error), remedy }
