@@ -2,6 +2,7 @@ import { newLog } from '../log.ts'
 import { VERSION } from '../version.ts'
 import type { Command } from './command.ts'
 import { holderOf } from './holder.ts'
+import { giveBackMemory } from './memory.ts'
 import { askedToStop, stop } from './stopping.ts'
 
 const example = (address: string) => `Try it (these three lines work as they are):
@@ -40,6 +41,7 @@ State lies in SVC_STATE_DIR. The log goes to standard error as JSON lines.
         ? `${JSON.stringify({ address, account_address: accountAddress })}\n`
         : `Countersign ${VERSION} listens on ${address}\nDocs: ${address}/api/v1/docs\n\n${example(address)}`,
     )
+    giveBackMemory()
     await stopped
     await stop(daemon, log)
   },

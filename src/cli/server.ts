@@ -1,6 +1,7 @@
 import { newLog } from '../log.ts'
 import { VERSION } from '../version.ts'
 import type { Command } from './command.ts'
+import { giveBackMemory } from './memory.ts'
 import { askedToStop, stop } from './stopping.ts'
 
 export const serverCommand: Command = {
@@ -28,6 +29,7 @@ into files in SVC_MAIL_DIR. The log goes to standard error as JSON lines.
         : `The account server of Countersign ${VERSION} listens on ${address}\n` +
             `For each daemon: SVC_BACKEND_URL=${settings.publicUrl ?? address}\n`,
     )
+    giveBackMemory()
     await stopped
     await stop(server, log)
   },

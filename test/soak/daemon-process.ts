@@ -30,18 +30,17 @@ export function peakMib(pid: number): number {
 }
 
 /**
- * What a daemon that has little to do comes down to, in MiB. It is asked a little: a process that does nothing at all throws nothing away.
+ * What a daemon that has little to do comes down to, in MiB.
  * @param enough looking ends where it is at or below this
  * @param looks how often it is looked at, twice a second
  */
 export async function settledMib(
-  { pid, address }: Pick<DaemonProcess, 'pid' | 'address'>,
+  { pid }: Pick<DaemonProcess, 'pid'>,
   enough: number,
   looks: number,
 ): Promise<number> {
   let least = Infinity
   for (let look = 0; look < looks && least > enough; look++) {
-    for (let asked = 0; asked < 20; asked++) await ask(address, 'GET', '/health')
     await setTimeout(500)
     least = Math.min(least, rssMib(pid))
   }

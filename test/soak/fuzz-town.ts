@@ -104,7 +104,7 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
   let nonce: string | undefined
   let count = 0
 
-  const organisation = await activeOrganisation(daemon)
+  let organisation = await activeOrganisation(daemon)
   const tokens = {
     full: await daemon.token('full'),
     write: await daemon.token('write'),
@@ -119,10 +119,14 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
     await signIn(server, 'eve@example.org'),
   ]
 
-  const { invited } = await own('POST /api/v1/org/members/bulk-invite', {
-    invites: [{ email: 'ada@example.org', role: 'admin' }, { email: 'eve@example.org' }],
-  })
-  for (const { id } of invited) await own(`POST /api/v1/org/members/${id}/activate`)
+  /** Takes the others into the organisation that is active. */
+  async function takeIn(): Promise<void> {
+    const { invited } = await own('POST /api/v1/org/members/bulk-invite', {
+      invites: [{ email: 'ada@example.org', role: 'admin' }, { email: 'eve@example.org' }],
+    })
+    for (const { id } of invited) await own(`POST /api/v1/org/members/${id}/activate`)
+  }
+  await takeIn()
   const learning: Call = async (request, body) => {
     const value = await own(request, body)
     known.learn(request.split(' ')[1] as string, value)
@@ -208,8 +212,27 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
     return true
   }
 
+  /** An owner who was told to suspend themselves is in it no more: they found another one. */
+  async function chooseOrganisation(): Promise<boolean> {
+    const chosen = await daemon.request('POST', '/api/v1/context/active-org', {
+      token: daemon.owner(),
+      body: { organisation_id: organisation },
+    })
+    if (chosen.status !== 404) return chosen.status === 200
+    organisation = await activeOrganisation(daemon)
+    await takeIn()
+    return true
+  }
+
   /** One at a time: those who are refused meanwhile are refused for the same reason. */
-  let replacing: Promise<boolean> | null = null
+  let restoring: Promise<boolean> | null = null
+  async function once(restore: () => Promise<boolean>): Promise<boolean> {
+    if (restoring !== null) return false
+    restoring = restore().finally(() => {
+      restoring = null
+    })
+    return restoring
+  }
 
   return {
     daemon,
@@ -228,16 +251,9 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
       nonce = given ?? nonce
     },
     async restore(who, error) {
-      if (error === 'no_active_organisation' && who === 'full') {
-        await own('POST /api/v1/context/active-org', { organisation_id: organisation })
-        return true
-      }
+      if (error === 'no_active_organisation' && who === 'full') return once(chooseOrganisation)
       if (error !== 'invalid_token' || who === 'nobody' || who === 'unknown') return false
-      if (replacing !== null) return false
-      replacing = replace(who).finally(() => {
-        replacing = null
-      })
-      return replacing
+      return once(() => replace(who))
     },
     newPerson,
     provenBy: headersOf,

@@ -138,8 +138,11 @@ export function openWire(port: number, limitMs: number): Wire {
           try {
             const reply = replyIn(text, { bodiless })
             if (reply === null) return
-            if (reply.length < text.length) throw new Error('more than one answer to one request')
-            done(() => resolve(reply), reply.headers['connection'] !== 'close')
+            // What refuses before the method is known has a body, and is the last on its connection.
+            const isLast = reply.headers['connection'] === 'close'
+            if (reply.length < text.length && !(bodiless && isLast))
+              throw new Error('more than one answer to one request')
+            done(() => resolve(reply), !isLast)
           } catch (error) {
             done(() => reject(error as Error), false)
           }

@@ -1,0 +1,53 @@
+/** Memory after a burst: when it is collected, and that it really is. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Heap, newLook, ownHeap } from '../../src/cli/memory.ts'
+
+/** A heap that comes down to `least` when it is collected. */
+const heapOf = (least: number) => {
+  const heap = { mib: least, share: 0, least, collections: 0 }
+  const by: Heap = {
+    rss: () => heap.mib * 2 ** 20,
+    busy: () => heap.share,
+    async collect() {
+      heap.collections++
+      heap.mib = heap.least
+    },
+  }
+  return { heap, look: newLook(by) }
+}
+
+test('a program at rest collects once after its start, and again when it has grown', async () => {
+  const { heap, look } = heapOf(60)
+  const steps: [name: string, change: Partial<typeof heap>, collections: number][] = [
+    ['it still starts', { mib: 80, share: 0.9 }, 0],
+    ['it has started', { share: 0.01 }, 1],
+    ['nothing happens', {}, 1],
+    ['a little happens', { mib: 65 }, 1],
+    ['a burst', { mib: 300, share: 0.8 }, 1],
+    ['after the burst', { share: 0.05 }, 2],
+    ['nothing happens again', { share: 0 }, 2],
+    ['a burst that leaves something to keep', { mib: 300, least: 90 }, 3],
+    ['what is kept is no growth', {}, 3],
+    ['the next burst', { mib: 120 }, 4],
+  ]
+  for (const [name, change, collections] of steps) {
+    Object.assign(heap, change)
+    await look()
+    assert.equal(heap.collections, collections, name)
+  }
+})
+
+test('a collection of this process throws away what nobody holds, more than once', async () => {
+  const heap = ownHeap()
+  for (let time = 0; time < 2; time++) {
+    const gone = new WeakRef({ of: 'nobody' })
+    // What a WeakRef was made or read in this turn of the event loop is held until it ends.
+    await new Promise((resolve) => setImmediate(resolve))
+    await heap.collect()
+    assert.equal(gone.deref(), undefined)
+  }
+  const share = heap.busy()
+  assert(share >= 0 && share <= 1)
+  assert(heap.rss() > 2 ** 20)
+})
