@@ -3,12 +3,25 @@
  * their own, loaded when something needs them.
  */
 import { chmod, copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
 import * as crypto from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { build } from 'esbuild'
 
 const { version } = JSON.parse(await readFile('package.json', 'utf8'))
+
+/** The commit that is built, with a `+` where the sources are not as in it; empty outside a clone. */
+function commitHere() {
+  try {
+    const git = (...words) =>
+      execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    const isChanged = git('status', '--porcelain', '--untracked-files=no') !== ''
+    return git('rev-parse', '--short=12', 'HEAD') + (isChanged ? '+' : '')
+  } catch {
+    return ''
+  }
+}
 
 /** By the name that the sources import. */
 const LIBRARIES = {
@@ -74,7 +87,11 @@ const node = {
   external: ['@napi-rs/keyring', 'pg-native'],
   // As require(): import() of a bundle would load Node's ESM loader for nothing.
   supported: { 'dynamic-import': false },
-  define: { 'import.meta.dirname': '__dirname', BUNDLED_VERSION: JSON.stringify(version) },
+  define: {
+    'import.meta.dirname': '__dirname',
+    BUNDLED_VERSION: JSON.stringify(version),
+    BUNDLED_COMMIT: JSON.stringify(commitHere()),
+  },
 }
 
 /** What the assistant answers from, as one file: texts by name. */

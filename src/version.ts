@@ -11,3 +11,9 @@ const fromPackage = () =>
 
 export const VERSION: string =
   typeof BUNDLED_VERSION === 'string' ? BUNDLED_VERSION : fromPackage().version
+
+declare const BUNDLED_COMMIT: string | undefined
+
+/** The commit that the bundle was built from, twelve characters, with a `+` where files were changed since; null where that is not known. */
+export const COMMIT: string | null =
+  typeof BUNDLED_COMMIT === 'string' && BUNDLED_COMMIT !== '' ? BUNDLED_COMMIT : null

@@ -3,9 +3,8 @@
  * of its own, which can be ended. It tells one thing after the other, so that what it has told is known when it is.
  */
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { ownCommand } from '../../executable.ts'
 import type { Finding } from './finding.ts'
 
 const PATIENCE_MS = 5000
@@ -23,12 +22,6 @@ export interface Told {
   readonly findings: readonly Finding[]
 }
 
-/** The first file of this program: as bundled beside this one, or among the sources. */
-function mainFile(): string {
-  const source = join(import.meta.dirname, '../../main.ts')
-  return existsSync(source) ? source : join(import.meta.dirname, 'countersignd.cjs')
-}
-
 /** A line; null for one that was cut when the process was ended. */
 function parsed(line: string): Told | null {
   try {
@@ -41,7 +34,8 @@ function parsed(line: string): Told | null {
 /** Start the process that looks at these; it ends by itself, or is ended. */
 function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
   const told = new Map<string, readonly Finding[]>()
-  const child = spawn(process.execPath, [mainFile(), 'doctor', '--parts', parts.join(',')], {
+  const [program, ...words] = ownCommand()
+  const child = spawn(program, [...words, 'doctor', '--parts', parts.join(',')], {
     env,
     stdio: ['ignore', 'pipe', 'ignore'],
   })
