@@ -12,7 +12,9 @@ import { commandLineToken, daemonProof } from './auth/proof.ts'
 import { restNeed } from './auth/scopes.ts'
 import { type Caller, openTokens } from './auth/tokens.ts'
 import type { Config } from './config.ts'
+import { announce, withdraw } from './daemon/announcement.ts'
 import { type Backend, openBackend } from './daemon/backend.ts'
+import type { Backups } from './daemon/backup.ts'
 import { demandSameServer } from './daemon/folder.ts'
 import { newSchedule } from './daemon/schedule.ts'
 import { newTurn } from './daemon/turn.ts'
@@ -36,7 +38,7 @@ import { type Listening, listen } from './server/server.ts'
 import { type Audit, type Deed, openAudit } from './state/audit.ts'
 import { openIdempotency } from './state/idempotency.ts'
 import { type Lock, takeLock } from './state/lock.ts'
-import { removeRuntime, stateSecret, writeRuntime } from './state/runtime.ts'
+import { stateSecret } from './state/runtime.ts'
 import { openState } from './state/state.ts'
 import { VERSION } from './version.ts'
 
@@ -100,7 +102,7 @@ export async function openDaemon(
       }
   }
   try {
-    const state = openState(stateDir)
+    const state = openState(stateDir, log)
     closers.push(() => state.close())
     const secret = stateSecret(stateDir)
     const keychain = await openKeychain({
@@ -148,6 +150,13 @@ export async function openDaemon(
       const { id: requestId, peer } = request
       audit.record({ ...outcome, requestId, peer, token: by, outcome: error ?? 'done', created })
     }
+    let backups: Backups | undefined
+    const backup: Backups['create'] = async (passphrase) => {
+      const { newBackups } = await import('./daemon/backup.ts')
+      backups ??= newBackups({ config, state, keychain, now })
+      return backups.create(passphrase)
+    }
+    closers.push(() => backups?.close())
     const tokens = openTokens({ keychain, rows: state.tokens, now, commandLineToken: token })
     closers.push(() => tokens.flush())
     const ask: Home['ask'] = (asked, { body, ...call }) =>
@@ -156,7 +165,7 @@ export async function openDaemon(
     const home: Home = { ...run, now, tokens, seat, signIn, log, ask }
     const dispatch = newDispatch<Caller>(
       apiTable,
-      { ...restAnswers, ...docsAnswers, ...agentAnswers, ...localAnswers },
+      { ...restAnswers, ...docsAnswers, ...agentAnswers, ...localAnswers(backup) },
       {
         need: restNeed,
         authenticate: ({ token: given, digest }) =>
@@ -242,7 +251,7 @@ export async function serve(
   const close = async () => {
     schedule.stop()
     clearInterval(flushing)
-    removeRuntime(config.stateDir)
+    withdraw(config)
     await Promise.all(listeners.map((listener) => listener.close(GRACE_MS)))
     backend.stop()
     await seat.device()?.sync.idle()
@@ -259,12 +268,8 @@ export async function serve(
     const [forAccount, forApi] = await Promise.all(opening)
     const accountAddress = forAccount?.address ?? null
     const address = urlOf(config.bind, forApi.port)
-    writeRuntime(config.stateDir, {
-      pid: process.pid,
-      address,
-      nonce: daemon.nonce,
-      version: VERSION,
-    })
+    const { pid } = process
+    announce(config, { pid, address, nonce: daemon.nonce, version: VERSION }, log)
     audit.record(ofDaemon('started'))
     hasStarted = true
     log('info', 'listening', { address, account_address: accountAddress, version: VERSION })

@@ -1,9 +1,24 @@
-/** What the command line asks the daemon beside the documented interface: who is signed in here, and what takes this device's keys. */
+/** What the command line asks the daemon beside the documented interface: who is signed in here, what takes this device's keys, a copy. */
 import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
 import type { Context } from './context.ts'
 
-export const localAnswers: Answers<Local, 'daemon', Context> = {
+/** Seals a copy of all that this device keeps, for whoever knows the passphrase; and tells where the account's database is. */
+type Backup = (
+  passphrase: string,
+) => Promise<{ bytes: AsyncIterable<Uint8Array>; accountDatabase: string }>
+
+export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> => ({
+  backups: {
+    create: async ({ body: { passphrase } }) => {
+      const { bytes, accountDatabase } = await backup(passphrase)
+      return {
+        type: 'application/octet-stream',
+        body: bytes,
+        headers: { 'account-database': accountDatabase },
+      }
+    },
+  },
   signIn: {
     read: async (_, { home: { signIn } }) => signIn.read(),
     begin: async ({ body }, { home: { signIn } }) => signIn.begin(body.email),
@@ -34,4 +49,4 @@ export const localAnswers: Answers<Local, 'daemon', Context> = {
   machines: {
     create: async ({ body }, { account }) => account.machines.create({ body }),
   },
-}
+})

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { StartError } from '../errors.ts'
 import { fileKeychain, findKey, hasSealed, keyCheck, makeKey, sealedReader } from './file.ts'
 import { osKeychain, probe, whyUnreachable } from './os.ts'
-import { readPrivate, writeAtomic } from './private-file.ts'
+import { readChecked, readPrivate, writeAtomic } from './private-file.ts'
 
 /** Named secrets. Every function throws AppError `keychain_locked` when the store is out of reach. */
 export interface Keychain {
@@ -54,6 +54,22 @@ export async function readKeychain(
     : sealedReader(options.stateDir, recordedKey(record, options))
 }
 
+/**
+ * Remove secrets from the operating system's keychain, where a state folder has them there; sealed files go with the folder.
+ * @param stateDir may be another user's, where root removes what is left of a service
+ * @param names asked for only where they are needed
+ * @throws StartError `keychain`, AppError `keychain_locked` when they cannot be removed
+ */
+export async function forgetSecrets(stateDir: string, names: () => string[]): Promise<void> {
+  const path = recordFile(stateDir)
+  const text = readChecked(path, () => null)?.toString()
+  if (text === undefined) return
+  const record = parse(text, path)
+  if (record.backend === 'file') return
+  const keychain = await openOs(record, { stateDir, choice: 'auto', credentialsDir: null })
+  for (const name of names()) keychain.delete(name)
+}
+
 const recordFile = (stateDir: string): string => join(stateDir, 'keychain.json')
 
 function recordOf({ stateDir, choice }: Options): Recorded | null {
@@ -77,9 +93,9 @@ async function create({ stateDir, choice, credentialsDir }: Options) {
       `${path} is gone, and secrets are sealed in ${stateDir}. Restore it from a backup: it says by which key.`,
     )
   const store = randomBytes(16).toString('hex')
-  if (choice !== 'file' && whyUnreachable() === null && (await probe(store))) {
+  if (choice !== 'file' && whyUnreachable() === null && (await probe(stateDir, store))) {
     writeRecord(path, { backend: 'os', store })
-    return osKeychain(store)
+    return osKeychain(stateDir, store)
   }
   if (choice === 'os') {
     throw refuse(
@@ -100,7 +116,7 @@ async function openOs(record: Recorded, { stateDir }: Options): Promise<Keychain
   const why = whyUnreachable()
   if (why !== null) throw refuse(`The keychain is out of reach: ${why}. ${advice}`)
   try {
-    return await osKeychain(record.store)
+    return await osKeychain(stateDir, record.store)
   } catch (cause) {
     throw refuse(`The keychain library @napi-rs/keyring does not load here. ${advice}`, cause)
   }

@@ -6,13 +6,17 @@ import type { Entry } from '@napi-rs/keyring'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../errors.ts'
+import { loadKeyring } from './addon.ts'
 import type { Keychain } from './keychain.ts'
 
 const SERVICE = 'countersign'
 
-/** The keychain over the operating system's, entries named `<store>/<name>`. Loads the library, touches no entry. */
-export async function osKeychain(store: string): Promise<Keychain> {
-  const { Entry } = await import('@napi-rs/keyring')
+/**
+ * The keychain over the operating system's, entries named `<store>/<name>`. Loads the library, touches no entry.
+ * @param stateDir an existing private folder
+ */
+export async function osKeychain(stateDir: string, store: string): Promise<Keychain> {
+  const { Entry } = await loadKeyring(stateDir)
   const entries = new Map<string, Entry>()
   const newEntry = (name: string) =>
     new Entry(SERVICE, `${store}/${name}`, { linux: { store: 'secret-service' } })
@@ -54,9 +58,9 @@ export function whyUnreachable(): string | null {
 }
 
 /** Whether a secret can really be stored, read back and removed. */
-export async function probe(store: string): Promise<boolean> {
+export async function probe(stateDir: string, store: string): Promise<boolean> {
   try {
-    const keychain = await osKeychain(store)
+    const keychain = await osKeychain(stateDir, store)
     keychain.set('probe', store)
     const kept = keychain.get('probe') === store
     keychain.delete('probe')

@@ -1,6 +1,7 @@
 /** The database of the account server, opened and brought to the version of this program, and the query builder over it. */
 import type { Kysely } from 'kysely'
 import { StartError } from '../errors.ts'
+import type { Log } from '../log.ts'
 import { damaged, isDamage, unopened } from '../state/database-file.ts'
 import { type Engine, addressOf, postgresql, sqlite } from './engine.ts'
 import { migrate } from './migrations.ts'
@@ -8,13 +9,17 @@ import type { Schema } from './schema.ts'
 
 /**
  * Open the database, and bring it to the version of this program.
- * @param at `url`: a PostgreSQL URL, or null for SQLite in `file`
+ * @param at `url`: a PostgreSQL URL, or null for SQLite in `file`; `log` hears when it is brought to a newer version
  * @throws StartError `stateNewer` for a database of a newer program, `failed` when it cannot be reached or opened
  */
-export async function openEngine(at: { url: string | null; file: string }): Promise<Engine> {
-  const { url, file } = at
+export async function openEngine(at: {
+  url: string | null
+  file: string
+  log?: Log
+}): Promise<Engine> {
+  const { url, file, log } = at
   try {
-    return await migrated(url === null ? sqlite(file) : await postgresql(url))
+    return await migrated(url === null ? sqlite(file) : await postgresql(url), log)
   } catch (error) {
     if (error instanceof StartError) throw error
     if (url === null) throw isDamage(error) ? damaged(file, error) : unopened(file, error)
@@ -27,9 +32,9 @@ export async function openEngine(at: { url: string | null; file: string }): Prom
   }
 }
 
-async function migrated(engine: Engine): Promise<Engine> {
+async function migrated(engine: Engine, log?: Log): Promise<Engine> {
   try {
-    await migrate(engine)
+    await migrate(engine, log)
   } catch (error) {
     await engine.close()
     throw error

@@ -8,6 +8,7 @@ import type { Dialect, Kysely, SqliteDatabase } from 'kysely'
 import { StartError } from '../errors.ts'
 import { prepareFile } from '../state/database-file.ts'
 import { guarded } from '../state/sqlite.ts'
+import { type VersionCopies, versionCopies } from '../state/version-copy.ts'
 import type { Schema } from './schema.ts'
 import { type Transactions, newTransactions } from './transactions.ts'
 
@@ -29,6 +30,8 @@ export type Query = (text: string) => Promise<readonly Readonly<Record<string, u
 export interface Engine {
   /** The type of ids. They are compared byte by byte, whatever the locale of the database: their order is that of time. */
   readonly idType: string
+  /** Where a copy goes before the schema changes; null where whoever runs the database keeps one. */
+  readonly copies: VersionCopies | null
   /** Begins a transaction that no other migrating program can be inside of. */
   readonly lock: readonly string[]
   /** Do something on one connection. */
@@ -77,9 +80,11 @@ export function sqlite(file: string): Engine {
   // Nor may the write-ahead log hold it after a crash.
   database.exec('pragma wal_checkpoint(truncate)')
   const query: Query = async (text) => database.prepare(text).all()
+  const copies = versionCopies(database, file)
   const { joining, atomically } = newTransactions(true)
   return {
     idType: 'text',
+    copies,
     lock: ['begin immediate'],
     session: (work) => work(query),
     // It is in this process.
@@ -95,10 +100,11 @@ export function sqlite(file: string): Engine {
     atomically,
     // There is one transaction at a time.
     claim: async () => true,
-    // The write-ahead log still holds the rows as they were written.
+    // The write-ahead log still holds the rows as they were written, and a copy those of its day.
     scrub: async (db) => {
       const { sql } = await import('kysely')
       await sql`pragma wal_checkpoint(truncate)`.execute(db)
+      copies.forget()
     },
     close: async () => database.close(),
   }
@@ -153,6 +159,7 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
   const { joining, atomically } = newTransactions(false)
   return {
     idType: 'text collate "C"',
+    copies: null,
     // Any number will do, as long as every replica takes the same.
     lock: ['begin', 'select pg_advisory_xact_lock(7215489033114)'],
     session: async (work) => {

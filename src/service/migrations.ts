@@ -3,6 +3,7 @@
  * out, and is recorded there; a database from a newer program is left as it is.
  */
 import { StartError } from '../errors.ts'
+import type { Log } from '../log.ts'
 import type { Engine, Query } from './engine.ts'
 import { third } from './version-3.ts'
 import { fourth } from './version-4.ts'
@@ -113,7 +114,7 @@ async function nameMembers(query: Query): Promise<void> {
  * Apply the next version, if there is one. Under the lock each program sees what the one before it has done.
  * @returns whether there was one
  */
-async function step(query: Query, { idType }: Engine): Promise<boolean> {
+async function step(query: Query, { idType, copies }: Engine): Promise<boolean> {
   await query(`create table if not exists schema_version (
     version integer primary key,
     applied_at text not null default current_timestamp
@@ -123,7 +124,7 @@ async function step(query: Query, { idType }: Engine): Promise<boolean> {
   if (version > VERSIONS.length)
     throw new StartError(
       'stateNewer',
-      `The account database has version ${version}, this program knows ${VERSIONS.length}: start the newer program.`,
+      `The account database has version ${version}, this program knows ${VERSIONS.length}: start the newer program.${copies?.advice(VERSIONS.length) ?? ''}`,
     )
   const next = VERSIONS[version]
   if (next === undefined) return false
@@ -133,12 +134,25 @@ async function step(query: Query, { idType }: Engine): Promise<boolean> {
   return true
 }
 
+/** The version of a database in a file, 0 for a new one. */
+async function versionIn(query: Query): Promise<number> {
+  const [table] = await query(`select 1 from sqlite_schema where name = 'schema_version'`)
+  if (table === undefined) return 0
+  const [row] = await query('select max(version) as version from schema_version')
+  return Number(row?.['version'] ?? 0)
+}
+
 /**
- * Bring the database to the version of this program, from whatever version it has. Throws StartError `stateNewer` when it is
- * ahead of this program, and what the database throws; a version is applied whole or not at all.
+ * Bring the database to the version of this program, from whatever version it has. Of one in a file that is older, a copy is made
+ * before. Throws StartError `stateNewer` when it is ahead of this program, `failed` where that copy cannot be made, and what the
+ * database throws; a version is applied whole or not at all.
+ * @param log hears when it is brought forward
  */
-export const migrate = (engine: Engine): Promise<void> =>
+export const migrate = (engine: Engine, log?: Log): Promise<void> =>
   engine.session(async (query) => {
+    const { copies } = engine
+    const from = copies === null ? 0 : await versionIn(query)
+    const copy = from > 0 && from < VERSIONS.length ? copies?.keep(from) : undefined
     for (let more = true; more;) {
       for (const text of engine.lock) await query(text)
       try {
@@ -150,4 +164,7 @@ export const migrate = (engine: Engine): Promise<void> =>
         throw error
       }
     }
+    if (copy === undefined) return
+    copies?.keepOnly(from)
+    log?.('info', 'account database brought forward', { from, to: VERSIONS.length, copy })
   })

@@ -1,28 +1,37 @@
 /**
- * `state.db`: opened, checked and brought to this program's version. What a newer program has written is not touched.
+ * `state.db`: opened, checked and brought to this program's version, after a copy of it was made. What a newer program has written is
+ * not touched.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, StartError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { isRestoring } from './contents.ts'
 import { damaged, isDamage, lost, prepareFile, unopened } from './database-file.ts'
 import { transaction } from './sqlite.ts'
+import { versionCopies } from './version-copy.ts'
 import { VERSIONS } from './versions.ts'
 
 const BUSY_MS = 5000
 
-/** Opens the database of a state folder; throws a StartError when it is newer than this program or damaged. */
-export function openDatabase(dir: string): DatabaseSync {
+/**
+ * Opens the database of a state folder.
+ * @param log hears when it is brought forward
+ * @throws StartError when it is newer than this program, damaged, or older and no copy of it can be made
+ */
+export function openDatabase(dir: string, log?: Log): DatabaseSync {
   const path = join(dir, 'state.db')
   let db: DatabaseSync | undefined
   try {
+    demandRestored(dir)
     demandNotLost(dir, path)
     prepareFile(path, { fill: migrate, look: (found) => refuseNewer(found, path) })
     db = new DatabaseSync(path, { timeout: BUSY_MS, enableForeignKeyConstraints: true })
     db.exec('pragma journal_mode = wal; pragma synchronous = full')
     // Of what was deleted just before a crash, the write-ahead log still holds the rows as they were written.
     db.exec('pragma wal_checkpoint(truncate)')
-    migrate(db)
+    bringForward(db, path, log)
     return db
   } catch (cause) {
     db?.close()
@@ -30,6 +39,15 @@ export function openDatabase(dir: string): DatabaseSync {
     if (isDamage(cause)) throw damaged(path, cause)
     throw unopened(path, cause)
   }
+}
+
+// What is there so far may be half of it, and a new account in its place would hide that.
+function demandRestored(dir: string): void {
+  if (isRestoring(dir))
+    throw new StartError(
+      'failed',
+      `A restore into ${dir} was cut off. Run "countersignd restore FILE" again: it begins anew.`,
+    )
 }
 
 // The keychain is chosen when the database is complete: where there is one without the other, this is no first start.
@@ -43,8 +61,23 @@ function refuseNewer(db: DatabaseSync, path: string): void {
   throw new StartError(
     'stateNewer',
     `${path} was written by a newer countersignd (state version ${version}, this one knows ${VERSIONS.length}). ` +
-      'Update countersignd, or use another SVC_STATE_DIR.',
+      `Update countersignd, or use another SVC_STATE_DIR.${versionCopies(db, path).advice(VERSIONS.length)}`,
   )
+}
+
+function bringForward(db: DatabaseSync, path: string, log?: Log): void {
+  const version = versionOf(db)
+  if (version === VERSIONS.length) return
+  const copies = versionCopies(db, path)
+  const copy = copies.keep(version)
+  migrate(db)
+  copies.keepOnly(version)
+  log?.('info', 'database brought forward', {
+    file: path,
+    from: version,
+    to: VERSIONS.length,
+    copy,
+  })
 }
 
 function migrate(db: DatabaseSync): void {

@@ -6,7 +6,14 @@ import { resolve } from 'node:path'
 import { StartError } from '../errors.ts'
 import { fault, hasModes, isMissing } from '../keychain/private-file.ts'
 
-export { readPrivate, removeFile, removeLeftovers, writeAtomic } from '../keychain/private-file.ts'
+export {
+  fault,
+  readChecked,
+  readPrivate,
+  removeFile,
+  removeLeftovers,
+  writeAtomic,
+} from '../keychain/private-file.ts'
 
 /** Makes the folder if it is missing, checks it, and closes whatever this process creates from now on to others. */
 export function openFolder(dir: string): void {

@@ -1,5 +1,6 @@
 /** Everything on disk of this device that is not a secret in the clear, behind one handle. */
 import type { DatabaseSync } from 'node:sqlite'
+import type { Log } from '../log.ts'
 import { connectionRows } from './connections.ts'
 import type { ConnectionRows } from './connections.ts'
 import { openDatabase } from './database.ts'
@@ -32,8 +33,15 @@ import type { TrustRows } from './trust.ts'
 import { verificationRows } from './verifications.ts'
 import type { VerificationRows } from './verifications.ts'
 
-/** What is written there whole or not at all, beside the database. */
-const ATOMIC = ['keychain.json', 'keychain.key', 'runtime.json', 'secret']
+/** What is written there whole or not at all, beside the database; the last two are copies for a backup that was cut off. */
+const ATOMIC = [
+  'keychain.json',
+  'keychain.key',
+  'runtime.json',
+  'secret',
+  'state.db.copy',
+  'account.db.copy',
+]
 
 export interface State {
   readonly db: DatabaseSync
@@ -58,9 +66,12 @@ export interface State {
   close(): void
 }
 
-/** Opens the state of a folder that `openFolder` has checked. Only the holder of its lock may. */
-export function openState(dir: string): State {
-  const db = openDatabase(dir)
+/**
+ * Opens the state of a folder that `openFolder` has checked. Only the holder of its lock may. Throws as `openDatabase` does.
+ * @param log hears when the database is brought to a newer version
+ */
+export function openState(dir: string, log?: Log): State {
+  const db = openDatabase(dir, log)
   removeLeftovers(dir, ATOMIC)
   return {
     db,

@@ -1,6 +1,7 @@
 /** Signing out, and the end of an account: everything in `state.db` that belongs to the account goes, and leaves nothing to find in the file. */
 import type { DatabaseSync } from 'node:sqlite'
 import { transaction } from './sqlite.ts'
+import { versionCopies } from './version-copy.ts'
 
 /**
  * What stays: API tokens, which belong to this machine's user, and the uses of words, so that no words count twice whoever
@@ -29,6 +30,7 @@ export function wipe(db: DatabaseSync, all = false): void {
   } finally {
     db.exec('pragma secure_delete = off')
   }
-  // The write-ahead log still holds the rows as they were written.
+  // The write-ahead log still holds the rows as they were written, and a copy of an older version those of its day.
   db.exec('pragma wal_checkpoint(truncate)')
+  versionCopies(db, db.location() as string).forget()
 }

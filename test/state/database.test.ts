@@ -202,6 +202,7 @@ test('what was wiped just before a crash is not readable after the next start', 
   const db = {
     prepare: (text: string) => state.db.prepare(text),
     exec: (text: string) => text.includes('checkpoint') || state.db.exec(text),
+    location: () => state.db.location(),
   } as unknown as DatabaseSync
   Object.defineProperty(db, 'isTransaction', { get: () => state.db.isTransaction })
   wipe(db, true)

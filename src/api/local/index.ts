@@ -1,12 +1,13 @@
 /**
- * *local*: what the command line asks the daemon beside the documented interface: who is signed in here, and what takes this
- * device's keys. Only the command line's own token may ask it, which no API token stands in for.
+ * *local*: what the command line asks the daemon beside the documented interface: who is signed in here, what takes this
+ * device's keys, and a copy of everything. Only the command line's own token may ask it, which no API token stands in for.
  */
 import * as v from 'valibot'
 import { email, id, name } from '../fields.ts'
 import { Machine, MachinePublicKey, Organisation } from '../device/machines.ts'
 import { Connection } from '../rest/connections.ts'
 import type { Table } from '../route.ts'
+import { backups } from './backup.ts'
 
 /** Six words as read off another screen. */
 const SixWords = v.pipe(v.string(), v.maxLength(400))
@@ -46,6 +47,7 @@ const reset = v.optional(
 )
 
 export const local = {
+  backups,
   signIn: {
     read: {
       method: 'GET',

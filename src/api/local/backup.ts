@@ -1,0 +1,29 @@
+import * as v from 'valibot'
+import { type Routes, media } from '../route.ts'
+
+/** The fewest characters of a passphrase, and the most UTF-16 units. */
+export const SHORTEST = 12
+export const LONGEST = 1024
+
+/** How many characters a passphrase has, however it is composed. */
+export const lengthOf = (passphrase: string): number =>
+  Array.from(passphrase.normalize('NFC')).length
+
+export const backups = {
+  create: {
+    method: 'POST',
+    path: '/local/v1/backups',
+    summary: 'Seal a copy of all that this device keeps',
+    by: 'daemon',
+    body: v.strictObject({
+      passphrase: v.pipe(
+        v.string(),
+        v.check(
+          (text) => text.length <= LONGEST && lengthOf(text) >= SHORTEST,
+          `A passphrase has at least ${SHORTEST} characters, and at most ${LONGEST}.`,
+        ),
+      ),
+    }),
+    reply: media('application/octet-stream'),
+  },
+} as const satisfies Routes

@@ -1,0 +1,100 @@
+/**
+ * The passphrase of a backup: typed at a terminal, which does not show it, or read from a file that nobody else can read. Never from
+ * an argument or a variable, which others can see.
+ */
+import { Writable } from 'node:stream'
+import { LONGEST, SHORTEST, lengthOf } from '../api/local/backup.ts'
+import { StartError } from '../errors.ts'
+import { readPrivate } from '../keychain/private-file.ts'
+import { type Invocation, type Io, UsageError } from './command.ts'
+import { type Prompt, withPrompt } from './prompt.ts'
+
+export const PASSPHRASE_OPTION = { 'passphrase-file': { type: 'string' } } as const
+
+/** The answers of a terminal that can be told to show nothing. */
+async function unseen<T>({ stdin, stderr }: Io, work: (ask: Prompt['ask']) => Promise<T>) {
+  const { createInterface } = await import('node:readline')
+  const lines = createInterface({
+    input: stdin as NodeJS.ReadStream,
+    // What is typed would be shown here.
+    output: new Writable({ write: (_some, _encoding, written) => written() }),
+    terminal: true,
+    historySize: 0,
+  })
+  lines.once('SIGINT', () => lines.close())
+  const typed = lines[Symbol.asyncIterator]()
+  try {
+    return await work(async (question) => {
+      stderr.write(question)
+      const { value, done } = await typed.next()
+      stderr.write('\n')
+      return done === true ? null : value.trim()
+    })
+  } finally {
+    lines.close()
+  }
+}
+
+const canHide = ({ stdin }: Io) =>
+  stdin.isTTY === true && typeof (stdin as { setRawMode?: unknown }).setRawMode === 'function'
+
+/** Why a new passphrase is not taken; null if it is. */
+function faultOf(passphrase: string): string | null {
+  const length = lengthOf(passphrase)
+  if (length < SHORTEST)
+    return `The passphrase has ${length} character${length === 1 ? '' : 's'}: give it at least ${SHORTEST}, such as five words. Whoever has the backup can try as many as they like.`
+  return passphrase.length > LONGEST ? `The passphrase is longer than ${LONGEST} characters.` : null
+}
+
+function fromFile(path: string): string {
+  const text = readPrivate(path)
+  if (text === null) throw new StartError('configuration', `${path} is not there.`)
+  const passphrase = text.trim()
+  if (passphrase === '' || /[\r\n]/.test(passphrase))
+    throw new StartError(
+      'configuration',
+      `${path} must hold the passphrase and nothing else, on one line.`,
+    )
+  return passphrase
+}
+
+const given = (answer: string | null): string => {
+  if (answer !== null && answer !== '') return answer
+  throw new StartError('failed', 'No passphrase was given. Nothing was done.')
+}
+
+async function typed(ask: Prompt['ask'], isNew: boolean): Promise<string> {
+  if (!isNew) return given(await ask('Passphrase of the backup: '))
+  const passphrase = given(await ask('A new passphrase for the backup: '))
+  // Before it is typed again for nothing.
+  const fault = faultOf(passphrase)
+  if (fault !== null) throw new StartError('failed', fault)
+  if (given(await ask('The same passphrase again: ')) === passphrase) return passphrase
+  throw new StartError('failed', 'The two were not the same. Nothing was done: try again.')
+}
+
+/**
+ * Get the passphrase.
+ * @param isNew whether it is for a new backup: then it is typed twice, and must be long enough
+ * @throws StartError; UsageError where there is neither a file nor a terminal
+ */
+export async function passphraseOf(
+  { options, io }: Pick<Invocation, 'options' | 'io'>,
+  isNew: boolean,
+): Promise<string> {
+  const path = options['passphrase-file']
+  if (path !== undefined) {
+    const passphrase = fromFile(String(path))
+    const fault = isNew ? faultOf(passphrase) : null
+    if (fault !== null) throw new StartError('failed', fault)
+    return passphrase
+  }
+  if (io.stdin.isTTY !== true)
+    throw new UsageError(
+      'There is no terminal to type the passphrase at: put it into a file of mode 0600 and name that with --passphrase-file.',
+    )
+  const work = (ask: Prompt['ask']) => typed(ask, isNew)
+  return canHide(io)
+    ? unseen(io, work)
+    : withPrompt(io, (prompt) => work((question) => prompt.ask(question)))
+}

@@ -1,0 +1,24 @@
+/** How a daemon that listens is found: by the command line of its own user, and where it serves the whole machine, of others. */
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { publish, unpublish } from '../state/published.ts'
+import { type Runtime, removeRuntime, writeRuntime } from '../state/runtime.ts'
+
+type Folders = Pick<Config, 'stateDir' | 'runtimeDir'>
+
+/** Say where the daemon listens. */
+export function announce({ stateDir, runtimeDir }: Folders, runtime: Runtime, log: Log): void {
+  writeRuntime(stateDir, runtime)
+  if (runtimeDir === null) return
+  try {
+    publish(runtimeDir, runtime)
+  } catch (cause) {
+    log('warn', 'other users of this machine will not find the daemon', { cause, runtimeDir })
+  }
+}
+
+/** Say that it has gone. */
+export function withdraw({ stateDir, runtimeDir }: Folders): void {
+  if (runtimeDir !== null) unpublish(runtimeDir)
+  removeRuntime(stateDir)
+}

@@ -1,0 +1,188 @@
+/**
+ * A sealed copy of all that this device keeps, made by whoever holds the state folder, while it goes on working.
+ *
+ * What belongs together is taken in one turn of the event loop: both databases begin to be read, the keychain is read, and the audit
+ * log is measured, with nothing in between that could change one of them. So a backup is what a crash at that moment would have left,
+ * which every start can go on from. Only then, beside the loop, are the databases copied and the copies sealed.
+ */
+import { closeSync, constants, createReadStream, fstatSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { readFacts } from '../device/identity.ts'
+import { secretNames } from '../device/secret-names.ts'
+import { AppError } from '../errors.ts'
+import type { Keychain } from '../keychain/keychain.ts'
+import { openChecked } from '../keychain/private-file.ts'
+import { auditFiles } from '../state/audit-files.ts'
+import { type Contents, plainOf } from '../state/backup-contents.ts'
+import { keyOf, newHeader } from '../state/backup-header.ts'
+import { type PinnedDatabase, pinDatabase } from '../state/database-copy.ts'
+import { sealStream } from '../state/sealed-stream.ts'
+import type { State } from '../state/state.ts'
+import { VERSION } from '../version.ts'
+
+export interface Backup {
+  /** Where the embedded account's database is: `sqlite`, which is in it, `postgresql`, which is not, or `none`. */
+  readonly accountDatabase: string
+  /** The bytes of a backup file. Whoever does not read them to the end returns the iterator. */
+  readonly bytes: AsyncIterable<Uint8Array>
+}
+
+export interface Backups {
+  /**
+   * Seal a copy of this moment.
+   * @throws AppError in_progress while another one is being made, keychain_locked, storage_full
+   */
+  create(passphrase: string): Promise<Backup>
+  /** Give up one that is being made. */
+  close(): void
+}
+
+/** A file whose first `size` bytes are part of the backup. */
+interface Part {
+  readonly name: string
+  readonly file: number
+  readonly size: number
+}
+
+/** What is open while a backup is made, to be closed whatever happens. */
+interface Open {
+  readonly pinned: Map<string, PinnedDatabase>
+  readonly parts: Part[]
+  readonly copies: string[]
+}
+
+/** Bytes of a file, however it grows. */
+const beginningOf = ({ file, size }: Part): AsyncIterable<Buffer> | [] =>
+  size === 0 ? [] : createReadStream('', { fd: file, autoClose: false, start: 0, end: size - 1 })
+
+function openPart(dir: string, name: string): Part {
+  const file = openChecked(join(dir, name), constants.O_RDONLY)
+  return { name, file, size: fstatSync(file).size }
+}
+
+function release({ pinned, parts, copies }: Open): void {
+  for (const database of pinned.values()) database.close()
+  pinned.clear()
+  for (const { file } of parts.splice(0)) closeSync(file)
+  for (const path of copies.splice(0))
+    for (const suffix of ['', '-journal']) rmSync(path + suffix, { force: true })
+}
+
+/** An iterator that also tells when it is given up before it was begun, which a generator does not. */
+function endingWith(
+  bytes: AsyncGenerator<Uint8Array, void>,
+  end: () => void,
+): AsyncIterable<Uint8Array> {
+  const iterator: AsyncIterator<Uint8Array, void> = {
+    async next() {
+      try {
+        const next = await bytes.next()
+        if (next.done === true) end()
+        return next
+      } catch (error) {
+        end()
+        throw error
+      }
+    },
+    async return() {
+      await bytes.return()
+      end()
+      return { done: true, value: undefined }
+    },
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}
+
+const busy = () =>
+  new AppError('in_progress', 'Another backup is being made: try again when that is done.')
+
+/** The backups of a state folder. Only the holder of its lock may make one. */
+export function newBackups(of: {
+  config: Pick<Config, 'stateDir' | 'backendUrl' | 'databaseUrl'>
+  state: State
+  keychain: Keychain
+  now: () => number
+}): Backups {
+  const { config, state, keychain, now } = of
+  const { stateDir, backendUrl, databaseUrl } = config
+  const isEmbedded = backendUrl === null
+  const hasAccount = isEmbedded && databaseUrl === null
+  let open: Open | null = null
+
+  function close(): void {
+    if (open !== null) release(open)
+    open = null
+  }
+
+  function secrets(): Record<string, string> {
+    const begun = state.tokens.begun()
+    const ids = [...state.tokens.all().map(({ id }) => id), ...(begun === null ? [] : [begun])]
+    const named = secretNames(ids).map((name) => [name, keychain.get(name)] as const)
+    return Object.fromEntries(named.filter((one): one is [string, string] => one[1] !== null))
+  }
+
+  /** Take everything as it is now: synchronous, so that nothing comes in between. */
+  function take({ pinned, parts }: Open): Omit<Contents, 'files'> {
+    const databases = hasAccount ? ['state.db', 'account.db'] : ['state.db']
+    for (const name of databases) pinned.set(name, pinDatabase(join(stateDir, name)))
+    const facts = readFacts(state)
+    for (const name of ['secret', ...auditFiles(stateDir)]) parts.push(openPart(stateDir, name))
+    const account = pinned.get('account.db')
+    return {
+      written_by: VERSION,
+      created_at: new Date(now()).toISOString(),
+      state_version: pinned.get('state.db')?.version as number,
+      account_version:
+        account === undefined
+          ? null
+          : Number(account.value('select max(version) from schema_version')),
+      account_database: isEmbedded ? (hasAccount ? 'sqlite' : 'postgresql') : null,
+      account: facts?.account ?? null,
+      server: facts?.server ?? null,
+      secrets: secrets(),
+    }
+  }
+
+  /** Copy the databases, and let go of their moment. */
+  async function copy({ pinned, parts, copies }: Open): Promise<void> {
+    for (const [name, database] of pinned) {
+      const path = join(stateDir, `${name}.copy.tmp`)
+      copies.push(path)
+      rmSync(path, { force: true })
+      await database.copyTo(path)
+      database.close()
+      pinned.delete(name)
+      parts.unshift({ ...openPart(stateDir, `${name}.copy.tmp`), name })
+    }
+  }
+
+  return {
+    async create(passphrase) {
+      if (open !== null) throw busy()
+      const mine: Open = { pinned: new Map(), parts: [], copies: [] }
+      open = mine
+      try {
+        const header = newHeader()
+        const key = await keyOf(header, passphrase)
+        const taken = take(mine)
+        await copy(mine)
+        const files = mine.parts.map(({ name, size }) => ({ name, size }))
+        const byName = new Map(mine.parts.map((part) => [part.name, part]))
+        const bytesOf = async function* (name: string) {
+          yield* beginningOf(byName.get(name) as Part)
+        }
+        async function* bytes() {
+          yield header.bytes
+          yield* sealStream(key, plainOf({ ...taken, files }, bytesOf))
+        }
+        const accountDatabase = taken.account_database ?? 'none'
+        return { accountDatabase, bytes: endingWith(bytes(), close) }
+      } catch (error) {
+        close()
+        throw error
+      }
+    },
+    close,
+  }
+}

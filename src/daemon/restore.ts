@@ -1,0 +1,193 @@
+/**
+ * A backup put back into a new or empty state folder: whole, or nothing stays. Everything is written to a folder inside of it first,
+ * and moved when all is there and authentic; while that folder is there nothing starts, and another restore begins anew.
+ */
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  rmdirSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { AppError, StartError, toAppError } from '../errors.ts'
+import { type Keychain, forgetSecrets, openKeychain } from '../keychain/keychain.ts'
+import { syncFolder } from '../keychain/private-file.ts'
+import { type Contents, contentsFrom } from '../state/backup-contents.ts'
+import { keyOf, readHeader } from '../state/backup-header.ts'
+import { LOCK, RESTORING, contentsOf, isRestoring, removeContents } from '../state/contents.ts'
+import { takeLock } from '../state/lock.ts'
+import { Unopened, openStream } from '../state/sealed-stream.ts'
+import { VERSIONS } from '../state/versions.ts'
+import { storedNames } from './secrets-of.ts'
+
+export type Restored = Omit<Contents, 'secrets' | 'files'> & { readonly keychain: 'os' | 'file' }
+
+type Where = Pick<Config, 'stateDir' | 'keychain' | 'credentialsDir'>
+
+/** Names that are shown of a folder that is not empty. */
+const MOST_NAMED = 3
+
+/** Throws StartError `failed` unless a folder is new, empty, or holds nothing but a restore that was cut off. */
+export function demandEmpty(dir: string): void {
+  const found = contentsOf(dir)
+  if (found.length === 0 || isRestoring(dir)) return
+  const named = found.slice(0, MOST_NAMED).join(', ') + (found.length > MOST_NAMED ? ', …' : '')
+  throw new StartError(
+    'failed',
+    `${dir} is not empty (${named}), and a restore never writes over anything. Stop any countersignd that works there and move the folder away, or set SVC_STATE_DIR to a new one.`,
+  )
+}
+
+const cut = (path: string) =>
+  new StartError(
+    'failed',
+    `${path} is not as it was written: it was changed or cut short. Nothing was restored. Take another copy of the backup.`,
+  )
+
+const unopened = (path: string) =>
+  new StartError(
+    'failed',
+    `${path} does not open with this passphrase, or was changed. Nothing was restored.`,
+  )
+
+/** What the person is told of a failure on the way, where that is not said yet. */
+function told(error: unknown, path: string, dir: string): unknown {
+  if (!(error instanceof Error)) return error
+  if (error instanceof Unopened) return error.isFirst ? unopened(path) : cut(path)
+  if (error instanceof StartError) return error
+  const { code, syscall, path: where } = error as NodeJS.ErrnoException
+  const { code: known } = toAppError(error)
+  if (known === 'storage_full')
+    return new AppError(
+      'storage_full',
+      `The disk of ${dir} is full: nothing was restored. Make room, then run it again.`,
+      { cause: error },
+    )
+  if (error instanceof AppError || code === undefined) return error
+  const what =
+    where === path || syscall === 'read' ? `${path} cannot be read` : `${dir} cannot be written`
+  return new StartError('failed', `Nothing was restored: ${what} (${code}).`, error)
+}
+
+async function demandKnown(contents: Contents, path: string): Promise<void> {
+  const { NEWEST_VERSION } = await import('../service/migrations.ts')
+  const { state_version: state, account_version: account, written_by: by } = contents
+  if (state <= VERSIONS.length && (account ?? 0) <= NEWEST_VERSION) return
+  throw new StartError(
+    'stateNewer',
+    `${path} was made by a newer countersignd (${by}) and holds what this one does not know. Nothing was restored. Update countersignd, then run it again.`,
+  )
+}
+
+async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    for await (const some of bytes)
+      for (let from = 0; from < some.length;) from += writeSync(file, some, from)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Move what is complete to its place. The record of the keychain comes last: without it a folder counts as new. */
+function settle(staging: string, dir: string): void {
+  const last = 'keychain.json'
+  const names = readdirSync(staging).filter((name) => name !== last)
+  for (const name of [...names, last]) renameSync(join(staging, name), join(dir, name))
+  syncFolder(dir)
+  rmdirSync(staging)
+  syncFolder(dir)
+}
+
+/** Take back what a restore that was cut off has done. */
+async function clear(dir: string): Promise<void> {
+  for (const folder of [dir, join(dir, RESTORING)])
+    await forgetSecrets(folder, () => storedNames(folder))
+  removeContents(dir)
+}
+
+/** Fill a folder that is empty, whose lock is held; where that fails it is empty again. */
+async function fill(
+  { stateDir: dir, keychain: choice, credentialsDir }: Where,
+  { secrets }: Contents,
+  files: AsyncIterable<{ name: string; bytes: AsyncIterable<Uint8Array> }>,
+): Promise<Keychain['backend']> {
+  const staging = join(dir, RESTORING)
+  const written: string[] = []
+  let keychain: Keychain | undefined
+  try {
+    mkdirSync(staging, { mode: 0o700 })
+    for await (const { name, bytes } of files) await writeWhole(join(staging, name), bytes)
+    keychain = await openKeychain({ stateDir: staging, choice, credentialsDir })
+    for (const [name, secret] of Object.entries(secrets)) {
+      written.push(name)
+      keychain.set(name, secret)
+    }
+    settle(staging, dir)
+    return keychain.backend
+  } catch (error) {
+    try {
+      if (keychain?.backend === 'os') for (const name of written) keychain.delete(name)
+    } catch {
+      // It went out of reach, as the error says; nothing leads to what is left in it.
+    }
+    removeContents(dir)
+    throw error
+  }
+}
+
+/** Hold the lock of a folder while something is done, and leave neither behind where that fails and it was not there before. */
+async function holding<T>(dir: string, work: () => Promise<T>): Promise<T> {
+  const [isNew, isUnlocked] = [!existsSync(dir), !existsSync(join(dir, LOCK))]
+  const lock = takeLock(dir)
+  try {
+    const answer = await work()
+    lock.release()
+    return answer
+  } catch (error) {
+    // Whoever else is there by now has files of their own.
+    const isEmpty = contentsOf(dir).length === 0
+    if (isEmpty && isUnlocked) rmSync(join(dir, LOCK), { force: true })
+    lock.release()
+    if (isEmpty && isNew) rmdirSync(dir)
+    throw error
+  }
+}
+
+/**
+ * Restore a backup.
+ * @param where the folder, and which keychain it is to have on this machine
+ * @throws StartError: stateInUse, failed for a folder that is not empty, a wrong passphrase and a file that is not whole,
+ *   stateNewer, keychain; AppError storage_full
+ */
+export async function restore(where: Where, path: string, passphrase: string): Promise<Restored> {
+  const { stateDir: dir } = where
+  demandEmpty(dir)
+  const source = createReadStream(path)
+  try {
+    const { header, rest } = await readHeader(source, path)
+    const key = await keyOf(header, passphrase)
+    const { contents, files } = await contentsFrom(openStream(key, rest), path)
+    await demandKnown(contents, path)
+    const keychain = await holding(dir, async () => {
+      demandEmpty(dir)
+      if (isRestoring(dir)) await clear(dir)
+      return fill(where, contents, files())
+    })
+    const { secrets: _secrets, files: _files, ...about } = contents
+    return { ...about, keychain }
+  } catch (error) {
+    throw told(error, path, dir)
+  } finally {
+    source.destroy()
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The beginning of a backup file, which anybody can read: what it is, in which format, and how the passphrase becomes a key. It is
+ * bound to the rest, since the key comes of it too. `docs/backup-format.md` says the same to whoever writes another reader.
+ */
+import { hkdfSync, randomBytes, scrypt } from 'node:crypto'
+import { promisify } from 'node:util'
+import { StartError } from '../errors.ts'
+
+/** The first line. The number is that of the format. */
+const MAGIC = 'countersign backup 1\n'
+const KIND = 'countersign backup '
+const SALT = 32
+const LENGTH = MAGIC.length + 3 + SALT
+const INFO = 'countersign/v1/backup'
+
+/** scrypt (RFC 7914): 128 MiB of memory and about half a second. */
+const COST = { log2N: 17, r: 8, p: 1 } as const
+
+interface Header {
+  readonly bytes: Buffer
+  readonly log2N: number
+  readonly r: number
+  readonly p: number
+  readonly salt: Buffer
+}
+
+/** A new header, with a salt of its own. */
+export function newHeader(): Header {
+  const { log2N, r, p } = COST
+  const salt = randomBytes(SALT)
+  return { ...COST, salt, bytes: Buffer.concat([Buffer.from(MAGIC), Buffer.of(log2N, r, p), salt]) }
+}
+
+const derive = promisify<
+  string,
+  Buffer,
+  number,
+  { N: number; r: number; p: number; maxmem: number },
+  Buffer
+>(scrypt)
+
+/** The key that seals what follows a header: scrypt of the passphrase, and HKDF (RFC 5869) of that with the header. */
+export async function keyOf(
+  { bytes, log2N, r, p, salt }: Header,
+  passphrase: string,
+): Promise<Buffer> {
+  const N = 2 ** log2N
+  // What RFC 7914 needs, and a little for the library itself.
+  const maxmem = 128 * r * (N + p + 2) + 1024 * 1024
+  const stretched = await derive(passphrase.normalize('NFC'), salt, 32, { N, r, p, maxmem })
+  return Buffer.from(
+    hkdfSync('sha256', stretched, Buffer.alloc(0), Buffer.concat([Buffer.from(INFO), bytes]), 32),
+  )
+}
+
+const noBackup = (path: string) =>
+  new StartError(
+    'failed',
+    `${path} is not a backup that "countersignd backup" wrote, or only the beginning of one.`,
+  )
+
+/**
+ * Read the header of a file.
+ * @param bytes its beginning, of `LENGTH` bytes where it has so many
+ * @throws StartError: stateNewer for a format of a later program, failed for anything else
+ */
+function headerFrom(bytes: Buffer, path: string): Header {
+  const kind = bytes.toString('latin1', 0, MAGIC.length)
+  if (kind !== MAGIC && /^countersign backup [1-9]\d*\n?/.test(kind) && kind.startsWith(KIND))
+    throw new StartError(
+      'stateNewer',
+      `${path} was made by a newer countersignd, in another format. Restore it with that version.`,
+    )
+  if (kind !== MAGIC || bytes.length < LENGTH) throw noBackup(path)
+  const [log2N = 0, r = 0, p = 0] = bytes.subarray(MAGIC.length)
+  // Whoever made the file must not choose how much memory this takes: 256 MiB at most, four times over.
+  if (log2N < 15 || log2N > 18 || r !== 8 || p < 1 || p > 4)
+    throw new StartError(
+      'failed',
+      `${path} asks for a derivation of its key that this program does not make. It was changed, or "countersignd backup" did not write it.`,
+    )
+  return { bytes, log2N, r, p, salt: bytes.subarray(MAGIC.length + 3) }
+}
+
+/**
+ * The header of a backup file, and what follows it.
+ * @throws as `headerFrom`
+ */
+export async function readHeader(
+  source: AsyncIterable<Uint8Array>,
+  path: string,
+): Promise<{ header: Header; rest: AsyncGenerator<Uint8Array, void> }> {
+  const from = source[Symbol.asyncIterator]()
+  let read = Buffer.alloc(0)
+  while (read.length < LENGTH) {
+    const { value, done } = await from.next()
+    if (done === true) break
+    read = Buffer.concat([read, value])
+  }
+  const header = headerFrom(read.subarray(0, LENGTH), path)
+  async function* rest() {
+    yield read.subarray(LENGTH)
+    for (let next = await from.next(); next.done !== true; next = await from.next())
+      yield next.value
+  }
+  return { header, rest: rest() }
+}

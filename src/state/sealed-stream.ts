@@ -1,0 +1,86 @@
+/**
+ * Bytes of any length, sealed piece by piece in constant memory: AES-256-GCM in the STREAM construction (Hoang, Reyhanitabar, Rogaway
+ * and Vizár, "Online Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance", 2015). The nonce of a piece is its number and
+ * whether it is the last one, so that none can be changed, moved, left out or cut off. A key seals one stream, ever.
+ */
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+
+/** Bytes of a piece before it is sealed; the last one may be shorter. */
+export const PIECE = 64 * 1024
+const TAG = 16
+const CIPHER = 'aes-256-gcm'
+
+/** A stream that is not as it was sealed: its first piece, which a wrong key does not open either, or a later one. */
+export class Unopened extends Error {
+  readonly isFirst: boolean
+
+  constructor(isFirst: boolean, cause?: unknown) {
+    super('a piece is not as it was sealed', { cause })
+    this.isFirst = isFirst
+  }
+}
+
+/** 11 bytes of a number that counts from 0, most significant first, and one byte: 1 for the last piece, 0 for any other. */
+function nonceOf(count: number, isLast: boolean): Buffer {
+  const nonce = Buffer.alloc(12)
+  nonce.writeUIntBE(count, 5, 6)
+  nonce[11] = isLast ? 1 : 0
+  return nonce
+}
+
+/** Pieces of one size, the last of which may be shorter, and is empty only where there is nothing at all. */
+async function* piecesOf(source: AsyncIterable<Uint8Array>, size: number) {
+  let held: Uint8Array[] = []
+  let length = 0
+  let count = 0
+  for await (const some of source) {
+    held.push(some)
+    length += some.length
+    // One byte more tells that the piece before it is not the last.
+    if (length <= size) continue
+    const all = Buffer.concat(held)
+    let from = 0
+    for (; all.length - from > size; from += size)
+      yield { bytes: all.subarray(from, from + size), count: count++, isLast: false }
+    held = [all.subarray(from)]
+    length = all.length - from
+  }
+  yield { bytes: Buffer.concat(held), count, isLast: true }
+}
+
+/**
+ * Seal bytes as they come.
+ * @param key 32 bytes, of this stream alone
+ */
+export async function* sealStream(
+  key: Uint8Array,
+  plain: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Buffer, void> {
+  for await (const { bytes, count, isLast } of piecesOf(plain, PIECE)) {
+    const cipher = createCipheriv(CIPHER, key, nonceOf(count, isLast), { authTagLength: TAG })
+    yield Buffer.concat([cipher.update(bytes), cipher.final(), cipher.getAuthTag()])
+  }
+}
+
+/**
+ * Open what `sealStream` sealed. What it has given is authentic; that it is whole is known when it ends.
+ * @throws Unopened
+ */
+export async function* openStream(
+  key: Uint8Array,
+  sealed: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Buffer, void> {
+  for await (const { bytes, count, isLast } of piecesOf(sealed, PIECE + TAG)) {
+    if (bytes.length < TAG) throw new Unopened(count === 0)
+    const nonce = nonceOf(count, isLast)
+    const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG })
+    decipher.setAuthTag(bytes.subarray(-TAG))
+    const plain = decipher.update(bytes.subarray(0, -TAG))
+    try {
+      decipher.final()
+    } catch (cause) {
+      throw new Unopened(count === 0, cause)
+    }
+    yield plain
+  }
+}

@@ -1,0 +1,77 @@
+/** Backup files as docs/backup-format.md describes them, read and written by node:crypto alone: nothing of src is here. */
+import { createCipheriv, createDecipheriv, hkdfSync, scryptSync } from 'node:crypto'
+
+export interface Opened {
+  // What JSON.parse gives.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly line: any
+  readonly files: ReadonlyMap<string, Buffer>
+}
+
+const PIECE = 65_536
+const HEADER = 56
+
+function keyOf(header: Buffer, passphrase: string): Buffer {
+  const [log2N = 0, r = 0, p = 0] = header.subarray(21, 24)
+  const stretched = scryptSync(passphrase.normalize('NFC'), header.subarray(24), 32, {
+    N: 2 ** log2N,
+    r,
+    p,
+    maxmem: 1 << 29,
+  })
+  const info = Buffer.concat([Buffer.from('countersign/v1/backup'), header])
+  return Buffer.from(hkdfSync('sha256', stretched, '', info, 32))
+}
+
+const nonceOf = (count: number, isLast: boolean) =>
+  Buffer.from(count.toString(16).padStart(22, '0') + (isLast ? '01' : '00'), 'hex')
+
+function piecesOf(bytes: Buffer, size: number): Buffer[] {
+  const count = Math.max(1, Math.ceil(bytes.length / size))
+  return Array.from({ length: count }, (_, i) => bytes.subarray(i * size, (i + 1) * size))
+}
+
+/** The plaintext of a backup. Throws where a piece is not authentic. */
+function plainOf(bytes: Buffer, passphrase: string): Buffer {
+  const key = keyOf(bytes.subarray(0, HEADER), passphrase)
+  const pieces = piecesOf(bytes.subarray(HEADER), PIECE + 16)
+  return Buffer.concat(
+    pieces.map((piece, i) => {
+      const nonce = nonceOf(i, i === pieces.length - 1)
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce)
+      decipher.setAuthTag(piece.subarray(-16))
+      return Buffer.concat([decipher.update(piece.subarray(0, -16)), decipher.final()])
+    }),
+  )
+}
+
+/** What is in a backup. */
+export function openBackup(bytes: Buffer, passphrase: string): Opened {
+  const plain = plainOf(bytes, passphrase)
+  const end = plain.indexOf('\n')
+  const line = JSON.parse(plain.toString('utf8', 0, end)) as Opened['line']
+  const files = new Map<string, Buffer>()
+  let from = end + 1
+  for (const { name, size } of line.files) {
+    files.set(name, plain.subarray(from, from + size))
+    from += size
+  }
+  if (from !== plain.length) throw new Error('the files are not as long as the line says')
+  return { line, files }
+}
+
+/** The same backup, under the same header, with another plaintext. */
+export function resealed(
+  bytes: Buffer,
+  passphrase: string,
+  change: (plain: Buffer) => Buffer,
+): Buffer {
+  const header = bytes.subarray(0, HEADER)
+  const key = keyOf(header, passphrase)
+  const pieces = piecesOf(change(plainOf(bytes, passphrase)), PIECE)
+  const sealed = pieces.flatMap((piece, i) => {
+    const cipher = createCipheriv('aes-256-gcm', key, nonceOf(i, i === pieces.length - 1))
+    return [cipher.update(piece), cipher.final(), cipher.getAuthTag()]
+  })
+  return Buffer.concat([header, ...sealed])
+}

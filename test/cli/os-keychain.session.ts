@@ -1,0 +1,74 @@
+/** Run by purge.test.ts inside a session of its own: backup, restore and removal where the Secret Service has the secrets. */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { purge } from '../../src/cli/purge.ts'
+import { EXIT } from '../../src/errors.ts'
+import { readKeychain } from '../../src/keychain/keychain.ts'
+import { osKeychain } from '../../src/keychain/os.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { openBackup } from './backup-reader.ts'
+import { terminal } from './terminal.ts'
+
+const PASSPHRASE = 'five words of a passphrase'
+const { DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = process.env
+const env = { SVC_KEYCHAIN: 'os', DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR }
+
+test('secrets go into a backup, into the keychain of a restore, and out of it with the rest', async (t) => {
+  const place = freshFolder(t)
+  const [stateDir, target] = [join(place, 'state'), join(place, 'restored')]
+  const [file, passphrase] = [join(place, 'backup'), join(place, 'passphrase')]
+  writeFileSync(passphrase, PASSPHRASE, { mode: 0o600 })
+  const run = async (dir: string, ...args: string[]) => {
+    const said = await terminal(dir)(args, { env })
+    assert.equal(said.code, EXIT.ok, said.err)
+    return said.out
+  }
+  await run(stateDir, 'token', 'create', '--name', 'one', '--scope', 'read')
+  await run(stateDir, 'backup', file, '--passphrase-file', passphrase)
+  const { secrets } = openBackup(readFileSync(file), PASSPHRASE).line as {
+    secrets: Record<string, string>
+  }
+  const names = Object.keys(secrets)
+  assert.deepEqual(
+    names.map((name) => name.split('/')[0]),
+    ['device', 'session', 'token'],
+  )
+  await run(target, 'restore', file, '--passphrase-file', passphrase)
+  assert.match(await run(target, 'token', 'list'), /one/)
+
+  const stores = await Promise.all(
+    [stateDir, target].map(async (dir) => {
+      const { store } = JSON.parse(readFileSync(join(dir, 'keychain.json'), 'utf8')) as {
+        store: string
+      }
+      const keychain = await readKeychain({ stateDir: dir, choice: 'os', credentialsDir: null })
+      for (const name of names) assert.equal(keychain?.get(name), secrets[name])
+      return store
+    }),
+  )
+  assert.notEqual(stores[0], stores[1])
+  for (const dir of [stateDir, target]) {
+    await purge({ stateDir: dir }, (text) => assert.fail(text))
+    assert(!existsSync(dir))
+  }
+  for (const store of stores) {
+    const keychain = await osKeychain(place, store)
+    for (const name of names) assert.equal(keychain.get(name), null, name)
+  }
+})
+
+test('a restore that is refused leaves nothing in the keychain', async (t) => {
+  const place = freshFolder(t)
+  const [stateDir, target] = [join(place, 'state'), join(place, 'restored')]
+  const [file, passphrase] = [join(place, 'backup'), join(place, 'passphrase')]
+  writeFileSync(passphrase, PASSPHRASE, { mode: 0o600 })
+  const options = ['--passphrase-file', passphrase]
+  const made = await terminal(stateDir)(['backup', file, ...options], { env })
+  assert.equal(made.code, EXIT.ok, made.err)
+  writeFileSync(file, readFileSync(file).subarray(0, -1))
+  const { code } = await terminal(target)(['restore', file, ...options], { env })
+  assert.equal(code, EXIT.failed)
+  assert(!existsSync(target))
+})

@@ -1,0 +1,146 @@
+/** What is removed from a machine when this program is: all that it made, and nothing else. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type TestContext, describe, it } from 'node:test'
+import { purge } from '../../src/cli/purge.ts'
+import { EXIT } from '../../src/errors.ts'
+import { lockState } from '../../src/state/lock.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { daemonHere, terminal } from './terminal.ts'
+
+/** Purge, and give back what was said of what is left. */
+async function purged(stateDir: string): Promise<string[]> {
+  const said: string[] = []
+  await purge({ stateDir }, (text) => said.push(text))
+  return said
+}
+
+/** A state folder with everything that a daemon ever makes there. */
+async function used(t: TestContext): Promise<string> {
+  const stateDir = join(freshFolder(t), 'state')
+  const daemon = await daemonHere(stateDir, 'error')
+  const run = terminal(stateDir)
+  try {
+    for (const args of [
+      ['token', 'create', '--name', 'one', '--scope', 'read'],
+      ['guest', 'create', '--label', 'A friend'],
+      ['email', 'add', 'ann@example.org'],
+    ]) {
+      const { code, err } = await run(args)
+      assert.equal(code, EXIT.ok, err)
+    }
+  } finally {
+    await daemon.close()
+  }
+  for (const name of ['secret.tmp', 'state.db.v2.backup', 'account.db.copy.tmp', 'keyring-77.node'])
+    writeFileSync(join(stateDir, name), 'left', { mode: 0o600 })
+  writeFileSync(join(stateDir, 'audit-000000000012.jsonl'), '', { mode: 0o600 })
+  assert(readdirSync(join(stateDir, 'mail')).length > 0)
+  return stateDir
+}
+
+const onLinux = process.platform === 'linux' ? false : 'the Secret Service is on Linux'
+
+describe('a purge', () => {
+  it('removes the folder with all that is in it', async (t) => {
+    const stateDir = await used(t)
+    assert.deepEqual(await purged(stateDir), [])
+    assert(!existsSync(stateDir))
+  })
+
+  it('of nothing is done', async (t) => {
+    assert.deepEqual(await purged(join(freshFolder(t), 'nowhere')), [])
+  })
+
+  it('leaves what is somebody else’s, names it, and follows no link', async (t) => {
+    const stateDir = await used(t)
+    const elsewhere = freshFolder(t)
+    writeFileSync(join(elsewhere, 'state.db-wal'), 'of somebody')
+    const foreign = ['notes.txt', 'keychain/notes.txt', 'mail/notes.txt', 'state.db.old']
+    for (const name of foreign) writeFileSync(join(stateDir, name), 'mine')
+    symlinkSync(join(elsewhere, 'state.db-wal'), join(stateDir, 'state.db-wal'))
+    symlinkSync(elsewhere, join(stateDir, 'restoring'))
+    mkdirSync(join(stateDir, 'photos'))
+    const left = [...foreign, 'state.db-wal', 'restoring', 'photos'].map((name) =>
+      join(stateDir, name),
+    )
+    const said = await purged(stateDir)
+    assert.deepEqual(
+      said.toSorted(),
+      left.map((path) => `${path} is not of this program, and stays.`).toSorted(),
+    )
+    for (const path of left) assert(existsSync(path), path)
+    assert.deepEqual(readdirSync(elsewhere), ['state.db-wal'])
+    assert.deepEqual(readdirSync(join(stateDir, 'keychain')), ['notes.txt'])
+  })
+
+  it('is refused while somebody holds the folder, and removes nothing then', async (t) => {
+    const stateDir = await used(t)
+    const lock = lockState(stateDir)
+    assert(lock)
+    const before = readdirSync(stateDir)
+    await assert.rejects(purged(stateDir), { exit: EXIT.stateInUse })
+    assert.deepEqual(readdirSync(stateDir), before)
+    lock.release()
+  })
+
+  it('is refused of a link', async (t) => {
+    const stateDir = await used(t)
+    const link = join(freshFolder(t), 'link')
+    symlinkSync(stateDir, link)
+    await assert.rejects(purged(link), { exit: EXIT.stateUnsafe })
+    assert(existsSync(join(stateDir, 'state.db')))
+  })
+
+  it(
+    'is refused while the keychain is out of reach that has the secrets',
+    { skip: onLinux },
+    async (t) => {
+      const stateDir = await used(t)
+      const record = { backend: 'os', store: '00'.repeat(16) }
+      writeFileSync(join(stateDir, 'keychain.json'), JSON.stringify(record), { mode: 0o600 })
+      const env = { ...process.env, DBUS_SESSION_BUS_ADDRESS: `unix:path=${stateDir}/nothing` }
+      const args = [join(import.meta.dirname, 'purging.ts'), stateDir]
+      const { stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
+      assert.equal(stdout, 'keychain_locked\n')
+      assert(existsSync(join(stateDir, 'state.db')))
+    },
+  )
+
+  const asRoot = process.geteuid?.() === 0 ? false : 'needs root, to give files away'
+  it('by root takes what a user of a service has left', { skip: asRoot }, async (t) => {
+    const stateDir = await used(t)
+    chownSync(stateDir, 65_534, 65_534)
+    for (const entry of readdirSync(stateDir, { withFileTypes: true, recursive: true }))
+      chownSync(join(entry.parentPath, entry.name), 65_534, 65_534)
+    assert.deepEqual(await purged(stateDir), [])
+    assert(!existsSync(stateDir))
+  })
+})
+
+const missing = ['dbus-run-session', 'gnome-keyring-daemon'].filter(
+  (program) =>
+    !(process.env['PATH'] ?? '').split(delimiter).some((dir) => existsSync(join(dir, program))),
+)
+const noSession = missing.length > 0 && `not installed: ${missing.join(', ')}`
+
+it('where the Secret Service has the secrets, they go too', { skip: noSession }, (t) => {
+  const home = freshFolder(t)
+  const runtime = join(home, 'run')
+  mkdirSync(runtime, { mode: 0o700 })
+  const { NODE_TEST_CONTEXT: _, DBUS_SESSION_BUS_ADDRESS: _bus, DISPLAY: __, ...rest } = process.env
+  const env = { ...rest, HOME: home, XDG_DATA_HOME: join(home, 'data'), XDG_RUNTIME_DIR: runtime }
+  const script =
+    'printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null && exec "$@"'
+  const session = join(import.meta.dirname, 'os-keychain.session.ts')
+  const node = [process.execPath, '--test-reporter=tap', session]
+  const { status, stdout, stderr } = spawnSync(
+    'dbus-run-session',
+    ['--', 'sh', '-c', script, 'sh', ...node],
+    { env, encoding: 'utf8' },
+  )
+  assert.equal(status, 0, `${stdout}\n${stderr}`)
+  assert.match(stdout, /^# pass 2$/m)
+})

@@ -1,0 +1,9 @@
+/** `node purging.ts FOLDER` purges a state folder in the environment it is started in, and prints the code of the error. */
+import { purge } from '../../src/cli/purge.ts'
+
+const [stateDir = ''] = process.argv.slice(2)
+
+await purge({ stateDir }).then(
+  () => console.log('done'),
+  (error: { code?: unknown; message: string }) => console.log(error.code ?? error.message),
+)
