@@ -1,0 +1,56 @@
+/** The definition that is meant: of which system, in which scope, of which program. */
+import { StartError } from '../../errors.ts'
+import { type Invocation, UsageError } from '../command.ts'
+import {
+  type Definition,
+  PLATFORMS,
+  type Scope,
+  type ServicePlatform,
+  type Wanted,
+} from './definition.ts'
+import { launchd } from './launchd.ts'
+import type { Machine } from './machine.ts'
+import { systemd } from './systemd.ts'
+import { taskScheduler } from './task-scheduler.ts'
+
+const MAKERS: Readonly<Record<ServicePlatform, (wanted: Wanted) => Definition>> = {
+  linux: systemd,
+  darwin: launchd,
+  win32: taskScheduler,
+}
+
+const isServicePlatform = (name: string): name is ServicePlatform =>
+  (PLATFORMS as readonly string[]).includes(name)
+
+/** The options that all commands of the service take. */
+export const SCOPES = { user: { type: 'boolean' }, system: { type: 'boolean' } } as const
+
+/** The scope that is asked for; without an option the system's for root and the user's for everybody else. */
+export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Machine): Scope {
+  const { user, system } = options
+  if (user === true && system === true)
+    throw new UsageError('--user and --system exclude each other: the service is one of the two.')
+  if (system === true) return 'system'
+  return user === true || uid !== 0 ? 'user' : 'system'
+}
+
+/**
+ * The system whose definition is meant.
+ * @param named by an option; without it, this machine's
+ */
+export function platformOf(
+  named: string | boolean | undefined,
+  { platform }: Machine,
+): ServicePlatform {
+  const name = named === undefined ? platform : String(named)
+  if (isServicePlatform(name)) return name
+  if (named !== undefined) throw new UsageError(`--platform takes one of ${PLATFORMS.join(', ')}.`)
+  throw new StartError(
+    'failed',
+    `There is no service for ${platform}. Let its service manager run "countersignd serve" as a user of its own.`,
+  )
+}
+
+/** The definition of a system. */
+export const definitionOf = (platform: ServicePlatform, wanted: Wanted): Definition =>
+  MAKERS[platform](wanted)

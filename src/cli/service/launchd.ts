@@ -1,0 +1,112 @@
+/**
+ * The property lists of launchd. The agent runs while its user is logged in; the daemon runs from boot on as the user
+ * `_countersign`, whom launchd does not make: it must be there.
+ */
+import { type Definition, type Standing, type Wanted, type Words } from './definition.ts'
+import { escaped } from './xml.ts'
+
+const LABEL = 'org.countersign.countersignd'
+const USER = '_countersign'
+const SYSTEM_STATE = '/Library/Application Support/Countersign'
+const SYSTEM_LOGS = '/Library/Logs/Countersign'
+
+/** A stop in good order takes up to fifteen seconds. */
+const EXIT_S = 20
+/** Between two starts of a daemon that fails. */
+const THROTTLE_S = 10
+
+const strings = (texts: readonly string[]) =>
+  texts.map((text) => `    <string>${escaped(text)}</string>\n`).join('')
+
+/** A key and its value, which is XML: with its own lines where it holds others. */
+const property = (key: string, value: string) => `  <key>${key}</key>\n  ${value}\n`
+const string = (key: string, text: string) => property(key, `<string>${escaped(text)}</string>`)
+const integer = (key: string, value: number) => property(key, `<integer>${value}</integer>`)
+const dictionary = (key: string, inner: string, value: string) =>
+  property(key, `<dict>\n    <key>${inner}</key>\n    ${value}\n  </dict>`)
+
+function plist({ scope, program }: Wanted, log: string): string {
+  const isSystem = scope === 'system'
+  const properties = [
+    string('Label', LABEL),
+    property('ProgramArguments', `<array>\n${strings([...program, 'serve'])}  </array>`),
+    ...(isSystem
+      ? [
+          string('UserName', USER),
+          string('GroupName', USER),
+          dictionary('EnvironmentVariables', 'SVC_STATE_DIR', `<string>${SYSTEM_STATE}</string>`),
+        ]
+      : []),
+    property('RunAtLoad', '<true/>'),
+    dictionary('KeepAlive', 'SuccessfulExit', '<false/>'),
+    integer('ThrottleInterval', THROTTLE_S),
+    integer('ExitTimeOut', EXIT_S),
+    string('ProcessType', 'Standard'),
+    integer('Umask', 0o077),
+    dictionary('HardResourceLimits', 'Core', '<integer>0</integer>'),
+    string('StandardOutPath', '/dev/null'),
+    string('StandardErrorPath', log),
+  ]
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+${properties.join('')}</dict>
+</plist>
+`
+}
+
+function standing({ code, out }: { readonly code: number | null; readonly out: string }): Standing {
+  // Loaded is enabled: what is booted out is known no more.
+  return { enabled: code === 0, running: /^\s*state = running$/m.test(out), since: null }
+}
+
+/** A folder that belongs to the daemon's user alone. */
+const folder = (path: string): Words =>
+  `install -d -m 0700 -o ${USER} -g ${USER}`.split(' ').concat(path) as unknown as Words
+
+/** The property list of a scope, and the commands of launchctl(1). */
+export function launchd(wanted: Wanted): Definition {
+  const { scope, home, uid, program } = wanted
+  const isSystem = scope === 'system'
+  const domain = isSystem ? 'system' : `gui/${uid ?? 0}`
+  const log = isSystem ? `${SYSTEM_LOGS}/countersignd.log` : `${home}/Library/Logs/countersignd.log`
+  const path = isSystem
+    ? `/Library/LaunchDaemons/${LABEL}.plist`
+    : `${home}/Library/LaunchAgents/${LABEL}.plist`
+  const ask = [...program, 'health'] as const
+  return {
+    name: LABEL,
+    file: { path, content: plist(wanted, log), mode: 0o644, encoding: 'utf8' },
+    mark: strings(program),
+    demands: isSystem
+      ? [
+          {
+            words: ['id', '-u', USER],
+            remedy: `There is no user ${USER} for the service. Make it, with a free number below 400: sysadminctl -addUser ${USER} -roleAccount -UID 381`,
+          },
+        ]
+      : [],
+    before: [],
+    start: [
+      ...(isSystem ? [folder(SYSTEM_STATE), folder(SYSTEM_LOGS)] : []),
+      ['launchctl', 'enable', `${domain}/${LABEL}`],
+      ['launchctl', 'bootstrap', domain, path],
+    ],
+    startWaits: false,
+    end: [['launchctl', 'bootout', `${domain}/${LABEL}`]],
+    after: [],
+    ask: ['launchctl', 'print', `${domain}/${LABEL}`],
+    standing,
+    health: {
+      words: (isSystem
+        ? ['sudo', '-n', '-u', USER, 'env', `SVC_STATE_DIR=${SYSTEM_STATE}`, ...ask]
+        : ask) as unknown as Words,
+      env: {},
+    },
+    stateDir: isSystem ? SYSTEM_STATE : null,
+    settings: `EnvironmentVariables in ${path}`,
+    keeps: null,
+    log: `tail -f '${log.replaceAll("'", "'\\''")}'`,
+  }
+}

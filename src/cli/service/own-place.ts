@@ -1,0 +1,33 @@
+/** The place of the program: what the whole system runs must be such that no user but root can put another in its stead. */
+import { posix } from 'node:path'
+import { StartError } from '../../errors.ts'
+import type { Machine } from './machine.ts'
+
+/** A folder and all above it, from the top. */
+const waysTo = (path: string): string[] =>
+  path === '/' ? ['/'] : [...waysTo(posix.dirname(path)), path]
+
+/**
+ * Check a program's file, as far as it is there, and every folder on the way to it.
+ * @throws StartError stateUnsafe, with the command that closes what is open
+ */
+export function demandOwnPlace(machine: Pick<Machine, 'look'>, path: string): void {
+  for (const step of waysTo(path)) {
+    const seen = machine.look(step)
+    if (seen === null) return
+    if (seen.isLink)
+      throw unsafe(
+        `${step} is a link, and the service would run whatever it leads to. Replace it by the ${step === path ? 'file' : 'folder'} itself.`,
+      )
+    if (seen.uid !== 0)
+      throw unsafe(
+        `${step} belongs to user ${seen.uid}, who could replace the program of the service: chown root '${step}'`,
+      )
+    if ((seen.mode & 0o022) !== 0)
+      throw unsafe(
+        `${step} can be changed by other users, who could replace the program of the service: chmod go-w '${step}'`,
+      )
+  }
+}
+
+const unsafe = (message: string) => new StartError('stateUnsafe', message)

@@ -1,0 +1,34 @@
+/**
+ * The key that seals the secrets of the system service. It lies outside of the state folder, for root alone, and the service gets it as
+ * a credential: a copy of the state is worth nothing without it. A key that is there is never replaced.
+ */
+import { randomBytes } from 'node:crypto'
+import { StartError } from '../../errors.ts'
+import type { Machine } from './machine.ts'
+import { SYSTEM_SETTINGS, SYSTEM_STATE } from './systemd.ts'
+
+export const SEALING_KEY = `${SYSTEM_SETTINGS}/key`
+
+/** The same, encrypted by systemd-creds(1) for a drop-in of the operator's. */
+const ENCRYPTED = `${SEALING_KEY}.cred`
+
+/**
+ * Make the key where there is none. A state folder that has a key of its own gives that.
+ * @returns whether it was made now
+ * @throws StartError keychain where secrets are sealed with a key that is gone
+ */
+export function makeSealingKey(machine: Machine): boolean {
+  if ([SEALING_KEY, ENCRYPTED].some((path) => machine.look(path) !== null)) return false
+  const own = Buffer.from(machine.read(`${SYSTEM_STATE}/keychain.key`) ?? []).toString('latin1')
+  const isKey = /^[0-9a-f]{64}\n?$/.test(own)
+  const sealed = machine.list(`${SYSTEM_STATE}/keychain`).some((name) => name.endsWith('.sealed'))
+  if (sealed && !isKey)
+    throw new StartError(
+      'keychain',
+      `${SEALING_KEY} is gone, and the secrets in ${SYSTEM_STATE} are sealed with it. Put it back from a backup, ` +
+        'or begin anew: countersignd service uninstall --system --purge --yes',
+    )
+  const key = isKey ? own : `${randomBytes(32).toString('hex')}\n`
+  machine.write(SEALING_KEY, Buffer.from(key), 0o600)
+  return true
+}

@@ -1,0 +1,32 @@
+/** How the service stands: what its manager says, and whether the daemon itself answers. */
+import type { Definition, Standing } from './definition.ts'
+import type { Machine } from './machine.ts'
+
+export interface Report extends Standing {
+  /** The file that defines it; null where it is not installed. */
+  readonly installed: string | null
+  readonly healthy: boolean
+}
+
+/** Ask the manager, and the daemon where the manager says that it runs. */
+export async function reportOf(machine: Machine, definition: Definition): Promise<Report> {
+  const { file, ask, health } = definition
+  const isThere = machine.look(file.path) !== null
+  const standing = definition.standing(await machine.run(ask))
+  const asked = standing.running ? await machine.run(health.words, health.env) : null
+  return { installed: isThere ? file.path : null, ...standing, healthy: asked?.code === 0 }
+}
+
+const yes = (is: boolean) => (is ? 'yes' : 'no')
+
+/** The report in words. */
+export function linesOf({ installed, enabled, running, since, healthy }: Report): string[] {
+  if (installed === null && !running)
+    return ['The service is not installed: countersignd service install']
+  return [
+    `installed  ${installed ?? 'no'}`,
+    `enabled    ${yes(enabled)}`,
+    `running    ${running && since !== null ? `since ${since}` : yes(running)}`,
+    `health     ${healthy ? 'the daemon answers' : running ? 'the daemon does not answer as itself' : 'nothing runs'}`,
+  ]
+}

@@ -1,0 +1,146 @@
+/**
+ * The task of Windows' Task Scheduler: Windows runs as a service only what speaks to its service manager, which no Node program
+ * does. A user's task begins when the user logs on, the system's at boot, as the account LocalService.
+ */
+import { win32 } from 'node:path'
+import {
+  type Definition,
+  type Standing,
+  TITLE,
+  type Wanted,
+  type Words,
+  placeOf,
+} from './definition.ts'
+import { escaped } from './xml.ts'
+
+const TASK = 'Countersign'
+/** The well-known id of LocalService, which has another name in every language. */
+const LOCAL_SERVICE = 'S-1-5-19'
+
+/** One argument as programs take a command line apart (the rules of CommandLineToArgvW). */
+export function argument(text: string): string {
+  if (text !== '' && !/[\s"]/.test(text)) return text
+  return `"${text.replace(/(\\*)"/g, '$1$1\\"').replace(/\\+$/, '$&$&')}"`
+}
+
+const userOf = ({ env }: Wanted) =>
+  `${env['USERDOMAIN'] ?? env['COMPUTERNAME'] ?? '.'}\\${env['USERNAME'] ?? 'user'}`
+
+function task(wanted: Wanted): string {
+  const isSystem = wanted.scope === 'system'
+  const user = escaped(userOf(wanted))
+  const [program, ...words] = [...wanted.program, 'serve']
+  // A console that shows no window: that of the user's desktop would stay open while the daemon runs.
+  const [command, ...args] = isSystem
+    ? [program, ...words]
+    : ['%SystemRoot%\\System32\\conhost.exe', '--headless', program, ...words]
+  return `<?xml version="1.0" encoding="UTF-16"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <RegistrationInfo>
+    <Description>${escaped(TITLE)}</Description>
+    <URI>\\${TASK}</URI>
+  </RegistrationInfo>
+  <Triggers>
+${
+  isSystem
+    ? '    <BootTrigger>\n      <Enabled>true</Enabled>\n    </BootTrigger>'
+    : `    <LogonTrigger>\n      <Enabled>true</Enabled>\n      <UserId>${user}</UserId>\n    </LogonTrigger>`
+}
+  </Triggers>
+  <Principals>
+    <Principal id="Author">
+${
+  isSystem
+    ? `      <UserId>${LOCAL_SERVICE}</UserId>`
+    : `      <UserId>${user}</UserId>\n      <LogonType>InteractiveToken</LogonType>`
+}
+      <RunLevel>LeastPrivilege</RunLevel>
+    </Principal>
+  </Principals>
+  <Settings>
+    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <AllowHardTerminate>true</AllowHardTerminate>
+    <StartWhenAvailable>true</StartWhenAvailable>
+    <RunOnlyIfNetworkAvailable>false</RunOnlyIfNetworkAvailable>
+    <IdleSettings>
+      <StopOnIdleEnd>false</StopOnIdleEnd>
+      <RestartOnIdle>false</RestartOnIdle>
+    </IdleSettings>
+    <AllowStartOnDemand>true</AllowStartOnDemand>
+    <Enabled>true</Enabled>
+    <Hidden>true</Hidden>
+    <RunOnlyIfIdle>false</RunOnlyIfIdle>
+    <WakeToRun>false</WakeToRun>
+    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
+    <Priority>5</Priority>
+    <RestartOnFailure>
+      <Interval>PT1M</Interval>
+      <Count>10</Count>
+    </RestartOnFailure>
+  </Settings>
+  <Actions Context="Author">
+    <Exec>
+      <Command>${escaped(command)}</Command>
+      <Arguments>${escaped(args.map(argument).join(' '))}</Arguments>
+    </Exec>
+  </Actions>
+</Task>
+`.replaceAll('\n', '\r\n')
+}
+
+/** `Get-ScheduledTask` says the state in English in every language; schtasks does not. */
+function standing({ code, out }: { readonly code: number | null; readonly out: string }): Standing {
+  const state = out.trim()
+  const isThere = code === 0
+  return {
+    enabled: isThere && state !== 'Disabled' && state !== '',
+    running: isThere && state === 'Running',
+    since: null,
+  }
+}
+
+/** The task of a scope, and the commands of schtasks. */
+export function taskScheduler(wanted: Wanted): Definition {
+  const { scope, env, program } = wanted
+  const isSystem = scope === 'system'
+  const path = win32.join(win32.dirname(placeOf('win32', wanted)), 'countersignd.task.xml')
+  const windows = env['SystemRoot'] ?? 'C:\\Windows'
+  // By its path: Windows looks for a bare name in the current folder first.
+  const schtasks = (...words: string[]): Words => [`${windows}\\System32\\schtasks.exe`, ...words]
+  const stateDir = isSystem
+    ? `${windows}\\ServiceProfiles\\LocalService\\AppData\\Local\\countersign`
+    : null
+  return {
+    name: TASK,
+    // schtasks takes nothing but UTF-16 with a byte order mark.
+    file: { path, content: `\ufeff${task(wanted)}`, mode: 0o644, encoding: 'utf16le' },
+    mark: isSystem
+      ? `<Command>${escaped(program[0] ?? '')}<`
+      : escaped(`--headless ${program.map(argument).join(' ')} serve`),
+    demands: [],
+    // A program that runs cannot be replaced.
+    before: [schtasks('/End', '/TN', TASK)],
+    start: [schtasks('/Create', '/TN', TASK, '/XML', path, '/F'), schtasks('/Run', '/TN', TASK)],
+    startWaits: false,
+    end: [schtasks('/End', '/TN', TASK), schtasks('/Delete', '/TN', TASK, '/F')],
+    after: [],
+    ask: [
+      `${windows}\\System32\\WindowsPowerShell\\v1.0\\powershell.exe`,
+      '-NoProfile',
+      '-NonInteractive',
+      '-Command',
+      `(Get-ScheduledTask -TaskName ${TASK} -ErrorAction Stop).State`,
+    ],
+    standing,
+    health: {
+      words: [...program, 'health'] as unknown as Words,
+      env: stateDir === null ? {} : { SVC_STATE_DIR: stateDir },
+    },
+    stateDir,
+    settings: isSystem ? 'the variables of the system' : 'the variables of the user',
+    keeps: null,
+    log: 'none: a task has no log. "countersignd serve" in a window shows it',
+  }
+}

@@ -1,0 +1,100 @@
+/** `health`: exit code 0 for a daemon that proves itself, 9 for anybody else and for nobody, now or within a while. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { writeRuntime } from '../../src/state/runtime.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { daemonHere, terminal } from './terminal.ts'
+
+describe('health', () => {
+  it('is 0 for a daemon that proves itself, and 9 after it', async (t) => {
+    const dir = freshFolder(t)
+    const daemon = await daemonHere(dir)
+    const said = await terminal(dir)(['health'])
+    assert.deepEqual(said, {
+      code: EXIT.ok,
+      out: `The daemon answers at ${daemon.address}.\n`,
+      err: '',
+    })
+    const json = await terminal(dir)(['health', '--json'])
+    assert.deepEqual(JSON.parse(json.out), { healthy: true, address: daemon.address })
+    await daemon.close()
+    const after = await terminal(dir)(['health'])
+    assert.equal(after.code, EXIT.daemonSilent)
+    assert.match(
+      after.err,
+      /^countersignd: No daemon of .* answers\. Start it, or look at its log\.\n$/,
+    )
+  })
+
+  it('says so in JSON, too, where nobody answers', async (t) => {
+    const { code, out, err } = await terminal(freshFolder(t))(['health', '--json'])
+    assert.deepEqual(
+      [code, JSON.parse(out), err],
+      [EXIT.daemonSilent, { healthy: false, address: null }, ''],
+    )
+  })
+
+  it('is 9 for whoever else has the port', async (t) => {
+    const dir = freshFolder(t)
+    const asked: (string | undefined)[] = []
+    const squatter = createServer((req, res) => {
+      asked.push(req.headers.authorization)
+      res.end('{"status":"ok"}')
+    })
+    squatter.listen(0, '127.0.0.1')
+    await once(squatter, 'listening')
+    t.after(() => squatter.close())
+    const { port } = squatter.address() as AddressInfo
+    const address = `http://127.0.0.1:${port}`
+    writeRuntime(dir, { pid: process.pid, address, nonce: 'nonce', version: '0' })
+    assert.equal((await terminal(dir)(['health'])).code, EXIT.daemonSilent)
+    assert.deepEqual(asked, [undefined])
+  })
+
+  it('waits for a daemon that is only starting', async (t) => {
+    const dir = freshFolder(t)
+    const waiting = terminal(dir)(['health', '--wait', '60'])
+    const daemon = await daemonHere(dir)
+    t.after(() => daemon.close())
+    assert.equal((await waiting).code, EXIT.ok)
+  })
+
+  it('waits no longer than the process that is to become it', async (t) => {
+    const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' })
+    await once(child, 'exit')
+    const args = ['health', '--wait', '3600', '--pid', String(child.pid)]
+    assert.equal((await terminal(freshFolder(t))(args)).code, EXIT.daemonSilent)
+  })
+
+  it('names a wrong configuration once the process has ended of it', async (t) => {
+    const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    await once(child, 'spawn')
+    let over = false
+    child.once('exit', () => (over = true))
+    const args = ['health', '--wait', '3600', '--pid', String(child.pid)]
+    const said = terminal(freshFolder(t))(args, { env: { SVC_HTTP_PORT: 'x' } })
+    child.stdin.end()
+    assert.equal((await said).code, EXIT.configuration)
+    assert.ok(over)
+  })
+
+  for (const [option, value] of [
+    ['--wait', 'soon'],
+    ['--wait', '3601'],
+    ['--wait', '-1'],
+    ['--pid', '0'],
+    ['--pid', ''],
+  ] as const)
+    it(`refuses ${option} ${JSON.stringify(value)}`, async (t) => {
+      const { code, err } = await terminal(freshFolder(t))(['health', `${option}=${value}`])
+      assert.equal(code, EXIT.usage)
+      assert.match(err, /takes a whole number from/)
+    })
+})

@@ -1,0 +1,246 @@
+/** The definitions of the service: as they were reviewed, as the tools of each system take them, with any path in them. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import {
+  PLATFORMS,
+  type Scope,
+  type ServicePlatform,
+  type Wanted,
+  placeOf,
+} from '../../../src/cli/service/definition.ts'
+import { definitionOf } from '../../../src/cli/service/definitions.ts'
+import { bytesOf } from '../../../src/cli/service/install.ts'
+import { argument } from '../../../src/cli/service/task-scheduler.ts'
+import { freshFolder } from '../../keychain/fresh-folder.ts'
+
+const SCOPES: readonly Scope[] = ['user', 'system']
+
+const HOMES: Readonly<Record<ServicePlatform, string>> = {
+  linux: '/home/anna',
+  darwin: '/Users/anna',
+  win32: 'C:\\Users\\anna',
+}
+
+function wantedOn(platform: ServicePlatform, scope: Scope, program?: readonly string[]): Wanted {
+  const env = platform === 'win32' ? { USERDOMAIN: 'OFFICE', USERNAME: 'anna' } : {}
+  const wanted = { scope, program: [], home: HOMES[platform], uid: 501, env }
+  return { ...wanted, program: program ?? [placeOf(platform, wanted)] }
+}
+
+const made = (platform: ServicePlatform, scope: Scope, program?: readonly string[]) =>
+  definitionOf(platform, wantedOn(platform, scope, program))
+
+/** Why a test that needs a tool is left out; false where the tool is here. */
+const without = (tool: string) =>
+  spawnSync(tool, ['--version']).error === undefined ? false : `${tool} is not installed`
+
+const NO_SYSTEMD = without('systemd-analyze')
+const NO_XMLLINT = without('xmllint')
+
+/** Names that break a definition which does not escape them. */
+const ODD = [
+  '/opt/a b/countersignd',
+  '/opt/50%n/countersignd',
+  '/opt/%h/countersignd',
+  `/opt/it's "so"/countersignd`,
+  '/opt/back\\slash/countersignd',
+  '/opt/$HOME/countersignd',
+  '/opt/a&b<c>/countersignd',
+  '/opt/größe 東/countersignd',
+  '/opt/semi;colon#1/countersignd',
+]
+
+describe('the definitions', () => {
+  for (const platform of PLATFORMS)
+    for (const scope of SCOPES)
+      it(`are as they were reviewed: ${platform}, ${scope}`, () => {
+        const { file, start, end, before, after, ask, health, ...rest } = made(platform, scope)
+        const lines = (of: readonly (readonly string[])[]) => of.map((words) => words.join(' '))
+        const { path, content, mode } = file
+        const text = `${JSON.stringify(
+          {
+            path,
+            mode: mode.toString(8),
+            before: lines(before),
+            start: lines(start),
+            end: lines(end),
+            after: lines(after),
+            ask: ask.join(' '),
+            health: health.words.join(' '),
+            ...rest,
+          },
+          null,
+          2,
+        )}\n\n${content.replace('\ufeff', '').replaceAll('\r\n', '\n')}`
+        const golden = join(import.meta.dirname, '../../golden/service', `${platform}-${scope}.txt`)
+        if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(golden, text)
+        assert.equal(text, readFileSync(golden, 'utf8'))
+      })
+
+  it('refuse a path that a line or an XML text cannot hold', () => {
+    for (const platform of PLATFORMS)
+      assert.throws(
+        () => made(platform, 'user', ['/opt/two\nlines/countersignd']),
+        /has a character that/,
+      )
+    for (const path of [
+      '/opt/"a"/countersignd',
+      "/opt/it's/countersignd",
+      '/opt/a\\b/countersignd',
+    ])
+      assert.throws(() => made('linux', 'user', [path]), /systemd does not take/)
+  })
+})
+
+/** Makes an executable of that name, the first of two words; the second is a file beside it. */
+function program(root: string, path: string): string {
+  const file = join(root, path)
+  mkdirSync(join(file, '..'), { recursive: true })
+  writeFileSync(file, '#!/bin/sh\n')
+  chmodSync(file, 0o755)
+  return file
+}
+
+describe('the units of systemd', { skip: NO_SYSTEMD }, () => {
+  for (const scope of SCOPES)
+    it(`have nothing that systemd does not know, whatever the path: ${scope}`, (t) => {
+      const root = freshFolder(t)
+      for (const path of ODD) {
+        // Such a path systemd refuses in the place of the program alone.
+        const first = program(root, path.replace(/["'\\]/g, '-'))
+        const { content } = made('linux', scope, [first, `${path}.cjs`]).file
+        const unit = join(root, 'countersignd.service')
+        writeFileSync(unit, content)
+        const { status, stderr } = spawnSync(
+          'systemd-analyze',
+          [
+            ...(scope === 'user' ? ['--user'] : []),
+            '--man=no',
+            '--recursive-errors=no',
+            'verify',
+            unit,
+          ],
+          { encoding: 'utf8', env: { ...process.env, XDG_RUNTIME_DIR: root } },
+        )
+        assert.deepEqual({ path, status, stderr }, { path, status: 0, stderr: '' })
+      }
+    })
+
+  it('expose little: the system unit at most 2.5 of 10', (t) => {
+    const unit = join(freshFolder(t), 'countersignd.service')
+    writeFileSync(unit, made('linux', 'system').file.content)
+    // It ends with 1 above the threshold, which counts tenths.
+    execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=25', unit])
+  })
+})
+
+describe('the XML definitions', { skip: NO_XMLLINT }, () => {
+  const read = (file: string, xpath: string) =>
+    execFileSync('xmllint', ['--nonet', '--xpath', xpath, file], { encoding: 'utf8' }).trimEnd()
+
+  for (const scope of SCOPES) {
+    it(`are property lists that hold the path as it is: ${scope}`, (t) => {
+      const file = join(freshFolder(t), 'list.plist')
+      for (const path of ODD) {
+        writeFileSync(file, bytesOf(made('darwin', scope, [path]).file))
+        execFileSync('xmllint', ['--nonet', '--noout', file], { stdio: 'pipe' })
+        const key = '//key[.="ProgramArguments"]/following-sibling::array[1]'
+        assert.equal(read(file, `string(${key}/string[1])`), path)
+        assert.equal(read(file, `string(${key}/string[2])`), 'serve')
+      }
+    })
+
+    it(`are tasks, in UTF-16 with its mark, that hold the path as it is: ${scope}`, (t) => {
+      const file = join(freshFolder(t), 'task.xml')
+      for (const path of ODD) {
+        const bytes = bytesOf(made('win32', scope, [path]).file)
+        assert.deepEqual([...bytes.subarray(0, 4)], [0xff, 0xfe, 0x3c, 0x00])
+        writeFileSync(file, bytes)
+        execFileSync('xmllint', ['--nonet', '--noout', file], { stdio: 'pipe' })
+        const at = (name: string) => read(file, `string(//*[local-name()="${name}"])`)
+        const [command, args] = [at('Command'), at('Arguments')]
+        if (scope === 'system') assert.deepEqual([command, args], [path, 'serve'])
+        else assert.equal(args, `--headless ${argument(path)} serve`)
+      }
+    })
+  }
+})
+
+/** [as a program hears it, as it stands on a command line] */
+const ARGUMENTS: readonly (readonly [string, string])[] = [
+  ['serve', 'serve'],
+  ['', '""'],
+  ['C:\\a b\\c.exe', '"C:\\a b\\c.exe"'],
+  ['C:\\a\\', 'C:\\a\\'],
+  ['C:\\a b\\', '"C:\\a b\\\\"'],
+  ['say "hi"', '"say \\"hi\\""'],
+  ['a\\"b', '"a\\\\\\"b"'],
+]
+
+it('an argument on Windows is heard as it was meant', () => {
+  for (const [heard, written] of ARGUMENTS) assert.equal(argument(heard), written)
+})
+
+describe('what a service manager answers', () => {
+  const standing = (platform: ServicePlatform, out: string, code = 0) =>
+    made(platform, 'user').standing({ code, out })
+
+  const cases: [string, ServicePlatform, string, number, ReturnType<typeof standing>][] = [
+    [
+      'systemd: running',
+      'linux',
+      'ActiveState=active\nActiveEnterTimestamp=Sun 2026-11-22 02:03:32 UTC\nUnitFileState=enabled\n',
+      0,
+      { enabled: true, running: true, since: '2026-11-22T02:03:32Z' },
+    ],
+    [
+      'systemd: failed',
+      'linux',
+      'ActiveState=failed\nActiveEnterTimestamp=Sun 2026-11-22 02:03:32 UTC\nUnitFileState=enabled\n',
+      0,
+      { enabled: true, running: false, since: null },
+    ],
+    [
+      'systemd: no such unit',
+      'linux',
+      'ActiveState=inactive\nActiveEnterTimestamp=\nUnitFileState=\n',
+      0,
+      { enabled: false, running: false, since: null },
+    ],
+    [
+      'launchd: running',
+      'darwin',
+      'gui/501/org.countersign.countersignd = {\n\tactive count = 1\n\tstate = running\n\tpid = 77\n}\n',
+      0,
+      { enabled: true, running: true, since: null },
+    ],
+    [
+      'launchd: waits to start it again',
+      'darwin',
+      'gui/501/org.countersign.countersignd = {\n\tstate = spawn scheduled\n}\n',
+      0,
+      { enabled: true, running: false, since: null },
+    ],
+    [
+      'launchd: no such service',
+      'darwin',
+      '',
+      113,
+      { enabled: false, running: false, since: null },
+    ],
+    ['Windows: running', 'win32', 'Running\r\n', 0, { enabled: true, running: true, since: null }],
+    [
+      'Windows: disabled',
+      'win32',
+      'Disabled\r\n',
+      0,
+      { enabled: false, running: false, since: null },
+    ],
+    ['Windows: no such task', 'win32', '', 1, { enabled: false, running: false, since: null }],
+  ]
+  for (const [name, platform, out, code, expected] of cases)
+    it(name, () => assert.deepEqual(standing(platform, out, code), expected))
+})

@@ -1,0 +1,486 @@
+/** The commands of the service over machines in memory: what each of them does there, and what a failure anywhere leaves. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Command } from '../../../src/cli/command.ts'
+import { serviceCommands } from '../../../src/cli/service.ts'
+import type { Machine } from '../../../src/cli/service/machine.ts'
+import type { Purge } from '../../../src/cli/service/uninstall.ts'
+import { readConfig } from '../../../src/config.ts'
+import { type Wish, fakeMachine, refusal } from './fake-machine.ts'
+
+type Verb = 'install' | 'uninstall' | 'status' | 'print'
+
+/** Calls a command as `run.ts` does; what it throws is given back. */
+async function call(machine: Machine, verb: Verb, options: Record<string, string | boolean> = {}) {
+  const said = { out: '', err: '', answer: undefined as unknown }
+  const purged: string[] = []
+  const purge: Purge = async ({ stateDir }) => void purged.push(stateDir)
+  const command: Command = serviceCommands(() => machine, purge)[verb]
+  const env = { HOME: machine.home }
+  try {
+    const code = await command.run({
+      options,
+      args: [],
+      io: {
+        stdout: { write: () => undefined },
+        stderr: { write: () => undefined },
+        stdin: (async function* () {})(),
+        env,
+      },
+      config: () => readConfig(env),
+      json: false,
+      withApi: () => assert.fail('the service needs no daemon to be asked'),
+      print: (answer, lines) => {
+        said.answer = answer
+        said.out += [lines].flat().join('\n')
+      },
+      say: (text) => void (said.err += `${text}\n`),
+    })
+    return { ...said, purged, code: code ?? 0, error: null }
+  } catch (error) {
+    return { ...said, purged, code: -1, error: error as Error & { exit?: number } }
+  }
+}
+
+const UNIT = '/etc/systemd/system/countersignd.service'
+const PLACE = '/usr/local/bin/countersignd'
+const KEY = '/etc/countersign/key'
+const DOWNLOAD = '/home/anna/Downloads/countersignd-linux-x64'
+const OLD_UNIT = `[Service]\nExecStart=${PLACE} serve\n`
+
+/** An older installation of the system's service. */
+const OLDER = { [UNIT]: OLD_UNIT, [PLACE]: 'old program', [KEY]: 'old key' }
+
+const MAC = {
+  platform: 'darwin',
+  uid: 501,
+  home: '/Users/anna',
+  self: { isExecutable: true, words: ['/Users/anna/Downloads/c'] },
+} as const
+const WINDOWS = {
+  platform: 'win32',
+  uid: null,
+  home: 'C:\\Users\\anna',
+  env: { LOCALAPPDATA: 'C:\\Users\\anna\\AppData\\Local' },
+  self: { isExecutable: true, words: ['C:\\Users\\anna\\Downloads\\c.exe'] },
+} as const
+
+const PLANS: [name: string, wish: Wish, options: Record<string, boolean>, deeds: string[]][] = [
+  [
+    'Linux, the whole machine, for root',
+    {},
+    {},
+    [
+      'systemctl show --property=Version',
+      `write ${KEY} 600`,
+      `copy ${DOWNLOAD} ${PLACE} 755`,
+      `write ${UNIT} 644`,
+      'systemctl daemon-reload',
+      'systemctl enable countersignd.service',
+      'systemctl restart countersignd.service',
+    ],
+  ],
+  [
+    'Linux, over an older one, from its own place',
+    { files: OLDER, self: { isExecutable: true, words: [PLACE] } },
+    {},
+    [
+      'systemctl show --property=Version',
+      'systemctl reset-failed countersignd.service',
+      `write ${UNIT} 644`,
+      'systemctl daemon-reload',
+      'systemctl enable countersignd.service',
+      'systemctl restart countersignd.service',
+    ],
+  ],
+  [
+    'Linux, a user',
+    { uid: 1000, home: '/home/anna' },
+    {},
+    [
+      'systemctl --user show --property=Version',
+      `copy ${DOWNLOAD} /home/anna/.local/bin/countersignd 755`,
+      'write /home/anna/.config/systemd/user/countersignd.service 644',
+      'systemctl --user daemon-reload',
+      'systemctl --user enable countersignd.service',
+      'systemctl --user restart countersignd.service',
+    ],
+  ],
+  [
+    'Linux, a user, from Node',
+    {
+      uid: 1000,
+      home: '/home/anna',
+      self: { isExecutable: false, words: ['/n/node', '/c/c.cjs'] },
+    },
+    {},
+    [
+      'systemctl --user show --property=Version',
+      'write /home/anna/.config/systemd/user/countersignd.service 644',
+      'systemctl --user daemon-reload',
+      'systemctl --user enable countersignd.service',
+      'systemctl --user restart countersignd.service',
+    ],
+  ],
+  [
+    'macOS, a user',
+    MAC,
+    {},
+    [
+      'copy /Users/anna/Downloads/c /Users/anna/.local/bin/countersignd 755',
+      'write /Users/anna/Library/LaunchAgents/org.countersign.countersignd.plist 644',
+      'launchctl enable gui/501/org.countersign.countersignd',
+      'launchctl bootstrap gui/501 /Users/anna/Library/LaunchAgents/org.countersign.countersignd.plist',
+      '/Users/anna/.local/bin/countersignd health --wait 60',
+    ],
+  ],
+  [
+    'macOS, the whole machine',
+    { ...MAC, uid: 0 },
+    { system: true },
+    [
+      'id -u _countersign',
+      `copy /Users/anna/Downloads/c ${PLACE} 755`,
+      'write /Library/LaunchDaemons/org.countersign.countersignd.plist 644',
+      'install -d -m 0700 -o _countersign -g _countersign /Library/Application Support/Countersign',
+      'install -d -m 0700 -o _countersign -g _countersign /Library/Logs/Countersign',
+      'launchctl enable system/org.countersign.countersignd',
+      'launchctl bootstrap system /Library/LaunchDaemons/org.countersign.countersignd.plist',
+      `sudo -n -u _countersign env SVC_STATE_DIR=/Library/Application Support/Countersign ${PLACE} health --wait 60`,
+    ],
+  ],
+  [
+    'Windows, a user',
+    WINDOWS,
+    {},
+    [
+      'copy C:\\Users\\anna\\Downloads\\c.exe C:\\Users\\anna\\AppData\\Local\\Programs\\Countersign\\countersignd.exe 755',
+      'write C:\\Users\\anna\\AppData\\Local\\Programs\\Countersign\\countersignd.task.xml 644',
+      'C:\\Windows\\System32\\schtasks.exe /Create /TN Countersign /XML C:\\Users\\anna\\AppData\\Local\\Programs\\Countersign\\countersignd.task.xml /F',
+      'C:\\Windows\\System32\\schtasks.exe /Run /TN Countersign',
+      'C:\\Users\\anna\\AppData\\Local\\Programs\\Countersign\\countersignd.exe health --wait 60',
+    ],
+  ],
+]
+
+describe('service install', () => {
+  for (const [name, wish, options, expected] of PLANS)
+    it(`does just this: ${name}`, async () => {
+      const { machine, deeds } = fakeMachine(wish)
+      const { error, out } = await call(machine, 'install', options)
+      assert.ifError(error)
+      assert.deepEqual(deeds, expected)
+      assert.equal(out.split('\n').length, 3)
+    })
+
+  it('makes a key of 32 bytes that only root reads, and never another', async () => {
+    const { machine, files, text } = fakeMachine()
+    await call(machine, 'install')
+    const key = text(KEY)
+    assert.match(key, /^[0-9a-f]{64}\n$/)
+    assert.equal(files.get(KEY)?.mode, 0o600)
+    await call(machine, 'install')
+    assert.equal(text(KEY), key)
+  })
+
+  it('makes none beside one that the operator has encrypted', async () => {
+    const { machine, files } = fakeMachine({ files: { '/etc/countersign/key.cred': 'encrypted' } })
+    assert.ifError((await call(machine, 'install')).error)
+    assert.equal(files.has(KEY), false)
+  })
+
+  it('takes the key that the state folder has of its own', async () => {
+    const own = `${'ab'.repeat(32)}\n`
+    const { machine, text } = fakeMachine({
+      files: {
+        '/var/lib/private/countersign/keychain.key': own,
+        '/var/lib/private/countersign/keychain/vault.sealed': 'sealed',
+      },
+    })
+    assert.ifError((await call(machine, 'install')).error)
+    assert.equal(text(KEY), own)
+  })
+
+  for (const [name, own] of [
+    ['is gone', undefined],
+    ['was replaced by something else', 'root:x:0:0\n'],
+  ] as const)
+    it(`makes no new key where secrets are sealed with one that ${name}`, async () => {
+      const { machine, files } = fakeMachine({
+        files: {
+          '/var/lib/private/countersign/keychain/vault.sealed': 'sealed',
+          ...(own === undefined ? {} : { '/var/lib/private/countersign/keychain.key': own }),
+        },
+      })
+      const { error } = await call(machine, 'install')
+      assert.equal(error?.exit, 8)
+      assert.match(String(error?.message), /\/etc\/countersign\/key is gone/)
+      assert.deepEqual([files.has(KEY), files.has(UNIT), files.has(PLACE)], [false, false, false])
+    })
+
+  const failing = (line: string) => (asked: string) =>
+    asked === line ? { code: 1, out: '', err: `${line} says no\n` } : undefined
+  const refusing = (path: string) => (asked: string) => {
+    if (asked === path) throw refusal('EACCES')
+  }
+  const faults: [name: string, wish: Wish, message: RegExp][] = [
+    ['the key', { refuse: refusing(KEY) }, /etc\/countersign\/key cannot be written \(EACCES\)/],
+    ['the program', { refuse: refusing(PLACE) }, /bin\/countersignd cannot be written \(EACCES\)/],
+    ['the unit', { refuse: refusing(UNIT) }, /countersignd.service cannot be written \(EACCES\)/],
+    ...['daemon-reload', 'enable countersignd.service', 'restart countersignd.service'].map(
+      (verb): (typeof faults)[number] => [
+        verb,
+        { answer: failing(`systemctl ${verb}`) },
+        new RegExp(`"systemctl ${verb}" failed .*says no[^]*journalctl -u countersignd`),
+      ],
+    ),
+  ]
+  for (const [name, { refuse, answer }, message] of faults) {
+    const fault = { ...(refuse && { refuse }), ...(answer && { answer }) }
+    it(`leaves nothing installed where it fails at: ${name}`, async () => {
+      // What is removed was written before: the path that is refused never was.
+      const { machine, files, deeds } = fakeMachine(
+        fault.refuse ? { refuse: onlyOnce(fault.refuse) } : fault,
+      )
+      const { error } = await call(machine, 'install')
+      assert.match(String(error?.message), message)
+      assert.match(String(error?.message), /Nothing was left installed\.$/)
+      assert.deepEqual([files.has(UNIT), files.has(PLACE)], [false, false])
+      const last = (line: string) => deeds.lastIndexOf(line)
+      if (deeds.includes('systemctl enable countersignd.service'))
+        assert.ok(
+          last('systemctl disable --now countersignd.service') >
+            last('systemctl enable countersignd.service'),
+        )
+    })
+
+    it(`keeps the older one installed where it fails at: ${name}`, async (t) => {
+      if (name === 'the key') return t.skip('it has one already')
+      const { machine, files, deeds } = fakeMachine({ files: OLDER, ...fault })
+      const { error } = await call(machine, 'install')
+      assert.match(String(error?.message), message)
+      assert.match(String(error?.message), /The service stays installed/)
+      assert.deepEqual([files.has(UNIT), files.has(PLACE), files.has(KEY)], [true, true, true])
+      assert.ok(!deeds.some((deed) => deed.includes('disable')))
+    })
+  }
+
+  function onlyOnce(refuse: (path: string) => void) {
+    let done = false
+    return (path: string) => {
+      if (done) return
+      try {
+        refuse(path)
+      } catch (error) {
+        done = true
+        throw error
+      }
+    }
+  }
+
+  it('takes it back where launchd starts a daemon that does not answer', async () => {
+    const { machine, files, deeds } = fakeMachine({
+      ...MAC,
+      answer: (line) =>
+        line.includes('health') ? { code: 9, out: '', err: 'silent\n' } : undefined,
+    })
+    const { error } = await call(machine, 'install')
+    assert.equal(error?.exit, 9)
+    assert.match(String(error?.message), /does not answer within 60 seconds[^]*Nothing was left/)
+    assert.equal(files.size, 0)
+    assert.ok(deeds.includes('launchctl bootout gui/501/org.countersign.countersignd'))
+  })
+
+  const refusals: [string, Wish, Record<string, string | boolean>, RegExp][] = [
+    ['root alone installs for the whole machine', { uid: 1000 }, { system: true }, /Only root can/],
+    [
+      'Node is no program for the whole machine',
+      { self: { isExecutable: false, words: ['/n/node', '/c/c.cjs'] } },
+      {},
+      /npm run build:exe/,
+    ],
+    ['one scope', {}, { system: true, user: true }, /exclude each other/],
+    ['a system without service manager', { platform: 'freebsd' }, {}, /no service for freebsd/],
+    [
+      'no systemd',
+      { answer: () => ({ code: 1, out: '', err: 'not been booted with systemd\n' }) },
+      {},
+      /does not run here, as in most containers/,
+    ],
+    [
+      'no user for the daemon of macOS',
+      {
+        ...MAC,
+        uid: 0,
+        answer: (line) => (line.startsWith('id ') ? { code: 1, out: '', err: '' } : undefined),
+      },
+      {},
+      /sysadminctl -addUser _countersign/,
+    ],
+  ]
+  for (const [name, wish, options, message] of refusals)
+    it(`refuses, with what to do, and changes nothing: ${name}`, async () => {
+      const { machine, files } = fakeMachine(wish)
+      const { error } = await call(machine, 'install', options)
+      assert.match(String(error?.message), message)
+      assert.equal(files.size, 0)
+    })
+
+  const folder = { uid: 0, mode: 0o755, isFolder: true, isLink: false }
+  const places: [string, string, Partial<typeof folder>, RegExp][] = [
+    ["a user's folder", '/usr/local', { uid: 1000 }, /chown root '\/usr\/local'/],
+    ["a group's folder", '/usr/local/bin', { mode: 0o2775 }, /chmod go-w '\/usr\/local\/bin'/],
+    ['a folder for all', '/usr/local/bin', { mode: 0o1777 }, /chmod go-w/],
+    ['a link', '/usr/local', { isLink: true }, /\/usr\/local is a link/],
+    ["a user's file", PLACE, { uid: 1000, isFolder: false }, /chown root/],
+  ]
+  for (const [name, at, seen, message] of places)
+    it(`refuses a place where another user could put a program: ${name}`, async () => {
+      const { machine, deeds } = fakeMachine({
+        look: (path) => ({ ...folder, ...(path === at ? seen : {}) }),
+      })
+      const { error } = await call(machine, 'install')
+      assert.equal(error?.exit, 6)
+      assert.match(String(error?.message), message)
+      assert.deepEqual(deeds, [])
+    })
+})
+
+describe('service uninstall', () => {
+  it('removes what install wrote, and keeps state and settings', async () => {
+    const { machine, deeds, files } = fakeMachine({
+      files: { ...OLDER, '/var/lib/private/countersign/state.db': '' },
+    })
+    const { out, error } = await call(machine, 'uninstall')
+    assert.ifError(error)
+    assert.deepEqual(deeds, [
+      'systemctl disable --now countersignd.service',
+      `remove ${UNIT}`,
+      `remove ${PLACE}`,
+      'systemctl daemon-reload',
+    ])
+    assert.deepEqual([...files.keys()], [KEY, '/var/lib/private/countersign/state.db'])
+    assert.match(out, /^Kept: \/var\/lib\/private\/countersign, \/etc\/countersign$/m)
+  })
+
+  it('leaves a program that the unit does not run', async () => {
+    const { machine, files } = fakeMachine({
+      files: { [UNIT]: '[Service]\nExecStart=/opt/mine serve\n', [PLACE]: 'another' },
+    })
+    await call(machine, 'uninstall')
+    assert.deepEqual([...files.keys()], [PLACE])
+  })
+
+  it('does nothing where nothing is installed', async () => {
+    const { machine, deeds } = fakeMachine({ files: { [PLACE]: 'another' } })
+    const { out } = await call(machine, 'uninstall')
+    assert.deepEqual(deeds, [])
+    assert.match(out, /was not installed/)
+  })
+
+  it('names what it could not remove', async () => {
+    const { machine } = fakeMachine({
+      files: OLDER,
+      refuse: (path) => {
+        if (path === PLACE) throw refusal('EBUSY')
+      },
+    })
+    const { error } = await call(machine, 'uninstall')
+    assert.match(String(error?.message), /usr\/local\/bin\/countersignd \(EBUSY\)/)
+  })
+
+  it('purges only when that is meant', async () => {
+    const { machine, deeds } = fakeMachine({ files: OLDER })
+    const { error, purged } = await call(machine, 'uninstall', { purge: true })
+    assert.match(String(error?.message), /Add --yes/)
+    assert.deepEqual([deeds, purged], [[], []])
+  })
+
+  it('purges the settings that the service reads, and names what stays', async () => {
+    const other = '/etc/countersign/notes.txt'
+    const { machine, files } = fakeMachine({
+      files: { ...OLDER, [other]: '', '/etc/countersign/environment': 'SVC_SMTP_URL=…' },
+    })
+    const { error, err, purged } = await call(machine, 'uninstall', { purge: true, yes: true })
+    assert.ifError(error)
+    assert.deepEqual(purged, ['/var/lib/private/countersign'])
+    assert.deepEqual([...files.keys()], [other])
+    assert.match(err, /notes\.txt is not of this program, and stays/)
+  })
+})
+
+describe("a user's service", () => {
+  const ANNA = { uid: 1000, home: '/home/anna' } as const
+  it("purges the user's own state and settings", async () => {
+    const settings = '/home/anna/.config/countersign/environment'
+    const { machine, files } = fakeMachine({ ...ANNA, files: { [settings]: '' } })
+    await call(machine, 'install')
+    const { purged } = await call(machine, 'uninstall', { purge: true, yes: true })
+    assert.deepEqual(purged, [readConfig({ HOME: ANNA.home }).stateDir])
+    assert.deepEqual([...files.keys()], [])
+  })
+
+  it('is removed without what Node and the sources have', async () => {
+    const self = { isExecutable: false, words: ['/n/node', '/c/c.cjs'] }
+    const place = '/home/anna/.local/bin/countersignd'
+    const { machine, files } = fakeMachine({ ...ANNA, self, files: { [place]: 'another' } })
+    await call(machine, 'install')
+    await call(machine, 'uninstall')
+    assert.deepEqual([...files.keys()], [place])
+  })
+})
+
+describe('service status', () => {
+  const show = (state: string, health: number) => (line: string) => {
+    if (line.includes('ActiveState'))
+      return {
+        code: 0,
+        out: `ActiveState=${state}\nUnitFileState=enabled\nActiveEnterTimestamp=Sun 2026-11-22 02:03:32 UTC\n`,
+        err: '',
+      }
+    return line.endsWith(' health') ? { code: health, out: '', err: '' } : undefined
+  }
+  const cases: [string, Wish, number, RegExp][] = [
+    ['runs and answers', { files: OLDER, answer: show('active', 0) }, 0, /the daemon answers/],
+    ['runs and is silent', { files: OLDER, answer: show('active', 9) }, 1, /does not answer/],
+    ['has failed', { files: OLDER, answer: show('failed', 9) }, 1, /running\s+no\n.*nothing runs/],
+    ['is not installed', { answer: show('inactive', 9) }, 1, /not installed/],
+  ]
+  for (const [name, wish, code, text] of cases)
+    it(`says that the service ${name}`, async () => {
+      const said = await call(fakeMachine(wish).machine, 'status')
+      assert.equal(said.code, code)
+      assert.match(said.out, text)
+    })
+
+  it("asks the machine's daemon, whatever state folder the caller has", async () => {
+    const { machine, environments, deeds } = fakeMachine({
+      files: OLDER,
+      answer: show('active', 0),
+    })
+    await call(machine, 'status')
+    const env = environments[deeds.indexOf(`${PLACE} health`)]
+    assert.deepEqual([env?.['SVC_STATE_DIR'], env?.['XDG_STATE_HOME']], ['', '/nonexistent'])
+  })
+})
+
+describe('service print', () => {
+  for (const [platform, first] of [
+    ['linux', /^# Written by/],
+    ['darwin', /^<\?xml version="1.0" encoding="UTF-8"\?>/],
+    ['win32', /^<\?xml version="1.0" encoding="UTF-16"\?>/],
+  ] as const)
+    it(`shows the file and the commands of ${platform} on any machine, and touches nothing`, async () => {
+      const { machine, deeds } = fakeMachine({ uid: 1000, platform: 'freebsd' })
+      const { out, err, error } = await call(machine, 'print', { platform, system: true })
+      assert.ifError(error)
+      assert.match(out, first)
+      assert.match(err, /Then these are run:\n {2}\w/)
+      assert.deepEqual(deeds, [])
+    })
+
+  it('names the systems it knows', async () => {
+    const { error } = await call(fakeMachine().machine, 'print', { platform: 'plan9' })
+    assert.match(String(error?.message), /--platform takes one of linux, darwin, win32/)
+  })
+})
