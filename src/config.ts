@@ -11,6 +11,7 @@ import {
   LOOPBACK,
   NO_NAMES,
   type Platform,
+  type SystemPlaces,
   absolute,
   fault,
   file,
@@ -25,6 +26,16 @@ import {
 import { StartError } from './errors.ts'
 
 const HERE: Platform = { platform: process.platform, homedir }
+
+/** What systemd gives to a service of these names. */
+const SYSTEM: SystemPlaces = Object.freeze({
+  runtime: '/run/countersign',
+  state: '/var/lib/countersign',
+  units: Object.freeze([
+    '/etc/systemd/system/countersignd.service',
+    '/usr/lib/systemd/system/countersignd.service',
+  ]),
+})
 
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
 const KEYCHAINS = ['auto', 'os', 'file'] as const
@@ -43,6 +54,10 @@ export interface Config {
   /** 0 means any free port. */
   readonly port: number
   readonly stateDir: string
+  /** Where the service manager has the daemon say publicly that it runs; null where it has it say so nowhere. */
+  readonly runtimeDir: string | null
+  /** Where the instance of the whole machine is; null where the environment names a state folder, and off Linux. */
+  readonly system: SystemPlaces | null
   /** `embedded`, or the name of an account server's address. */
   readonly environment: string
   /** The origin of the account server that the daemon uses, without a trailing slash; null means the one inside the daemon. */
@@ -137,6 +152,8 @@ function readAll(env: Env, os: Platform, attempt: Attempt): Config {
     bind: attempt(() => apiBind(env)),
     port: attempt(() => port(env, 'SVC_HTTP_PORT', 19821)),
     stateDir: folder,
+    runtimeDir: attempt(() => runtimeDir(env, os)),
+    system: systemPlaces(env, os),
     ...attempt(() => backend(env)),
     caFile: attempt(() => file(env, 'SVC_CA_FILE', os)),
     accountBind: attempt(() => accountBind(env, publicUrl)),
@@ -195,12 +212,24 @@ function stateDir(env: Env, os: Platform): string {
   const path = pathOn(os)
   const named = read(env, 'SVC_STATE_DIR')
   if (named !== null) return absolute('SVC_STATE_DIR', named, path)
-  // systemd lists several folders separated by colons when the unit names several; the first is ours.
-  const given = read(env, 'STATE_DIRECTORY')
-  if (given !== null && os.platform !== 'win32') {
-    return absolute('STATE_DIRECTORY', given.split(':', 1).join(), path)
-  }
+  const given = ofManager(env, 'STATE_DIRECTORY', os)
+  if (given !== null) return given
   return absolute('the home folder', path.join(platformFolder(env, os), 'countersign'), path)
+}
+
+/** A folder that the service manager made for the daemon. */
+function ofManager(env: Env, name: string, os: Platform): string | null {
+  const given = read(env, name)
+  if (given === null || os.platform === 'win32') return null
+  // systemd lists several folders separated by colons when the unit names several; the first is ours.
+  return absolute(name, given.split(':', 1).join(), pathOn(os))
+}
+
+const runtimeDir = (env: Env, os: Platform) => ofManager(env, 'RUNTIME_DIRECTORY', os)
+
+function systemPlaces(env: Env, os: Platform): SystemPlaces | null {
+  const named = read(env, 'SVC_STATE_DIR') ?? read(env, 'STATE_DIRECTORY')
+  return os.platform === 'linux' && named === null ? (os.system ?? SYSTEM) : null
 }
 
 function platformFolder(env: Env, os: Platform): string {

@@ -19,10 +19,20 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0)
 })
 
+// Whoever closed standard error wants none of it: the exit code says the rest.
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
+
 type Program = typeof import('./cli/run.ts')
 
 async function program(): Promise<Program> {
   if (typeof PROGRAM_BUILD !== 'string') return import('./cli/run.ts')
+  const { isExecutable } = await import('./executable.ts')
+  if (isExecutable) {
+    const { loadCarried } = await import('./carried.ts')
+    return loadCarried() as Program
+  }
   const { loadProgram } = await import('./program.ts')
   return loadProgram(join(import.meta.dirname, 'program.cjs'), PROGRAM_BUILD) as Program
 }

@@ -11,14 +11,17 @@ import { readPrivate } from '../state/folder.ts'
 import type { Lock } from '../state/lock.ts'
 import type { Api, Io } from './command.ts'
 import type { DaemonConnection } from './connection-to-daemon.ts'
-import { holderOf } from './holder.ts'
+import { holderAt } from './holder.ts'
 import { newWaiting } from './waiting.ts'
 
 const TABLE = { ...rest, ...local }
 
-/** What the person is told of an error that the chosen token brought, in words of the command line. */
-function told(error: AppError, path: string, chosen: string): AppError {
-  if (error.code === 'forbidden' && path.startsWith('/local/'))
+/**
+ * What the person is told of an error that the chosen token brought, in words of the command line.
+ * @param trusted whether the command line could do more without it
+ */
+function told(error: AppError, path: string, chosen: string, trusted: boolean): AppError {
+  if (trusted && error.code === 'forbidden' && path.startsWith('/local/'))
     return new AppError(
       'forbidden',
       'No API token may do this, only the command line itself: unset SVC_TOKEN and SVC_TOKEN_FILE.',
@@ -38,6 +41,7 @@ function apiOver(
   io: Io,
   send: (request: Outgoing) => Promise<unknown>,
   chosen: string | null,
+  trusted = true,
 ): Api {
   const waiting = newWaiting(io)
   return clientOf(TABLE, async (request) => {
@@ -45,7 +49,7 @@ function apiOver(
       return await waiting(send(request))
     } catch (error) {
       if (chosen === null || !(error instanceof AppError)) throw error
-      throw told(error, request.route.path, chosen)
+      throw told(error, request.route.path, chosen, trusted)
     }
   })
 }
@@ -111,7 +115,7 @@ async function overHttp<T>(
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
   try {
-    return await work(apiOver(io, (request) => daemon.send(request), chosen))
+    return await work(apiOver(io, (request) => daemon.send(request), chosen, daemon.trusted))
   } finally {
     daemon.close()
   }
@@ -124,7 +128,7 @@ export async function withApi<T>(
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
   const token = chosenToken(config)
-  const holder = await holderOf(config.stateDir, token)
+  const holder = await holderAt(config, token)
   if ('unproven' in holder) throw holder.unproven
   return 'lock' in holder
     ? here(config, io, holder.lock, token, work)

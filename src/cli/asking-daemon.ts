@@ -6,12 +6,15 @@ import type { Content } from '../api/route.ts'
 import { requireScope, restNeed, type Scope } from '../auth/scopes.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import type { Ask, Call } from '../tools/call.ts'
-import { type DaemonConnection, connect } from './connection-to-daemon.ts'
+import type { DaemonConnection } from './connection-to-daemon.ts'
+import { daemonAt } from './holder.ts'
+import { type Place, isForSystem } from './system-instance.ts'
 
-const away = (cause: StartError) =>
+/** @param own whether the daemon would be that of the caller, who can start it */
+const away = (cause: StartError, own: boolean) =>
   new AppError(
     'backend_unavailable',
-    cause.exit === EXIT.daemonSilent
+    cause.exit === EXIT.daemonSilent && own
       ? 'The daemon of this account does not answer: start it with "countersignd serve", then call again.'
       : cause.message,
     { cause },
@@ -72,29 +75,25 @@ export interface AskingDaemon {
 }
 
 /**
- * Asks the daemon of a state folder.
+ * Asks the daemon that runs.
  * @param scope what is allowed at most
  * @param token the token to use, or null for the command line's own
  */
-export function askingDaemon(
-  stateDir: string,
-  scope: Scope,
-  token: () => string | null,
-): AskingDaemon {
+export function askingDaemon(place: Place, scope: Scope, token: () => string | null): AskingDaemon {
   const open = new Set<DaemonConnection>()
 
   async function connected(): Promise<DaemonConnection> {
     try {
-      const connection = await connect(stateDir, token())
+      const connection = await daemonAt(place, token())
       const close = () => {
         open.delete(proven)
         connection.close()
       }
-      const proven: DaemonConnection = { send: (request) => connection.send(request), close }
+      const proven: DaemonConnection = { ...connection, close }
       open.add(proven)
       return proven
     } catch (error) {
-      throw error instanceof StartError ? away(error) : error
+      throw error instanceof StartError ? away(error, !isForSystem(place)) : error
     }
   }
 

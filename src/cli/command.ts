@@ -4,16 +4,19 @@ import type { Local } from '../api/local/index.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Calls } from '../api/route.ts'
 import type { Config } from '../config.ts'
+import type { Platform } from '../config/values.ts'
 
 /** The calls of the REST table and of the command line's own, answered by the running daemon or by this process. */
 export type Api = Calls<Rest & Local, 'daemon' | 'account' | 'both'>
 
 /** The streams and the environment; `process` is one. */
 export interface Io {
-  readonly stdout: { write(text: string): unknown }
+  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
   readonly env: NodeJS.ProcessEnv
+  /** What the settings stand on; absent, this machine. */
+  readonly machine?: Platform
 }
 
 export interface Invocation {

@@ -24,6 +24,30 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Show the state of the daemon',
     load: async () => (await import('./status.ts')).statusCommand,
   },
+  health: {
+    summary: 'Ask whether the daemon answers, for monitors and unit files',
+    load: async () => (await import('./health.ts')).healthCommand,
+  },
+  'service install': {
+    summary: 'Install the daemon as a service of this machine or user',
+    load: async () => (await import('./service.ts')).serviceInstall,
+  },
+  'service uninstall': {
+    summary: 'Remove the service',
+    load: async () => (await import('./service.ts')).serviceUninstall,
+  },
+  'service status': {
+    summary: 'Show whether the service runs and answers',
+    load: async () => (await import('./service.ts')).serviceStatus,
+  },
+  'service print': {
+    summary: 'Print the definition of the service, for systemd, launchd or Windows',
+    load: async () => (await import('./service.ts')).servicePrint,
+  },
+  completion: {
+    summary: 'Print a script by which a shell completes this command line',
+    load: async () => (await import('./completion.ts')).completionCommand,
+  },
   doctor: {
     summary: 'Look at everything that may be wrong here, and say what to do',
     load: async () => (await import('./doctor.ts')).doctorCommand,
@@ -31,6 +55,14 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   'audit verify': {
     summary: 'Check that the audit log is as it was written',
     load: async () => (await import('./audit.ts')).auditVerify,
+  },
+  backup: {
+    summary: 'Write a sealed backup of all that this device keeps',
+    load: async () => (await import('./backup.ts')).backupCommand,
+  },
+  restore: {
+    summary: 'Put a backup into a new state folder',
+    load: async () => (await import('./restore.ts')).restoreCommand,
   },
   sync: {
     summary: 'Fetch what is new, hand over what was made here',

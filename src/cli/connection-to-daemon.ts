@@ -4,20 +4,27 @@
  */
 import { randomBytes } from 'node:crypto'
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
-import { connect as netConnect } from 'node:net'
+import { type Socket, connect as netConnect } from 'node:net'
 import { commandLineToken, isDaemonProof } from '../auth/proof.ts'
 import { EVENT_STREAM } from '../api/event-stream.ts'
 import type { Route } from '../api/route.ts'
 import type { Outgoing } from '../client.ts'
 import { AppError, type Code, StartError } from '../errors.ts'
-import { readRuntime, stateSecret } from '../state/runtime.ts'
+import { type Runtime, isOwnAddress, readRuntime, stateSecret } from '../state/runtime.ts'
 
 /** A daemon answers the greeting at once; whatever takes longer is something else on its port. */
 const GREETING_MS = 5_000
 /** The daemon may wait half a minute itself for each thing that it asks its account server. */
 const ANSWER_MS = 120_000
 
+/** What is too long, or takes too long, to be waited for whole: an answer of the assistant, and a backup. */
+const BIT_BY_BIT: ReadonlySet<string> = new Set([EVENT_STREAM, 'application/octet-stream'])
+
 export interface DaemonConnection {
+  /** `http://host:port` */
+  readonly address: string
+  /** Whether the command line may have a token of its own here, which is good for everything. */
+  readonly trusted: boolean
   /** Send a request; gives back the parsed answer. Throws AppError as the daemon said it. */
   send(request: Outgoing): Promise<unknown>
   close(): void
@@ -31,7 +38,7 @@ const silent = (cause?: unknown) =>
   )
 
 /** An agent with one connection and no second: a token must never travel on another than the one that was proven. */
-function oneConnection(url: URL): Agent {
+function oneConnection(url: URL): { agent: Agent; socket: Socket } {
   // A URL leaves out the port 80.
   const port = Number(url.port || 80)
   const socket = netConnect({ host: url.hostname.replace(/^\[|\]$/g, ''), port })
@@ -46,10 +53,10 @@ function oneConnection(url: URL): Agent {
     used = true
     return socket
   }
-  return agent
+  return { agent, socket }
 }
 
-interface Answer {
+export interface Answer {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
@@ -68,7 +75,7 @@ function exchange(
   return new Promise((resolve, reject) => {
     const req = httpRequest(url, { method, agent, headers, timeout }, (res) => {
       const { statusCode: status = 0, headers: fields } = res
-      if (fields['content-type'] === EVENT_STREAM) {
+      if (BIT_BY_BIT.has(fields['content-type'] ?? '')) {
         resolve({ status, headers: fields, body: Buffer.alloc(0), stream: res })
         return
       }
@@ -99,29 +106,35 @@ function read(route: Route, { status, headers, body, stream }: Answer): unknown 
   throw new AppError(error, message, { details })
 }
 
-/**
- * Connect to the daemon that holds a state folder.
- * @param token the token to use, or null for the command line's own
- * @throws StartError daemonSilent when nobody answers, or somebody else does
- */
-export async function connect(stateDir: string, token: string | null): Promise<DaemonConnection> {
-  const runtime = readRuntime(stateDir)
-  if (runtime === null) throw silent()
-  const { address } = runtime
-  const secret = stateSecret(stateDir)
-  const agent = oneConnection(new URL(address))
+/** How whoever answers is known to be the daemon. */
+export interface Proof {
+  /** Header fields of the greeting. */
+  readonly greeting: Readonly<Record<string, string>>
+  /** Whether it is the daemon: by what it answered, or by who has the other end of the connection. */
+  readonly isProven: (answer: Answer, socket: Socket) => boolean
+  /** The token, where there is one. */
+  readonly token: string | null
+  /** What is said of anybody else. */
+  readonly silent: (cause?: unknown) => StartError
+}
+
+/** Send a greeting, and after its proof whatever is asked, on one connection. Throws what `silent` makes. */
+export async function connectProven(
+  address: string,
+  { greeting, isProven, token, silent: refusal }: Proof,
+): Promise<Omit<DaemonConnection, 'trusted'>> {
+  if (!isOwnAddress(address)) throw refusal()
+  const { agent, socket } = oneConnection(new URL(address))
   try {
-    const nonce = randomBytes(16).toString('base64url')
-    const greeting = { 'Countersign-Nonce': nonce }
     const hello = await exchange(agent, new URL('/health', address), 'GET', greeting, GREETING_MS)
-    const proof = hello.headers['countersign-proof']
-    if (typeof proof !== 'string' || !isDaemonProof(proof, secret, nonce, address)) throw silent()
+    if (!isProven(hello, socket)) throw refusal()
   } catch (cause) {
     agent.destroy()
-    throw cause instanceof StartError ? cause : silent(cause)
+    throw cause instanceof StartError ? cause : refusal(cause)
   }
-  const authorization = `Bearer ${token ?? commandLineToken(secret, runtime.nonce)}`
+  const authorization = token === null ? undefined : { Authorization: `Bearer ${token}` }
   return {
+    address,
     async send({ route, path, query, body }) {
       const url = new URL(path + (query === '' ? '' : `?${query}`), address)
       const text = body === undefined ? undefined : JSON.stringify(body)
@@ -132,9 +145,39 @@ export async function connect(stateDir: string, token: string | null): Promise<D
               'Content-Type': 'application/json',
               'Content-Length': String(Buffer.byteLength(text)),
             }
-      const headers = { Authorization: authorization, ...type }
+      const headers = { ...authorization, ...type }
       return read(route, await exchange(agent, url, route.method, headers, ANSWER_MS, text))
     },
     close: () => agent.destroy(),
   }
+}
+
+/** The proof of a daemon that can read the same state folder (`auth/proof.ts`). */
+export function bySecret(
+  { address, nonce: run }: Runtime,
+  secret: Uint8Array,
+  token: string | null,
+): Proof {
+  const nonce = randomBytes(16).toString('base64url')
+  return {
+    greeting: { 'Countersign-Nonce': nonce },
+    isProven: ({ headers }) => {
+      const proof = headers['countersign-proof']
+      return typeof proof === 'string' && isDaemonProof(proof, secret, nonce, address)
+    },
+    token: token ?? commandLineToken(secret, run),
+    silent,
+  }
+}
+
+/**
+ * Connect to the daemon that holds a state folder.
+ * @param token the token to use, or null for the command line's own
+ * @throws StartError daemonSilent when nobody answers, or somebody else does
+ */
+export async function connect(stateDir: string, token: string | null): Promise<DaemonConnection> {
+  const runtime = readRuntime(stateDir)
+  if (runtime === null) throw silent()
+  const proof = bySecret(runtime, stateSecret(stateDir), token)
+  return { ...(await connectProven(runtime.address, proof)), trusted: true }
 }

@@ -4,6 +4,7 @@
  */
 import { surveyConfig } from '../config.ts'
 import { EXIT } from '../errors.ts'
+import { type Colour, coloured } from './colour.ts'
 import { type Command, type Io, UsageError } from './command.ts'
 import { account } from './doctor/account.ts'
 import { type Part, type Told, newApart } from './doctor/apart.ts'
@@ -30,6 +31,8 @@ import { ports } from './doctor/ports.ts'
 import { program } from './doctor/program.ts'
 import { lookAtServer } from './doctor/server-look.ts'
 import { server } from './doctor/server.ts'
+import { system } from './doctor/system.ts'
+import { isForSystem } from './system-instance.ts'
 import { shown } from './table.ts'
 
 /** In the order of the report. */
@@ -49,18 +52,30 @@ const CHECKS: readonly Check[] = [
   assistant,
 ]
 
+/** The state of the system's instance is closed to whoever is not its user: what can be told is that it runs. */
+const FROM_OUTSIDE: readonly Check[] = [configuration, program(), system]
+
+const checksOf = ({ config: { stateDir, system: places } }: Ground): readonly Check[] =>
+  stateDir !== undefined && places !== undefined && isForSystem({ stateDir, system: places })
+    ? FROM_OUTSIDE
+    : CHECKS
+
 /** Beyond it a check is given up; each has shorter patience of its own. */
 const PATIENCE_MS = 30_000
 
-const COLOURS: Readonly<Record<FindingState, number>> = { ok: 32, warn: 33, fail: 31 }
+const COLOURS: Readonly<Record<FindingState, Colour>> = {
+  ok: 'green',
+  warn: 'yellow',
+  fail: 'red',
+}
 
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined
   return () => (made ??= { value: make() }).value
 }
 
-function groundOf(env: NodeJS.ProcessEnv, now = Date.now): Ground {
-  const { config, faults } = surveyConfig(env)
+function groundOf({ env, machine }: Io, now = Date.now): Ground {
+  const { config, faults } = surveyConfig(env, machine)
   const { stateDir, backendUrl } = config
   return {
     env,
@@ -98,15 +113,11 @@ async function outcome({ name, run }: Check, ground: Ground): Promise<readonly F
 
 /** Lines for people. Words from elsewhere lose what a terminal would obey. */
 function linesOf(findings: readonly Finding[], { stdout, env }: Io): string[] {
-  const isTerminal = (stdout as { isTTY?: boolean }).isTTY === true && env['TERM'] !== 'dumb'
-  // no-color.org: set to anything but the empty text.
-  const plain = !isTerminal || (env['NO_COLOR'] ?? '') !== ''
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings.map(({ state, name, found, remedy }) => {
-    const word = state.padEnd(4)
-    const coloured = plain ? word : `\x1b[${COLOURS[state]}m${word}\x1b[0m`
+    const word = coloured(COLOURS[state], state.padEnd(4), { stream: stdout, env })
     const told = remedy === null ? found : `${found.replace(/\.$/, '')}. → ${remedy}`
-    return `${coloured}  ${name.padEnd(width)}  ${shown(told)}`
+    return `${word}  ${name.padEnd(width)}  ${shown(told)}`
   })
 }
 
@@ -144,12 +155,12 @@ or not. The exit code is 1 when something fails.`,
   options: { parts: { type: 'string' } },
   args: [0, 0],
   async run({ options, io, print }) {
-    const ground = groundOf(io.env)
+    const ground = groundOf(io)
     if (options['parts'] !== undefined) {
       await lookApart(String(options['parts']), ground, io)
       return EXIT.ok
     }
-    const found = await Promise.all(CHECKS.map((check) => outcome(check, ground)))
+    const found = await Promise.all(checksOf(ground).map((check) => outcome(check, ground)))
     const checks = found.flat()
     const ok = checks.every(({ state }) => state !== 'fail')
     print({ ok, checks }, linesOf(checks, io))

@@ -1,12 +1,14 @@
 /**
  * Who may write to a state folder: this process, when its lock is free, or the daemon that holds it and has proven itself. A
  * lock held by neither belongs to another command, which is soon done, or to a daemon that is starting; both are waited for.
+ * A command that is meant for the instance of the whole machine asks that one, and opens nothing itself.
  */
 import { StartError } from '../errors.ts'
 import { openFolder } from '../state/folder.ts'
 import { type Lock, lockState } from '../state/lock.ts'
 import { readRuntime } from '../state/runtime.ts'
 import type { DaemonConnection } from './connection-to-daemon.ts'
+import { type Place, systemInstance } from './system-instance.ts'
 
 const PATIENCE_MS = 3_000
 const PAUSE_MS = 30
@@ -55,4 +57,29 @@ export async function holderOf(stateDir: string, token: string | null): Promise<
     await Promise.all([pause(), import('../daemon.ts')])
     waited += PAUSE_MS
   }
+}
+
+async function systemDaemon(place: Place, token: string | null): Promise<DaemonConnection | null> {
+  const instance = systemInstance(place)
+  if (instance === null) return null
+  const { connectToSystem } = await import('./system-connection.ts')
+  return connectToSystem(instance, token)
+}
+
+/** As `holderOf`, for the daemon of the whole machine where a command is meant for that. */
+export async function holderAt(place: Place, token: string | null): Promise<Holder> {
+  const daemon = await systemDaemon(place, token)
+  return daemon === null ? holderOf(place.stateDir, token) : { daemon }
+}
+
+/**
+ * Connect to the daemon that runs, the system's or that of the own state folder; nothing is waited for or opened.
+ * @param token as for `holderOf`
+ * @throws StartError daemonSilent where none proves itself
+ */
+export async function daemonAt(place: Place, token: string | null): Promise<DaemonConnection> {
+  const daemon = await systemDaemon(place, token)
+  if (daemon !== null) return daemon
+  const { connect } = await import('./connection-to-daemon.ts')
+  return connect(place.stateDir, token)
 }

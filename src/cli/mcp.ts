@@ -86,7 +86,7 @@ it was started works again.
   async run({ config, io, options }) {
     const scope = scopeOf(options['scope'])
     const settings = config()
-    const { ask, close } = askingDaemon(settings.stateDir, scope, () => chosenToken(settings))
+    const { ask, close } = askingDaemon(settings, scope, () => chosenToken(settings))
     const serverFor = newServers(rest, restNeed)
     const count = newCount(ask)
     const factory = () =>

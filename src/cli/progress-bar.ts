@@ -1,4 +1,5 @@
 /** How far something is that takes long: a bar for whoever sits at the terminal, and nothing where nobody does. */
+import { coloured } from './colour.ts'
 import type { Io } from './command.ts'
 
 const WIDTH = 30
@@ -21,14 +22,12 @@ export function newProgressBar(
   // A terminal that cannot go back to the beginning of a line would get a new one each time.
   if (quiet || stderr.isTTY !== true || env['TERM'] === 'dumb')
     return { show: () => undefined, end: () => undefined }
-  // no-color.org: set to anything but the empty text.
-  const plain = (env['NO_COLOR'] ?? '') !== ''
-  const green = (text: string) => (plain ? text : `\x1b[32m${text}\x1b[0m`)
   let shown = ''
   return {
     show: (percent) => {
       const done = Math.floor((Math.min(Math.max(percent, 0), 100) / 100) * WIDTH)
-      const bar = green('#'.repeat(done)) + '-'.repeat(WIDTH - done)
+      const bar =
+        coloured('green', '#'.repeat(done), { stream: stderr, env }) + '-'.repeat(WIDTH - done)
       const line = `${what} [${bar}] ${String(Math.floor(percent)).padStart(3)} %`
       if (line !== shown) stderr.write(`\r${line}`)
       shown = line

@@ -5,10 +5,11 @@
 import { parseArgs } from 'node:util'
 import { readConfig } from '../config.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
-import { VERSION } from '../version.ts'
 import { withApi } from './api.ts'
 import { type Command, type Invocation, type Io, UsageError } from './command.ts'
+import { coloured } from './colour.ts'
 import { COMMANDS } from './commands.ts'
+import { versionFacts, versionLine } from './version-line.ts'
 
 const COMMON = {
   help: { type: 'boolean', short: 'h' },
@@ -38,7 +39,7 @@ function listed(names: readonly string[]): string[] {
 }
 
 const overview =
-  (): string => `countersignd ${VERSION}: three spoken words that prove who is on the line
+  (): string => `countersignd ${versionLine}: three spoken words that prove who is on the line
 
 Usage: countersignd <command> [options]
 
@@ -116,7 +117,7 @@ async function runCommand(name: string, command: Command, argv: readonly string[
   if (args.length < least || args.length > most)
     throw new UsageError(`Usage: countersignd ${name} ${command.usage}`)
   const json = options['json'] === true
-  const config = () => readConfig(io.env)
+  const config = () => readConfig(io.env, io.machine)
   const code = await command.run({
     options,
     args,
@@ -142,6 +143,22 @@ function failure(error: unknown): { code: number; text: string } {
   return { code: EXIT.failed, text: error instanceof Error ? error.message : String(error) }
 }
 
+function tellFailure(code: number, text: string, { stderr, env }: Io): number {
+  const name = coloured('red', 'countersignd:', { stream: stderr, env })
+  stderr.write(`${name} ${text}\n`)
+  return code
+}
+
+/** Its first line is the version alone, or with the commit behind it. */
+function tellVersion([option, ...more]: readonly string[], io: Io): number {
+  if (more.length > 0 || (option !== undefined && option !== '--json'))
+    return tellFailure(EXIT.usage, '"countersignd --version" takes --json alone.', io)
+  io.stdout.write(
+    option === undefined ? `${versionLine}\n` : `${JSON.stringify(versionFacts, null, 2)}\n`,
+  )
+  return EXIT.ok
+}
+
 /**
  * Run a command line.
  * @param argv the words after the program's name
@@ -154,8 +171,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return first === undefined ? EXIT.usage : EXIT.ok
   }
   if (first === '--version') {
-    io.stdout.write(`${VERSION}\n`)
-    return EXIT.ok
+    return tellVersion(argv.slice(1), io)
   }
   // A group of commands is none itself.
   const group = groupIn(argv)
@@ -174,7 +190,6 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     )
   } catch (error) {
     const { code, text } = failure(error)
-    io.stderr.write(`countersignd: ${text}\n`)
-    return code
+    return tellFailure(code, text, io)
   }
 }

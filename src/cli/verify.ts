@@ -1,7 +1,8 @@
 import { text } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
-import type { PublicVerification } from '../api/rest/verify.ts'
+import type { PublicVerification, Verification } from '../api/rest/verify.ts'
 import { EXIT } from '../errors.ts'
+import { type Colour, coloured } from './colour.ts'
 import type { Command } from './command.ts'
 import { shown } from './table.ts'
 
@@ -29,6 +30,12 @@ function linesOf({ found, conclusive, ambiguous, matches }: PublicVerification):
     ]
   const warning = 'These are the words of more than one: ask for those of the next minute.'
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
+}
+
+/** Yellow where something could not be checked: that is neither a yes nor a no. */
+function colourOf({ verified, conclusive }: Pick<Verification, 'verified' | 'conclusive'>): Colour {
+  if (!conclusive) return 'yellow'
+  return verified ? 'green' : 'red'
 }
 
 /** Several, or a stamp, say nothing of who speaks. */
@@ -62,7 +69,8 @@ Exit code 0: verified. 10: not verified. 11: inconclusive, something could not b
       return codeOf(found)
     }
     const result = await withApi((api) => api.verify.words({ body }))
-    print(result, shown(result.summary))
+    const colour = colourOf(result)
+    print(result, coloured(colour, shown(result.summary), { stream: io.stdout, env: io.env }))
     if (result.verified && result.conclusive) return EXIT.ok
     return result.conclusive ? EXIT.notVerified : EXIT.inconclusive
   },

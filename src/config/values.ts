@@ -7,6 +7,18 @@ export interface Platform {
   readonly platform: NodeJS.Platform
   /** Throws where the user has neither a home nor an entry among the users. */
   readonly homedir: () => string
+  /** Where the instance of the whole machine is; absent, its usual places. */
+  readonly system?: SystemPlaces
+}
+
+/** Absolute paths of the daemon that the service manager runs for the whole machine. */
+export interface SystemPlaces {
+  /** The folder in which it says publicly that it runs. */
+  readonly runtime: string
+  /** Its state folder, or the link to it that systemd makes for a dynamic user. */
+  readonly state: string
+  /** The files of which one is there where it is installed. */
+  readonly units: readonly string[]
 }
 
 export type Env = NodeJS.ProcessEnv

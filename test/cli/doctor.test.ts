@@ -121,7 +121,7 @@ describe('on a terminal', () => {
 
   it('the words are coloured, unless NO_COLOR is set', async (t) => {
     const dir = join(freshFolder(t), 'state')
-    assert((await shownTo({}, dir)).startsWith('\u001b[32mok  \u001b[0m  configuration'))
+    assert((await shownTo({}, dir)).startsWith('\u001b[32mok  \u001b[39m  configuration'))
     assert(!(await shownTo({ NO_COLOR: '1' }, dir)).includes('\u001b'))
   })
 

@@ -30,7 +30,7 @@ async function asking(
   const dir = freshFolder(t)
   stateSecret(dir)
   const daemon = await standIn(t, dir, answer, proven)
-  const { ask, close } = askingDaemon(dir, scope, () => token ?? null)
+  const { ask, close } = askingDaemon({ stateDir: dir, system: null }, scope, () => token ?? null)
   t.after(close)
   const reported: string[] = []
   const server = serverFor(ask, (tool, { code }) => reported.push(`${tool}: ${code}`))

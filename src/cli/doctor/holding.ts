@@ -9,7 +9,7 @@ import * as v from 'valibot'
 import { Health } from '../../api/rest/health.ts'
 import { isDaemonProof } from '../../auth/proof.ts'
 import { readPrivate } from '../../state/folder.ts'
-import { type Runtime, readRuntime } from '../../state/runtime.ts'
+import { type Runtime, isOwnAddress, readRuntime } from '../../state/runtime.ts'
 import { isDamage } from '../../state/database-file.ts'
 import { isResult } from '../../state/sqlite.ts'
 import { quoted, said } from './finding.ts'
@@ -123,14 +123,11 @@ export function healthIn(body: string): v.InferOutput<typeof Health> | null {
   }
 }
 
-/** An address as a daemon writes it: nothing else is asked, and no other part of a URL is ever shown. */
-const isAddress = (text: string) => /^http:\/\/(127(\.\d{1,3}){3}|\[::1\]):\d{1,5}$/.test(text)
-
 async function proven(stateDir: string, runtime: Runtime): Promise<Holding | string> {
   const { address, pid } = runtime
   const hex = readPrivate(join(stateDir, 'secret'))?.trim() ?? ''
   if (!/^[0-9a-f]{64}$/.test(hex)) return 'the secret in its folder is gone or damaged'
-  if (!isAddress(address)) return 'runtime.json names no address of this machine'
+  if (!isOwnAddress(address)) return 'runtime.json names no address of this machine'
   const nonce = randomBytes(16).toString('base64url')
   try {
     const { proof, body } = await greet(address, nonce)

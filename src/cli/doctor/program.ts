@@ -1,6 +1,6 @@
 /** This program, and what the system it runs on gives to it. */
 import { existsSync } from 'node:fs'
-import { VERSION } from '../../version.ts'
+import { versionLine } from '../version-line.ts'
 import { type Check, type Finding, type Ground, fail, ok, warn } from './finding.ts'
 
 /** Where the owner of a connection is read; the one place that the token route's check rests on. */
@@ -38,7 +38,7 @@ export const program = (platform: NodeJS.Platform = process.platform): Check => 
   name: 'program',
   run(ground) {
     const { NODE_OPTIONS } = ground.env
-    const built = `countersignd ${VERSION} on Node ${process.versions.node}, ${platform} ${process.arch}`
+    const built = `countersignd ${versionLine} on Node ${process.versions.node}, ${platform} ${process.arch}`
     const found = [ok('program', built), peers(ground, platform)]
     if (!NODE_OPTIONS) return found
     return [

@@ -1,0 +1,86 @@
+/** Completion for bash, from 3.2 on, which macOS has: nothing of the bash-completion package is needed. */
+import { type Place, quotedForShell as quoted, valuesIn } from './places.ts'
+
+const branch = (patterns: readonly string[], action: string) =>
+  `    ${patterns.map(quoted).join(' | ')}) ${action} ;;`
+
+/** Several places that do the same, as one branch. */
+function branches(cases: readonly (readonly [pattern: string, action: string])[]): string {
+  const byAction = Map.groupBy(cases, ([, action]) => action)
+  return [...byAction]
+    .map(([action, of]) =>
+      branch(
+        of.map(([pattern]) => pattern),
+        action,
+      ),
+    )
+    .join('\n')
+}
+
+const next = ({ next: of }: Place) =>
+  of.length === 0 ? '' : ` next=${quoted(of.map(({ word }) => word).join(' '))}`
+const words = (list: readonly string[]) => `words=${quoted(list.join(' '))}`
+
+/** A script to be sourced. */
+export function bashScript(places: readonly Place[]): string {
+  const paths = places.map(({ path }) => path).filter((path) => path !== '')
+  const values = valuesIn(places).map(({ path, name, value }) => {
+    const action = value === 'file' ? 'files=1' : value === 'other' ? ':' : words(value)
+    return [`${path} ${name}`, action] as const
+  })
+  const options = places.map(
+    (place) => [place.path, words(place.options.map(({ name }) => name))] as const,
+  )
+  const args = places
+    .map((place) => {
+      const own = place.words.length === 0 ? '' : ` ${words(place.words)}`
+      return [place.path, (next(place) + own + (place.file ? ' files=1' : '')).trim()] as const
+    })
+    .filter(([, action]) => action !== '')
+  return `# Completion of countersignd for bash. For this shell: source <(countersignd completion bash)
+
+_countersignd() {
+  local IFS=$' \\t\\n' current previous place='' step next='' words='' files='' i name
+  current=\${COMP_WORDS[COMP_CWORD]}
+  previous=\${COMP_WORDS[COMP_CWORD - 1]}
+  # bash takes --option=value apart.
+  if [[ $current == '=' ]]; then
+    current=''
+  elif [[ $previous == '=' ]]; then
+    previous=\${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    step="$place\${place:+ }\${COMP_WORDS[i]}"
+    case "$step" in
+${branch(paths, 'place=$step').replace(/^/gm, '  ')}
+      *) break ;;
+    esac
+  done
+  case "$place $previous" in
+${branches(values)}
+    *)
+      if [[ $current == -* ]]; then
+        case "$place" in
+${branches(options).replace(/^/gm, '      ')}
+        esac
+      else
+        case "$place" in
+${branches(args).replace(/^/gm, '      ')}
+        esac
+      fi
+      ;;
+  esac
+  # What leads on stands right behind the words that led here.
+  ((i == COMP_CWORD)) && words="$next $words"
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  if [[ -n $files ]]; then
+    compopt -o filenames 2>/dev/null
+    while IFS= read -r name; do
+      COMPREPLY+=("$name")
+    done < <(compgen -f -- "$current")
+  fi
+}
+
+complete -F _countersignd countersignd
+`
+}

@@ -1,0 +1,54 @@
+/** Completion for fish. */
+import type { Place } from './places.ts'
+import type { Option } from './usage.ts'
+
+/** A text between single quotes of fish, where a backslash means one. */
+const quoted = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`
+
+const begin = (path: string, where = 'at') =>
+  `complete -c countersignd -n ${quoted(`__countersignd_${where} ${quoted(path)}`)}`
+
+function ofOption(path: string, { name, value }: Option): string {
+  const long = `${begin(path)} -l ${name.slice(2)}`
+  if (value === null) return long
+  if (value === 'file') return `${long} -r -F`
+  return value === 'other' ? `${long} -x` : `${long} -x -a ${quoted(value.join(' '))}`
+}
+
+const ofPlace = ({ path, next, options, words, file }: Place): string[] => [
+  ...next.map(({ word, summary }) => `${begin(path, 'right_at')} -a ${word} -d ${quoted(summary)}`),
+  ...(words.length === 0 ? [] : [`${begin(path)} -a ${quoted(words.join(' '))}`]),
+  ...(file ? [`${begin(path)} -F`] : []),
+  ...options.map((option) => ofOption(path, option)),
+]
+
+/** A script to be sourced. */
+export function fishScript(places: readonly Place[]): string {
+  const paths = places.map(({ path }) => path).filter((path) => path !== '')
+  return `# Completion of countersignd for fish. For this shell: countersignd completion fish | source
+
+set -g __countersignd_places ${paths.map(quoted).join(' ')}
+
+# Whether the words before the cursor lead to this place.
+function __countersignd_at
+    set -l words (commandline -opc)
+    set -l place ''
+    for word in $words[2..]
+        set -l step (string trim -l -- "$place $word")
+        contains -- "$step" $__countersignd_places; or break
+        set place $step
+    end
+    test "$place" = "$argv[1]"
+end
+
+# Whether nothing stands between them and the cursor, besides.
+function __countersignd_right_at
+    set -l words (commandline -opc)
+    test "$words[2..]" = "$argv[1]"
+end
+
+complete -c countersignd -e
+complete -c countersignd -f
+${places.flatMap(ofPlace).join('\n')}
+`
+}

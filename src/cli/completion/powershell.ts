@@ -1,0 +1,64 @@
+/** Completion for PowerShell. Where it offers nothing, PowerShell itself offers files. */
+import { type Place, valuesIn } from './places.ts'
+
+/** A text between single quotes of PowerShell, which takes typographic ones for the same. */
+const quoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201b]/g, '$&$&')}'`
+
+const entry = (key: string, words: readonly string[]) =>
+  `        ${quoted(key)} = @(${words.map(quoted).join(', ')})`
+
+const table = (name: string, entries: readonly string[]) =>
+  `    $${name} = @{\n${entries.join('\n')}\n    }`
+
+/** A script for the profile. */
+export function powershellScript(places: readonly Place[]): string {
+  const values = valuesIn(places).map(({ path, name, value }) =>
+    entry(`${path} ${name}`, typeof value === 'string' ? [] : value),
+  )
+  return `# Completion of countersignd for PowerShell. For this shell: countersignd completion powershell | Out-String | Invoke-Expression
+
+Register-ArgumentCompleter -Native -CommandName countersignd -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+${table(
+  'next',
+  places.map((place) =>
+    entry(
+      place.path,
+      place.next.map(({ word }) => word),
+    ),
+  ),
+)}
+${table(
+  'arguments',
+  places.filter(({ words }) => words.length > 0).map(({ path, words }) => entry(path, words)),
+)}
+${table(
+  'options',
+  places.map((place) =>
+    entry(
+      place.path,
+      place.options.map(({ name }) => name),
+    ),
+  ),
+)}
+${table('values', values)}
+    $before = @($commandAst.CommandElements |
+        Where-Object { $_.Extent.EndOffset -lt $cursorPosition } |
+        ForEach-Object { $_.Extent.Text })
+    $place = ''
+    foreach ($word in @($before | Select-Object -Skip 1)) {
+        $step = "$place $word".TrimStart()
+        if (-not $next.ContainsKey($step)) { break }
+        $place = $step
+    }
+    $valued = "$place $($before | Select-Object -Last 1)"
+    $words = if ($values.ContainsKey($valued)) { $values[$valued] }
+        elseif ($wordToComplete.StartsWith('-')) { $options[$place] }
+        elseif ($place -ceq "$($before | Select-Object -Skip 1)") { @($next[$place]) + @($arguments[$place]) }
+        else { $arguments[$place] }
+    $words |
+        Where-Object { $_ -and $_.StartsWith($wordToComplete) } |
+        ForEach-Object { [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_) }
+}
+`
+}

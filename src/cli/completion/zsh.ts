@@ -1,0 +1,78 @@
+/** Completion for zsh: to be sourced after compinit, or kept as `_countersignd` in a folder of `fpath`. */
+import { type Place, quotedForShell as quoted, valuesIn } from './places.ts'
+
+const list = (name: string, items: readonly string[]) => `${name}=(${items.map(quoted).join(' ')})`
+
+/** A word and what it means, as `_describe` reads them. */
+const described = (word: string, summary: string) => `${word}:${summary}`
+
+function ofPlace({ path, next, options, words, file }: Place): string {
+  const steps = [
+    ...(next.length === 0
+      ? []
+      : [
+          list(
+            'next',
+            next.map(({ word, summary }) => described(word, summary)),
+          ),
+        ]),
+    list(
+      'options',
+      options.map(({ name }) => name),
+    ),
+    ...(words.length === 0 ? [] : [list('values', words)]),
+    ...(file ? ['files=1'] : []),
+  ]
+  return `    ${quoted(path)})\n${steps.map((step) => `      ${step}\n`).join('')}      ;;`
+}
+
+/** A script to be sourced. */
+export function zshScript(places: readonly Place[]): string {
+  const values = valuesIn(places).map(({ path, name, value }) => {
+    const action = value === 'file' ? 'files=1' : value === 'other' ? ':' : list('values', value)
+    return `    ${quoted(`${path} ${name}`)}) ${action} ;;`
+  })
+  const paths = places.map(({ path }) => quoted(path)).filter((path) => path !== "''")
+  return `#compdef countersignd
+# Completion of countersignd for zsh. After compinit: source <(countersignd completion zsh)
+
+_countersignd() {
+  local current=$words[CURRENT] previous=$words[CURRENT-1] place='' step
+  local -a next options values
+  local -i i files=0
+  if [[ $current == --*=* ]]; then
+    previous=\${current%%=*}
+    compset -P '*='
+  fi
+  for ((i = 2; i < CURRENT; i++)); do
+    step="$place\${place:+ }$words[i]"
+    case "$step" in
+      ${paths.join(' | ')}) place=$step ;;
+      *) break ;;
+    esac
+  done
+  case "$place $previous" in
+${values.join('\n')}
+    *)
+      case "$place" in
+${places.map(ofPlace).join('\n').replace(/^/gm, '    ')}
+      esac
+      ;;
+  esac
+  if [[ $current == -* ]] && ((\${#options})); then
+    compadd -- $options
+    return
+  fi
+  # What leads on stands right behind the words that led here.
+  ((i == CURRENT && \${#next})) && _describe -t commands command next
+  ((\${#values})) && compadd -- $values
+  ((files)) && _files
+}
+
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _countersignd "$@"
+elif (($+functions[compdef])); then
+  compdef _countersignd countersignd
+fi
+`
+}

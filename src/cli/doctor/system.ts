@@ -1,0 +1,35 @@
+/** The daemon of the whole machine, as a user finds it who cannot look at its state. */
+import { VERSION } from '../../version.ts'
+import { connectToSystem } from '../system-connection.ts'
+import { systemInstance } from '../system-instance.ts'
+import { type Check, fail, ok, said, warn } from './finding.ts'
+
+const NAME = 'daemon'
+
+export const system: Check = {
+  name: NAME,
+  async run({ config }) {
+    const { stateDir, system: places } = config
+    if (stateDir === undefined || places === undefined) return []
+    try {
+      const instance = systemInstance({ stateDir, system: places })
+      if (instance === null) return []
+      const { address, owner, pid, state, version } = instance
+      const connection = await connectToSystem(instance, null)
+      connection.close()
+      const proven = state === null ? 'the kernel says that it is its user’s' : 'it proved itself'
+      const found = `the service of this machine: process ${pid} of user ${owner} at ${address}, version ${version}; ${proven}`
+      return [
+        version === VERSION
+          ? ok(NAME, found)
+          : warn(
+              NAME,
+              `${found}; this program is ${VERSION}`,
+              'sudo systemctl restart countersignd',
+            ),
+      ]
+    } catch (error) {
+      return [fail(NAME, said(error), 'systemctl status countersignd')]
+    }
+  },
+}

@@ -1,0 +1,99 @@
+/**
+ * A connection to the daemon of the whole machine. Root proves itself and is proven by the secret of the state folder, which it may
+ * read. For other users the kernel says whose the other end of the connection is, and nothing but the greeting is sent before.
+ */
+import { local } from '../api/local/index.ts'
+import { rest } from '../api/rest/index.ts'
+import { peerUid } from '../auth/peer.ts'
+import { restNeed } from '../auth/scopes.ts'
+import type { Outgoing } from '../client.ts'
+import { AppError, StartError } from '../errors.ts'
+import { splitTarget } from '../path.ts'
+import { readRuntime, readSecret } from '../state/runtime.ts'
+import { type DaemonConnection, bySecret, connectProven } from './connection-to-daemon.ts'
+import type { SystemInstance, SystemState } from './system-instance.ts'
+
+const LOCAL = new Set<unknown>(Object.values(local).flatMap((rows) => Object.values(rows)))
+
+const silent =
+  ({ address, owner }: SystemInstance) =>
+  (cause?: unknown) =>
+    new StartError(
+      'daemonSilent',
+      `Whoever answers at ${address} is not the countersignd service of this machine (user ${owner}), and was sent nothing. Look at its log: journalctl -u countersignd.`,
+      cause,
+    )
+
+const onlyRoot = () =>
+  new AppError(
+    'forbidden',
+    'At the countersignd service of this machine only root may do this: call it again with sudo.',
+  )
+
+const tokenWanted = () =>
+  new AppError(
+    'unauthorized',
+    'The countersignd service of this machine wants a token for this: "countersignd token create --name NAME --scope read|write|full" makes one; write it to a file of mode 0600 and name that in SVC_TOKEN_FILE.',
+  )
+
+const notNamed = (cause: AppError) =>
+  new AppError(
+    'peer_not_allowed',
+    'At the countersignd service of this machine you may not create tokens: have its operator name you in SVC_TOKEN_USERS (/etc/countersign/environment, then: sudo systemctl restart countersignd), or call this again with sudo.',
+    { cause },
+  )
+
+/** Without a token: what the interface gives to anybody, and a new token by the route that knows who asks. */
+function withoutToken(request: Outgoing): Outgoing {
+  const { route, path } = request
+  if (route === rest.apiTokens.create)
+    return { ...request, route: rest.token.create, path: rest.token.create.path }
+  if (restNeed(route.method, splitTarget(path).segments) !== 'none') throw tokenWanted()
+  return request
+}
+
+async function asRoot(
+  instance: SystemInstance,
+  { dir, check }: SystemState,
+  token: string | null,
+): Promise<DaemonConnection> {
+  const refusal = silent(instance)
+  const runtime = readRuntime(dir, check)
+  const secret = readSecret(dir, check)
+  if (runtime === null || secret === null) throw refusal()
+  const proof = { ...bySecret(runtime, secret, token), silent: refusal }
+  return { ...(await connectProven(runtime.address, proof)), trusted: true }
+}
+
+async function asOther(instance: SystemInstance, token: string | null): Promise<DaemonConnection> {
+  const connection = await connectProven(instance.address, {
+    greeting: {},
+    isProven: ({ status }, socket) => status === 200 && peerUid(socket) === instance.owner,
+    token,
+    silent: silent(instance),
+  })
+  return {
+    ...connection,
+    trusted: false,
+    async send(request) {
+      if (LOCAL.has(request.route)) throw onlyRoot()
+      try {
+        return await connection.send(token === null ? withoutToken(request) : request)
+      } catch (error) {
+        const unnamed = error instanceof AppError && error.code === 'peer_not_allowed'
+        throw unnamed ? notNamed(error) : error
+      }
+    },
+  }
+}
+
+/**
+ * Connect to the system's instance.
+ * @param token the token to use; null for the command line's own, which only root can have, or none
+ * @throws StartError daemonSilent when nobody answers, or somebody else does
+ */
+export const connectToSystem = (
+  instance: SystemInstance,
+  token: string | null,
+): Promise<DaemonConnection> =>
+  instance.state === null ? asOther(instance, token) : asRoot(instance, instance.state, token)

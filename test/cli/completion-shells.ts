@@ -1,0 +1,133 @@
+/** What real shells offer for a line that ends at the cursor. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Ended, exec } from '../e2e/program.ts'
+
+/** All that is offered for each line, in order. */
+export type Shell = (script: string, lines: readonly string[], cwd: string) => Promise<string[][]>
+
+/** Between what is offered for one line and for the next. */
+const NEXT = '%%'
+
+const parts = (text: string): string[][] =>
+  text
+    .split(`${NEXT}\n`)
+    .slice(0, -1)
+    .map((part) => [...new Set(part.split('\n').filter(Boolean))].toSorted())
+
+/** Run a program of a shell over the script and the lines; what it says on standard error fails. */
+async function told(
+  command: string,
+  args: readonly string[],
+  program: string,
+  script: string,
+  lines: readonly string[],
+  cwd: string,
+): Promise<string[][]> {
+  const dir = mkdtempSync(join(tmpdir(), 'countersign-completion-'))
+  try {
+    const file = (name: string, text: string) => {
+      writeFileSync(join(dir, name), text)
+      return join(dir, name)
+    }
+    const paths = [file('script', script), join(dir, 'offered'), ...lines]
+    const env = { PATH: process.env['PATH'], HOME: dir, TERM: 'xterm', LC_ALL: 'C.UTF-8' }
+    const run = [
+      ...args,
+      file('program', `cd ${JSON.stringify(cwd)} || exit\n${program}`),
+      ...paths,
+    ]
+    const ended: Ended = await exec(command, run, { env, timeout: 30_000 })
+    if (ended.code !== 0 || ended.stderr !== '') throw new Error(JSON.stringify(ended))
+    return parts(readFileSync(join(dir, 'offered'), 'utf8'))
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+/** Words as readline takes a line apart: at spaces, and at `=`. */
+export const bash: Shell = (script, lines, cwd) =>
+  told(
+    'bash',
+    ['--norc', '--noprofile', '-u'],
+    `
+script=$1 offered=$2
+shift 2
+source "$script"
+for line; do
+  read -ra COMP_WORDS <<<"\${line//=/ = }"
+  [[ $line == *[\\ =] ]] && COMP_WORDS+=('')
+  COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+  _countersignd
+  printf '%s\\n' \${COMPREPLY[@]+"\${COMPREPLY[@]}"} ${NEXT} >>"$offered"
+done
+`,
+    script,
+    lines,
+    cwd,
+  )
+
+export const fish: Shell = (script, lines, cwd) =>
+  told(
+    'fish',
+    ['--no-config'],
+    `
+set -l offered $argv[2]
+source $argv[1]
+for line in $argv[3..]
+    complete -C $line | string replace -r '\\t.*' '' | string replace -r '^--[^=]*=' '' >> $offered
+    echo ${NEXT} >> $offered
+end
+`,
+    script,
+    lines,
+    cwd,
+  )
+
+/** A zsh at a terminal of its own, where somebody types each line and the tabulator; what is offered is noted on the way. */
+export const zsh: Shell = (script, lines, cwd) =>
+  told(
+    'zsh',
+    ['-f'],
+    `
+zmodload zsh/zpty
+export SCRIPT=$1 OFFERED=$2
+shift 2
+cat > $HOME/setup <<'END'
+PS1= LISTMAX=10000 KEYTIMEOUT=1
+autoload -Uz compinit
+compinit -D -u
+source $SCRIPT
+compadd() {
+  local -a hits
+  local flags="\${(j: :)@[1,(i)--]}"
+  if [[ $flags != *-(O|A|D)\\ * ]]; then
+    builtin compadd -A hits "$@"
+    print -rl -- $hits >> $OFFERED
+  fi
+  builtin compadd "$@"
+}
+noted() {
+  print -r -- ${NEXT} >> $OFFERED
+  BUFFER=
+  print -r -- NOT''ED
+}
+zle -N noted
+bindkey '^I' complete-word
+bindkey '^X' noted
+print -r -- REA''DY
+END
+zpty z zsh -f -i
+zpty -w z ". $HOME/setup"
+zpty -r z said '*READY*'
+for line; do
+  zpty -w -n z "$line"$'\\t\\x18'
+  zpty -r z said '*NOTED*'
+done
+zpty -d z
+`,
+    script,
+    lines,
+    cwd,
+  )

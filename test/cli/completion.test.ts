@@ -1,0 +1,213 @@
+/** Completion in the shells themselves: what they offer at a place of the command line, and that their scripts do nothing else. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, before, describe, it } from 'node:test'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import type { Command } from '../../src/cli/command.ts'
+import { type Place, placesOf } from '../../src/cli/completion/places.ts'
+import { usageOf } from '../../src/cli/completion/usage.ts'
+import { EXIT } from '../../src/errors.ts'
+import { exec } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { type Shell, bash, fish, zsh } from './completion-shells.ts'
+import { terminal } from './terminal.ts'
+
+const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const
+const FILES = ['a note.txt', 'folder']
+
+/** A line, and what is offered where it ends: all of it, or what is among it and what is not. */
+const cases: [line: string, all: string[] | { some: string[]; not: string[] }][] = [
+  ['countersignd token ', ['create', 'list', 'revoke']],
+  ['countersignd token cr', ['create']],
+  ['countersignd org group ', ['add', 'create', 'delete', 'list', 'remove', 'update']],
+  ['countersignd org gr', ['group']],
+  ['countersignd stat', ['status']],
+  ['countersignd ', { some: ['serve', 'token', 'verify', 'help'], not: ['create', ...FILES] }],
+  ['countersignd token create --scope ', ['full', 'read', 'write']],
+  ['countersignd token create --scope w', ['write']],
+  ['countersignd token create --scope=w', ['write']],
+  ['countersignd token create --name x --sc', ['--scope']],
+  ['countersignd token create --name --scope', { some: [], not: ['read'] }],
+  ['countersignd token create --name ', []],
+  ['countersignd token list --', ['--help', '--json']],
+  ['countersignd --v', ['--version']],
+  ['countersignd connection role con_1 mem_1 o', ['owner']],
+  ['countersignd completion ', [...SHELLS].toSorted()],
+  ['countersignd stamp a', ['a note.txt']],
+  ['countersignd stamp ', { some: ['verify', ...FILES], not: ['token'] }],
+  ['countersignd machine token --key-file a', ['a note.txt']],
+  ['countersignd nonsense ', []],
+  ['countersignd doctor --p', []],
+  // What somebody typed is never run.
+  ['countersignd $(touch$IFS./ran) ', []],
+]
+
+const shells: Record<'bash' | 'zsh' | 'fish', Shell> = { bash, zsh, fish }
+
+function folder(t: TestContext): string {
+  const dir = freshFolder(t)
+  writeFileSync(join(dir, 'a note.txt'), '')
+  mkdirSync(join(dir, 'folder'))
+  return dir
+}
+
+const scriptFor = async (shell: string) => {
+  const { code, out, err } = await terminal('/')(['completion', shell])
+  assert.deepEqual([code, err], [EXIT.ok, ''])
+  return out
+}
+
+/** As shells write what they offer: a folder's slash and quotes are theirs. */
+const plain = (text: string) => text.replace(/\/$/, '').replaceAll('\\', '').replaceAll("'", '')
+
+const isThere = async (shell: string) =>
+  (await exec('sh', ['-c', `command -v ${shell}`])).code === 0
+
+for (const [name, shell] of Object.entries(shells))
+  describe(`completion in ${name}`, () => {
+    let skip = ''
+    before(async () => {
+      if (!(await isThere(name))) skip = `${name} is not installed`
+    })
+
+    it('offers what belongs there', async (t) => {
+      if (skip !== '') return t.skip(skip)
+      const dir = folder(t)
+      const offered = await shell(
+        await scriptFor(name),
+        cases.map(([line]) => line),
+        dir,
+      )
+      assert(!existsSync(join(dir, 'ran')))
+      for (const [i, [line, expected]] of cases.entries()) {
+        const here = (offered[i] ?? ['nothing was noted']).map(plain)
+        if (expected instanceof Array) {
+          assert.deepEqual(here, expected, line)
+          continue
+        }
+        for (const word of expected.some)
+          assert(here.includes(word), `${line}${word}: ${here.join()}`)
+        for (const word of expected.not)
+          assert(!here.includes(word), `${line}${word}: ${here.join()}`)
+      }
+    })
+
+    it('is read without a word, twice, and does nothing', async (t) => {
+      if (skip !== '') return t.skip(skip)
+      const script = join(freshFolder(t), 'script')
+      writeFileSync(script, await scriptFor(name))
+      const { code, stdout, stderr } = await exec(
+        name,
+        ['-c', '. "$0" && . "$0"', script].map((it) =>
+          name === 'fish' ? it.replace('"$0" && . "$0"', `'${script}'; and . '${script}'`) : it,
+        ),
+      )
+      assert.deepEqual([code, stdout, stderr], [0, '', ''])
+    })
+  })
+
+describe('the completion of PowerShell', () => {
+  /** Its single-quoted texts, in which '' means a quote, left out. */
+  const bare = (script: string) => script.replaceAll(/'(?:[^']|'')*'/g, '""')
+
+  it('is whole: brackets and quotes close', async () => {
+    const script = (await scriptFor('powershell')).replaceAll(/^# .*$/gm, '')
+    const open: string[] = []
+    const pairs: Record<string, string> = { ')': '(', '}': '{', ']': '[' }
+    for (const sign of bare(script).replaceAll(/"[^"]*"/g, '')) {
+      if ('({['.includes(sign)) open.push(sign)
+      else if (sign in pairs) assert.equal(open.pop(), pairs[sign])
+      else assert(!/['"`\u2018-\u201f]/.test(sign), sign)
+    }
+    assert.deepEqual(open, [])
+  })
+
+  it('knows each place once', async () => {
+    const script = await scriptFor('powershell')
+    const [, args = ''] = /\$next = @\{\n(.*?)\n {4}\}/s.exec(script) ?? []
+    const keys = args.split('\n').map((line) => /^ +'([^']*)' = @\(/.exec(line)?.[1]?.toLowerCase())
+    assert.equal(new Set(keys).size, keys.length)
+    assert(keys.includes('token create') && !keys.includes(undefined))
+  })
+})
+
+describe('what a usage line tells', () => {
+  const command = (usage: string, options: Command['options'] = {}, help = ''): Command => ({
+    usage,
+    help,
+    options,
+    args: [0, 0],
+    run: async () => undefined,
+  })
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean' } as const
+  const told: [usage: string, options: Command['options'], expected: object][] = [
+    ['--scope read|write', { scope: text }, { '--scope': ['read', 'write'] }],
+    ['[--file FILE|-]', { file: text }, { '--file': 'file' }],
+    ['[--receipt-key JWK_FILE]', { 'receipt-key': text }, { '--receipt-key': 'file' }],
+    [
+      '[--color "#rrggbb" | --no-color]',
+      { color: text, 'no-color': flag },
+      { '--color': 'other', '--no-color': null },
+    ],
+    ['--org ID|NAME [--tag ID]…', { org: text, tag: text }, { '--org': 'other', '--tag': 'other' }],
+    ['[--expires-in 30d]', { 'expires-in': text }, { '--expires-in': 'other' }],
+    ['[--json]', { hidden: text }, {}],
+  ]
+  for (const [usage, options, expected] of told)
+    it(usage, () => {
+      const found = usageOf(command(usage, options))
+      const own = found.options.filter(({ name }) => name !== '--help' && name !== '--json')
+      assert.deepEqual(Object.fromEntries(own.map(({ name, value }) => [name, value])), expected)
+      assert.deepEqual([found.words, found.file], [[], false])
+    })
+
+  it('arguments: words as they are, files by their name', () => {
+    const of = (usage: string) => {
+      const { words, file } = usageOf(command(usage))
+      return [words, file]
+    }
+    assert.deepEqual(of('CONNECTION MEMBER owner|member'), [['owner', 'member'], false])
+    assert.deepEqual(of('[create]'), [['create'], false])
+    assert.deepEqual(of('FILE STAMP'), [[], true])
+    assert.deepEqual(of('TEXT|- ADDRESS|ACCOUNT [WORD WORD]'), [[], false])
+  })
+})
+
+describe('the places', () => {
+  let places: Place[]
+  before(async () => {
+    places = await placesOf(COMMANDS)
+  })
+
+  it('every command has one, and is reached word by word', () => {
+    for (const name of Object.keys(COMMANDS)) {
+      let path = ''
+      for (const word of name.split(' ')) {
+        assert(
+          places.find((it) => it.path === path)?.next.some((it) => it.word === word),
+          name,
+        )
+        path = path === '' ? word : `${path} ${word}`
+      }
+      assert(places.some((it) => it.path === path))
+    }
+  })
+
+  it('what is offered needs no quotes in any shell', () => {
+    for (const { next, options, words } of places) {
+      const values = options.flatMap(({ value }) => (value instanceof Array ? value : []))
+      const names = options.map(({ name }) => name)
+      for (const word of [...next.map((it) => it.word), ...names, ...words, ...values])
+        assert.match(word, /^[a-z0-9-]+$/)
+    }
+  })
+})
+
+it('completion wants a shell that it knows', async () => {
+  for (const args of [['completion'], ['completion', 'tcsh'], ['completion', 'toString']]) {
+    const { code, out } = await terminal('/')(args)
+    assert.deepEqual([code, out], [EXIT.usage, ''])
+  }
+})

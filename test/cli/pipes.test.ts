@@ -1,0 +1,209 @@
+/** What scripts rely on: one JSON document on standard output or words on standard error, ends that are quiet, and no colours. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { coloured } from '../../src/cli/colour.ts'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import { run } from '../../src/cli/run.ts'
+import { EXIT } from '../../src/errors.ts'
+import { VERSION } from '../../src/version.ts'
+import { ROOT, countersignd, environment, folder } from '../e2e/program.ts'
+import { type Terminal, streams, terminal } from './terminal.ts'
+
+const ID = '00000000000000000000000000'
+
+const place = folder()
+const FILE = join(place.path, 'letter')
+writeFileSync(FILE, 'a letter')
+
+/** Each command as it can be called of a new account, or why it is not called here. */
+const CALLS: Readonly<Record<string, readonly string[] | string>> = {
+  serve: 'does not end',
+  server: 'does not end',
+  mcp: 'speaks a protocol',
+  'service install': 'changes the machine',
+  'service uninstall': 'changes the machine',
+  'service status': 'asks the machine',
+  backup: 'writes a file',
+  restore: 'writes a state folder',
+  export: 'writes a file',
+  'export download': 'writes a file',
+  'machine create': 'writes a file',
+  'account delete': ['--yes'],
+  completion: ['bash'],
+  'device approve': [`dev_${ID}`],
+  'device revoke': [`dev_${ID}`],
+  'session end': [`ses_${ID}`],
+  'email add': ['a'],
+  verify: ['matador', 'carload', 'recede'],
+  code: [`con_${ID}`],
+  'connection create': ['--name', 'a'],
+  'connection show': [`con_${ID}`],
+  'connection favorite': [`con_${ID}`],
+  'connection rename': [`con_${ID}`, 'b'],
+  'connection members': [`con_${ID}`],
+  'connection remove-member': [`con_${ID}`, `mem_${ID}`],
+  'connection role': [`con_${ID}`, `mem_${ID}`, 'owner'],
+  'connection leave': [`con_${ID}`, '--yes'],
+  'connection delete': [`con_${ID}`, '--yes'],
+  invite: [`con_${ID}`, 'a@example.org'],
+  'guest create': ['--label', 'a'],
+  'tag create': ['--name', 'a'],
+  'preset create': ['--name', 'a'],
+  'external create': ['--name', 'a'],
+  'token create': ['--name', 'a', '--scope', 'read'],
+  'org create': ['Example'],
+  feedback: ['good'],
+  ask: ['what is a guest code?'],
+  rotate: [`con_${ID}`],
+  stamp: [FILE],
+  'stamp verify': [FILE, FILE],
+}
+
+describe('every command with --json', () => {
+  const dir = folder()
+  let cli: Terminal
+  before(() => {
+    cli = terminal(dir.path)
+  })
+  after(() => {
+    dir.remove()
+    place.remove()
+  })
+
+  for (const name of Object.keys(COMMANDS)) {
+    const call = CALLS[name] ?? []
+    const skip = typeof call === 'string' && call
+    const args = typeof call === 'string' ? [] : call
+    it(`${name}: one document, or words beside it`, { skip }, async () => {
+      const { code, out, err } = await cli([...name.split(' '), ...args, '--json'])
+      if (out === '') {
+        assert.notEqual(code, EXIT.ok, 'nothing was said of what went well')
+        assert.match(err, /^countersignd: .+\n/)
+        return
+      }
+      JSON.parse(out)
+      assert(out.endsWith('\n'))
+      if (code === EXIT.ok) assert.equal(err, '')
+    })
+
+    it(`${name} with an option that is none: wrong usage, and nothing else`, async () => {
+      const { code, out, err } = await cli([...name.split(' '), '--no-such-option', '--json'])
+      assert.deepEqual([code, out], [EXIT.usage, ''])
+      assert.match(err, /^countersignd: .+--help.+\n$/)
+    })
+  }
+})
+
+describe('--version', () => {
+  const say = terminal('/')
+  it('is the version alone, where the commit is not known', async () => {
+    assert.deepEqual(await say(['--version']), { code: EXIT.ok, out: `${VERSION}\n`, err: '' })
+  })
+  it('with --json says what it runs on, too', async () => {
+    const { code, out } = await say(['--version', '--json'])
+    assert.equal(code, EXIT.ok)
+    const { version, commit, node, platform } = JSON.parse(out) as Record<string, string | null>
+    assert.deepEqual([version, commit, node], [VERSION, null, process.versions.node])
+    assert.equal(platform, `${process.platform} ${process.arch}`)
+  })
+  for (const args of [
+    ['--version', '--verbose'],
+    ['--version', '--json', 'x'],
+  ])
+    it(`${args.join(' ')}: wrong usage`, async () => {
+      const { code, out } = await say(args)
+      assert.deepEqual([code, out], [EXIT.usage, ''])
+    })
+})
+
+describe('a pipe', () => {
+  const script = (line: string) => {
+    const main = `"${process.execPath}" "${join(ROOT, 'src/main.ts')}"`
+    const text = `set -o pipefail; countersignd() { ${main} "$@"; }; ${line}`
+    return spawn('bash', ['-c', text], { env: environment('/nowhere'), timeout: 30_000 })
+  }
+  const said = async (line: string) => {
+    const child = script(line)
+    let [out, err] = ['', '']
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+    const [code] = (await once(child, 'close')) as [number]
+    return { code, out, err }
+  }
+
+  it('that takes the first line alone ends the command quietly', async () => {
+    const { code, out, err } = await said('countersignd completion zsh | head -1')
+    assert.deepEqual([code, out, err], [0, '#compdef countersignd\n', ''])
+  })
+
+  it('that takes nothing ends it quietly, too', async () => {
+    const { code, out, err } = await said('countersignd --help | true')
+    assert.deepEqual([code, out, err], [0, '', ''])
+  })
+
+  it('that is slow gets all of a long answer', async () => {
+    const { stdout } = await countersignd(['completion', 'fish'], '/nowhere')
+    const { code, out } = await said(
+      'countersignd completion fish | { read -r first; read -r; cat; }',
+    )
+    assert.equal(code, 0)
+    assert.equal(out, stdout.split('\n').slice(2).join('\n'))
+    assert(Buffer.byteLength(stdout) > 32_768)
+  })
+
+  it('for errors that nobody reads leaves the exit code', async () => {
+    const args = [join(ROOT, 'src/main.ts'), 'nonsense']
+    const child = spawn(process.execPath, args, { env: environment('/nowhere') })
+    child.stderr.destroy()
+    const [code] = (await once(child, 'close')) as [number]
+    assert.equal(code, EXIT.usage)
+  })
+})
+
+describe('colours', () => {
+  const cases: [what: string, isTTY: boolean, env: NodeJS.ProcessEnv, colour: boolean][] = [
+    ['a terminal', true, {}, true],
+    ['no terminal', false, {}, false],
+    ['NO_COLOR', true, { NO_COLOR: '1' }, false],
+    ['NO_COLOR that is empty', true, { NO_COLOR: '' }, true],
+    ['a dumb terminal', true, { TERM: 'dumb' }, false],
+    ['FORCE_COLOR, into a pager', false, { FORCE_COLOR: '1' }, true],
+    ['FORCE_COLOR=0', true, { FORCE_COLOR: '0' }, false],
+    ['both', false, { FORCE_COLOR: '1', NO_COLOR: '1' }, true],
+  ]
+  for (const [what, isTTY, env, colour] of cases)
+    it(`${what}: ${colour ? 'there' : 'none'}`, () => {
+      const text = coloured('red', 'text', { stream: { isTTY }, env })
+      assert.equal(text, colour ? '\u001b[31mtext\u001b[39m' : 'text')
+    })
+
+  for (const isTTY of [true, false])
+    it(`of an error ${isTTY ? 'at a terminal' : 'in a script'}`, async () => {
+      const { said, io } = streams()
+      const stderr = { ...io.stderr, isTTY }
+      await run(['nonsense'], { ...io, stderr, env: {} })
+      assert.equal(said.err.startsWith('\u001b[31mcountersignd:\u001b[39m '), isTTY)
+      assert.equal(said.err.includes('\u001b'), isTTY)
+    })
+
+  const dir = folder()
+  after(() => dir.remove())
+  for (const [isTTY, json] of [
+    [true, false],
+    [true, true],
+    [false, false],
+  ] as const)
+    it(`of what was verified${isTTY ? ' at a terminal' : ''}${json ? ' with --json' : ''}`, async () => {
+      const { said, io } = streams()
+      const stdout = { ...io.stdout, isTTY }
+      const args = ['verify', 'matador', 'carload', 'recede', ...(json ? ['--json'] : [])]
+      const code = await run(args, { ...io, stdout, env: environment(dir.path) })
+      assert.equal(code, EXIT.inconclusive)
+      assert.equal(said.out.includes('\u001b[33m'), isTTY && !json)
+      assert.equal(said.out.includes('\u001b'), isTTY && !json)
+    })
+})
