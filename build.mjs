@@ -1,6 +1,6 @@
 /**
  * Bundle the program and the scripts of the public pages into dist/. Libraries that a daemon at rest does not use are files of
- * their own, loaded when something needs them.
+ * their own, loaded when something needs them. With --exe, also one executable for each platform.
  */
 import { chmod, copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { build } from 'esbuild'
 
-const { version } = JSON.parse(await readFile('package.json', 'utf8'))
+const manifest = JSON.parse(await readFile('package.json', 'utf8'))
 
 /** The commit that is built, with a `+` where the sources are not as in it; empty outside a clone. */
 function commitHere() {
@@ -78,7 +78,13 @@ const cryptoOnUse = {
   },
 }
 
-const shared = { bundle: true, minify: true, legalComments: 'none', logLevel: 'warning' }
+const shared = {
+  bundle: true,
+  minify: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+  metafile: true,
+}
 const node = {
   ...shared,
   platform: 'node',
@@ -89,7 +95,7 @@ const node = {
   supported: { 'dynamic-import': false },
   define: {
     'import.meta.dirname': '__dirname',
-    BUNDLED_VERSION: JSON.stringify(version),
+    BUNDLED_VERSION: JSON.stringify(manifest.version),
     BUNDLED_COMMIT: JSON.stringify(commitHere()),
   },
 }
@@ -117,7 +123,7 @@ async function compressReference() {
 }
 
 await mkdir('dist/pages', { recursive: true })
-await Promise.all([
+const built = await Promise.all([
   build({
     ...node,
     entryPoints: ['src/cli/run.ts'],
@@ -189,3 +195,9 @@ await chmod('dist/countersignd.cjs', 0o755)
 // What was compiled from earlier builds is of no use to this one.
 for (const name of await readdir('dist'))
   if (name.endsWith('.cache') && !name.includes(programBuild)) await rm(`dist/${name}`)
+
+if (process.argv.includes('--exe')) {
+  const { buildExecutables } = await import('./build/executables.mjs')
+  const inputs = built.flatMap((result) => Object.keys(result?.metafile?.inputs ?? {}))
+  await buildExecutables(manifest, inputs)
+}

@@ -4,12 +4,12 @@
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
+import { median, say } from './figures.ts'
 import { load } from './load.ts'
-import { type Program, cpuMs, listening, rssMib, spawnBare, spawnDaemon } from './programs.ts'
+import { type Program, cpuMs, listening, spawnBare, spawnDaemon } from './programs.ts'
+import { type Started, started } from './starts.ts'
 
 const DAEMON = 19_831
 const BARE = 19_832
@@ -18,11 +18,6 @@ const ROUNDS = 5
 const WARM_UP = 3
 const REQUESTS = 40_000
 const STARTS = 15
-
-const median = (values: readonly number[]) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
-
-const say = (text: string) => process.stdout.write(`${text}\n`)
 
 async function json(path: string, init: RequestInit & { headers?: Record<string, string> } = {}) {
   const answer = await fetch(`http://127.0.0.1:${DAEMON}${path}`, init)
@@ -92,42 +87,14 @@ async function requests(stateDir: string): Promise<void> {
   await daemon.stop()
 }
 
-/** Resolves when the program answers; it is asked again until it does. */
-async function firstAnswer(port: number): Promise<void> {
-  const asked = () =>
-    new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () =>
-        socket.write(`GET /health HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`),
-      )
-      socket.once('error', () => resolve(false))
-      socket.once('data', () => {
-        socket.destroy()
-        resolve(true)
-      })
-    })
-  while (!(await asked())) await wait(1)
-}
-
-/** Milliseconds from spawn to the first answer, and resident memory a second later. */
-async function start(spawnIt: () => Program): Promise<{ ms: number; rss: number }> {
-  const from = performance.now()
-  const program = spawnIt()
-  await firstAnswer(program.port)
-  const ms = performance.now() - from
-  await wait(1000)
-  const rss = rssMib(program.process.pid ?? 0)
-  await program.stop()
-  return { ms, rss }
-}
-
 async function starts(stateDir: string): Promise<void> {
-  const ours: { ms: number; rss: number }[] = []
-  const theirs: { ms: number; rss: number }[] = []
+  const ours: Started[] = []
+  const theirs: Started[] = []
   for (let round = 0; round < STARTS; round++) {
-    theirs.push(await start(() => spawnBare(BARE)))
-    ours.push(await start(() => spawnDaemon(DAEMON, stateDir)))
+    theirs.push(await started(() => spawnBare(BARE)))
+    ours.push(await started(() => spawnDaemon(DAEMON, stateDir)))
   }
-  const told = (what: string, unit: string, of: (one: { ms: number; rss: number }) => number) => {
+  const told = (what: string, unit: string, of: (one: Started) => number) => {
     const [a, b] = [median(ours.map(of)), median(theirs.map(of))]
     say(`${what}: ${(a / b).toFixed(2)}  (${a.toFixed(1)} ${unit} ÷ ${b.toFixed(1)} ${unit})`)
   }
@@ -138,7 +105,7 @@ async function starts(stateDir: string): Promise<void> {
 const stateDir = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
 try {
   // As in daily use: enrolled, and with the compiled form that an earlier run left.
-  await start(() => spawnDaemon(DAEMON, stateDir))
+  await started(() => spawnDaemon(DAEMON, stateDir))
   await requests(stateDir)
   await starts(stateDir)
 } finally {

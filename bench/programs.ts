@@ -19,6 +19,12 @@ const stop = (child: ChildProcess) => async () => {
   await once(child, 'exit')
 }
 
+export const program = (child: ChildProcess, port: number): Program => ({
+  process: child,
+  port,
+  stop: stop(child),
+})
+
 /** Start the peer; `answer` is what it gives to every request. */
 export function spawnBare(port: number, answer?: { headers: string[]; body: string }): Program {
   const mode = answer === undefined ? [] : ['answer']
@@ -26,7 +32,7 @@ export function spawnBare(port: number, answer?: { headers: string[]; body: stri
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   child.stdin.end(answer === undefined ? '' : JSON.stringify(answer))
-  return { process: child, port, stop: stop(child) }
+  return program(child, port)
 }
 
 /** Start the daemon from its bundle on a state folder. */
@@ -41,7 +47,7 @@ export function spawnDaemon(port: number, stateDir: string): Program {
       SVC_ACCOUNT_PORT: '0',
     },
   })
-  return { process: child, port, stop: stop(child) }
+  return program(child, port)
 }
 
 /** Resolves when the program says on standard output that it listens. */

@@ -1,6 +1,10 @@
-/** The built files that are served as they are. `dist/` stands beside `src/`, so one path serves the bundle and the sources. */
+/**
+ * The built files that are served as they are: out of the executable, or from `dist/`, which stands beside `src/`, so that one path
+ * serves the bundle and the sources.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { carried, isExecutable } from './executable.ts'
 
 const read = new Map<string, Buffer>()
 
@@ -11,7 +15,9 @@ const read = new Map<string, Buffer>()
 export function asset(name: string): Buffer {
   let bytes = read.get(name)
   if (bytes === undefined) {
-    bytes = readFileSync(join(import.meta.dirname, '..', 'dist', name))
+    bytes = isExecutable
+      ? carried(name)
+      : readFileSync(join(import.meta.dirname, '..', 'dist', name))
     read.set(name, bytes)
   }
   return bytes

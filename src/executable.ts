@@ -1,16 +1,29 @@
 /** The program as one executable file: whether this is one, what travels inside it, and how it is called again. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { getRawAsset, isSea } from 'node:sea'
+import { getAssetKeys, getRawAsset, isSea } from 'node:sea'
 
 /** Whether this process runs from the one file, without a Node of its own. */
 export const isExecutable: boolean = isSea()
+
+/** How the name of something ends that travels compressed (RFC 8878): all that no start reads. */
+const COMPRESSED = '.zst'
+
+const raw = (name: string): Buffer => Buffer.from(getRawAsset(name) as ArrayBuffer)
+
+/** Whether something of that name travels inside the executable as it is. */
+export const carries = (name: string): boolean => getAssetKeys().includes(name)
 
 /**
  * Bytes that travel inside the executable; they must not be written to.
  * @param name as the build named them; throws where there are none of that name
  */
-export const carried = (name: string): Buffer => Buffer.from(getRawAsset(name) as ArrayBuffer)
+export function carried(name: string): Buffer {
+  if (carries(name)) return raw(name)
+  // Loaded here: a start needs nothing that is compressed.
+  const { zstdDecompressSync } = process.getBuiltinModule('node:zlib')
+  return zstdDecompressSync(raw(name + COMPRESSED))
+}
 
 /** The first file of this program: as bundled beside this one, or among the sources. */
 function mainFile(): string {

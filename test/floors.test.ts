@@ -7,8 +7,8 @@ import { test } from 'node:test'
 
 /** A room is a folder or a file of `src`. */
 const FLOORS = [
-  ['errors', 'crypto'],
-  ['api', 'config', 'keychain', 'log', 'asset', 'executable', 'version', 'program'],
+  ['errors', 'executable', 'crypto'],
+  ['api', 'config', 'keychain', 'log', 'asset', 'version', 'carried', 'program'],
   ['state', 'router', 'path', 'query', 'openapi', 'client'],
   ['device', 'auth', 'service', 'remote', 'tools'],
   ['handlers'],

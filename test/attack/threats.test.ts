@@ -20,7 +20,16 @@ const threats = section
   })
 
 /** What no socket carries. */
-const ELSEWHERE = ['Non-loopback bind', 'Files', 'Environment', 'Crash', 'Keychain gone']
+const ELSEWHERE = [
+  'Non-loopback bind',
+  'Files',
+  'Environment',
+  "The service's program, state or key is another's",
+  "Another user takes the place of the machine's service",
+  'A backup in other hands',
+  'Crash',
+  'Keychain gone',
+]
 
 describe('the table of threats', () => {
   it('has a row for each row that is attacked, and for what no socket carries', () => {

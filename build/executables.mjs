@@ -1,0 +1,117 @@
+/**
+ * The program as one file for each platform: the bundle inside a Node of its own, with the library of the system's keychain. Nothing
+ * of it is looked for on the disk, and nothing in the environment adds to it.
+ */
+import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { constants, zstdCompress } from 'node:zlib'
+import { billOf, licencesOf, packagesIn } from './bill.mjs'
+import { compiled } from './compiled.mjs'
+import { HERE, TARGETS, makeExecutable } from './executable.mjs'
+import { folderOf } from './packages.mjs'
+
+const zstd = promisify(zstdCompress)
+const LEVEL = { [constants.ZSTD_c_compressionLevel]: 19 }
+const say = (text) => process.stdout.write(`${text}\n`)
+const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`
+
+/** What only a Mac can sign: its files run nowhere without a signature, and only it makes one. */
+const MAC = ['darwin-arm64', 'darwin-x64']
+
+/** What is built here: on a Mac, its own alone. */
+function targetsHere() {
+  if (process.platform !== 'darwin') return TARGETS
+  // The registry has no Node of this version for a Mac: its own serves.
+  return { [HERE]: { node: null, addon: HERE, strips: ['strip'] } }
+}
+
+/** Read at every start, or compressed already. */
+const AS_IT_IS = /^program\.|\.gz$/
+
+/** What travels inside, by name: `dist/` as it is served and loaded, and the addon. */
+async function assetsFor(addon, cache, folder) {
+  const files = ['program.cjs', 'handbook.json']
+  for (const part of ['lib', 'pages'])
+    files.push(...(await readdir(join('dist', part))).map((name) => `${part}/${name}`))
+  const library = await folderOf(`@napi-rs/keyring-${addon}`)
+  const assets = {}
+  for (const [name, path] of [
+    ...files.map((name) => [name, resolve('dist', name)]),
+    ['keyring.node', resolve(library, `keyring.${addon}.node`)],
+    ...(cache === undefined ? [] : [['program.cache', cache]]),
+  ]) {
+    if (AS_IT_IS.test(name)) {
+      assets[name] = path
+      continue
+    }
+    const compressed = join(folder, `${name.replace('/', '-')}.zst`)
+    await writeFile(compressed, await zstd(await readFile(path), { params: LEVEL }))
+    assets[`${name}.zst`] = compressed
+  }
+  return assets
+}
+
+async function build(target, of, folder, cache) {
+  const output = resolve('dist', `countersignd-${target}${target.startsWith('win') ? '.exe' : ''}`)
+  const assets = await assetsFor(of.addon, target === HERE ? cache : undefined, folder)
+  const isStripped = await makeExecutable({
+    target,
+    of,
+    main: 'dist/countersignd.cjs',
+    assets,
+    output,
+  })
+  const note = isStripped
+    ? ''
+    : `  (with the symbols of Node: none of ${of.strips.join(', ')} is here)`
+  say(`${relative('.', output)}  ${mib((await stat(output)).size)}${note}`)
+  return output
+}
+
+async function sumsOf(paths) {
+  const lines = []
+  for (const path of paths) {
+    const sum = createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex')
+    lines.push(`${sum}  ${relative('dist', path)}\n`)
+  }
+  return lines.join('')
+}
+
+/**
+ * Build the executables of this machine into `dist/`, with their sums, their bill of materials and their licences.
+ * @param program what package.json says
+ * @param {string[]} inputs the files that the bundle is made of
+ */
+export async function buildExecutables(program, inputs) {
+  const folder = await mkdtemp(join(tmpdir(), 'countersignd-exe-'))
+  try {
+    const cache = join(folder, 'program.cache')
+    await writeFile(cache, await compiled())
+    const targets = targetsHere()
+    const outputs = []
+    for (const [target, of] of Object.entries(targets))
+      outputs.push(await build(target, of, folder, cache))
+    for (const mac of MAC)
+      if (!(mac in targets)) say(`${mac}: not built here, a Mac has to sign it: run this on one`)
+
+    const bundled = [...packagesIn(inputs), '@scalar/api-reference']
+    const native = Object.values(targets).flatMap(({ node, addon }) => [
+      ...(node === null ? [] : [node]),
+      `@napi-rs/keyring-${addon}`,
+    ])
+    const names = [...new Set([...bundled, ...native])].toSorted((a, b) => (a < b ? -1 : 1))
+    const bill = resolve('dist/countersignd.cdx.json')
+    await writeFile(bill, billOf(program, names))
+    const licences = resolve('dist/LICENSES.txt')
+    const folders = await Promise.all(names.map(async (name) => [name, await folderOf(name)]))
+    await writeFile(licences, await licencesOf(folders))
+    await writeFile('dist/SHA256SUMS', await sumsOf([...outputs, bill, licences]))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,61 @@
+/** Packages for other platforms than this one, which `npm ci` leaves out: fetched by name, held against the lock file's hash. */
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const exec = promisify(execFile)
+const LOCK = JSON.parse(await readFile('package-lock.json', 'utf8')).packages
+/** Beside what npm itself installs: a clone without it has everything to fetch again. */
+const CACHE = 'node_modules/.cache/countersignd'
+
+/** What the lock file says of a package. */
+export function locked(name) {
+  const entry = LOCK[`node_modules/${name}`]
+  if (entry === undefined) throw new Error(`package-lock.json does not know ${name}.`)
+  return entry
+}
+
+/** Subresource Integrity, as npm writes it, of a file. */
+const integrityOf = async (file) =>
+  `sha512-${createHash('sha512')
+    .update(await readFile(file))
+    .digest('base64')}`
+
+/**
+ * The folder of an unpacked package.
+ * @param {string} name of a package in the lock file, for whatever platform
+ * @throws where the registry has other bytes than the lock file says
+ */
+async function fetched(name) {
+  const { version, integrity } = locked(name)
+  const folder = join(CACHE, `${name.replace('/', '-').replace('@', '')}-${version}`)
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+  const { stdout } = await exec(
+    npm,
+    ['pack', '--silent', '--pack-destination', folder, `${name}@${version}`],
+    { shell: process.platform === 'win32' },
+  )
+  const file = join(folder, stdout.trim().split('\n').at(-1))
+  const found = await integrityOf(file)
+  if (found !== integrity)
+    throw new Error(`${name}@${version} is not what package-lock.json says: ${found}`)
+  await exec('tar', ['-xzf', file, '-C', folder, '--strip-components=1'])
+  await rm(file)
+  return folder
+}
+
+const isThere = (path) =>
+  stat(path).then(
+    () => true,
+    () => false,
+  )
+
+/** The folder of a package: as installed, or fetched where it is for another platform. */
+export async function folderOf(name) {
+  const installed = join('node_modules', name)
+  return (await isThere(installed)) ? installed : fetched(name)
+}

