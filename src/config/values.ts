@@ -36,7 +36,8 @@ export const wrong = (name: string, value: string, allowed: string): StartError 
 
 /** Whether a literal address is of this machine alone. */
 export const isLoopback = (address: string): boolean =>
-  address === '::1' || (isIPv4(address) && address.startsWith('127.'))
+  // Of the others, what tells an address is an expression that takes longer to compile than much of a start.
+  ['127.0.0.1', '::1'].includes(address) || (isIPv4(address) && address.startsWith('127.'))
 
 /** Whether a host is this machine, by its one name that always is, or by its literal address. */
 export const isThisMachine = (host: string): boolean => host === 'localhost' || isLoopback(host)
