@@ -1,11 +1,25 @@
+import type { Config } from '../config.ts'
 import { EXIT, StartError } from '../errors.ts'
 import { verifyAudit } from '../state/audit-chain.ts'
+import type { Check } from '../state/runtime.ts'
 import { type Command, UsageError } from './command.ts'
+import { systemInstance } from './system-instance.ts'
 
 function headIn(given: unknown): string | null {
   if (given === undefined) return null
   if (typeof given === 'string' && /^[0-9a-f]{64}$/.test(given)) return given
   throw new UsageError('--head wants the 64 hex digits that "countersignd audit verify" printed.')
+}
+
+/** Where the audit log is of the daemon that commands are for, and whose it must be. */
+function placeOf(config: Config): { readonly dir: string; readonly check?: Check } {
+  const instance = systemInstance(config)
+  if (instance === null) return { dir: config.stateDir }
+  if (instance.state !== null) return instance.state
+  throw new StartError(
+    'failed',
+    'The audit log of this machine’s countersignd service is the operator’s: call this again with sudo.',
+  )
 }
 
 const plural = (count: number, one: string) => `${count} ${one}${count === 1 ? '' : 's'}`
@@ -22,14 +36,14 @@ goes on from there. Exit code 1 when a line was changed, taken out or put in, or
   args: [0, 0],
   async run({ options, config, print }) {
     const head = headIn(options['head'])
-    const { stateDir } = config()
-    const report = verifyAudit(stateDir, head)
+    const { dir, check } = placeOf(config())
+    const report = verifyAudit(dir, head, check)
     const { knowsHead, ...told } = report
     const { lines, before, cut, from, to, fault } = told
     if (lines === 0 && fault === null)
       throw new StartError(
         'failed',
-        `There is no audit log in ${stateDir}: no daemon has run there yet, or somebody took it away.`,
+        `There is no audit log in ${dir}: no daemon has run there yet, or somebody took it away.`,
       )
     const isGood = fault === null && knowsHead !== false
     print({ ok: isGood, ...told, knows_head: knowsHead }, [

@@ -109,12 +109,17 @@ function stateOf(path: string, owner: number): SystemState {
 /** The folders that say for which daemon a command is. */
 export type Place = Pick<Config, 'stateDir' | 'system'>
 
+const self = (): number => process.geteuid?.() ?? NOBODY
+
 /**
- * Whether a command is meant for the system's instance: the environment names no state folder, the caller has none that was used,
- * and the service is installed or runs.
+ * Whether a command is meant for the system's instance: the environment names no state folder, the service is installed or runs, and
+ * the caller has no folder that was used, or is root, who looks after the service.
+ * @param me the caller's uid
  */
-export const isForSystem = ({ system, stateDir }: Place): boolean =>
-  system !== null && !isThere(stateDir) && [system.runtime, ...system.units].some(isThere)
+export const isForSystem = ({ system, stateDir }: Place, me: number = self()): boolean =>
+  system !== null &&
+  (me === ROOT || !isThere(stateDir)) &&
+  [system.runtime, ...system.units].some(isThere)
 
 /**
  * The system's instance, where a command is meant for it.
@@ -124,10 +129,10 @@ export const isForSystem = ({ system, stateDir }: Place): boolean =>
  */
 export function systemInstance(
   place: Place,
-  me: number = process.geteuid?.() ?? NOBODY,
+  me: number = self(),
 ): SystemInstance | null {
   const { system } = place
-  if (system === null || !isForSystem(place)) return null
+  if (system === null || !isForSystem(place, me)) return null
   const folder = look(system.runtime)
   if (folder === undefined) throw away()
   const owner = ownerOf(system.runtime, folder, me)

@@ -1,8 +1,9 @@
 /** Whether an audit log is as it was written: every line follows from the one before, over all files. */
 import { join } from 'node:path'
-import { readPrivateBytes } from '../keychain/private-file.ts'
+import { fault as faultOf, readChecked } from '../keychain/private-file.ts'
 import { auditFiles } from './audit-files.ts'
 import { BEGINNING, linkOf, readLine } from './audit-line.ts'
+import type { Check } from './runtime.ts'
 
 export interface AuditReport {
   /** Lines that are there and follow from each other. */
@@ -23,13 +24,18 @@ export interface AuditReport {
 }
 
 /** The lines of a file. What stands behind the last line feed is being written, or was cut off. */
-function linesOf(path: string): string[] {
+function linesOf(path: string, check: Check): string[] {
   // One that is being put away is not there; the list of files then is another afterwards.
-  const text = readPrivateBytes(path)?.toString('latin1') ?? ''
+  const text = readChecked(path, check)?.toString('latin1') ?? ''
   return text.split('\n').slice(0, -1)
 }
 
-function walk(dir: string, names: readonly string[], asked: string | null): AuditReport {
+function walk(
+  dir: string,
+  names: readonly string[],
+  asked: string | null,
+  check: Check,
+): AuditReport {
   let [lines, before, cut, number] = [0, 0, 0, 0]
   let from: string | null = null
   let to: string | null = null
@@ -46,7 +52,7 @@ function walk(dir: string, names: readonly string[], asked: string | null): Audi
     fault,
   })
   for (const file of names) {
-    for (const [index, text] of linesOf(join(dir, file)).entries()) {
+    for (const [index, text] of linesOf(join(dir, file), check).entries()) {
       const row = index + 1
       const said = readLine(text)
       if (said === null) {
@@ -76,11 +82,16 @@ function walk(dir: string, names: readonly string[], asked: string | null): Audi
 /**
  * Check the audit log in a state folder, also while a daemon writes to it.
  * @param asked a head that was noted before, 64 hex digits
+ * @param check whose files they must be; the caller's own, unless told
  */
-export function verifyAudit(dir: string, asked: string | null = null): AuditReport {
+export function verifyAudit(
+  dir: string,
+  asked: string | null = null,
+  check: Check = faultOf,
+): AuditReport {
   for (;;) {
     const names = auditFiles(dir)
-    const report = walk(dir, names, asked)
+    const report = walk(dir, names, asked, check)
     // A file that was put away meanwhile looks like one that is missing.
     if (auditFiles(dir).join() === names.join()) return report
   }

@@ -51,7 +51,13 @@ describe('the instance of the whole machine', { skip }, () => {
 
   it('gives root everything, and root leaves nothing of its own in the state folder', async () => {
     assert.match(`${token}\n`, TOKEN)
-    for (const args of [['status'], ['whoami'], ['token', 'list'], ['connection', 'list']]) {
+    for (const args of [
+      ['status'],
+      ['whoami'],
+      ['token', 'list'],
+      ['connection', 'list'],
+      ['audit', 'verify'],
+    ]) {
       const { code, stderr } = await site.call(0, args)
       assert.deepEqual([code, stderr], [EXIT.ok, ''], args.join(' '))
     }
@@ -157,6 +163,21 @@ describe('the instance of the whole machine', { skip }, () => {
     assert.equal(code, EXIT.ok, stderr)
     assert(existsSync(join(own, 'state.db')))
     rmSync(join(site.home(GUS), '.local'), { recursive: true })
+  })
+
+  it('is what root looks after, whatever root tried for itself before', async () => {
+    const own = join(site.home(0), '.local')
+    mkdirSync(join(own, 'state/countersign'), { recursive: true, mode: 0o700 })
+    const [root, service] = [await site.call(0, ['whoami']), await site.call(0, ['token', 'list'])]
+    assert.deepEqual([root.code, service.code], [EXIT.ok, EXIT.ok], root.stderr)
+    assert.deepEqual(readdirSync(join(own, 'state/countersign')), [])
+    rmSync(own, { recursive: true })
+  })
+
+  it('keeps its audit log from others', async () => {
+    const { code, stderr } = await site.call(ANN, ['audit', 'verify'])
+    assert.equal(code, EXIT.failed)
+    assert.match(stderr, /call this again with sudo/)
   })
 
   it('is not asked where the environment names a state folder', async () => {
