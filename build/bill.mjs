@@ -11,6 +11,28 @@ export const packagesIn = (inputs) =>
     inputs.flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.slice(1) ?? []),
   )
 
+/** The terms that a package names, which has no file with them. */
+const MIT = (author) => `MIT License
+
+Copyright (c) ${author}
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the
+"Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish,
+distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to
+the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF
+MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR
+ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH
+THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+`
+
+/** By what scanners know Node, which is no package of npm but travels in one. */
+const isNode = (name) => /^node-[a-z]+-[a-z0-9]+$/.test(name)
+const CPE = (version) => `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`
+
 /** A component of CycloneDX 1.6, from the lock file. */
 function component(name) {
   const { version, license, integrity } = locked(name)
@@ -23,6 +45,7 @@ function component(name) {
     name: base,
     version,
     purl,
+    ...(isNode(name) ? { cpe: CPE(version) } : {}),
     ...(license === undefined ? {} : { licenses: [{ expression: license }] }),
     hashes: [
       {
@@ -65,17 +88,28 @@ export function billOf({ name, version, license }, names) {
   return `${JSON.stringify(bill, null, 2)}\n`
 }
 
+/** What stands for the file that a package lacks. */
+async function termsOf(name, folder) {
+  if (isNode(name))
+    return 'The terms of Node are those above or below: its licence is one for all platforms.\n'
+  const { author, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+  if (license !== 'MIT') throw new Error(`${name} has no file with its licence, ${license}.`)
+  const who = typeof author === 'string' ? author : (author?.name ?? `the authors of ${name}`)
+  return MIT(who)
+}
+
 /**
- * The texts of the licences, one after the other.
+ * The texts of the licences, this program's own first, one after the other.
  * @param {Iterable<[name: string, folder: string]>} packages
  */
 export async function licencesOf(packages) {
-  const texts = []
+  const texts = [await readFile('LICENSE', 'utf8'), await readFile('NOTICE', 'utf8')]
   for (const [name, folder] of packages) {
     const files = (await readdir(folder)).filter((file) => LICENCE.test(file)).toSorted()
     const { version, license } = locked(name)
     texts.push(`${'='.repeat(80)}\n${name} ${version} (${license})\n${'='.repeat(80)}\n`)
     for (const file of files) texts.push(await readFile(join(folder, file), 'utf8'))
+    if (files.length === 0) texts.push(await termsOf(name, folder))
   }
   return `${texts.join('\n')}\n`
 }

@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process'
 import { chmod, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { folderOf } from './packages.mjs'
 
@@ -53,7 +53,8 @@ async function blobOf({ main, assets, isHere }, folder) {
   await writeFile(
     config,
     JSON.stringify({
-      main: resolve(main),
+      // As it stands in stack traces: from where the build was made is nobody's business.
+      main,
       output,
       disableExperimentalSEAWarning: true,
       // What V8 compiled for one processor is nothing to another.

@@ -13,16 +13,20 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST) {
   process.exit(1)
 }
 
-// Whoever reads what is printed may have seen enough, as in "| head -1": that is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(0)
-})
-
-// Whoever closed standard error wants none of it: the exit code says the rest.
-process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-})
+/**
+ * Whoever reads what is printed may have seen enough, as in "| head -1": that is no failure. Whoever closed standard error wants none
+ * of it: the exit code says the rest.
+ */
+const unwritten = (name: string, error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'EPIPE') {
+    if (name === 'output')
+      process.stderr.write(`countersignd: standard output cannot be written: ${error.message}\n`)
+    process.exit(1)
+  }
+  if (name === 'output') process.exit(0)
+}
+process.stdout.on('error', (error: NodeJS.ErrnoException) => unwritten('output', error))
+process.stderr.on('error', (error: NodeJS.ErrnoException) => unwritten('error', error))
 
 type Program = typeof import('./cli/run.ts')
 

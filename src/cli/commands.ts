@@ -6,7 +6,7 @@ interface Listed {
   readonly load: () => Promise<Command>
 }
 
-/** By name; a name of two or three words is a command of its own. */
+/** By name; a name of two or three words is a command of its own. What is found here and not listed is at the end. */
 export const COMMANDS: Readonly<Record<string, Listed>> = {
   serve: {
     summary: 'Run the daemon',
@@ -489,3 +489,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./token.ts')).tokenRevoke,
   },
 }
+
+/** What this program asks of itself in a process apart: found by its name, and listed nowhere. */
+Object.defineProperty(COMMANDS, 'purge-apart', {
+  value: {
+    summary: 'Empty the state folder of another user, as that user',
+    load: async () => (await import('./purge-apart.ts')).purgeApartCommand,
+  } satisfies Listed,
+})

@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { AppError } from '../errors.ts'
+import { syncFolder } from '../keychain/private-file.ts'
 import { demandFolder } from './machine-key-file.ts'
 
 /**
@@ -41,6 +43,7 @@ export async function writeNew(
     }
     demandNew(path, option)
     await rename(part, path)
+    syncFolder(dirname(path))
   } catch (error) {
     await rm(part, { force: true })
     throw error

@@ -3,10 +3,11 @@ import { EXIT, StartError } from '../errors.ts'
 import { type Command, type Invocation, UsageError } from './command.ts'
 import { type Scope, type ServicePlatform, type Wanted, placeOf } from './service/definition.ts'
 import { SCOPES, definitionOf, platformOf, scopeOf } from './service/definitions.ts'
-import { type Plan, install } from './service/install.ts'
+import { type Plan, bytesOf, install } from './service/install.ts'
 import { type Machine, thisMachine } from './service/machine.ts'
 import { demandOwnPlace } from './service/own-place.ts'
 import { SEALING_KEY, makeSealingKey } from './service/sealing-key.ts'
+import { askedThere, stateDirOf } from './service/state-dir.ts'
 import { linesOf, reportOf } from './service/status.ts'
 import { type Purge, demandGone, purgeAll, uninstall } from './service/uninstall.ts'
 
@@ -103,8 +104,15 @@ ${SCOPE_HELP}`,
         const request = asked(invocation, machineOf)
         const { machine, platform, wanted } = request
         demandRoot(machine, wanted.scope, 'install')
-        const plan = planOf(request)
-        const { definition } = plan
+        const planned = planOf(request)
+        const { definition } = planned
+        const plan = definition.startWaits
+          ? planned
+          : {
+              ...planned,
+              definition: await askedThere(machine, platform, definition, bytesOf(definition.file)),
+              former: await askedThere(machine, platform, definition),
+            }
         const { wasThere } = await install(machine, plan)
         const { file, settings, stateDir } = definition
         const program = wanted.program.join(' ')
@@ -115,7 +123,7 @@ ${SCOPE_HELP}`,
           [
             `${wasThere ? 'Installed anew' : 'Installed'}: ${program}, run by ${file.path}; settings: ${settings}`,
             `It runs, answers, and starts again ${again}.${linger}`,
-            'Next: countersignd token create --name my-app --scope read',
+            `Next: ${wanted.scope === 'system' && platform !== 'win32' ? 'sudo ' : ''}countersignd token create --name my-app --scope read`,
           ],
         )
       },
@@ -132,7 +140,7 @@ ${SCOPE_HELP}
       args: [0, 0],
       async run(invocation) {
         const { machine, platform, wanted } = asked(invocation, machineOf)
-        const { options, print, say, config } = invocation
+        const { options, print, say } = invocation
         demandRoot(machine, wanted.scope, 'uninstall')
         const isPurge = options['purge'] === true
         if (isPurge && options['yes'] !== true)
@@ -140,15 +148,27 @@ ${SCOPE_HELP}
             '--purge removes the keys, the tokens and the log of this machine for good. Add --yes if that is meant.',
           )
         const definition = definitionOf(platform, wanted)
+        const { keeps } = definition
+        // Before the settings that name it are gone.
+        const stateDir = isPurge
+          ? await stateDirOf(machine, platform, definition)
+          : await stateDirOf(machine, platform, definition).catch(() => null)
         const { wasThere, left, program } = await uninstall(machine, platform, wanted)
-        const of = { stateDir: definition.stateDir ?? config().stateDir, keeps: definition.keeps }
-        if (isPurge) await purgeAll(machine, of, purge, say)
+        if (isPurge && stateDir !== null) {
+          say(`The state folder of the service is removed: ${stateDir}`)
+          await purgeAll(machine, { stateDir, keeps, unit: definition.file.path }, purge, say)
+        }
         demandGone(left)
-        const own = [of.stateDir, ...(of.keeps === null ? [] : [of.keeps])]
+        const own = [stateDir, keeps].filter((path) => path !== null)
         const removed = [definition.file.path, ...(program === null ? [] : [program])]
-        print({ removed: wasThere ? removed : [], kept: isPurge ? [] : own }, [
+        const staying = isPurge ? own.filter((path) => machine.look(path) !== null) : own
+        const gone = own.filter((path) => !staying.includes(path))
+        print({ removed: [...(wasThere ? removed : []), ...gone], kept: staying }, [
           wasThere ? `Removed: ${removed.join(', ')}` : 'The service was not installed.',
-          `${isPurge ? 'Removed for good' : 'Kept'}: ${own.join(', ')}`,
+          ...(gone.length === 0 ? [] : [`Removed for good: ${gone.join(', ')}`]),
+          ...(isPurge && staying.length === 0
+            ? []
+            : [`Kept: ${staying.join(', ') || 'the state'}`]),
         ])
       },
     },
@@ -163,7 +183,7 @@ ${SCOPE_HELP}`,
       args: [0, 0],
       async run(invocation) {
         const { machine, platform, wanted } = asked(invocation, machineOf)
-        const definition = definitionOf(platform, wanted)
+        const definition = await askedThere(machine, platform, definitionOf(platform, wanted))
         for (const { words, remedy } of definition.demands)
           if ((await machine.run(words)).code !== 0) throw new StartError('failed', remedy)
         const report = await reportOf(machine, definition)

@@ -18,7 +18,7 @@ import {
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { AppError, StartError, toAppError } from '../errors.ts'
-import { type Keychain, forgetSecrets, openKeychain } from '../keychain/keychain.ts'
+import { type Keychain, openKeychain } from '../keychain/keychain.ts'
 import { syncFolder } from '../keychain/private-file.ts'
 import { type Contents, contentsFrom } from '../state/backup-contents.ts'
 import { keyOf, readHeader } from '../state/backup-header.ts'
@@ -26,7 +26,7 @@ import { LOCK, RESTORING, contentsOf, isRestoring, removeContents } from '../sta
 import { takeLock } from '../state/lock.ts'
 import { Unopened, openStream } from '../state/sealed-stream.ts'
 import { VERSIONS } from '../state/versions.ts'
-import { storedNames } from './secrets-of.ts'
+import { forgetStored } from './secrets-of.ts'
 
 export type Restored = Omit<Contents, 'secrets' | 'files'> & { readonly keychain: 'os' | 'file' }
 
@@ -110,8 +110,7 @@ function settle(staging: string, dir: string): void {
 
 /** Take back what a restore that was cut off has done. */
 async function clear(dir: string): Promise<void> {
-  for (const folder of [dir, join(dir, RESTORING)])
-    await forgetSecrets(folder, () => storedNames(folder))
+  await forgetStored(dir)
   removeContents(dir)
 }
 

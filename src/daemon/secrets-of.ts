@@ -1,10 +1,12 @@
-/** The names of the secrets that belong to a state folder which nobody has open, for whoever removes them. */
-import { existsSync } from 'node:fs'
+/** The secrets that belong to a state folder which nobody else has open, for whoever removes them. */
+import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { secretNames } from '../device/secret-names.ts'
+import { forgetSecrets } from '../keychain/keychain.ts'
+import { RESTORING } from '../state/contents.ts'
 
-/** Of a database that cannot be read, the tokens are not known; of an account that was never made there are none. */
+/** Of an account that was never made there are none. */
 function tokensIn(dir: string): string[] {
   const path = join(dir, 'state.db')
   if (!existsSync(path)) return []
@@ -19,5 +21,29 @@ function tokensIn(dir: string): string[] {
   }
 }
 
-/** Every name that may have a secret. Throws what node:sqlite throws of a database that is damaged. */
-export const storedNames = (dir: string): string[] => secretNames(tokensIn(dir))
+/** Of a database that cannot be read the tokens are not known; what else there is goes all the same. */
+function knownTokens(dir: string): string[] {
+  try {
+    return tokensIn(dir)
+  } catch {
+    return []
+  }
+}
+
+/** A state folder, and what a restore that was cut off has in it. Links are not followed. */
+export function foldersOf(dir: string): string[] {
+  const staging = join(dir, RESTORING)
+  const isThere = lstatSync(staging, { throwIfNoEntry: false })?.isDirectory() === true
+  return isThere ? [dir, staging] : [dir]
+}
+
+/**
+ * Remove every secret of a state folder from the operating system's keychain. A restore that was cut off may have the record of the
+ * keychain in one folder and the database in the other: each record is gone through with the names of both.
+ * @throws StartError `keychain`, AppError `keychain_locked` when they cannot be removed
+ */
+export async function forgetStored(dir: string): Promise<void> {
+  const folders = foldersOf(dir)
+  const names = () => secretNames(new Set(folders.flatMap(knownTokens)))
+  for (const folder of folders) await forgetSecrets(folder, names)
+}

@@ -54,18 +54,24 @@ export async function readKeychain(
     : sealedReader(options.stateDir, recordedKey(record, options))
 }
 
+function recordIn(stateDir: string): Recorded | null {
+  const path = recordFile(stateDir)
+  const text = readChecked(path, () => null)?.toString()
+  return text === undefined ? null : parse(text, path)
+}
+
+/** Whether the secrets of a state folder are in the operating system's keychain. Throws StartError `keychain` for a damaged record. */
+export const isInSystem = (stateDir: string): boolean => recordIn(stateDir)?.backend === 'os'
+
 /**
  * Remove secrets from the operating system's keychain, where a state folder has them there; sealed files go with the folder.
- * @param stateDir may be another user's, where root removes what is left of a service
+ * @param stateDir of this user
  * @param names asked for only where they are needed
  * @throws StartError `keychain`, AppError `keychain_locked` when they cannot be removed
  */
 export async function forgetSecrets(stateDir: string, names: () => string[]): Promise<void> {
-  const path = recordFile(stateDir)
-  const text = readChecked(path, () => null)?.toString()
-  if (text === undefined) return
-  const record = parse(text, path)
-  if (record.backend === 'file') return
+  const record = recordIn(stateDir)
+  if (record === null || record.backend === 'file') return
   const keychain = await openOs(record, { stateDir, choice: 'auto', credentialsDir: null })
   for (const name of names()) keychain.delete(name)
 }

@@ -145,7 +145,7 @@ async function versionIn(query: Query): Promise<number> {
 /**
  * Bring the database to the version of this program, from whatever version it has. Of one in a file that is older, a copy is made
  * before. Throws StartError `stateNewer` when it is ahead of this program, `failed` where that copy cannot be made, and what the
- * database throws; a version is applied whole or not at all.
+ * database throws; a version is applied whole or not at all, and in a file all of them together.
  * @param log hears when it is brought forward
  */
 export const migrate = (engine: Engine, log?: Log): Promise<void> =>
@@ -156,7 +156,9 @@ export const migrate = (engine: Engine, log?: Log): Promise<void> =>
     for (let more = true; more;) {
       for (const text of engine.lock) await query(text)
       try {
-        more = await step(query, engine)
+        // Of a crash between two, the next start would keep a copy of the half-way version instead of the one that somebody had.
+        do more = await step(query, engine)
+        while (more && copies !== null)
         await query('commit')
       } catch (error) {
         // The first error says what went wrong; a broken connection cannot roll back, and need not.

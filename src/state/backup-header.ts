@@ -8,7 +8,6 @@ import { StartError } from '../errors.ts'
 
 /** The first line. The number is that of the format. */
 const MAGIC = 'countersign backup 1\n'
-const KIND = 'countersign backup '
 const SALT = 32
 const LENGTH = MAGIC.length + 3 + SALT
 const INFO = 'countersign/v1/backup'
@@ -66,7 +65,7 @@ const noBackup = (path: string) =>
  */
 function headerFrom(bytes: Buffer, path: string): Header {
   const kind = bytes.toString('latin1', 0, MAGIC.length)
-  if (kind !== MAGIC && /^countersign backup [1-9]\d*\n?/.test(kind) && kind.startsWith(KIND))
+  if (kind !== MAGIC && /^countersign backup (?:[1-9]\n|[1-9]\d)/.test(kind))
     throw new StartError(
       'stateNewer',
       `${path} was made by a newer countersignd, in another format. Restore it with that version.`,

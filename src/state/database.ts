@@ -80,10 +80,12 @@ function bringForward(db: DatabaseSync, path: string, log?: Log): void {
   })
 }
 
+// All versions or none: of a crash between two, the next start would keep a copy of the half-way version instead.
 function migrate(db: DatabaseSync): void {
-  for (let version = versionOf(db); version < VERSIONS.length; version++) {
-    transaction(db, () => db.exec(`${VERSIONS[version]}; pragma user_version = ${version + 1}`))
-  }
+  transaction(db, () => {
+    for (let version = versionOf(db); version < VERSIONS.length; version++)
+      db.exec(`${VERSIONS[version]}; pragma user_version = ${version + 1}`)
+  })
 }
 
 const versionOf = (db: DatabaseSync): number =>

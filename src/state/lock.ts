@@ -1,6 +1,7 @@
 /**
  * The one lock of a state folder. Its holder is the only writer. The kernel frees it at any death of the process.
  */
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../errors.ts'
@@ -13,16 +14,26 @@ export interface Lock {
   release(): void
 }
 
+/** Which file has a name now; null where none has. */
+const fileAt = (path: string): bigint | null =>
+  statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null
+
 /** Takes the lock of a state folder, or answers null at once when another process, or this one, has it. */
 export function lockState(dir: string): Lock | null {
   const path = join(dir, 'lock.db')
   try {
+    const before = fileAt(path)
     const db = new DatabaseSync(path, { timeout: 0 })
     try {
       db.exec('pragma locking_mode = exclusive; begin immediate')
     } catch (cause) {
       db.close()
       throw cause
+    }
+    // Whoever empties the folder takes the lock's file away: who has waited for that one has nothing.
+    if (before !== null && fileAt(path) !== before) {
+      db.close()
+      return null
     }
     return {
       release() {

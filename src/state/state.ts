@@ -1,4 +1,6 @@
 /** Everything on disk of this device that is not a secret in the clear, behind one handle. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Log } from '../log.ts'
 import { connectionRows } from './connections.ts'
@@ -33,15 +35,11 @@ import type { TrustRows } from './trust.ts'
 import { verificationRows } from './verifications.ts'
 import type { VerificationRows } from './verifications.ts'
 
+/** Copies that a backup makes; SQLite has a journal beside one that it writes. */
+const COPIED = ['state.db.copy', 'account.db.copy']
+
 /** What is written there whole or not at all, beside the database; the last two are copies for a backup that was cut off. */
-const ATOMIC = [
-  'keychain.json',
-  'keychain.key',
-  'runtime.json',
-  'secret',
-  'state.db.copy',
-  'account.db.copy',
-]
+const ATOMIC = ['keychain.json', 'keychain.key', 'runtime.json', 'secret', ...COPIED]
 
 export interface State {
   readonly db: DatabaseSync
@@ -73,6 +71,7 @@ export interface State {
 export function openState(dir: string, log?: Log): State {
   const db = openDatabase(dir, log)
   removeLeftovers(dir, ATOMIC)
+  for (const name of COPIED) rmSync(join(dir, `${name}.tmp-journal`), { force: true })
   return {
     db,
     meta: metaRows(db),

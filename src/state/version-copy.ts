@@ -27,6 +27,9 @@ export interface VersionCopies {
   advice(newest: number): string
 }
 
+/** How the names of files end of which a copy is made. */
+const UNFINISHED = ['.tmp', '.tmp-journal'] as const
+
 function failed(path: string, copy: string, cause: unknown): StartError {
   const { message, code } = cause as NodeJS.ErrnoException
   const isFull = isResult(cause, 'full') || code === 'ENOSPC' || code === 'EDQUOT'
@@ -45,25 +48,31 @@ function failed(path: string, copy: string, cause: unknown): StartError {
 export function versionCopies(db: DatabaseSync, path: string): VersionCopies {
   const folder = dirname(path)
   const copyOf = (version: number) => `${path}.v${version}.backup`
-  /** The versions of which there is a copy. */
-  const versions = () =>
+  /** The versions whose copies have names that the pattern knows. */
+  const versionsLike = (pattern: RegExp) =>
     readdirSync(folder)
-      .map((name) => /^(.+)\.v(\d+)\.backup$/.exec(name))
+      .map((name) => pattern.exec(name))
       .filter((found) => found?.[1] === basename(path))
       .map((found) => Number(found?.[2]))
+  /** The versions of which there is a copy. */
+  const versions = () => versionsLike(/^(.+)\.v(\d+)\.backup$/)
+  /** Those, and the ones of which a copy was begun. */
+  const begun = () => versionsLike(/^(.+)\.v(\d+)\.backup(?:\.tmp(?:-journal)?)?$/)
 
+  /** Also what a crash left of one that was being made. */
   function remove(which: readonly number[]): void {
     if (which.length === 0) return
-    for (const version of which) rmSync(copyOf(version), { force: true })
+    for (const version of which)
+      for (const suffix of ['', ...UNFINISHED]) rmSync(copyOf(version) + suffix, { force: true })
     syncFolder(folder)
   }
 
   return {
     keep(version) {
       const copy = copyOf(version)
-      const temporary = `${copy}.tmp`
+      const temporary = copy + UNFINISHED[0]
       const removeTemporary = () => {
-        for (const suffix of ['', '-journal']) rmSync(temporary + suffix, { force: true })
+        for (const suffix of UNFINISHED) rmSync(copy + suffix, { force: true })
       }
       try {
         removeTemporary()
@@ -90,10 +99,10 @@ export function versionCopies(db: DatabaseSync, path: string): VersionCopies {
     },
 
     keepOnly(version) {
-      remove(versions().filter((other) => other !== version))
+      remove(begun().filter((other) => other !== version))
     },
 
-    forget: () => remove(versions()),
+    forget: () => remove(begun()),
 
     advice(newest) {
       const known = versions().filter((version) => version <= newest)

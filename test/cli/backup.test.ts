@@ -240,6 +240,12 @@ describe('the format', () => {
     ['a later format', 'stateNewer', /newer countersignd/, (b) => b.fill('2', 19, 20)],
     ['a first piece that was changed', 'failed', /does not open/, turned(60)],
     ['a later piece that was changed', 'failed', /changed or cut short/, turned(200_000)],
+    [
+      'all but its first line gone, whose end too',
+      'failed',
+      /is not a backup/,
+      (b) => b.subarray(0, 20),
+    ],
     ['its last byte gone', 'failed', /changed or cut short/, (b) => b.subarray(0, -1)],
     ['its second half gone', 'failed', /cut short/, (b) => b.subarray(0, b.length / 2)],
     ['whole pieces gone', 'failed', /cut short/, (b) => b.subarray(0, 56 + 3 * 65_552)],

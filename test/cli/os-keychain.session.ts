@@ -1,8 +1,8 @@
 /** Run by purge.test.ts inside a session of its own: backup, restore and removal where the Secret Service has the secrets. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { purge } from '../../src/cli/purge.ts'
 import { EXIT } from '../../src/errors.ts'
 import { readKeychain } from '../../src/keychain/keychain.ts'
@@ -71,4 +71,60 @@ test('a restore that is refused leaves nothing in the keychain', async (t) => {
   const { code } = await terminal(target)(['restore', file, ...options], { env })
   assert.equal(code, EXIT.failed)
   assert(!existsSync(target))
+})
+
+/** A state folder with a token, a backup of it to restore, and how to see which secrets its store has. */
+async function kept(t: TestContext) {
+  const place = freshFolder(t)
+  const stateDir = join(place, 'state')
+  const [file, passphrase] = [join(place, 'backup'), join(place, 'passphrase')]
+  writeFileSync(passphrase, PASSPHRASE, { mode: 0o600 })
+  const run = async (...args: string[]) => {
+    const said = await terminal(stateDir)(args, { env })
+    assert.equal(said.code, EXIT.ok, said.err)
+  }
+  await run('token', 'create', '--name', 'one', '--scope', 'read')
+  await run('backup', file, '--passphrase-file', passphrase)
+  const { secrets } = openBackup(readFileSync(file), PASSPHRASE).line as { secrets: object }
+  const record = readFileSync(join(stateDir, 'keychain.json'), 'utf8')
+  const keychain = await osKeychain(place, (JSON.parse(record) as { store: string }).store)
+  const left = () => Object.keys(secrets).filter((name) => keychain.get(name) !== null)
+  assert.equal(left().length, 3)
+  return {
+    stateDir,
+    left,
+    restore: async () => run('restore', file, '--passphrase-file', passphrase),
+  }
+}
+
+/** As a restore leaves it that was ended while it moved things to their place. */
+function cutOff(stateDir: string): void {
+  const staging = join(stateDir, 'restoring')
+  mkdirSync(staging, { mode: 0o700 })
+  renameSync(join(stateDir, 'keychain.json'), join(staging, 'keychain.json'))
+}
+
+test('the secrets of a restore that was cut off go with a purge', async (t) => {
+  const { stateDir, left } = await kept(t)
+  cutOff(stateDir)
+  await purge({ stateDir })
+  assert.deepEqual([left(), existsSync(stateDir)], [[], false])
+})
+
+test('and with the next restore', async (t) => {
+  const { stateDir, left, restore } = await kept(t)
+  cutOff(stateDir)
+  await restore()
+  assert.deepEqual(left(), [])
+  await purge({ stateDir })
+})
+
+test('of a database that is damaged, all secrets go but those of tokens', async (t) => {
+  const { stateDir, left } = await kept(t)
+  writeFileSync(join(stateDir, 'state.db'), 'no database'.repeat(1000))
+  await purge({ stateDir })
+  assert.deepEqual(
+    [left().map((name) => name.split('/')[0]), existsSync(stateDir)],
+    [['token'], false],
+  )
 })

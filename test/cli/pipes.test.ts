@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { coloured } from '../../src/cli/colour.ts'
@@ -154,6 +154,16 @@ describe('a pipe', () => {
     assert.equal(out, stdout.split('\n').slice(2).join('\n'))
     assert(Buffer.byteLength(stdout) > 32_768)
   })
+
+  it(
+    'that takes nothing more is told of in a line',
+    { skip: !existsSync('/dev/full') },
+    async () => {
+      const { code, err } = await said('countersignd --help > /dev/full')
+      assert.deepEqual([code, err.split('\n').length], [EXIT.failed, 2], err)
+      assert.match(err, /^countersignd: standard output cannot be written: ENOSPC/)
+    },
+  )
 
   it('for errors that nobody reads leaves the exit code', async () => {
     const args = [join(ROOT, 'src/main.ts'), 'nonsense']

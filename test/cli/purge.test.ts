@@ -1,11 +1,20 @@
 /** What is removed from a machine when this program is: all that it made, and nothing else. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, describe, it } from 'node:test'
 import { purge } from '../../src/cli/purge.ts'
 import { EXIT } from '../../src/errors.ts'
+import { loadKeyring } from '../../src/keychain/addon.ts'
 import { lockState } from '../../src/state/lock.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { daemonHere, terminal } from './terminal.ts'
@@ -38,6 +47,15 @@ async function used(t: TestContext): Promise<string> {
     writeFileSync(join(stateDir, name), 'left', { mode: 0o600 })
   writeFileSync(join(stateDir, 'audit-000000000012.jsonl'), '', { mode: 0o600 })
   assert(readdirSync(join(stateDir, 'mail')).length > 0)
+  return stateDir
+}
+
+/** The same, of another user. */
+async function strange(t: TestContext): Promise<string> {
+  const stateDir = await used(t)
+  chownSync(stateDir, 65_534, 65_534)
+  for (const entry of readdirSync(stateDir, { withFileTypes: true, recursive: true }))
+    chownSync(join(entry.parentPath, entry.name), 65_534, 65_534)
   return stateDir
 }
 
@@ -110,13 +128,64 @@ describe('a purge', () => {
   )
 
   const asRoot = process.geteuid?.() === 0 ? false : 'needs root, to give files away'
-  it('by root takes what a user of a service has left', { skip: asRoot }, async (t) => {
-    const stateDir = await used(t)
-    chownSync(stateDir, 65_534, 65_534)
-    for (const entry of readdirSync(stateDir, { withFileTypes: true, recursive: true }))
-      chownSync(join(entry.parentPath, entry.name), 65_534, 65_534)
-    assert.deepEqual(await purged(stateDir), [])
-    assert(!existsSync(stateDir))
+  describe('by root, of the folder of another user', { skip: asRoot }, () => {
+    for (const [way, mode] of [
+      ['closed to that user', 0o700],
+      ['open', 0o711],
+    ] as const)
+      it(`takes what a user of a service has left, where the way to it is ${way}`, async (t) => {
+        const stateDir = await strange(t)
+        chmodSync(dirname(stateDir), mode)
+        assert.deepEqual(await purged(stateDir), [])
+        assert(!existsSync(stateDir))
+      })
+
+    it('removes nothing that this user could not remove', async (t) => {
+      const stateDir = await strange(t)
+      const mail = join(stateDir, 'mail')
+      const letters = readdirSync(mail)
+      // As when the folder is replaced by another one between a look and a removal.
+      chownSync(mail, 0, 0)
+      await assert.rejects(purged(stateDir), { message: /^As user 65534, .*EACCES/ })
+      assert.deepEqual(readdirSync(mail), letters)
+    })
+
+    it('says that secrets in the keychain of that user stay, and asks none for them', async (t) => {
+      const stateDir = await strange(t)
+      const record = { backend: 'os', store: '00'.repeat(16) }
+      writeFileSync(join(stateDir, 'keychain.json'), JSON.stringify(record))
+      const [said = '', ...more] = await purged(stateDir)
+      assert.match(said, /keychain of user 65534, out of reach for root/)
+      assert.deepEqual(more, [])
+      assert(!existsSync(stateDir))
+    })
+
+    it('names what stays, without what a terminal would obey', async (t) => {
+      const stateDir = await strange(t)
+      writeFileSync(join(stateDir, 'notes\u001b[2J'), 'mine')
+      const said = await purged(stateDir)
+      const path = join(stateDir, 'notes\ufffd[2J')
+      assert.deepEqual(said, [`${path} is not of this program, and stays.`])
+      assert.deepEqual(readdirSync(stateDir), ['notes\u001b[2J'])
+    })
+
+    for (const mode of [0o700, 0o711])
+      it(`is refused while somebody holds it (way ${mode.toString(8)})`, async (t) => {
+        const stateDir = await strange(t)
+        chmodSync(dirname(stateDir), mode)
+        const lock = lockState(stateDir)
+        assert(lock)
+        const before = readdirSync(stateDir)
+        await assert.rejects(purged(stateDir), { exit: EXIT.stateInUse })
+        assert.deepEqual(readdirSync(stateDir), before)
+        lock.release()
+      })
+
+    it('loads no library there', async (t) => {
+      const stateDir = freshFolder(t)
+      chownSync(stateDir, 65_534, 65_534)
+      await assert.rejects(loadKeyring(stateDir), { exit: EXIT.stateUnsafe })
+    })
   })
 })
 
@@ -142,5 +211,5 @@ it('where the Secret Service has the secrets, they go too', { skip: noSession },
     { env, encoding: 'utf8' },
   )
   assert.equal(status, 0, `${stdout}\n${stderr}`)
-  assert.match(stdout, /^# pass 2$/m)
+  assert.match(stdout, /^# pass 5$/m)
 })

@@ -75,7 +75,8 @@ export function newStage(t: TestContext, executable: string, given: Surroundings
   function begin(words: readonly string[]): ChildProcessWithoutNullStreams {
     const child = spawn(command[0], [...command.slice(1), ...words], {
       cwd: folder,
-      env,
+      // Whoever counts what runs would be written to by a user who may not.
+      env: { ...env, NODE_V8_COVERAGE: undefined },
       ...user,
       timeout: 100_000,
       killSignal: 'SIGKILL',

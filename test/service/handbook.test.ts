@@ -109,7 +109,7 @@ describe('the one that is built in', () => {
           .map(({ source }) => source),
       ),
     )
-    for (const source of sources) assert.match(source, /^(README|docs\/[a-z]+)\.md$/)
+    for (const source of sources) assert.match(source, /^(README|docs\/[a-z-]+)\.md$/)
     assert(sources.size >= 5)
   })
 })

@@ -28,6 +28,8 @@ const FIRST = join(import.meta.dirname, '../fixtures/first-version/state')
 interface Kind {
   readonly file: string
   readonly newest: number
+  /** A table that one of the last versions makes. */
+  readonly madeLast: string
   readonly versionOf: (db: DatabaseSync) => number
   readonly setVersion: (db: DatabaseSync, version: number) => void
   readonly open: (dir: string, log?: Log) => Promise<void>
@@ -40,6 +42,7 @@ const kinds: Kind[] = [
   {
     file: 'state.db',
     newest: VERSIONS.length,
+    madeLast: /create table (\w+)/.exec(VERSIONS.slice(2).join(';'))?.[1] ?? '',
     versionOf: (db) => number(db, 'pragma user_version'),
     setVersion: (db, version) => db.exec(`pragma user_version = ${version}`),
     open: async (dir, log) => openState(dir, log).close(),
@@ -47,6 +50,7 @@ const kinds: Kind[] = [
   {
     file: 'account.db',
     newest: NEWEST_VERSION,
+    madeLast: 'presets',
     versionOf: (db) => number(db, 'select max(version) from schema_version'),
     setVersion: (db, version) =>
       db.exec(`insert into schema_version (version) values (${version})`),
@@ -66,7 +70,7 @@ function inside<T>(path: string, use: (db: DatabaseSync) => T): T {
   }
 }
 
-for (const { file, newest, versionOf, setVersion, open } of kinds)
+for (const { file, newest, madeLast, versionOf, setVersion, open } of kinds)
   describe(file, () => {
     const first = (dir: string): string => {
       const path = join(dir, file)
@@ -108,6 +112,21 @@ for (const { file, newest, versionOf, setVersion, open } of kinds)
       await open(dir)
       assert.deepEqual(readdirSync(dir).toSorted(), [file, `${file}.v1.backup`])
       assert.equal(inside(`${path}.v1.backup`, versionOf), 1)
+    })
+
+    it('is brought all the way or not at all: what a failure in the middle leaves is the first version', async (t) => {
+      const dir = freshFolder(t)
+      const path = first(dir)
+      // What the last version makes is there already.
+      inside(path, (db) => db.exec(`create table ${madeLast} (id integer)`))
+      await assert.rejects(open(dir), new RegExp(`table ${madeLast} already exists`))
+      assert.equal(inside(path, versionOf), 1)
+      inside(path, (db) => db.exec(`drop table ${madeLast}`))
+      await open(dir)
+      assert.deepEqual(
+        [inside(`${path}.v1.backup`, versionOf), inside(path, versionOf)],
+        [1, newest],
+      )
     })
 
     it('is not touched while no copy can be made', async (t) => {

@@ -47,6 +47,9 @@ function look(path: string): Stats | null {
   }
 }
 
+/** Where systemd keeps what its services own (systemd.exec(5), StateDirectory=). */
+const isOfService = (dir: string): boolean => resolve(dir).startsWith('/var/lib/')
+
 /** The nearest folder above that is there. */
 function above(path: string): string {
   const parent = dirname(path)
@@ -87,7 +90,9 @@ function folderFault(dir: string, stat: Stats): Finding | null {
     found,
     isOpen
       ? `chmod 700 ${quoted(dir)}`
-      : `Run as its owner, or, where it is to be yours: chown -R "$(id -u)" ${quoted(dir)}`,
+      : isOfService(dir)
+        ? 'It is that of a service, which must keep it: unset SVC_STATE_DIR, and root reaches the service of this machine.'
+        : `Run as its owner, or, where it is to be yours: chown -R "$(id -u)" ${quoted(dir)}`,
   )
 }
 

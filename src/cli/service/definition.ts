@@ -58,6 +58,8 @@ export interface Definition {
   readonly ask: Words
   /** What the answer of `ask` says. */
   standing(answer: { readonly code: number | null; readonly out: string }): Standing
+  /** Whether the answer of `ask` says that the daemon ended because a newer one has brought its state forward. */
+  refusesState(answer: { readonly out: string }): boolean
   /** Asks the daemon whether it answers, with these variables beside the caller's. */
   readonly health: { readonly words: Words; readonly env: NodeJS.ProcessEnv }
   /** Where its state lies; null where the environment of the service says so. */

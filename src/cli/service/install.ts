@@ -1,9 +1,10 @@
 /**
  * Installs the service, or a new version over an old one: the program to its place, the key, the definition, and the commands that start
- * it. Where a step fails, an installation that was begun is taken back, and one that was there stays.
+ * it. Where a step fails, an installation that was begun is taken back, and one that was there is put back.
  */
 import { StartError } from '../../errors.ts'
 import { type Definition, type ServiceFile, type Words } from './definition.ts'
+import { type Former, forgetProgram, keepProgram, keptOf, putBack, startAgain } from './former.ts'
 import type { Machine, Ran } from './machine.ts'
 
 export interface Plan {
@@ -12,6 +13,8 @@ export interface Plan {
   readonly copy: { readonly from: string; readonly to: string } | null
   /** A file beside it that only the first installation makes; null for none. */
   readonly beside: { readonly path: string; make(): void } | null
+  /** The service that is there, whose daemon is asked in the folder that it has; absent, as `definition`. */
+  readonly former?: Definition
 }
 
 /** The bytes of a file as it is written. */
@@ -52,11 +55,11 @@ function step(what: string, work: () => void): void {
 export async function takeAway(
   machine: Machine,
   { definition }: Pick<Plan, 'definition'>,
-  program: string | null,
+  programs: readonly string[],
 ): Promise<string[]> {
   for (const words of definition.end) await machine.run(words)
   const left: string[] = []
-  for (const path of [definition.file.path, ...(program === null ? [] : [program])])
+  for (const path of [definition.file.path, ...programs])
     try {
       machine.remove(path)
     } catch (cause) {
@@ -79,6 +82,18 @@ async function start(machine: Machine, { definition }: Plan): Promise<void> {
     )
 }
 
+/** What is said after a failure of an installation over an older one. */
+async function backTo(machine: Machine, former: Former, begun: boolean): Promise<string> {
+  const faults = putBack(machine, former)
+  if (faults.length > 0)
+    return `The installation from before could not be put back:\n${faults.join('\n')}`
+  const isReplaced = former.program !== null || former.file !== null
+  if (!begun)
+    return `The service stays installed as it ${isReplaced ? 'was' : 'is'}; once this is put right, install it again.`
+  const what = former.program === null ? 'The definition' : 'The service'
+  return `${what} from before is in its place again, ${await startAgain(machine, former)}.`
+}
+
 /**
  * Carry a plan out.
  * @returns whether the service was there before
@@ -88,28 +103,44 @@ export async function install(machine: Machine, plan: Plan): Promise<{ wasThere:
   const { definition, copy, beside } = plan
   const { file } = definition
   for (const { words, remedy } of definition.demands) await demand(machine, words, remedy)
-  const wasThere = machine.look(file.path) !== null
+  const seen = machine.look(file.path)
+  const wasThere = seen !== null
   const hadProgram = copy !== null && machine.look(copy.to) !== null
+  let former: Former = { program: null, file: null, definition: plan.former ?? definition }
+  let kept: string | null = null
   let written = false
+  let begun = false
   try {
-    if (wasThere) for (const words of definition.before) await machine.run(words)
     if (beside !== null) step(beside.path, () => beside.make())
+    if (copy !== null) step(keptOf(copy.to), () => void (kept = keepProgram(machine, copy.to)))
+    const content = wasThere ? machine.read(file.path) : null
+    // From here on an older service may be at rest.
+    begun = wasThere && definition.before.length > 0 && !definition.startWaits
+    if (wasThere) for (const words of definition.before) await machine.run(words)
     if (copy !== null) step(copy.to, () => machine.copy(copy.from, copy.to, 0o755))
+    if (copy !== null && kept !== null) former = { ...former, program: { place: copy.to, kept } }
     step(file.path, () => machine.write(file.path, bytesOf(file), file.mode))
     written = true
+    if (content !== null)
+      former = { ...former, file: { path: file.path, content, mode: seen?.mode ?? file.mode } }
+    begun = wasThere
     // launchd knows only what it was told anew.
     if (wasThere && !definition.startWaits)
       for (const words of definition.end) await machine.run(words)
     await start(machine, plan)
+    forgetProgram(machine, kept)
     return { wasThere }
   } catch (error) {
     const made = copy === null || hadProgram ? null : copy.to
-    if (!wasThere && written) await takeAway(machine, plan, made)
+    if (!wasThere && written) await takeAway(machine, plan, made === null ? [] : [made])
     else if (!wasThere && made !== null) machine.remove(made)
-    if (!(error instanceof StartError)) throw error
+    if (wasThere) forgetProgram(machine, made)
+    const faults = wasThere ? [] : putBack(machine, former)
     const what = wasThere
-      ? 'The service stays installed as it is; once this is put right, install it again.'
-      : 'Nothing was left installed.'
+      ? await backTo(machine, former, begun)
+      : ['Nothing was left installed.', ...faults].join('\n')
+    if (former.program === null) forgetProgram(machine, kept)
+    if (!(error instanceof StartError)) throw error
     throw Object.assign(error, { message: `${error.message}\n${what}` })
   }
 }

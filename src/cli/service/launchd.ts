@@ -98,6 +98,7 @@ export function launchd(wanted: Wanted): Definition {
     after: [],
     ask: ['launchctl', 'print', `${domain}/${LABEL}`],
     standing,
+    refusesState: ({ out }) => /^\s*last exit code = 7\b/m.test(out),
     health: {
       words: (isSystem
         ? ['sudo', '-n', '-u', USER, 'env', `SVC_STATE_DIR=${SYSTEM_STATE}`, ...ask]

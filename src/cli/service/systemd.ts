@@ -10,6 +10,8 @@ const UNIT = 'countersignd.service'
 
 /** Where systemd keeps the state of a service whose user comes and goes; `/var/lib/countersign` is a link to it. */
 export const SYSTEM_STATE = '/var/lib/private/countersign'
+/** The link that systemd makes to it. */
+export const STATE_LINK = '/var/lib/countersign'
 /** The settings and the key of the system service, kept by whoever runs the machine. */
 export const SYSTEM_SETTINGS = '/etc/countersign'
 
@@ -111,7 +113,7 @@ WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 /** The environment of a caller without a state folder, who is led to the instance of the whole machine. */
 const ANYBODY = { SVC_STATE_DIR: '', STATE_DIRECTORY: '', XDG_STATE_HOME: '/nonexistent' }
 
-const ASKED = 'ActiveState,UnitFileState,ActiveEnterTimestamp'
+const ASKED = 'ActiveState,UnitFileState,ActiveEnterTimestamp,ExecMainStatus'
 
 /** As systemd writes it: Sun 2026-11-22 01:51:04 UTC. */
 function instant(text = ''): string | null {
@@ -164,6 +166,7 @@ export function systemd(wanted: Wanted): Definition {
     after: [systemctl('daemon-reload')],
     ask: systemctl('show', '--timestamp=utc', `--property=${ASKED}`, UNIT),
     standing,
+    refusesState: ({ out }) => /^ExecMainStatus=7$/m.test(out),
     health: {
       words: [...program, 'health'] as unknown as Words,
       env: isSystem ? ANYBODY : {},

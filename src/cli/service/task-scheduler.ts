@@ -134,6 +134,7 @@ export function taskScheduler(wanted: Wanted): Definition {
       `(Get-ScheduledTask -TaskName ${TASK} -ErrorAction Stop).State`,
     ],
     standing,
+    refusesState: () => false,
     health: {
       words: [...program, 'health'] as unknown as Words,
       env: stateDir === null ? {} : { SVC_STATE_DIR: stateDir },

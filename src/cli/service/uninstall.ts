@@ -3,14 +3,12 @@ import { StartError } from '../../errors.ts'
 import { type Wanted, type ServicePlatform, placeOf } from './definition.ts'
 import { definitionOf } from './definitions.ts'
 import { takeAway } from './install.ts'
+import { keptOf } from './former.ts'
 import type { Machine } from './machine.ts'
-import { SYSTEM_STATE } from './systemd.ts'
+import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 
 /** What the service reads in its folder of settings. */
 const SETTINGS_FILES = ['environment', 'key', 'key.cred']
-
-/** The link that systemd makes to the state of a service whose user comes and goes. */
-const STATE_LINK = '/var/lib/countersign'
 
 export interface Gone {
   readonly wasThere: boolean
@@ -36,8 +34,23 @@ export async function uninstall(
   if (installed === null) return { wasThere: false, left: [], program: null }
   const isOurs = Buffer.from(installed).toString(encoding).includes(definition.mark)
   const program = isOurs ? place : null
-  return { wasThere: true, left: await takeAway(machine, { definition }, program), program }
+  return {
+    wasThere: true,
+    left: await takeAway(machine, { definition }, isOurs ? [place, keptOf(place)] : []),
+    program,
+  }
 }
+
+/** Where an operator may have put something for the service, which a later installation would take up. */
+const besideOf = (unit: string): string[] =>
+  unit.startsWith('/etc/systemd/')
+    ? [
+        `${unit}.d`,
+        ...['/etc/credstore', '/etc/credstore.encrypted'].map(
+          (folder) => `${folder}/countersign-machine-key`,
+        ),
+      ]
+    : [`${unit}.d`]
 
 /** Removes what a state folder has, and says what stays there. */
 export type Purge = (
@@ -53,13 +66,19 @@ export type Purge = (
  */
 export async function purgeAll(
   machine: Machine,
-  { stateDir, keeps }: { readonly stateDir: string; readonly keeps: string | null },
+  {
+    stateDir,
+    keeps,
+    unit,
+  }: { readonly stateDir: string; readonly keeps: string | null; readonly unit: string },
   purge: Purge,
   say: (text: string) => void,
 ): Promise<void> {
   await purge({ stateDir }, say)
   if (stateDir === SYSTEM_STATE && machine.look(STATE_LINK)?.isLink === true)
     machine.remove(STATE_LINK)
+  for (const path of besideOf(unit))
+    if (machine.look(path) !== null) say(`${path} is not of this program, and stays.`)
   if (keeps === null) return
   for (const name of SETTINGS_FILES) machine.remove(`${keeps}/${name}`)
   if (machine.removeFolder(keeps)) return

@@ -15,3 +15,16 @@ export function escaped(text: string): string {
     throw new StartError('failed', `${JSON.stringify(text)} has a character that XML cannot hold.`)
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
 }
+
+/** The text that character data stands for; null for a reference that `escaped` never writes. */
+export function unescaped(data: string): string | null {
+  const known = Object.entries(ENTITIES)
+  const isKnown = (data.match(/&[^&;]*;?/g) ?? []).every((reference) =>
+    known.some(([, entity]) => entity === reference),
+  )
+  if (!isKnown) return null
+  return data.replace(
+    /&\w+;/g,
+    (reference) => known.find(([, entity]) => entity === reference)?.[0] ?? reference,
+  )
+}

@@ -55,7 +55,7 @@ export function fakeMachine(wish: Wish = {}) {
       deeds.push(`write ${path} ${mode.toString(8)}`)
     },
     copy(from, to, mode) {
-      write(to, { content: Buffer.from(`copy of ${from}`), mode })
+      write(to, { content: there.get(from)?.content ?? Buffer.from(`copy of ${from}`), mode })
       deeds.push(`copy ${from} ${to} ${mode.toString(8)}`)
     },
     remove(path) {

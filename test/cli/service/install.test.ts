@@ -45,6 +45,7 @@ async function call(machine: Machine, verb: Verb, options: Record<string, string
 const UNIT = '/etc/systemd/system/countersignd.service'
 const PLACE = '/usr/local/bin/countersignd'
 const KEY = '/etc/countersign/key'
+const KEPT = '/usr/local/bin/.countersignd.before'
 const DOWNLOAD = '/home/anna/Downloads/countersignd-linux-x64'
 const OLD_UNIT = `[Service]\nExecStart=${PLACE} serve\n`
 
@@ -254,16 +255,103 @@ describe('service install', () => {
         )
     })
 
-    it(`keeps the older one installed where it fails at: ${name}`, async (t) => {
+    it(`puts the older one back where it fails at: ${name}`, async (t) => {
       if (name === 'the key') return t.skip('it has one already')
-      const { machine, files, deeds } = fakeMachine({ files: OLDER, ...fault })
+      // The older one starts where the newer one did not.
+      let failed = false
+      const answers = fault.answer && {
+        answer(line: string) {
+          const ran = failed ? undefined : fault.answer?.(line)
+          failed ||= ran !== undefined
+          return ran
+        },
+      }
+      const { machine, files, deeds, text } = fakeMachine({ files: OLDER, ...fault, ...answers })
       const { error } = await call(machine, 'install')
       assert.match(String(error?.message), message)
-      assert.match(String(error?.message), /The service stays installed/)
-      assert.deepEqual([files.has(UNIT), files.has(PLACE), files.has(KEY)], [true, true, true])
+      const begun = fault.answer !== undefined
+      assert.match(
+        String(error?.message),
+        begun
+          ? /The service from before is in its place again, and runs again\.$/
+          : /stays installed as it (is|was)/,
+      )
+      assert.deepEqual([text(UNIT), text(PLACE), text(KEY)], [OLD_UNIT, 'old program', 'old key'])
+      assert.equal(files.size, 3)
+      const restart = 'systemctl restart countersignd.service'
+      if (begun) assert.ok(deeds.lastIndexOf(restart) > deeds.lastIndexOf(`write ${UNIT} 644`))
+      else assert.ok(!deeds.includes(restart))
       assert.ok(!deeds.some((deed) => deed.includes('disable')))
     })
   }
+
+  const ended = (code: number) => (line: string) =>
+    line.includes('ActiveState')
+      ? { code: 0, out: `ActiveState=failed\nExecMainStatus=${code}\n`, err: '' }
+      : failing('systemctl restart countersignd.service')(line)
+  for (const [name, code, message] of [
+    ['does not start either', 1, /does not run: "systemctl restart .*" failed for it, too/],
+    [
+      'refuses the state',
+      7,
+      /does not run: the newer one has brought the state forward.*exit code 7/,
+    ],
+  ] as const)
+    it(`says how it stands where the older one is back and ${name}`, async () => {
+      const { machine, files, text } = fakeMachine({ files: OLDER, answer: ended(code) })
+      const { error } = await call(machine, 'install')
+      assert.match(String(error?.message), message)
+      assert.doesNotMatch(String(error?.message), /stays installed|runs again/)
+      assert.deepEqual([text(UNIT), text(PLACE), files.size], [OLD_UNIT, 'old program', 3])
+    })
+
+  it('puts the older one back where launchd starts a newer one that does not answer', async () => {
+    const place = '/Users/anna/.local/bin/countersignd'
+    const list = '/Users/anna/Library/LaunchAgents/org.countersign.countersignd.plist'
+    let asked = 0
+    const { machine, deeds, text, files } = fakeMachine({
+      ...MAC,
+      files: { [place]: 'old program', [list]: '<?xml version="1.0"?><plist/>' },
+      answer: (line) =>
+        line.includes('health') && asked++ === 0 ? { code: 9, out: '', err: '' } : undefined,
+    })
+    const { error } = await call(machine, 'install')
+    assert.match(String(error?.message), /is in its place again, and runs again\.$/)
+    assert.deepEqual([text(place), files.size], ['old program', 2])
+    const last = (deed: RegExp) => deeds.findLastIndex((line) => deed.test(line))
+    const order = [/^copy .*before/, /^write/, /bootout/, /bootstrap/, /health/].map(last)
+    assert.deepEqual(
+      order,
+      order.toSorted((a, b) => a - b),
+    )
+  })
+
+  it('names the program that it kept where it cannot put it back', async () => {
+    let copies = 0
+    const { machine, text } = fakeMachine({
+      files: OLDER,
+      answer: failing('systemctl restart countersignd.service'),
+      refuse: (path) => {
+        if (path === PLACE && ++copies > 1) throw refusal('ENOSPC')
+      },
+    })
+    const { error } = await call(machine, 'install')
+    assert.match(
+      String(error?.message),
+      /could not be put back into .*, and is kept as .*before \(ENOSPC\)/,
+    )
+    assert.equal(text(KEPT), 'old program')
+  })
+
+  it('keeps no older program once the newer one answers, nor after uninstall', async () => {
+    const { machine, files, deeds } = fakeMachine({ files: OLDER })
+    assert.ifError((await call(machine, 'install')).error)
+    assert.ok(deeds.includes(`copy ${PLACE} ${KEPT} 755`))
+    assert.equal(files.has(KEPT), false)
+    files.set(KEPT, { content: Buffer.from('of one that was cut off'), mode: 0o755 })
+    assert.ifError((await call(machine, 'uninstall')).error)
+    assert.deepEqual([...files.keys()], [KEY])
+  })
 
   function onlyOnce(refuse: (path: string) => void) {
     let done = false
@@ -416,8 +504,36 @@ describe("a user's service", () => {
     const { machine, files } = fakeMachine({ ...ANNA, files: { [settings]: '' } })
     await call(machine, 'install')
     const { purged } = await call(machine, 'uninstall', { purge: true, yes: true })
-    assert.deepEqual(purged, [readConfig({ HOME: ANNA.home }).stateDir])
+    assert.deepEqual(purged, ['/home/anna/.local/state/countersign'])
     assert.deepEqual([...files.keys()], [])
+  })
+
+  it("purges the service's own folder, not that of the caller's shell, and says so", async () => {
+    const settings = '/home/anna/.config/countersign/environment'
+    const { machine } = fakeMachine({
+      ...ANNA,
+      env: { SVC_STATE_DIR: '/home/anna/mine' },
+      files: { [settings]: 'SVC_STATE_DIR=/srv/service\n' },
+    })
+    await call(machine, 'install')
+    const { purged, err } = await call(machine, 'uninstall', { purge: true, yes: true })
+    assert.deepEqual(purged, ['/srv/service'])
+    assert.match(err, /is removed: \/srv\/service$/m)
+  })
+
+  it('removes nothing where its folder is in doubt', async () => {
+    const settings = '/home/anna/.config/countersign/environment'
+    const { machine, files } = fakeMachine({
+      ...ANNA,
+      files: { [settings]: 'SVC_STATE_DIR=/srv/a\\\n/b\n' },
+    })
+    await call(machine, 'install')
+    const there = files.size
+    const { error, purged } = await call(machine, 'uninstall', { purge: true, yes: true })
+    assert.match(String(error?.message), /Line 1 of .*cannot be read with certainty/)
+    assert.deepEqual([purged, files.size], [[], there])
+    assert.ifError((await call(machine, 'uninstall')).error)
+    assert.deepEqual([...files.keys()], [settings])
   })
 
   it('is removed without what Node and the sources have', async () => {

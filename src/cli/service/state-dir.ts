@@ -1,0 +1,115 @@
+/**
+ * Which state folder the installed service has: its own settings say so, not the shell of whoever asks. What they say is read before
+ * anything is removed, and where it is in doubt, that is said and nothing is done.
+ */
+import { readConfig } from '../../config.ts'
+import { StartError } from '../../errors.ts'
+import type { Definition, ServicePlatform, Words } from './definition.ts'
+import { fromEnvironmentFile } from './environment-file.ts'
+import { fromPropertyList } from './property-list.ts'
+import type { Machine } from './machine.ts'
+import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
+
+/** What the state folder follows from. */
+const NAMES = ['SVC_STATE_DIR', 'STATE_DIRECTORY', 'XDG_STATE_HOME', 'HOME'] as const
+const IN_DROP_IN = /SVC_STATE_DIR|STATE_DIRECTORY|XDG_STATE_HOME|\bHOME=|EnvironmentFile/
+
+/** Throws StartError configuration where a file cannot be read. */
+function contentOf(machine: Machine, path: string): Uint8Array {
+  try {
+    return machine.read(path) ?? new Uint8Array()
+  } catch (cause) {
+    throw new StartError(
+      'configuration',
+      `${path} cannot be read (${(cause as NodeJS.ErrnoException).code}), and so not which state folder the service has.`,
+      cause,
+    )
+  }
+}
+
+/** Throws StartError configuration where a drop-in names a folder. */
+function demandNoDropIn(machine: Machine, { file, settings }: Definition): void {
+  for (const name of machine.list(`${file.path}.d`)) {
+    const path = `${file.path}.d/${name}`
+    if (
+      !name.endsWith('.conf') ||
+      !IN_DROP_IN.test(Buffer.from(contentOf(machine, path)).toString())
+    )
+      continue
+    throw new StartError(
+      'configuration',
+      `${path} sets where the service finds its state, or its settings. Move that into ${settings}, as SVC_STATE_DIR=/its/folder, and run this again.`,
+    )
+  }
+}
+
+/** What the user's systemd gives to each of its services. */
+async function environmentOfManager(machine: Machine, { demands }: Definition) {
+  const words: Words = ['systemctl', '--user', 'show-environment']
+  const { code, out } = await machine.run(words)
+  if (code !== 0) throw new StartError('failed', demands[0]?.remedy ?? words.join(' '))
+  // What is quoted there ($'…') is a value that the reader of lines refuses.
+  const lines = out.split('\n').filter((line) => NAMES.some((name) => line.startsWith(`${name}=`)))
+  const odd = lines.find((line) => /=["']|=\$'|\\/.test(line))
+  if (odd !== undefined)
+    throw new StartError(
+      'configuration',
+      `"${words.join(' ')}" says ${odd.split('=', 1).join()} in a way that cannot be read with certainty. Set SVC_STATE_DIR=/its/folder in the settings of the service, and run this again.`,
+    )
+  return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)))
+}
+
+async function environmentOf(
+  machine: Machine,
+  platform: ServicePlatform,
+  definition: Definition,
+  list?: Uint8Array,
+) {
+  const { settings, file, stateDir } = definition
+  if (platform === 'win32') return machine.env
+  if (platform === 'darwin')
+    return fromPropertyList(list ?? contentOf(machine, file.path), file.path)
+  demandNoDropIn(machine, definition)
+  const of = stateDir === null ? await environmentOfManager(machine, definition) : {}
+  return { ...of, ...fromEnvironmentFile(contentOf(machine, settings), NAMES, settings) }
+}
+
+/**
+ * The folder in which the service keeps its state, absolute.
+ * @param list the property list; absent, the installed one
+ * @throws StartError where that cannot be told with certainty, with what to do
+ */
+export async function stateDirOf(
+  machine: Machine,
+  platform: ServicePlatform,
+  definition: Definition,
+  list?: Uint8Array,
+): Promise<string> {
+  const { stateDir } = definition
+  if (platform === 'win32' && stateDir !== null) return stateDir
+  const all = await environmentOf(machine, platform, definition, list)
+  const of: NodeJS.ProcessEnv = Object.fromEntries(
+    [...NAMES, 'LOCALAPPDATA'].flatMap((name) => (all[name] ? [[name, all[name]]] : [])),
+  )
+  if (stateDir !== null && of['SVC_STATE_DIR'] === undefined) return stateDir
+  const homedir = () => (platform === 'win32' ? undefined : of['HOME']) ?? machine.home
+  const dir = readConfig(of, { platform, homedir }).stateDir
+  return dir === STATE_LINK ? SYSTEM_STATE : dir
+}
+
+/** The definition, whose daemon is asked in the folder that its service has; as it is where that cannot be told. */
+export async function askedThere(
+  machine: Machine,
+  platform: ServicePlatform,
+  definition: Definition,
+  list?: Uint8Array,
+): Promise<Definition> {
+  if (definition.stateDir !== null || platform === 'win32') return definition
+  try {
+    const SVC_STATE_DIR = await stateDirOf(machine, platform, definition, list)
+    return { ...definition, health: { ...definition.health, env: { SVC_STATE_DIR } } }
+  } catch (error) {
+    if (error instanceof StartError) return definition
+    throw error
+  }
+}
