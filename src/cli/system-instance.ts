@@ -127,10 +127,7 @@ export const isForSystem = ({ system, stateDir }: Place, me: number = self()): b
  * @returns null where the command is for the caller's own folder
  * @throws StartError where the service is installed and does not run, and where somebody else could have planted what is there
  */
-export function systemInstance(
-  place: Place,
-  me: number = self(),
-): SystemInstance | null {
+export function systemInstance(place: Place, me: number = self()): SystemInstance | null {
   const { system } = place
   if (system === null || !isForSystem(place, me)) return null
   const folder = look(system.runtime)
