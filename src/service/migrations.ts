@@ -157,8 +157,11 @@ export const migrate = (engine: Engine, log?: Log): Promise<void> =>
       for (const text of engine.lock) await query(text)
       try {
         // Of a crash between two, the next start would keep a copy of the half-way version instead of the one that somebody had.
-        do more = await step(query, engine)
-        while (more && copies !== null)
+        more = false
+        while (await step(query, engine)) {
+          more = true
+          if (copies === null) break
+        }
         await query('commit')
       } catch (error) {
         // The first error says what went wrong; a broken connection cannot roll back, and need not.
