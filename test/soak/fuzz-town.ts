@@ -220,7 +220,8 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
     })
     if (chosen.status !== 404) return chosen.status === 200
     organisation = await activeOrganisation(daemon)
-    await takeIn()
+    // Somebody may choose another one meanwhile: then it has fewer members, as others had.
+    await takeIn().catch(() => undefined)
     return true
   }
 

@@ -20,8 +20,17 @@ const LOGIN = '/org/freedesktop/secrets/collection/login'
 const send = (destination: string, path: string, method: string, ...args: string[]) =>
   execFileSync(
     'dbus-send',
-    ['--session', '--print-reply', `--dest=${destination}`, path, method, ...args],
-    { encoding: 'utf8' },
+    // One that takes its leave never answers, and would be waited for.
+    [
+      '--session',
+      '--print-reply',
+      '--reply-timeout=1000',
+      `--dest=${destination}`,
+      path,
+      method,
+      ...args,
+    ],
+    { encoding: 'utf8', stdio: 'pipe' },
   )
 const isThere = () =>
   send(

@@ -138,10 +138,12 @@ describe('an account server', () => {
     assert.deepEqual([sync.status, last_sync.ok], [200, false])
     assert.match(last_sync.error, /account server/)
     // What does not.
-    assert.deepEqual([words.status, heard.status, stamp.status], [200, 200, 201], stamp.text)
+    assert.deepEqual([words.status, stamp.status], [200, 201], stamp.text)
+    // Twenty wrong words a minute are judged.
+    assert(heard.status === 200 || errorOf(heard) === '429 rate_limited', heard.text)
     const signed = stamp.json as { id: string; receipt: string | null }
     assert.equal(signed.receipt, null)
-    kept.verifications++
+    if (heard.status === 200) kept.verifications++
     kept.stamps.push(signed.id)
 
     front.fault = null
