@@ -2,14 +2,14 @@
  * The audit log: who used the account through this daemon, when, for what, and what came of it. JSON lines, each with the hash of
  * the line before, so that none can be changed, taken out or put in without every later one (`audit verify`).
  *
- * The line of what changes something, or was refused, is written before its answer leaves; those of what was only read together,
- * at the end of the turn of the event loop. While nothing can be written lines are kept, the daemon goes on, and they follow as
- * soon as they can.
+ * The line of what changes something, or was refused, is written before its answer leaves; those of what was only read, and of a
+ * start, a moment later and together. While nothing can be written lines are kept, the daemon goes on, and they follow as soon as
+ * they can.
  */
 import { closeSync, fstatSync, fsyncSync, writeSync } from 'node:fs'
 import type { Log } from '../log.ts'
 import { endOfLog, openCurrent, putAway } from './audit-files.ts'
-import { type AuditLine, BEGINNING, linkOf, readLine } from './audit-line.ts'
+import { type AuditLine, linkOf, readLine } from './audit-line.ts'
 
 /** What happened; times and links are the log's. */
 export interface Deed {
@@ -39,18 +39,28 @@ const MOST_WAITING = 1024 * 1024
 const ANONYMOUS_A_MINUTE = 10
 const MINUTE_MS = 60_000
 const LINE_FEED = 0x0a
+/** How long lines that can wait do, for others to be written with them. */
+export const TOGETHER_MS = 5
 
-/** Whether nothing came of it but an answer. */
-const isRead = ({ route, outcome }: Deed) =>
-  outcome === 'done' && route?.startsWith('GET ') === true
+/** Whether nothing came of it but an answer, or that answers can come: those do not wait for the log. */
+const canWait = ({ route, outcome }: Deed) =>
+  outcome === 'started' || (outcome === 'done' && route?.startsWith('GET ') === true)
+
+/** A deed with what is true of it at its time alone. */
+interface Told extends Deed {
+  readonly at: number
+  readonly uid: number | null
+  /** Refusals since the one before. */
+  readonly unlisted: number
+}
 
 /**
  * Where the chain of a log stands. What a crash cut off is a line like any other, and gets the end it lacks; its number follows from
  * the last line before it that can be read, or from the name of the file before.
  */
-function standing(dir: string, bytes = END_BYTES): { line: number; prev: string; isCut: boolean } {
+function standing(dir: string, bytes = END_BYTES): { line: number; last: Buffer; isCut: boolean } {
   const { end, before } = endOfLog(dir, bytes)
-  if (end.length === 0) return { line: before, prev: BEGINNING, isCut: false }
+  if (end.length === 0) return { line: before, last: Buffer.alloc(0), isCut: false }
   const isCut = end.at(-1) !== LINE_FEED
   const lines = (isCut ? end : end.subarray(0, -1)).toString('latin1').split('\n')
   // The first of these may be the end of a longer one.
@@ -58,7 +68,7 @@ function standing(dir: string, bytes = END_BYTES): { line: number; prev: string;
   const known = whole.findLastIndex((line) => readLine(line) !== null)
   if (known === -1 && end.length === bytes) return standing(dir, bytes * 8)
   const line = (readLine(whole[known] ?? '')?.line ?? before) + whole.length - 1 - known
-  return { line, prev: linkOf(Buffer.from(whole.at(-1) as string, 'latin1')), isCut }
+  return { line, last: Buffer.from(whole.at(-1) as string, 'latin1'), isCut }
 }
 
 /**
@@ -75,15 +85,21 @@ export function openAudit(where: {
   const { dir, now, log, longest = LONGEST } = where
   let file = openCurrent(dir)
   let { size } = fstatSync(file)
-  let { line, prev, isCut } = standing(dir)
+  const end = standing(dir)
+  let { line } = end
+  let last: string | Buffer = end.last
   /** What was not written yet: whole lines, after what is left of one that was written in part. */
-  let rest = Buffer.from(isCut ? '\n' : '')
+  let rest = Buffer.from(end.isCut ? '\n' : '')
   let waiting = ''
-  let planned: NodeJS.Immediate | undefined
+  /** What has no line yet. */
+  let told: Told[] = []
+  let planned: NodeJS.Timeout | undefined
   let fails = false
   let closed = false
   let lost = 0
+  /** Since the last that was told, and since the last that has a line. */
   let unlisted = 0
+  let unsaid = 0
   let minute = 0
   let anonymous = 0
 
@@ -94,20 +110,20 @@ export function openAudit(where: {
     return ++anonymous <= ANONYMOUS_A_MINUTE
   }
 
-  function lineOf({ requestId, peer, created, ...deed }: Deed, at: number): string {
+  function lineOf({ at, requestId, uid, created, ...deed }: Told): string {
     const said: AuditLine = {
       line: line + 1,
       at: new Date(at).toISOString(),
       request_id: requestId,
-      peer_uid: peer(),
+      peer_uid: uid,
       token: deed.token,
       route: deed.route,
       status: deed.status,
       outcome: deed.outcome,
       created,
-      unlisted: unlisted || undefined,
+      unlisted: unsaid || undefined,
       lost: lost || undefined,
-      prev,
+      prev: linkOf(last),
     }
     return JSON.stringify(said)
   }
@@ -137,9 +153,24 @@ export function openAudit(where: {
     if (size >= longest) turnOver()
   }
 
+  function add(one: Told): void {
+    unsaid += one.unlisted
+    if (rest.length + waiting.length > MOST_WAITING) {
+      lost++
+      return
+    }
+    last = lineOf(one)
+    waiting += `${last}\n`
+    line++
+    unsaid = 0
+    lost = 0
+  }
+
   function flush(): void {
-    clearImmediate(planned)
+    clearTimeout(planned)
     planned = undefined
+    for (const one of told) add(one)
+    told = []
     try {
       write()
       if (fails) log('info', 'audit log written again')
@@ -151,14 +182,6 @@ export function openAudit(where: {
     }
   }
 
-  function add(text: string): void {
-    waiting += `${text}\n`
-    prev = linkOf(text)
-    line++
-    unlisted = 0
-    lost = 0
-  }
-
   return {
     record(deed) {
       if (closed) {
@@ -168,9 +191,9 @@ export function openAudit(where: {
       const at = now()
       if (deed.token === null && (deed.status ?? 0) >= 400 && !isListed(at)) unlisted++
       else {
-        if (rest.length + waiting.length > MOST_WAITING) lost++
-        else add(lineOf(deed, at))
-        if (isRead(deed)) planned ??= setImmediate(flush)
+        told.push({ ...deed, at, uid: deed.peer(), unlisted })
+        unlisted = 0
+        if (canWait(deed)) planned ??= setTimeout(flush, TOGETHER_MS)
         else flush()
       }
     },

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'
 import { countersignd } from '../e2e/program.ts'
 import { exchange, hostOf } from '../server/raw.ts'
+import { TOGETHER_MS } from '../../src/state/audit.ts'
 import { verifyAudit } from '../../src/state/audit-chain.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
@@ -31,8 +33,8 @@ after(() => daemon.close())
 async function linesOf(work: () => Promise<unknown>) {
   const count = linesIn(daemon.stateDir).length
   await work()
-  // The file is written in the turn of the event loop after the answer.
-  await new Promise((resolve) => setImmediate(resolve))
+  // Timers of one length end in the order in which they began: the file is written by then.
+  await setTimeout(TOGETHER_MS)
   return linesIn(daemon.stateDir)
     .slice(count)
     .map(({ peer_uid, token, route, status, outcome, created }) => ({

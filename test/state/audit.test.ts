@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { StartError } from '../../src/errors.ts'
 import { type Log, newLog } from '../../src/log.ts'
-import { type Deed, openAudit } from '../../src/state/audit.ts'
+import { type Deed, TOGETHER_MS, openAudit } from '../../src/state/audit.ts'
 import { verifyAudit } from '../../src/state/audit-chain.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
@@ -93,17 +93,19 @@ test('the next run goes on where the last one ended', (t) => {
   })
 })
 
-test('what was read is there in the next turn, what was changed or refused at once, after all before it', async (t) => {
+test('what was read is there a moment later, as a start is, what was changed or refused at once, after all before it', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const dir = freshFolder(t)
   const audit = open(dir)
+  audit.record(deed({ route: null, status: null, outcome: 'started' }))
   audit.record(deed())
   assert.equal(readFileSync(fileOf(dir), 'utf8'), '')
-  await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(linesOf(dir).length, 1)
+  t.mock.timers.tick(TOGETHER_MS)
+  assert.equal(linesOf(dir).length, 2)
   for (const [index, told] of [deed({ route: 'POST /api/v1/tags' }), refusal].entries()) {
     audit.record(deed())
     audit.record(told)
-    assert.equal(linesOf(dir).length, 3 + 2 * index)
+    assert.equal(linesOf(dir).length, 4 + 2 * index)
   }
   audit.close()
 })
@@ -296,24 +298,25 @@ test('who is at the other end is not looked up for what gets no line', (t) => {
   assert.equal(looked, 10)
 })
 
-test('while nothing can be written lines are kept, and follow', async (t) => {
+test('while nothing can be written lines are kept, and follow', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const turn = () => t.mock.timers.tick(TOGETHER_MS)
   const dir = freshFolder(t)
   const events: string[] = []
   const log = newLog('debug', (line) => events.push((JSON.parse(line) as { event: string }).event))
-  const turn = () => new Promise((resolve) => setImmediate(resolve))
   const audit = open(dir, { log, longest: 300 })
   audit.record(deed())
   audit.record(deed())
-  await turn()
+  turn()
   // The file was long, and another is to be made where something else stands.
   mkdirSync(fileOf(dir))
   audit.record(deed())
-  await turn()
+  turn()
   audit.record(deed())
-  await turn()
+  turn()
   rmSync(fileOf(dir), { recursive: true })
   audit.record(deed())
-  await turn()
+  turn()
   audit.close()
   assert.deepEqual(
     events.map((event) => event.slice(0, 21)),
@@ -323,18 +326,19 @@ test('while nothing can be written lines are kept, and follow', async (t) => {
   assert.deepEqual([lines, fault], [5, null])
 })
 
-test('what cannot be kept any more is counted', async (t) => {
+test('what cannot be kept any more is counted', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const turn = () => t.mock.timers.tick(TOGETHER_MS)
   const dir = freshFolder(t)
-  const turn = () => new Promise((resolve) => setImmediate(resolve))
   const audit = open(dir, { longest: 1 })
   audit.record(deed())
-  await turn()
+  turn()
   mkdirSync(fileOf(dir))
   for (let i = 0; i < 6000; i++) audit.record(deed())
-  await turn()
+  turn()
   rmSync(fileOf(dir), { recursive: true })
   audit.record(deed())
-  await turn()
+  turn()
   audit.record(deed())
   audit.close()
   const { lines, fault } = verifyAudit(dir)
