@@ -2,11 +2,14 @@
  * Who is at the other end of a loopback connection. TCP carries no credentials, but Linux lists the owner of every socket;
  * elsewhere the token route stands on the loopback bind alone, as the interface says.
  */
-import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile as readFileWith, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { promisify } from 'node:util'
 import type { TokenUsers } from '../config.ts'
 import { StartError } from '../errors.ts'
+
+/** Without `node:fs/promises`, which takes as long to load as it takes to make a server. */
+const readFile = promisify(readFileWith)
 
 const ESTABLISHED = '01'
 

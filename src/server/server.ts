@@ -87,6 +87,9 @@ const refusalOf = (id: string, peer: () => number | null, error: Code): Outcome 
   created: undefined,
 })
 
+/** What whoever watches asks again and again. It can only go well, and then leaves no line: who asked need not be known. */
+const isProbe = ({ method, url }: IncomingMessage) => method === 'GET' && url === '/health'
+
 /** Start a listener. Throws StartError when the port is taken or the address cannot be bound. */
 export async function listen(options: ServerOptions): Promise<Listening> {
   const { dispatch, log, proofNonce, timeouts = TIMEOUTS } = options
@@ -146,7 +149,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       // RFC 9449 section 8.2: with refusals too, so that the next request has it.
       if (proofNonce !== undefined && proof !== undefined)
         res.setHeader('DPoP-Nonce', await proofNonce())
-      if (options.record !== undefined && connection[PEER] === undefined) await look(connection)
+      if (options.record !== undefined && connection[PEER] === undefined && !isProbe(req))
+        await look(connection)
       if (connections.isStopping()) throw shuttingDown()
       if (moved !== null) {
         // RFC 9110 section 15.4.8. What stands behind a # goes with it.
