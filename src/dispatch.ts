@@ -51,7 +51,7 @@ export interface Answer {
   /** Method and path as the table has them. */
   readonly route: string
   readonly status: number
-  /** What the row's reply schema or media describes; undefined for 204. */
+  /** What the row's `reply` or `media` describes; undefined for 204. */
   readonly value: unknown
   readonly media: boolean
   /** The path of the resource a 201 made, where it can be read. */
@@ -168,12 +168,11 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
   for (const { group, name, route } of rows) {
     const answer = (answerers as Answerers)[group]?.[name]
     if (answer === undefined) throw new Error(`${group}.${name} has no answer`)
-    const media = route.reply !== undefined && 'media' in route.reply
     const row: Row = {
       route,
       name: `${route.method} ${route.path}`,
       answer,
-      media,
+      media: route.media !== undefined,
       location: readable.has(`${route.path}/{id}`),
       once: isOnce(route),
     }

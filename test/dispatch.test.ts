@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as v from 'valibot'
 import { Page } from '../src/api/fields.ts'
-import { type Table, media } from '../src/api/route.ts'
+import { type Table } from '../src/api/route.ts'
 import type { Need, Standing } from '../src/auth/scopes.ts'
 import { type Gate, type Request, newDispatch, rowsOf } from '../src/dispatch.ts'
 import { AppError } from '../src/errors.ts'
@@ -73,7 +73,7 @@ const table = {
     },
   },
   pages: {
-    read: { method: 'GET', path: '/page', summary: '', by: 'daemon', reply: media('text/html') },
+    read: { method: 'GET', path: '/page', summary: '', by: 'daemon', media: ['text/html'] },
   },
 } as const satisfies Table
 
@@ -388,7 +388,7 @@ function repeatable(need: Need = 'write') {
     ...table,
     more: {
       again: { ...table.things.send, path: '/again', repeats: true },
-      page: { method: 'POST', path: '/page', summary: '', by: 'daemon', reply: media('text/html') },
+      page: { method: 'POST', path: '/page', summary: '', by: 'daemon', media: ['text/html'] },
     },
   } as const satisfies Table
   const dispatch = newDispatch<Caller>(

@@ -8,13 +8,7 @@ import type { GenericSchema, InferInput, InferOutput } from 'valibot'
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Schema = GenericSchema
 
-/** A reply that is not JSON: the media types it may have. */
-export interface Media {
-  readonly media: readonly string[]
-}
-export const media = <const T extends readonly string[]>(...types: T) => ({ media: types })
-
-/** What an answer to a `media` row is made of. */
+/** What an answer to a row with `media` is made of. */
 export interface Content {
   readonly type: string
   /** Where it is not the row's: a page that says in words that there is no such thing. */
@@ -34,7 +28,9 @@ export interface Route {
   readonly by: 'daemon' | 'account' | 'both'
   readonly query?: Schema
   readonly body?: Schema
-  readonly reply?: Schema | Media
+  readonly reply?: Schema
+  /** The media types of an answer that is not JSON, which stand instead of `reply`. */
+  readonly media?: readonly string[]
   readonly status?: 200 | 201 | 202 | 204
   /** The largest body in bytes, where it is not the usual 1 MiB. */
   readonly limit?: number
@@ -48,9 +44,7 @@ export interface Route {
 
 /** Whether an `Idempotency-Key` is heeded. A page is not kept. */
 export const isOnce = (route: Route): boolean =>
-  route.method === 'POST' &&
-  route.repeats !== true &&
-  !(route.reply !== undefined && 'media' in route.reply)
+  route.method === 'POST' && route.repeats !== true && route.media === undefined
 
 /** The names of the parameters in a path. */
 export const pathNames = (path: string): string[] =>
@@ -82,7 +76,7 @@ export type Sent<R extends { path: string }> = Flat<
     ([Body<R>] extends [never] ? unknown : { body: InferInput<Body<R>> })
 >
 
-export type Reply<R> = R extends { reply: Media }
+export type Reply<R> = R extends { media: readonly string[] }
   ? Content
   : R extends { reply: infer S extends Schema }
     ? InferOutput<S>

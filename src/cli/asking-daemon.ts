@@ -101,7 +101,7 @@ export function askingDaemon(place: Place, scope: Scope, token: () => string | n
     async ask(call) {
       demand(scope, call)
       const { route, segments, query, body } = call
-      const media = route.reply !== undefined && 'media' in route.reply
+      const media = route.media !== undefined
       const path = `/${segments.map(encodeURIComponent).join('/')}`
       const connection = await connected()
       let streams = false

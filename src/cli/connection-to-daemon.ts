@@ -90,13 +90,11 @@ function exchange(
   })
 }
 
-const isMedia = (route: Route) => route.reply !== undefined && 'media' in route.reply
-
 function read(route: Route, { status, headers, body, stream }: Answer): unknown {
   if (status === 204) return undefined
   const isJson = headers['content-type'] === 'application/json'
   if (status < 400)
-    return isJson && !isMedia(route)
+    return isJson && route.media === undefined
       ? JSON.parse(body.toString())
       : { type: headers['content-type'], body: stream ?? body, headers }
   const { error, message, ...details } = JSON.parse(body.toString()) as {

@@ -81,8 +81,8 @@ const takesWords = (body: Schema | undefined) =>
   )
 
 /** A page is answered to any query. */
-const isPage = ({ query, body, reply }: Route) =>
-  query === undefined && body === undefined && reply !== undefined && 'media' in reply
+const isPage = ({ query, body, media }: Route) =>
+  query === undefined && body === undefined && media !== undefined
 
 /** Where a row stands, and what the scope table wants for it. */
 export interface Place {

@@ -1,12 +1,9 @@
 /** What may be answered to a row, as a document says it: the success with its example, and every error. */
-import type { Route, Schema } from '../api/route.ts'
+import type { Route } from '../api/route.ts'
 import type { Code } from '../errors.ts'
 import type { Convert, Json } from '../openapi.ts'
 import { type Place, codesOf, errorExamples } from './errors.ts'
 import type { Example } from './examples.ts'
-
-const isJson = (reply: Route['reply']): reply is Schema =>
-  reply !== undefined && !('media' in reply)
 
 /** An error answer with an example of each code that it may have. */
 const errorResponse = (codes: readonly Code[], description: string) => ({
@@ -54,10 +51,12 @@ const mediaSchema = (type: string): Json => (type === 'application/json' ? {} : 
 
 function success(route: Route, convert: Convert, { type, reply }: Example): Json {
   const status = String(route.status ?? 200)
-  if (route.reply === undefined) return { [status]: { description: 'Done; no content.' } }
-  const schemas: [type: string, schema: Json][] = isJson(route.reply)
-    ? [['application/json', convert(route.reply, 'output')]]
-    : route.reply.media.map((one) => [one, mediaSchema(one)])
+  if (route.reply === undefined && route.media === undefined)
+    return { [status]: { description: 'Done; no content.' } }
+  const schemas: [type: string, schema: Json][] =
+    route.reply === undefined
+      ? (route.media ?? []).map((one) => [one, mediaSchema(one)])
+      : [['application/json', convert(route.reply, 'output')]]
   const content = schemas.map(([one, schema]) => [
     one,
     { schema, ...(one === type ? { example: reply } : {}) },

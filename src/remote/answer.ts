@@ -152,13 +152,13 @@ export function valueOf(answer: Answer, route: Route, origin: string): unknown {
     )
   if (status >= 300) throw wrong(`with a redirect (${status}), which is not followed`)
   if (status !== (route.status ?? 200)) throw wrong(`with the status ${status}`)
-  const { reply } = route
-  if (reply === undefined) return undefined
-  if ('media' in reply) {
-    const content = contentOf(answer, reply.media)
+  const { reply, media } = route
+  if (media !== undefined) {
+    const content = contentOf(answer, media)
     if (content === null) throw wrong('with another media type, or with what it does not say')
     return content
   }
+  if (reply === undefined) return undefined
   const value = jsonOf(answer)
   if (value === undefined) throw wrong('with what is not JSON')
   const parsed = v.safeParse(reply, value, { abortEarly: true })

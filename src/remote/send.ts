@@ -48,13 +48,11 @@ function contentOf(route: Route, body: unknown): { type: string; text: string } 
 }
 
 /** Whether an answer may come bit by bit, over a longer time than others. */
-const isStreamed = (route: Route): boolean =>
-  route.reply !== undefined && 'media' in route.reply && route.reply.media.includes(EVENT_STREAM)
+const isStreamed = (route: Route): boolean => route.media?.includes(EVENT_STREAM) === true
 
 function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<string, string> {
-  const isMedia = route.reply !== undefined && 'media' in route.reply
   return {
-    Accept: isMedia ? '*/*' : 'application/json',
+    Accept: route.media !== undefined ? '*/*' : 'application/json',
     'Accept-Encoding': 'identity',
     ...(content === null
       ? {}

@@ -24,9 +24,9 @@ const NOTHING: Json = {
 }
 
 /** A tool that went well answers 200, whatever its row does, and an empty object where the row has nothing to say. */
-function answersOf({ status = 200, reply }: Route, responses: Json): Json {
+function answersOf({ status = 200, reply, media }: Route, responses: Json): Json {
   const { [status]: success, ...errors } = responses
-  return { 200: reply === undefined ? NOTHING : success, ...errors }
+  return { 200: reply === undefined && media === undefined ? NOTHING : success, ...errors }
 }
 
 /** One object holds what the route takes in path, query and body. */

@@ -5,14 +5,14 @@ import { type Target, isLinked } from './routes.ts'
 import { HTML } from './furnished.ts'
 
 const isPage = (target: Target) =>
-  isLinked(target) && JSON.stringify(target.route?.reply).includes('text/html')
+  isLinked(target) && String(target.route?.media).includes('text/html')
 
 /** Whatever becomes of its form, a page. */
 const isForm = ({ listener, route, need }: Target) =>
   listener === 'account' &&
   need === 'none' &&
   route?.form === true &&
-  JSON.stringify(route.reply ?? '').includes('text/html')
+  String(route.media).includes('text/html')
 
 /** What is wrong with a page, as a browser takes it. */
 function pageFault({ headers, body }: RawAnswer): string | null {

@@ -22,7 +22,7 @@ const page = {
   path: '/g/{id}/planted',
   summary: 'Planted',
   by: 'account',
-  reply: { media: ['application/octet-stream'] },
+  media: ['application/octet-stream'],
 } as const satisfies Route
 
 const tables: Tables = {

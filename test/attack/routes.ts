@@ -145,10 +145,8 @@ export function targetsOf(tables: Tables = TABLES, idIn: IdIn = () => undefined)
 /** A page or a file that a link from elsewhere may open. */
 export const isLinked = ({ route, need }: Target): boolean =>
   need === 'none' &&
-  route?.reply !== undefined &&
-  'media' in route.reply &&
-  route.method === 'GET' &&
-  route.reply.media.some((type) => /^(text\/html|application\/zip)/.test(type))
+  route?.method === 'GET' &&
+  route.media?.some((type) => /^(text\/html|application\/zip)/.test(type)) === true
 
 export const nameOf = ({ listener, method, path }: Target): string =>
   `${listener} ${method} ${path}`

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { media } from '../../src/api/route.ts'
 import { AppError, type Code } from '../../src/errors.ts'
 import { valueOf } from '../../src/remote/answer.ts'
 import { CLOCK, clientAt, json, refusal, scripted } from './scripted.ts'
@@ -319,7 +318,7 @@ test('content is taken in the media types of its row', () => {
     path: '/picture',
     summary: '',
     by: 'account',
-    reply: media('image/gif', 'image/svg+xml'),
+    media: ['image/gif', 'image/svg+xml'],
   } as const
   const body = Buffer.from('GIF')
   const of = (type: string) => ({

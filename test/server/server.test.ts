@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import * as v from 'valibot'
-import { type Content, type Table, media } from '../../src/api/route.ts'
+import type { Content, Table } from '../../src/api/route.ts'
 import { newDispatch } from '../../src/dispatch.ts'
 import { EXIT, StartError } from '../../src/errors.ts'
 import { newLog } from '../../src/log.ts'
@@ -39,7 +39,7 @@ const table = {
       path: '/streams/{id}',
       summary: '',
       by: 'daemon',
-      reply: media('text/plain'),
+      media: ['text/plain'],
     },
   },
 } as const satisfies Table

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { afterEach, test } from 'node:test'
 import * as v from 'valibot'
-import { type Table, media } from '../../src/api/route.ts'
+import type { Table } from '../../src/api/route.ts'
 import { newDispatch } from '../../src/dispatch.ts'
 import { type Listening, listen } from '../../src/server/server.ts'
 import { answersIn } from './raw.ts'
@@ -27,7 +27,7 @@ const table = {
       path: '/stream',
       summary: '',
       by: 'daemon',
-      reply: media('text/plain'),
+      media: ['text/plain'],
     },
   },
 } as const satisfies Table

@@ -59,8 +59,7 @@ const CODE_SET: ReadonlySet<string> = new Set(CODES)
 /** The one shape of errors; what the protocol of the tools refuses has its own. */
 function checkError({ status, headers, body }: Reply, route: Route | null): string {
   const type = headers['content-type']
-  const media =
-    route !== null && route.reply !== undefined && 'media' in route.reply ? route.reply.media : []
+  const media = route?.media ?? []
   if (type?.startsWith('text/html') && (route === null || media.includes(type))) return ''
   if (type !== 'application/json') throw new Fault('form', `an error as ${type}: ${shown(body)}`)
   const { error, message, jsonrpc } = parsed(body) as Record<string, unknown>
@@ -97,7 +96,7 @@ export function judge(reply: Reply, route: Route | null, bodiless = false): stri
   if (status === 202 && body.length === 0 && route?.path.endsWith('/mcp') !== false) return ''
   const value = parsed(body)
   const schema = route?.reply
-  if (schema === undefined || 'media' in schema) return ''
+  if (schema === undefined) return ''
   const result = safeParse(schema, value)
   if (!result.success)
     throw new Fault('form', `not as the row says (${result.issues[0]?.message}): ${shown(body)}`)

@@ -72,8 +72,7 @@ async function furnish(call: Call, mailDir: string): Promise<void> {
 /** Everything that somebody can list, learned. What needs a parameter is answered with nothing. */
 async function learnAll(known: Known, get: (path: string) => Promise<Answer>): Promise<void> {
   for (const { route } of rowsOf(rest)) {
-    if (route.method !== 'GET' || route.path.includes('{') || 'media' in (route.reply ?? {}))
-      continue
+    if (route.method !== 'GET' || route.path.includes('{') || route.media !== undefined) continue
     if (route.path.endsWith('openapi.json')) continue
     const { status, json } = await get(route.path)
     if (status === 200) known.learn(route.path, json)

@@ -4,7 +4,7 @@
  */
 import * as v from 'valibot'
 import { named } from '../fields.ts'
-import { type Table, media } from '../route.ts'
+import type { Table } from '../route.ts'
 
 /** A larger content is stamped by its `sha256`. */
 const LARGEST = 4 * 1024 * 1024
@@ -38,7 +38,7 @@ export const agents = {
       body: v.string(),
       text: true,
       limit: LARGEST,
-      reply: media('application/json', 'text/event-stream'),
+      media: ['application/json', 'text/event-stream'],
     },
   },
   toolCalls: {
@@ -60,7 +60,7 @@ export const agents = {
       query: v.strictObject({}),
       body: v.optional(v.looseObject({}), {}),
       limit: LARGEST,
-      reply: media('application/json'),
+      media: ['application/json'],
     },
   },
 } as const satisfies Table

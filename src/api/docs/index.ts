@@ -1,5 +1,5 @@
 /** *docs*: the files that the documentation page is made of. Public as the page is. */
-import { type Table, media } from '../route.ts'
+import type { Table } from '../route.ts'
 
 export const docsTable = {
   docsFiles: {
@@ -8,7 +8,7 @@ export const docsTable = {
       path: '/api/v1/docs/{name}',
       summary: 'A script or style of the documentation page',
       by: 'daemon',
-      reply: media('text/javascript; charset=utf-8', 'text/css; charset=utf-8'),
+      media: ['text/javascript; charset=utf-8', 'text/css; charset=utf-8'],
     },
   },
 } as const satisfies Table

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type Routes, media } from '../route.ts'
+import type { Routes } from '../route.ts'
 
 /** The fewest characters of a passphrase, and the most UTF-16 units. */
 export const SHORTEST = 12
@@ -24,6 +24,6 @@ export const backups = {
         ),
       ),
     }),
-    reply: media('application/octet-stream'),
+    media: ['application/octet-stream'],
   },
 } as const satisfies Routes

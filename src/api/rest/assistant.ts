@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Time, id, named, text } from '../fields.ts'
-import { media, type Routes } from '../route.ts'
+import type { Routes } from '../route.ts'
 
 /** The header fields that carry the ids of an answer, whatever its type is. */
 export const CONVERSATION_HEADER = 'X-Conversation-Id'
@@ -23,7 +23,7 @@ export const chat = {
         ),
       ),
     }),
-    reply: media('text/event-stream', 'application/json'),
+    media: ['text/event-stream', 'application/json'],
     repeats: true,
   },
   rate: {

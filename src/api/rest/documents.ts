@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { media, type Routes } from '../route.ts'
+import type { Routes } from '../route.ts'
 
 export const openapi = {
   read: {
@@ -17,7 +17,7 @@ export const docs = {
     path: '/api/v1/docs',
     summary: 'Read the documentation page',
     by: 'daemon',
-    reply: media('text/html; charset=utf-8'),
+    media: ['text/html; charset=utf-8'],
   },
 } as const satisfies Routes
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Page, Time, email, id, listOf, name, named, text } from '../fields.ts'
-import { media, type Routes } from '../route.ts'
+import type { Routes } from '../route.ts'
 
 /** A year and a day: a guest code is for a while, a connection for good. */
 const LONGEST_S = 31_708_800
@@ -93,7 +93,7 @@ export const guestCodes = {
     query: v.strictObject({
       format: v.optional(v.pipe(v.picklist(['svg', 'gif']), v.description('svg unless told.'))),
     }),
-    reply: media('image/svg+xml', 'image/gif'),
+    media: ['image/svg+xml', 'image/gif'],
   },
   send: {
     method: 'POST',

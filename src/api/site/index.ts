@@ -2,9 +2,9 @@
 import * as v from 'valibot'
 import { Jwk, Jws } from '../fields.ts'
 import { Health } from '../rest/health.ts'
-import { media, type Table } from '../route.ts'
+import type { Table } from '../route.ts'
 
-const html = media('text/html; charset=utf-8')
+const html = ['text/html; charset=utf-8'] as const
 
 /** What a form may send, in bytes. */
 const FORM_LIMIT = 32 * 1024
@@ -38,7 +38,7 @@ export const site = {
       path: '/g/{id}',
       summary: 'The page of a guest code: words to say, and a box to check the caller',
       by: 'account',
-      reply: html,
+      media: html,
     },
     opened: {
       method: 'POST',
@@ -54,7 +54,7 @@ export const site = {
       path: '/s/{id}',
       summary: 'The page of a stamp: checks it in the browser',
       by: 'account',
-      reply: html,
+      media: html,
     },
     file: {
       method: 'GET',
@@ -70,7 +70,7 @@ export const site = {
       path: '/o/{slug}',
       summary: 'The page of an open link: a form by which anybody asks to connect',
       by: 'account',
-      reply: html,
+      media: html,
     },
     ask: {
       method: 'POST',
@@ -84,7 +84,7 @@ export const site = {
         email: v.optional(v.string(), ''),
         message: v.optional(v.string(), ''),
       }),
-      reply: html,
+      media: html,
     },
   },
   confirmationPages: {
@@ -93,7 +93,7 @@ export const site = {
       path: '/confirm/{token}',
       summary: 'The page of a link that was mailed: a button that confirms the mailbox',
       by: 'account',
-      reply: html,
+      media: html,
     },
     confirm: {
       method: 'POST',
@@ -103,7 +103,7 @@ export const site = {
       form: true,
       limit: FORM_LIMIT,
       body: v.object({}),
-      reply: html,
+      media: html,
     },
   },
   exportFiles: {
@@ -116,7 +116,7 @@ export const site = {
         expires: v.optional(v.string(), ''),
         signature: v.optional(v.string(), ''),
       }),
-      reply: media('application/zip'),
+      media: ['application/zip'],
     },
   },
   assets: {
@@ -125,7 +125,7 @@ export const site = {
       path: '/assets/{name}',
       summary: 'A script or style of the pages',
       by: 'account',
-      reply: media('text/javascript; charset=utf-8', 'text/css; charset=utf-8'),
+      media: ['text/javascript; charset=utf-8', 'text/css; charset=utf-8'],
     },
   },
 } as const satisfies Table
