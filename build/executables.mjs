@@ -31,32 +31,36 @@ function targetsHere() {
 /** Read at every start, or compressed already. */
 const AS_IT_IS = /^program\.|\.gz$/
 
-/** What travels inside, by name: `dist/` as it is served and loaded, and the addon. */
-async function assetsFor(addon, cache, folder) {
-  const files = ['program.cjs', 'handbook.json']
+/** Of a file, what travels inside: [its name there, its path]. What is compressed is so once, for all targets. */
+async function asset(name, path, folder) {
+  if (AS_IT_IS.test(name)) return [name, path]
+  const compressed = join(folder, `${name.replace('/', '-')}.zst`)
+  await writeFile(compressed, await zstd(await readFile(path), { params: LEVEL }))
+  return [`${name}.zst`, compressed]
+}
+
+/** What travels in every executable: `dist/` as it is served and loaded. */
+async function commonAssets(folder) {
+  const names = ['program.cjs', 'handbook.json']
   for (const part of ['lib', 'pages'])
-    files.push(...(await readdir(join('dist', part))).map((name) => `${part}/${name}`))
-  const library = await folderOf(`@napi-rs/keyring-${addon}`)
-  const assets = {}
-  for (const [name, path] of [
-    ...files.map((name) => [name, resolve('dist', name)]),
-    ['keyring.node', resolve(library, `keyring.${addon}.node`)],
-    ...(cache === undefined ? [] : [['program.cache', cache]]),
-  ]) {
-    if (AS_IT_IS.test(name)) {
-      assets[name] = path
-      continue
-    }
-    const compressed = join(folder, `${name.replace('/', '-')}.zst`)
-    await writeFile(compressed, await zstd(await readFile(path), { params: LEVEL }))
-    assets[`${name}.zst`] = compressed
-  }
+    names.push(...(await readdir(join('dist', part))).map((name) => `${part}/${name}`))
+  const assets = []
+  for (const name of names) assets.push(await asset(name, resolve('dist', name), folder))
   return assets
 }
 
-async function build(target, of, folder, cache) {
+/** What travels in that of a target alone: the addon, and the compiled form where it is this machine's. */
+async function ownAssets({ target, of, cache, folder }) {
+  const library = await folderOf(`@napi-rs/keyring-${of.addon}`)
+  const addon = resolve(library, `keyring.${of.addon}.node`)
+  return [
+    await asset('keyring.node', addon, folder),
+    ...(target === HERE ? [['program.cache', cache]] : []),
+  ]
+}
+
+async function build(target, of, assets) {
   const output = resolve('dist', `countersignd-${target}${target.startsWith('win') ? '.exe' : ''}`)
-  const assets = await assetsFor(of.addon, target === HERE ? cache : undefined, folder)
   const isStripped = await makeExecutable({
     target,
     of,
@@ -94,8 +98,11 @@ export async function buildExecutables(program, inputs) {
     await writeFile(cache, await compiled())
     const targets = targetsHere()
     const outputs = []
-    for (const [target, of] of Object.entries(targets))
-      outputs.push(await build(target, of, folder, cache))
+    const common = await commonAssets(folder)
+    for (const [target, of] of Object.entries(targets)) {
+      const own = await ownAssets({ target, of, cache, folder })
+      outputs.push(await build(target, of, Object.fromEntries([...common, ...own])))
+    }
     for (const mac of MAC)
       if (!(mac in targets)) say(`${mac}: not built here, a Mac has to sign it: run this on one`)
 

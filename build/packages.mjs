@@ -40,9 +40,9 @@ async function fetched(name) {
     { shell: process.platform === 'win32' },
   )
   const file = join(folder, stdout.trim().split('\n').at(-1))
-  const found = await integrityOf(file)
-  if (found !== integrity)
-    throw new Error(`${name}@${version} is not what package-lock.json says: ${found}`)
+  const sum = await integrityOf(file)
+  if (sum !== integrity)
+    throw new Error(`${name}@${version} is not what package-lock.json says: ${sum}`)
   await exec('tar', ['-xzf', file, '-C', folder, '--strip-components=1'])
   await rm(file)
   return folder
@@ -54,8 +54,15 @@ const isThere = (path) =>
     () => false,
   )
 
-/** The folder of a package: as installed, or fetched where it is for another platform. */
-export async function folderOf(name) {
+async function found(name) {
   const installed = join('node_modules', name)
   return (await isThere(installed)) ? installed : fetched(name)
+}
+
+const folders = new Map()
+
+/** The folder of a package: as installed, or fetched where it is for another platform. */
+export function folderOf(name) {
+  if (!folders.has(name)) folders.set(name, found(name))
+  return folders.get(name)
 }
