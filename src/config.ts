@@ -28,7 +28,7 @@ import { StartError } from './errors.ts'
 const HERE: Platform = { platform: process.platform, homedir }
 
 /** What systemd gives to a service of these names. */
-const SYSTEM: SystemPlaces = Object.freeze({
+export const SYSTEM: SystemPlaces = Object.freeze({
   runtime: '/run/countersign',
   state: '/var/lib/countersign',
   units: Object.freeze([

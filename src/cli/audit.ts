@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { EXIT, StartError } from '../errors.ts'
 import { verifyAudit } from '../state/audit-chain.ts'
-import type { Check } from '../state/runtime.ts'
+import type { Check } from '../state/folder.ts'
 import { type Command, UsageError } from './command.ts'
 import { systemInstance } from './system-instance.ts'
 

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { StartError } from '../errors.ts'
 import { type Published, readPublished } from '../state/published.ts'
-import type { Check } from '../state/runtime.ts'
+import type { Check } from '../state/folder.ts'
 
 const ROOT = 0
 

@@ -26,6 +26,9 @@ const NOFOLLOW = hasModes ? constants.O_NOFOLLOW : 0
 // A fifo planted under the name would otherwise block the open for ever.
 const NONBLOCK = hasModes ? constants.O_NONBLOCK : 0
 
+/** What is wrong with a file that was opened, and the remedy; null if nothing. */
+export type Check = (stat: Stats, path: string) => string | null
+
 /** How the name of a file ends that is being written. */
 const TEMPORARY = '.tmp'
 
@@ -53,7 +56,10 @@ export function writeAtomic(path: string, content: string | Uint8Array, durable 
   }
 }
 
-const FULL: readonly unknown[] = ['ENOSPC', 'EDQUOT']
+/** Whether an error of `node:fs` says that the disk is full. */
+export const isFullDisk = (cause: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes((cause as NodeJS.ErrnoException).code ?? '')
+
 const FAILING: readonly unknown[] = ['EROFS', 'EIO']
 
 /** What the caller is told; nothing is left of the attempt, where the disk still lets go of anything. */
@@ -63,7 +69,7 @@ function unwritten(path: string, temporary: string, cause: NodeJS.ErrnoException
   } catch {
     // The first error says what is wrong with the disk.
   }
-  if (FULL.includes(cause.code))
+  if (isFullDisk(cause))
     return new AppError('storage_full', `The disk is full: ${path} was not written. Make room.`, {
       cause,
     })
@@ -119,11 +125,7 @@ export const readPrivateBytes = (path: string): Buffer | null => readChecked(pat
  * @returns its descriptor, which the caller closes
  * @throws StartError where it is a link, no regular file, or has a fault; else what node:fs throws
  */
-export function openChecked(
-  path: string,
-  flags: number,
-  check: (stat: Stats, path: string) => string | null = fault,
-): number {
+export function openChecked(path: string, flags: number, check: Check = fault): number {
   let file: number
   try {
     file = openSync(path, flags | NOFOLLOW | NONBLOCK, 0o600)
@@ -143,10 +145,7 @@ export function openChecked(
 }
 
 /** Reads a file that `openChecked` opens; null when there is none. */
-export function readChecked(
-  path: string,
-  check: (stat: Stats, path: string) => string | null,
-): Buffer | null {
+export function readChecked(path: string, check: Check): Buffer | null {
   let file: number
   try {
     file = openChecked(path, constants.O_RDONLY, check)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fault as faultOf, readChecked } from '../keychain/private-file.ts'
 import { auditFiles } from './audit-files.ts'
 import { BEGINNING, linkOf, readLine } from './audit-line.ts'
-import type { Check } from './runtime.ts'
+import type { Check } from './folder.ts'
 
 export interface AuditReport {
   /** Lines that are there and follow from each other. */

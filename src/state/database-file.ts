@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../errors.ts'
 import { syncFolder } from '../keychain/private-file.ts'
-import { isDiskFault, isResult } from './sqlite.ts'
+import { isDiskFault, isFull, isResult } from './sqlite.ts'
 
 /** Bytes of the smallest page of SQLite, which takes a shorter file for a new database. */
 export const SMALLEST = 512
@@ -29,12 +29,11 @@ export const isDamage = (cause: unknown): cause is Error =>
 
 /** @param cause what SQLite or node:fs says, which is no damage */
 export function unopened(path: string, cause: unknown): StartError {
-  const { message, code } = cause as NodeJS.ErrnoException
-  const isFull = isResult(cause, 'full') || code === 'ENOSPC'
+  const { message } = cause as Error
   const disk = isDiskFault(cause) ? 'The disk may be full, failing or read-only. ' : ''
   return new StartError(
     'failed',
-    isFull
+    isFull(cause)
       ? `The disk is full: ${path} cannot be opened. Make room, then start again.`
       : `${path} cannot be opened (${message}). ${disk}Check its permissions and the disk.`,
     cause,

@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import { StartError } from '../errors.ts'
 import { fault, hasModes, isMissing } from '../keychain/private-file.ts'
 
+export type { Check } from '../keychain/private-file.ts'
 export {
   fault,
   readChecked,

@@ -2,13 +2,9 @@
  * How the command line finds the running daemon, and the secret by which the two prove themselves to each other.
  */
 import { randomBytes } from 'node:crypto'
-import type { Stats } from 'node:fs'
 import { join } from 'node:path'
 import { StartError } from '../errors.ts'
-import { fault, readChecked, removeFile, writeAtomic } from './folder.ts'
-
-/** What is wrong with a file that was opened, and the remedy; null if nothing. */
-export type Check = (stat: Stats, path: string) => string | null
+import { type Check, fault, readChecked, removeFile, writeAtomic } from './folder.ts'
 
 export interface Runtime {
   readonly pid: number

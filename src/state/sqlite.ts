@@ -4,6 +4,7 @@
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { AppError } from '../errors.ts'
+import { isFullDisk } from '../keychain/private-file.ts'
 
 /** https://www.sqlite.org/rescode.html */
 const RESULT = {
@@ -22,6 +23,9 @@ export function isResult(cause: unknown, kind: keyof typeof RESULT): boolean {
   // The low byte is the primary code; the rest says more, as BUSY_SNAPSHOT does.
   return typeof errcode === 'number' && (errcode & 0xff) === RESULT[kind]
 }
+
+/** Whether an error, SQLite's or one of `node:fs`, means that the disk is full. */
+export const isFull = (cause: unknown): boolean => isResult(cause, 'full') || isFullDisk(cause)
 
 /** Whether an error means that the disk takes nothing: it fails, or is mounted for reading only. */
 export const isDiskFault = (cause: unknown): boolean =>

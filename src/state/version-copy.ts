@@ -8,7 +8,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../errors.ts'
 import { syncFolder } from '../keychain/private-file.ts'
 import { isDamage } from './database-file.ts'
-import { isResult } from './sqlite.ts'
+import { isFull } from './sqlite.ts'
 
 /** Copies of one database under the versions that it had. */
 export interface VersionCopies {
@@ -31,12 +31,11 @@ export interface VersionCopies {
 const UNFINISHED = ['.tmp', '.tmp-journal'] as const
 
 function failed(path: string, copy: string, cause: unknown): StartError {
-  const { message, code } = cause as NodeJS.ErrnoException
-  const isFull = isResult(cause, 'full') || code === 'ENOSPC' || code === 'EDQUOT'
+  const full = isFull(cause)
   return new StartError(
     'failed',
-    `${path} is of an older version and is brought forward only after a copy of it was made, which failed: ${copy} cannot be written (${isFull ? 'the disk is full' : message}). ` +
-      `Nothing was changed. ${isFull ? `Make room for another ${basename(path)}` : 'Look after the disk and the folder'}, then start again.`,
+    `${path} is of an older version and is brought forward only after a copy of it was made, which failed: ${copy} cannot be written (${full ? 'the disk is full' : (cause as Error).message}). ` +
+      `Nothing was changed. ${full ? `Make room for another ${basename(path)}` : 'Look after the disk and the folder'}, then start again.`,
     cause,
   )
 }

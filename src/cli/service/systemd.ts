@@ -3,6 +3,7 @@
  * and gets the key of its keychain as a credential. The user unit keeps to what needs no namespace of its own, in which the
  * daemon could not see the user's session bus, nor who asks.
  */
+import { SYSTEM } from '../../config.ts'
 import { StartError } from '../../errors.ts'
 import { type Definition, type Standing, TITLE, type Wanted, type Words } from './definition.ts'
 
@@ -11,7 +12,7 @@ const UNIT = 'countersignd.service'
 /** Where systemd keeps the state of a service whose user comes and goes; `/var/lib/countersign` is a link to it. */
 export const SYSTEM_STATE = '/var/lib/private/countersign'
 /** The link that systemd makes to it. */
-export const STATE_LINK = '/var/lib/countersign'
+export const STATE_LINK = SYSTEM.state
 /** The settings and the key of the system service, kept by whoever runs the machine. */
 export const SYSTEM_SETTINGS = '/etc/countersign'
 
