@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { median, say } from './figures.ts'
 import { load } from './load.ts'
 import { type Program, cpuMs, listening, spawnBare, spawnDaemon } from './programs.ts'
-import { type Started, started } from './starts.ts'
+import { compareStarts, startMs } from './starts.ts'
 
 const DAEMON = 19_831
 const BARE = 19_832
@@ -87,27 +87,13 @@ async function requests(stateDir: string): Promise<void> {
   await daemon.stop()
 }
 
-async function starts(stateDir: string): Promise<void> {
-  const ours: Started[] = []
-  const theirs: Started[] = []
-  for (let round = 0; round < STARTS; round++) {
-    theirs.push(await started(() => spawnBare(BARE)))
-    ours.push(await started(() => spawnDaemon(DAEMON, stateDir)))
-  }
-  const told = (what: string, unit: string, of: (one: Started) => number) => {
-    const [a, b] = [median(ours.map(of)), median(theirs.map(of))]
-    say(`${what}: ${(a / b).toFixed(2)}  (${a.toFixed(1)} ${unit} ÷ ${b.toFixed(1)} ${unit})`)
-  }
-  told('Spawn → first answer, ours ÷ bare hello', 'ms', ({ ms }) => ms)
-  told('Idle RSS, ours ÷ bare hello', 'MiB', ({ rss }) => rss)
-}
-
 const stateDir = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
 try {
   // As in daily use: enrolled, and with the compiled form that an earlier run left.
-  await started(() => spawnDaemon(DAEMON, stateDir))
+  const ours = () => spawnDaemon(DAEMON, stateDir)
+  await startMs(ours)
   await requests(stateDir)
-  await starts(stateDir)
+  await compareStarts({ ours, peer: () => spawnBare(BARE) }, 'bare hello', STARTS)
 } finally {
   rmSync(stateDir, { recursive: true })
 }
