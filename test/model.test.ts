@@ -1,10 +1,11 @@
 /** The model of rosters and epochs: within its small bound it keeps its promises, and each planted mistake breaks one (docs/model). */
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { lacking } from './installed.ts'
 
 const FOLDER = join(import.meta.dirname, '../docs/model')
 const MODEL = readFileSync(join(FOLDER, 'roster.pml'), 'utf8')
@@ -17,10 +18,7 @@ const MISTAKES = [...MODEL.matchAll(/^#(?:ifdef (\w+)|(?:el)?if defined\((\w+)\)
   ([, one, other]) => one ?? other,
 )
 
-const missing = ['spin', 'gcc'].filter(
-  (name) => spawnSync(name, [name === 'spin' ? '-V' : '--version']).error !== undefined,
-)
-const skip = missing.length > 0 && `needs ${missing.join(' and ')} (apt-get install spin gcc)`
+const skip = lacking('spin', 'gcc')
 
 // A minute on two cores that have other work as well.
 test('the small bound of the model', { skip, timeout: 300_000 }, async () => {

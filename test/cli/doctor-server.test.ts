@@ -1,12 +1,13 @@
 /** `doctor` and what is outside: the account server and its clock, the mail relay, the keychain of the system. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { type TestContext, it } from 'node:test'
 import { exec } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
+import { bareEnvironment, noSession, session, unlocked } from '../keychain/session.ts'
 import { type Answerer, json, scripted } from '../remote/scripted.ts'
 import { type Examined, type Expected, examine, findingOf } from './installation.ts'
 
@@ -130,16 +131,6 @@ it('a relay, there and gone; its password is told to nobody', async (t) => {
   findingOf(gone.checks, ['fail', 'mail', /cannot be reached/, /SVC_SMTP_URL/])
 })
 
-const PROGRAMS = ['dbus-run-session', 'gnome-keyring-daemon']
-const missing = PROGRAMS.filter(
-  (program) =>
-    !(process.env['PATH'] ?? '').split(delimiter).some((dir) => existsSync(join(dir, program))),
-)
-const skipOs =
-  process.platform !== 'linux'
-    ? 'the Secret Service is on Linux'
-    : missing.length > 0 && `not installed: ${missing.join(', ')}`
-
 /** A state folder whose secrets are in the keychain of the system. */
 function inTheSystem(t: TestContext): string {
   const dir = freshFolder(t)
@@ -151,49 +142,43 @@ function inTheSystem(t: TestContext): string {
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 const OPEN = join(import.meta.dirname, '../keychain/open.ts')
 
-/** Run a program in a session of its own; its keyring is locked unless `unlock` says how it is opened. */
+/** Run a program in a session of its own; its keyring is locked, or open. */
 async function inSession(
-  of: { home: string; dir: string; unlock?: string },
+  of: { home: string; dir: string; isOpen?: boolean },
   ...command: string[]
 ): Promise<string> {
-  const { home, dir, unlock = '' } = of
-  const runtime = join(home, 'run')
-  mkdirSync(runtime, { mode: 0o700, recursive: true })
+  const { home, dir, isOpen = false } = of
   const env = {
-    PATH: process.env['PATH'],
-    HOME: home,
-    XDG_DATA_HOME: join(home, 'data'),
-    XDG_RUNTIME_DIR: runtime,
+    ...bareEnvironment(home),
     SVC_STATE_DIR: dir,
     SVC_HTTP_PORT: '0',
     SVC_ACCOUNT_PORT: '0',
   }
-  const words = ['--', 'sh', '-c', `${unlock} exec "$@"`, 'sh', process.execPath, ...command]
-  const { stdout, stderr } = await exec('dbus-run-session', words, { env, timeout: 60_000 })
+  const [program, ...words] = (isOpen ? unlocked : session)(process.execPath, ...command)
+  const { stdout, stderr } = await exec(program, words, { env, timeout: 60_000 })
   assert.notEqual(stdout, '', stderr)
   return stdout
 }
 
-it('the keychain of the system, open and locked', { skip: skipOs }, async (t) => {
+it('the keychain of the system, open and locked', { skip: noSession }, async (t) => {
   const of = { home: freshFolder(t), dir: freshFolder(t) }
-  const unlock = 'printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null;'
   const doctor = async (more: object) => {
     const report = await inSession({ ...of, ...more }, MAIN, 'doctor', '--json')
     return (JSON.parse(report) as Examined).checks
   }
-  await inSession({ ...of, unlock }, OPEN, of.dir, 'auto', 'set:device=canary')
-  findingOf(await doctor({ unlock }), ['ok', 'keychain', /^the operating system's$/])
+  await inSession({ ...of, isOpen: true }, OPEN, of.dir, 'auto', 'set:device=canary')
+  findingOf(await doctor({ isOpen: true }), ['ok', 'keychain', /^the operating system's$/])
   const locked = await doctor({})
   findingOf(locked, ['fail', 'keychain', /locked or out of reach/, /unlock/])
   assert(!JSON.stringify(locked).includes('canary'))
 })
 
-it('the keychain of the system, without a session', { skip: skipOs }, async (t) => {
+it('the keychain of the system, without a session', { skip: noSession }, async (t) => {
   const { checks } = await examine(inTheSystem(t), { SVC_KEYCHAIN: 'auto' })
   findingOf(checks, ['fail', 'keychain', /no session bus/, /Log in to the desktop session/])
 })
 
-it('a keychain that hangs is given up, and hides nothing', { skip: skipOs }, async (t) => {
+it('a keychain that hangs is given up, and hides nothing', { skip: noSession }, async (t) => {
   const dir = inTheSystem(t)
   const bus = join(freshFolder(t), 'bus')
   const server = createServer((socket) => socket.on('error', () => undefined)).listen(bus)

@@ -10,13 +10,14 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, describe, it } from 'node:test'
 import { purge } from '../../src/cli/purge.ts'
 import { EXIT } from '../../src/errors.ts'
 import { loadKeyring } from '../../src/keychain/addon.ts'
 import { lockState } from '../../src/state/lock.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
+import { bareEnvironment, noSession, unlocked } from '../keychain/session.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
 /** Purge, and give back what was said of what is left. */
@@ -189,27 +190,11 @@ describe('a purge', () => {
   })
 })
 
-const missing = ['dbus-run-session', 'gnome-keyring-daemon'].filter(
-  (program) =>
-    !(process.env['PATH'] ?? '').split(delimiter).some((dir) => existsSync(join(dir, program))),
-)
-const noSession = missing.length > 0 && `not installed: ${missing.join(', ')}`
-
 it('where the Secret Service has the secrets, they go too', { skip: noSession }, (t) => {
-  const home = freshFolder(t)
-  const runtime = join(home, 'run')
-  mkdirSync(runtime, { mode: 0o700 })
-  const { NODE_TEST_CONTEXT: _, DBUS_SESSION_BUS_ADDRESS: _bus, DISPLAY: __, ...rest } = process.env
-  const env = { ...rest, HOME: home, XDG_DATA_HOME: join(home, 'data'), XDG_RUNTIME_DIR: runtime }
-  const script =
-    'printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null && exec "$@"'
-  const session = join(import.meta.dirname, 'os-keychain.session.ts')
-  const node = [process.execPath, '--test-reporter=tap', session]
-  const { status, stdout, stderr } = spawnSync(
-    'dbus-run-session',
-    ['--', 'sh', '-c', script, 'sh', ...node],
-    { env, encoding: 'utf8' },
-  )
+  const script = join(import.meta.dirname, 'os-keychain.session.ts')
+  const [program, ...words] = unlocked(process.execPath, '--test-reporter=tap', script)
+  const env = bareEnvironment(freshFolder(t))
+  const { status, stdout, stderr } = spawnSync(program, words, { env, encoding: 'utf8' })
   assert.equal(status, 0, `${stdout}\n${stderr}`)
   assert.match(stdout, /^# pass 5$/m)
 })

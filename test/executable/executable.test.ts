@@ -13,12 +13,14 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
 import { after, before, describe, it } from 'node:test'
 import { ROOT, exec } from '../e2e/program.ts'
+import { isInstalled } from '../installed.ts'
+import { noSession } from '../keychain/session.ts'
 import { inSession } from './session.ts'
 import { mainJob, signingIn, speaking } from './main-job.ts'
 import { noDebugger, noOptions, plantedAddon, plantedModules } from './surroundings.ts'
@@ -70,12 +72,6 @@ const FORMATS: [name: string, is: (bytes: Buffer) => boolean, addon: string][] =
   ],
 ]
 
-const found = (program: string) =>
-  (process.env['PATH'] ?? '').split(delimiter).some((dir) => existsSync(join(dir, program)))
-const lacking = (...programs: string[]) => {
-  const missing = programs.filter((program) => !found(program))
-  return missing.length === 0 ? false : `not installed: ${missing.join(', ')}`
-}
 const here = `${process.platform}-${process.arch}`
 const skip = here === 'linux-x64' ? false : `the files are built on linux-x64; this is ${here}`
 
@@ -128,7 +124,7 @@ describe('the executable', { skip }, () => {
 
   it(
     'keeps its secrets in the system’s keychain, and says so where that is gone',
-    { skip: lacking('dbus-run-session', 'gnome-keyring-daemon') },
+    { skip: noSession },
     (t) => inSession(t, x64),
   )
 
@@ -139,7 +135,10 @@ describe('the executable', { skip }, () => {
 
   it(
     'does the same on an ARM processor',
-    { skip: found(EMULATOR[0]) && existsSync(EMULATOR[2]) ? false : `no ${EMULATOR.join(' ')}` },
+    {
+      skip:
+        isInstalled(EMULATOR[0]) && existsSync(EMULATOR[2]) ? false : `no ${EMULATOR.join(' ')}`,
+    },
     async (t) => mainJob(newStage(t, built('countersignd-linux-arm64'), { emulator: EMULATOR })),
   )
 

@@ -1,35 +1,12 @@
 /** The operating system's keychain: present, locked and absent. Each case runs in an environment of its own. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { freshFolder } from './fresh-folder.ts'
-
-const PROGRAMS = ['dbus-run-session', 'gnome-keyring-daemon']
-const missing = PROGRAMS.filter(
-  (program) =>
-    !(process.env['PATH'] ?? '').split(delimiter).some((dir) => existsSync(join(dir, program))),
-)
-const onLinux = process.platform === 'linux' ? false : 'the Secret Service is on Linux'
-const withSession = missing.length > 0 ? `not installed: ${missing.join(', ')}` : onLinux
-
-const UNLOCKED =
-  'printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null && exec "$@"'
-
-/** An environment with a home of its own and no session in it. */
-function bareEnvironment(home: string): NodeJS.ProcessEnv {
-  const {
-    NODE_TEST_CONTEXT: _,
-    DBUS_SESSION_BUS_ADDRESS: _bus,
-    DISPLAY: _display,
-    ...rest
-  } = process.env
-  const runtime = join(home, 'run')
-  mkdirSync(runtime, { mode: 0o700, recursive: true })
-  return { ...rest, HOME: home, XDG_DATA_HOME: join(home, 'data'), XDG_RUNTIME_DIR: runtime }
-}
+import { bareEnvironment, noSession, notHere, session, unlocked } from './session.ts'
 
 const script = (name: string): string => join(import.meta.dirname, name)
 
@@ -41,12 +18,10 @@ function run(command: readonly string[], env: NodeJS.ProcessEnv): string {
 }
 
 const node = process.execPath
-const session = (...command: string[]): string[] => ['dbus-run-session', '--', ...command]
-const unlocked = (...command: string[]): string[] => session('sh', '-c', UNLOCKED, 'sh', ...command)
 const open = (...steps: string[]): string[] => [node, script('open.ts'), ...steps]
 const parsed = (stdout: string): unknown => JSON.parse(stdout)
 
-test('the suite under a real gnome-keyring', { skip: withSession }, (t) => {
+test('the suite under a real gnome-keyring', { skip: noSession }, (t) => {
   const env = bareEnvironment(freshFolder(t))
   const report = run(unlocked(node, '--test-reporter=tap', script('os.session.ts')), env)
   assert.match(report, /^# pass 7$/m)
@@ -54,7 +29,7 @@ test('the suite under a real gnome-keyring', { skip: withSession }, (t) => {
 
 test(
   'a locked keyring says so, and gives the secret back once unlocked',
-  { skip: withSession },
+  { skip: noSession },
   (t) => {
     const env = bareEnvironment(freshFolder(t))
     const dir = freshFolder(t)
@@ -74,7 +49,7 @@ const record = (dir: string): void =>
     { mode: 0o600 },
   )
 
-test('recorded as os, without a bus: it does not start', { skip: onLinux }, (t) => {
+test('recorded as os, without a bus: it does not start', { skip: notHere }, (t) => {
   const dir = freshFolder(t)
   record(dir)
   const answer = parsed(run(open(dir, 'auto'), bareEnvironment(freshFolder(t))))
@@ -82,7 +57,7 @@ test('recorded as os, without a bus: it does not start', { skip: onLinux }, (t) 
   assert.match((answer as { message: string }).message, /no session bus.*user's session/)
 })
 
-test('recorded as os, with a dead bus: locked at the first use', { skip: onLinux }, (t) => {
+test('recorded as os, with a dead bus: locked at the first use', { skip: notHere }, (t) => {
   const dir = freshFolder(t)
   record(dir)
   const env = {
@@ -96,7 +71,7 @@ test('recorded as os, with a dead bus: locked at the first use', { skip: onLinux
 
 test(
   'os chosen at the first start, without a bus: refused, nothing recorded',
-  { skip: onLinux },
+  { skip: notHere },
   (t) => {
     const dir = freshFolder(t)
     const answer = parsed(run(open(dir, 'os'), bareEnvironment(freshFolder(t))))
@@ -106,7 +81,7 @@ test(
   },
 )
 
-test('auto at the first start, without a bus: sealed files', { skip: onLinux }, (t) => {
+test('auto at the first start, without a bus: sealed files', { skip: notHere }, (t) => {
   const dir = freshFolder(t)
   const answer = parsed(run(open(dir, 'auto', 'set:a=b', 'get:a'), bareEnvironment(freshFolder(t))))
   assert.deepEqual(answer, { backend: 'file', answers: ['done', 'b'] })
