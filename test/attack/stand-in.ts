@@ -42,9 +42,8 @@ const answersOf = (table: Table) =>
     Object.entries(table).map(([group, routes]) => [
       group,
       Object.fromEntries(
-        Object.entries(routes).map(([name, { reply }]) => {
-          const isMedia = reply !== undefined && 'media' in reply
-          const value = isMedia ? { type: 'text/plain', body: 'ok' } : { status: 'ok' }
+        Object.entries(routes).map(([name, { media }]) => {
+          const value = media !== undefined ? { type: 'text/plain', body: 'ok' } : { status: 'ok' }
           return [name, async () => value]
         }),
       ),
