@@ -132,14 +132,20 @@ export class StartError extends Error {
   }
 }
 
+/** Whether an error of `node:fs` says that the disk is full, or the share of it that is this user's. */
+export const isFullDisk = (cause: unknown): boolean => {
+  const { code } = (cause ?? {}) as { code?: unknown }
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
 /** SQLite's result code for a full disk. */
 const SQLITE_FULL = 13
 
 /** What a caller is told of any failure: itself when it is an AppError, a full disk by its name, else `internal`. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
-  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
-  if (code === 'ENOSPC' || errcode === SQLITE_FULL)
+  const { errcode } = (error ?? {}) as { errcode?: unknown }
+  if (isFullDisk(error) || errcode === SQLITE_FULL)
     return new AppError('storage_full', 'The disk is full: free some space and try again.', {
       cause: error,
     })

@@ -17,7 +17,7 @@ export interface Content {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Route {
+interface Row {
   readonly method: Method
   /** Parameters are written `{id}`, each a whole segment. */
   readonly path: `/${string}`
@@ -28,9 +28,6 @@ export interface Route {
   readonly by: 'daemon' | 'account' | 'both'
   readonly query?: Schema
   readonly body?: Schema
-  readonly reply?: Schema
-  /** The media types of an answer that is not JSON, which stand instead of `reply`. */
-  readonly media?: readonly string[]
   readonly status?: 200 | 201 | 202 | 204
   /** The largest body in bytes, where it is not the usual 1 MiB. */
   readonly limit?: number
@@ -41,6 +38,13 @@ export interface Route {
   /** An `Idempotency-Key` is not heeded: the answer shows a secret that must not be kept, or the act is worth repeating. */
   readonly repeats?: true
 }
+
+/** What is answered: JSON, something else in one of these media types, or nothing. */
+type Answered =
+  | { readonly reply?: Schema; readonly media?: never }
+  | { readonly reply?: never; readonly media: readonly string[] }
+
+export type Route = Row & Answered
 
 /** Whether an `Idempotency-Key` is heeded. A page is not kept. */
 export const isOnce = (route: Route): boolean =>

@@ -2,14 +2,10 @@
  * Who is at the other end of a loopback connection. TCP carries no credentials, but Linux lists the owner of every socket;
  * elsewhere the token route stands on the loopback bind alone, as the interface says.
  */
-import { readFile as readFileWith, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { promisify } from 'node:util'
 import type { TokenUsers } from '../config.ts'
 import { StartError } from '../errors.ts'
-
-/** Without `node:fs/promises`, which takes as long to load as it takes to make a server. */
-const readFile = promisify(readFileWith)
 
 const ESTABLISHED = '01'
 
@@ -104,11 +100,14 @@ function newReader(read: () => Promise<string>): () => Promise<string> {
   return () => (running === null ? begin() : (next ??= running.then(begin)))
 }
 
+async function readListing(name: Listing): Promise<string> {
+  // Loaded here: a start does not need it, and it takes as long as making a server.
+  const { readFile } = await import('node:fs/promises')
+  return readFile(pathOf(name), 'latin1').catch(() => '')
+}
+
 const readers = Object.fromEntries(
-  (['tcp', 'tcp6'] as const).map((name) => [
-    name,
-    newReader(() => readFile(pathOf(name), 'latin1').catch(() => '')),
-  ]),
+  (['tcp', 'tcp6'] as const).map((name) => [name, newReader(() => readListing(name))]),
 ) as Record<Listing, () => Promise<string>>
 
 /** As `peerUid`, without holding up anybody else: the list may be long. */

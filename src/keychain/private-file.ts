@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { AppError, StartError } from '../errors.ts'
+import { AppError, StartError, isFullDisk } from '../errors.ts'
 
 /** Windows has access lists instead of owner and mode; the user's own folders are closed to others there by default. */
 export const hasModes = process.platform !== 'win32'
@@ -55,10 +55,6 @@ export function writeAtomic(path: string, content: string | Uint8Array, durable 
     throw unwritten(path, temporary, cause as NodeJS.ErrnoException)
   }
 }
-
-/** Whether an error of `node:fs` says that the disk is full. */
-export const isFullDisk = (cause: unknown): boolean =>
-  ['ENOSPC', 'EDQUOT'].includes((cause as NodeJS.ErrnoException).code ?? '')
 
 const FAILING: readonly unknown[] = ['EROFS', 'EIO']
 

@@ -3,8 +3,7 @@
  * at their first use (a start must not pay for statements it never runs), and transactions that nest.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { AppError } from '../errors.ts'
-import { isFullDisk } from '../keychain/private-file.ts'
+import { AppError, isFullDisk } from '../errors.ts'
 
 /** https://www.sqlite.org/rescode.html */
 const RESULT = {

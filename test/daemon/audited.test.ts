@@ -131,7 +131,7 @@ test('a tool is a line for its route and one for the call, under one request id'
   const before = linesIn(daemon.stateDir).length
   const { headers } = await daemon.request('POST', '/tools/tags_list', { token, body: {} })
   await daemon.request('POST', '/tools/tags_create', { token, body: { name: 'n' } })
-  await new Promise((resolve) => setImmediate(resolve))
+  await setTimeout(TOGETHER_MS)
   const lines = linesIn(daemon.stateDir).slice(before)
   assert.deepEqual(
     lines.map(({ token: by, route, outcome }) => [by, route, outcome]),
@@ -144,6 +144,19 @@ test('a tool is a line for its route and one for the call, under one request id'
   )
   const known = headers['x-request-id']
   assert.deepEqual([lines[0]?.['request_id'], lines[1]?.['request_id']], [known, known])
+})
+
+test('health has no line; what is no question to it has one, with who asked, on a connection of its own', async () => {
+  const asking = (path: string) => () =>
+    exchange(daemon.address, [
+      `GET ${path} HTTP/1.1`,
+      `Host: ${hostOf(daemon.address)}`,
+      'Connection: close',
+    ])
+  assert.deepEqual(await linesOf(asking('/health')), [])
+  assert.deepEqual(await linesOf(asking('/health?x=1')), [
+    line(null, 'GET /api/v1/health', 422, 'validation_failed'),
+  ])
 })
 
 test('each request of a pipeline has its line', async () => {

@@ -1,8 +1,8 @@
 /**
  * What this process was answered by a daemon, against the audit log in that daemon's folder.
  *
- * A daemon writes the line of an answer before it reads what is asked next. So the line of a write may be missing after a kill only
- * where no other write that was asked after its answer was answered, too; and on a full disk only for as long as that is full.
+ * A daemon writes the line of a write before its answer. So that line may be missing after a kill only where no other write that
+ * was asked after its answer was answered, too; and on a full disk only for as long as that is full.
  */
 import assert from 'node:assert/strict'
 import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_channel'

@@ -2,7 +2,7 @@
  * Installs the service, or a new version over an old one: the program to its place, the key, the definition, and the commands that start
  * it. Where a step fails, an installation that was begun is taken back, and one that was there is put back.
  */
-import { StartError } from '../../errors.ts'
+import { StartError, isFullDisk } from '../../errors.ts'
 import { type Definition, type ServiceFile, type Words } from './definition.ts'
 import { type Former, forgetProgram, keepProgram, keptOf, putBack, startAgain } from './former.ts'
 import type { Machine, Ran } from './machine.ts'
@@ -43,10 +43,9 @@ function step(what: string, work: () => void): void {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (cause instanceof StartError || code === undefined) throw cause
-    const remedy =
-      code === 'ENOSPC'
-        ? 'The disk is full: make room.'
-        : 'Check the permissions there, or run this as a user who may write there.'
+    const remedy = isFullDisk(cause)
+      ? 'The disk is full: make room.'
+      : 'Check the permissions there, or run this as a user who may write there.'
     throw new StartError('failed', `${what} cannot be written (${code}). ${remedy}`, cause)
   }
 }
