@@ -219,6 +219,7 @@ const listenForApi = (
     log,
     dispatch,
     record,
+    probe: '/health',
     prove: (nonce) => daemonProof(secret, nonce, address),
     rules: (port) => {
       address = urlOf(config.bind, port)

@@ -69,7 +69,7 @@ function planOf({ machine, platform, wanted }: Asked): Plan {
     )
   const place = placeOf(platform, wanted)
   if (isSystem && platform !== 'win32') demandOwnPlace(machine, place)
-  const from = self.words[0] ?? ''
+  const [from] = self.words
   return {
     definition: definitionOf(platform, wanted),
     copy: self.isExecutable && from !== place ? { from, to: place } : null,
@@ -204,7 +204,7 @@ ${SCOPE_HELP}
         const { platform, wanted } = asked(invocation, machineOf)
         const { file, start } = definitionOf(platform, wanted)
         const content = file.content.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')
-        const [program = ''] = wanted.program
+        const [program] = wanted.program
         const isCopied = program === placeOf(platform, wanted)
         const key = platform === 'linux' && wanted.scope === 'system' ? SEALING_KEY : null
         const commands = start.map((words) => words.map(quoted).join(' '))

@@ -39,6 +39,10 @@ export interface ServerOptions {
   /** Told of what is refused before it comes to the dispatcher, which tells of the rest itself. */
   readonly record?: (outcome: Outcome) => void
   /**
+   * What whoever watches asks for again and again. Its GET can only go well, and is then not recorded: who asked need not be known.
+   */
+  readonly probe?: string
+  /**
    * How long a client may take for the headers and for the whole request, and how long nothing may pass on a connection that
    * waits for an answer or for its reader, in milliseconds.
    */
@@ -87,9 +91,6 @@ const refusalOf = (id: string, peer: () => number | null, error: Code): Outcome 
   created: undefined,
 })
 
-/** What whoever watches asks again and again. It can only go well, and then leaves no line: who asked need not be known. */
-const isProbe = ({ method, url }: IncomingMessage) => method === 'GET' && url === '/health'
-
 /** Start a listener. Throws StartError when the port is taken or the address cannot be bound. */
 export async function listen(options: ServerOptions): Promise<Listening> {
   const { dispatch, log, proofNonce, timeouts = TIMEOUTS } = options
@@ -128,6 +129,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     if (connections.isStopping() && connection[LAST] === res && !res.headersSent)
       res.setHeader('Connection', 'close')
   }
+
+  const isProbe = ({ method, url }: IncomingMessage) => method === 'GET' && url === options.probe
 
   async function answer(req: IncomingMessage, res: ServerResponse, proceed: () => void) {
     const connection: Connection = req.socket

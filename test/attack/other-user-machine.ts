@@ -63,6 +63,21 @@ export interface Machine {
 
 const LONGEST = { timeout: 30_000, killSignal: 'SIGKILL' } as const
 
+/** Make one file of a program of the project, for a place where its sources cannot be read. */
+export const bundle = (source: string, outfile: string): Promise<unknown> =>
+  build({
+    entryPoints: [join(ROOT, source)],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node24',
+    external: ['@napi-rs/keyring', 'pg-native'],
+    supported: { 'dynamic-import': false },
+    define: { 'import.meta.dirname': '__dirname', BUNDLED_VERSION: '"0.0.0"' },
+    logLevel: 'error',
+  })
+
 /** Set the machine up; everything on it goes with `close`. */
 export async function openMachine(): Promise<Machine> {
   const shared = mkdtempSync(join(tmpdir(), 'countersign-shared-'))
@@ -73,18 +88,7 @@ export async function openMachine(): Promise<Machine> {
   const node = join(shared, 'node')
   copyFileSync(process.execPath, node)
   chmodSync(node, 0o755)
-  await build({
-    entryPoints: [join(ROOT, 'src/main.ts')],
-    outfile: program,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    target: 'node24',
-    external: ['@napi-rs/keyring', 'pg-native'],
-    supported: { 'dynamic-import': false },
-    define: { 'import.meta.dirname': '__dirname', BUNDLED_VERSION: '"0.0.0"' },
-    logLevel: 'error',
-  })
+  await bundle('src/main.ts', program)
   const running = new Set<ChildProcessByStdio<null, Readable, Readable>>()
   const environment = (stateDir: string, env: NodeJS.ProcessEnv) => ({
     SVC_STATE_DIR: stateDir,

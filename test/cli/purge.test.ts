@@ -17,7 +17,7 @@ import { EXIT } from '../../src/errors.ts'
 import { loadKeyring } from '../../src/keychain/addon.ts'
 import { lockState } from '../../src/state/lock.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { bareEnvironment, noSession, unlocked } from '../keychain/session.ts'
+import { bareEnvironment, noSession, notHere, unlocked } from '../keychain/session.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
 /** Purge, and give back what was said of what is left. */
@@ -60,7 +60,15 @@ async function strange(t: TestContext): Promise<string> {
   return stateDir
 }
 
-const onLinux = process.platform === 'linux' ? false : 'the Secret Service is on Linux'
+/** Nothing is removed of a folder that somebody has. */
+async function assertRefusedWhileHeld(stateDir: string): Promise<void> {
+  const lock = lockState(stateDir)
+  assert(lock)
+  const before = readdirSync(stateDir)
+  await assert.rejects(purged(stateDir), { exit: EXIT.stateInUse })
+  assert.deepEqual(readdirSync(stateDir), before)
+  lock.release()
+}
 
 describe('a purge', () => {
   it('removes the folder with all that is in it', async (t) => {
@@ -97,12 +105,7 @@ describe('a purge', () => {
 
   it('is refused while somebody holds the folder, and removes nothing then', async (t) => {
     const stateDir = await used(t)
-    const lock = lockState(stateDir)
-    assert(lock)
-    const before = readdirSync(stateDir)
-    await assert.rejects(purged(stateDir), { exit: EXIT.stateInUse })
-    assert.deepEqual(readdirSync(stateDir), before)
-    lock.release()
+    await assertRefusedWhileHeld(stateDir)
   })
 
   it('is refused of a link', async (t) => {
@@ -115,7 +118,7 @@ describe('a purge', () => {
 
   it(
     'is refused while the keychain is out of reach that has the secrets',
-    { skip: onLinux },
+    { skip: notHere },
     async (t) => {
       const stateDir = await used(t)
       const record = { backend: 'os', store: '00'.repeat(16) }
@@ -174,12 +177,7 @@ describe('a purge', () => {
       it(`is refused while somebody holds it (way ${mode.toString(8)})`, async (t) => {
         const stateDir = await strange(t)
         chmodSync(dirname(stateDir), mode)
-        const lock = lockState(stateDir)
-        assert(lock)
-        const before = readdirSync(stateDir)
-        await assert.rejects(purged(stateDir), { exit: EXIT.stateInUse })
-        assert.deepEqual(readdirSync(stateDir), before)
-        lock.release()
+        await assertRefusedWhileHeld(stateDir)
       })
 
     it('loads no library there', async (t) => {

@@ -1,15 +1,14 @@
 /** A machine with a service of its own user, in folders laid out as systemd lays them out, and users who call the command line. */
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build } from 'esbuild'
 import type { SystemPlaces } from '../../src/config/values.ts'
 import {
   type Ended,
   type Machine,
   type Started,
   openMachine,
+  bundle,
 } from '../attack/other-user-machine.ts'
-import { ROOT } from '../e2e/program.ts'
 
 /** The service, of the uids that systemd gives to dynamic users. */
 export const SERVICE = 61_234
@@ -47,18 +46,7 @@ const folder = (path: string, uid: number, mode: number): string => {
 export async function openSystemMachine(): Promise<SystemMachine> {
   const machine = await openMachine()
   const caller = join(machine.shared, 'dist/caller.cjs')
-  await build({
-    entryPoints: [join(ROOT, 'test/cli/system-caller.ts')],
-    outfile: caller,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    target: 'node24',
-    external: ['@napi-rs/keyring', 'pg-native'],
-    supported: { 'dynamic-import': false },
-    define: { 'import.meta.dirname': '__dirname', BUNDLED_VERSION: '"0.0.0"' },
-    logLevel: 'error',
-  })
+  await bundle('test/cli/system-caller.ts', caller)
   return {
     ...machine,
     site() {

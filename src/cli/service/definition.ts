@@ -7,11 +7,14 @@ export type Scope = 'user' | 'system'
 export const PLATFORMS = ['linux', 'darwin', 'win32'] as const
 export type ServicePlatform = (typeof PLATFORMS)[number]
 
+/** One command that is run, word by word and without a shell. */
+export type Words = readonly [program: string, ...words: string[]]
+
 /** What a definition is made from. */
 export interface Wanted {
   readonly scope: Scope
   /** The words that start this program; a command follows them. */
-  readonly program: readonly string[]
+  readonly program: Words
   /** The user's home folder, absolute. */
   readonly home: string
   /** The user's id; null where the system has none. */
@@ -25,9 +28,6 @@ export interface ServiceFile {
   readonly mode: number
   readonly encoding: 'utf8' | 'utf16le'
 }
-
-/** One command that is run, word by word and without a shell. */
-export type Words = readonly [program: string, ...words: string[]]
 
 /** What a service manager says of the service. */
 export interface Standing {
@@ -72,10 +72,16 @@ export interface Definition {
   readonly log: string
 }
 
+/** Waits until the daemon of a service answers, where its manager does not. */
+export const waiting = ({ health }: Definition): Words => [...health.words, '--wait', '60']
+
 export const TITLE = 'Countersign: the daemon that holds the session and the keys of an account'
 
 /** Where the executable is copied to. */
-export function placeOf(platform: ServicePlatform, { scope, home, env }: Wanted): string {
+export function placeOf(
+  platform: ServicePlatform,
+  { scope, home, env }: Omit<Wanted, 'program'>,
+): string {
   if (platform !== 'win32')
     return scope === 'system' ? '/usr/local/bin/countersignd' : `${home}/.local/bin/countersignd`
   const folder =

@@ -2,7 +2,7 @@
  * The installation from before an upgrade: kept until the new one answers, put back where it does not. What is said of it afterwards is
  * what was seen.
  */
-import type { Definition } from './definition.ts'
+import { type Definition, waiting } from './definition.ts'
 import type { Machine } from './machine.ts'
 
 /** Where the program from before is kept, beside its place: the same folder, so the same users could change it. */
@@ -75,14 +75,10 @@ export function putBack(machine: Machine, { program, file }: Former): string[] {
 export async function startAgain(machine: Machine, { definition }: Former): Promise<string> {
   const { before, end, start, startWaits, health, ask } = definition
   for (const words of startWaits ? before : [...before, ...end]) await machine.run(words)
-  const steps = startWaits
-    ? start.map((words) => ({ words, env: {} }))
-    : [
-        ...start.map((words) => ({ words, env: {} })),
-        { words: [...health.words, '--wait', '60'] as const, env: health.env },
-      ]
+  const steps = start.map((words) => ({ words, env: {} }))
+  if (!startWaits) steps.push({ words: waiting(definition), env: health.env })
   for (const { words, env } of steps) {
-    if ((await machine.run(words as typeof health.words, env)).code === 0) continue
+    if ((await machine.run(words, env)).code === 0) continue
     return definition.refusesState(await machine.run(ask))
       ? 'but does not run: the newer one has brought the state forward, and the one from before refuses it (exit code 7). Put right what is said above and install the newer one again, or put back the copies of the databases ("Upgrading" in docs/operations.md) and start the service'
       : `but does not run: "${words.join(' ')}" failed for it, too. Look at the log: ${definition.log}`

@@ -3,7 +3,7 @@
  * it. Where a step fails, an installation that was begun is taken back, and one that was there is put back.
  */
 import { StartError, isFullDisk } from '../../errors.ts'
-import { type Definition, type ServiceFile, type Words } from './definition.ts'
+import { type Definition, type ServiceFile, type Words, waiting } from './definition.ts'
 import { type Former, forgetProgram, keepProgram, keptOf, putBack, startAgain } from './former.ts'
 import type { Machine, Ran } from './machine.ts'
 
@@ -72,8 +72,7 @@ async function start(machine: Machine, { definition }: Plan): Promise<void> {
   const look = `Look at the log: ${definition.log}`
   for (const words of definition.start) await demand(machine, words, look)
   if (definition.startWaits) return
-  const { words, env } = definition.health
-  const ran = await machine.run([...words, '--wait', '60'], env)
+  const ran = await machine.run(waiting(definition), definition.health.env)
   if (ran.code !== 0)
     throw new StartError(
       'daemonSilent',

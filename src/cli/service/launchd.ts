@@ -62,8 +62,10 @@ function standing({ code, out }: { readonly code: number | null; readonly out: s
 }
 
 /** A folder that belongs to the daemon's user alone. */
-const folder = (path: string): Words =>
-  `install -d -m 0700 -o ${USER} -g ${USER}`.split(' ').concat(path) as unknown as Words
+const folder = (path: string): Words => [
+  ...(['install', '-d', '-m', '0700', '-o', USER, '-g', USER] as const),
+  path,
+]
 
 /** The property list of a scope, and the commands of launchctl(1). */
 export function launchd(wanted: Wanted): Definition {
@@ -74,7 +76,7 @@ export function launchd(wanted: Wanted): Definition {
   const path = isSystem
     ? `/Library/LaunchDaemons/${LABEL}.plist`
     : `${home}/Library/LaunchAgents/${LABEL}.plist`
-  const ask = [...program, 'health'] as const
+  const ask: Words = [...program, 'health']
   return {
     name: LABEL,
     file: { path, content: plist(wanted, log), mode: 0o644, encoding: 'utf8' },
@@ -100,9 +102,9 @@ export function launchd(wanted: Wanted): Definition {
     standing,
     refusesState: ({ out }) => /^\s*last exit code = 7\b/m.test(out),
     health: {
-      words: (isSystem
+      words: isSystem
         ? ['sudo', '-n', '-u', USER, 'env', `SVC_STATE_DIR=${SYSTEM_STATE}`, ...ask]
-        : ask) as unknown as Words,
+        : ask,
       env: {},
     },
     stateDir: isSystem ? SYSTEM_STATE : null,

@@ -48,7 +48,7 @@ export interface Machine {
   readonly home: string
   readonly env: NodeJS.ProcessEnv
   /** This program: whether it is one file, and the words that start it. */
-  readonly self: { readonly isExecutable: boolean; readonly words: readonly string[] }
+  readonly self: { readonly isExecutable: boolean; readonly words: Words }
   /** What is there under an absolute path, the link itself and not what it leads to; null for nothing. */
   look(path: string): Seen | null
   /** What a regular file holds; null where there is none. */

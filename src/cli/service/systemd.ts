@@ -169,7 +169,7 @@ export function systemd(wanted: Wanted): Definition {
     standing,
     refusesState: ({ out }) => /^ExecMainStatus=7$/m.test(out),
     health: {
-      words: [...program, 'health'] as unknown as Words,
+      words: [...program, 'health'],
       env: isSystem ? ANYBODY : {},
     },
     stateDir: isSystem ? SYSTEM_STATE : null,

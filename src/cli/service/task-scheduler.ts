@@ -117,7 +117,7 @@ export function taskScheduler(wanted: Wanted): Definition {
     // schtasks takes nothing but UTF-16 with a byte order mark.
     file: { path, content: `\ufeff${task(wanted)}`, mode: 0o644, encoding: 'utf16le' },
     mark: isSystem
-      ? `<Command>${escaped(program[0] ?? '')}<`
+      ? `<Command>${escaped(program[0])}<`
       : escaped(`--headless ${program.map(argument).join(' ')} serve`),
     demands: [],
     // A program that runs cannot be replaced.
@@ -136,7 +136,7 @@ export function taskScheduler(wanted: Wanted): Definition {
     standing,
     refusesState: () => false,
     health: {
-      words: [...program, 'health'] as unknown as Words,
+      words: [...program, 'health'],
       env: stateDir === null ? {} : { SVC_STATE_DIR: stateDir },
     },
     stateDir,

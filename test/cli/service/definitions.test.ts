@@ -9,6 +9,7 @@ import {
   type Scope,
   type ServicePlatform,
   type Wanted,
+  type Words,
   placeOf,
 } from '../../../src/cli/service/definition.ts'
 import { definitionOf } from '../../../src/cli/service/definitions.ts'
@@ -24,13 +25,13 @@ const HOMES: Readonly<Record<ServicePlatform, string>> = {
   win32: 'C:\\Users\\anna',
 }
 
-function wantedOn(platform: ServicePlatform, scope: Scope, program?: readonly string[]): Wanted {
+function wantedOn(platform: ServicePlatform, scope: Scope, program?: Words): Wanted {
   const env = platform === 'win32' ? { USERDOMAIN: 'OFFICE', USERNAME: 'anna' } : {}
-  const wanted = { scope, program: [], home: HOMES[platform], uid: 501, env }
+  const wanted = { scope, home: HOMES[platform], uid: 501, env }
   return { ...wanted, program: program ?? [placeOf(platform, wanted)] }
 }
 
-const made = (platform: ServicePlatform, scope: Scope, program?: readonly string[]) =>
+const made = (platform: ServicePlatform, scope: Scope, program?: Words) =>
   definitionOf(platform, wantedOn(platform, scope, program))
 
 /** Why a test that needs a tool is left out; false where the tool is here. */

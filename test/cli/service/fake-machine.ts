@@ -17,7 +17,10 @@ export interface Wish extends Partial<Omit<Machine, 'run'>> {
   readonly refuse?: (path: string) => void
 }
 
-const EXECUTABLE = { isExecutable: true, words: ['/home/anna/Downloads/countersignd-linux-x64'] }
+const EXECUTABLE: Machine['self'] = {
+  isExecutable: true,
+  words: ['/home/anna/Downloads/countersignd-linux-x64'],
+}
 
 export function fakeMachine(wish: Wish = {}) {
   const { files = {}, answer = () => undefined, refuse = () => undefined, ...more } = wish

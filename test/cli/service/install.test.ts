@@ -537,7 +537,7 @@ describe("a user's service", () => {
   })
 
   it('is removed without what Node and the sources have', async () => {
-    const self = { isExecutable: false, words: ['/n/node', '/c/c.cjs'] }
+    const self = { isExecutable: false, words: ['/n/node', '/c/c.cjs'] } as const
     const place = '/home/anna/.local/bin/countersignd'
     const { machine, files } = fakeMachine({ ...ANNA, self, files: { [place]: 'another' } })
     await call(machine, 'install')
