@@ -33,18 +33,22 @@ export type Check = (stat: Stats, path: string) => string | null
 const TEMPORARY = '.tmp'
 
 /**
- * Writes a file of mode 0600: after a crash either the old content is there or the new one, complete.
- * @param durable whether it outlives a power cut, too; that costs milliseconds
+ * Writes a file: after a crash either the old content is there or the new one, complete.
+ * @param how `durable` whether it outlives a power cut, too, which costs milliseconds; `mode` whatever the umask says, 0600 by default
  */
-export function writeAtomic(path: string, content: string | Uint8Array, durable = true): void {
+export function writeAtomic(
+  path: string,
+  content: string | Uint8Array,
+  { durable = true, mode = 0o600 }: { durable?: boolean; mode?: number } = {},
+): void {
   const temporary = path + TEMPORARY
   try {
     // Left over from a crash; there is one writer, so nobody is using it.
     unlinkIfThere(temporary)
-    const file = openSync(temporary, 'wx', 0o600)
+    const file = openSync(temporary, 'wx', mode)
     try {
       writeFileSync(file, content)
-      if (hasModes) fchmodSync(file, 0o600)
+      if (hasModes) fchmodSync(file, mode)
       if (durable) fsyncSync(file)
     } finally {
       closeSync(file)

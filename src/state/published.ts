@@ -2,17 +2,9 @@
  * What a daemon of the whole machine says to every user of it, in the folder that the service manager made for that: where it
  * listens. No secret is in it; whoever reads it believes it as far as the folder's owner, and asks the kernel who answers there.
  */
-import {
-  closeSync,
-  fchmodSync,
-  openSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  writeFileSync,
-} from 'node:fs'
+import { type Stats, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { readChecked } from './folder.ts'
+import { readChecked, writeAtomic } from './folder.ts'
 import { type Runtime, isOwnAddress } from './runtime.ts'
 
 export type Published = Pick<Runtime, 'address' | 'pid' | 'version'>
@@ -22,21 +14,10 @@ const MOST_BYTES = 4096
 
 const fileIn = (dir: string): string => join(dir, 'countersignd.json')
 
-/** Write the file, of mode 0644: the whole of it is there, or what was before. Throws what node:fs throws. */
+/** Write the file, which every user may read: the whole of it is there, or what was before. Throws as `writeAtomic` does. */
 export function publish(dir: string, { address, version, pid }: Published): void {
-  const path = fileIn(dir)
-  const temporary = `${path}.tmp`
-  // Left over from a crash; the folder has one writer.
-  rmSync(temporary, { force: true })
-  const file = openSync(temporary, 'wx', 0o644)
-  try {
-    writeFileSync(file, `${JSON.stringify({ address, version, pid })}\n`)
-    // The umask closes new files to others.
-    fchmodSync(file, 0o644)
-  } finally {
-    closeSync(file)
-  }
-  renameSync(temporary, path)
+  const content = `${JSON.stringify({ address, version, pid })}\n`
+  writeAtomic(fileIn(dir), content, { durable: false, mode: 0o644 })
 }
 
 /** Take the file away, as far as the disk lets it go: whoever reads it later finds nobody there. */

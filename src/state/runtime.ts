@@ -21,7 +21,7 @@ const runtimeFile = (dir: string): string => join(dir, 'runtime.json')
 /** Says that the daemon listens; called when it does. */
 export function writeRuntime(dir: string, runtime: Runtime): void {
   // After a power cut no daemon runs, and nobody needs the file.
-  writeAtomic(runtimeFile(dir), `${JSON.stringify(runtime)}\n`, false)
+  writeAtomic(runtimeFile(dir), `${JSON.stringify(runtime)}\n`, { durable: false })
 }
 
 /** An address as a daemon writes it: nothing else is asked, and no other part of a URL is ever shown. */
