@@ -67,6 +67,8 @@ export async function visitor(): Promise<Visitor> {
 
 /** Fails where a page is wider than the screen: that of a small phone, of a phone, of a desk. */
 export async function assertFits(page: Page): Promise<void> {
+  // A page that was just led to has its words before its style sheet.
+  await page.waitForLoadState()
   for (const width of [320, 360, 1280]) {
     await page.setViewportSize({ width, height: 700 })
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
