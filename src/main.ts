@@ -1,14 +1,14 @@
 /** The program. An old Node cannot run it, and is told which one can before anything else is loaded. */
+import net from 'node:net'
 import { join } from 'node:path'
-
-const OLDEST = 24
 
 /** Of the bundle: what changes whenever `program.cjs` does. */
 declare const PROGRAM_BUILD: string | undefined
 
-if (Number(process.versions.node.split('.')[0]) < OLDEST) {
+// The newest of what the program needs; a version says less, as later lines had it later.
+if (!('BoundSocket' in net)) {
   process.stderr.write(
-    `countersignd needs Node ${OLDEST} or newer; this is ${process.versions.node}. In a clone, "npx countersignd" uses the right one.\n`,
+    `countersignd needs Node 24.19, or 26.4 or newer; this is ${process.versions.node}. In a clone, "npx countersignd" uses the right one.\n`,
   )
   process.exit(1)
 }

@@ -2,6 +2,8 @@
  * Memory after a burst. V8 keeps what it took until its next full collection, and a process that has little to do may never come to
  * one: 128 MiB for new objects alone, on a machine with room. So a program that serves collects when it is at rest and has grown.
  */
+import type { EventLoopUtilization } from 'node:perf_hooks'
+
 const EVERY_MS = 10_000
 /** The share of its time, from 0 to 1, in which a program at rest does something. */
 const AT_REST = 0.1
@@ -12,7 +14,7 @@ const GROWN = 1.1
 export interface Heap {
   /** Resident memory, in bytes. */
   rss(): number
-  /** The share of the time since it was asked last in which the event loop was busy, from 0 to 1. */
+  /** The share of the time since it was asked last, or the process began, in which the event loop was busy, from 0 to 1. */
   busy(): number
   collect(): Promise<void>
 }
@@ -30,13 +32,15 @@ async function loadCollector(): Promise<() => Promise<void>> {
 
 /** The heap of this process. */
 export function ownHeap(): Heap {
-  let since = performance.eventLoopUtilization()
+  let since: EventLoopUtilization | undefined
   let collector: Promise<() => Promise<void>> | undefined
   return {
     rss: () => process.memoryUsage.rss(),
     busy() {
       const now = performance.eventLoopUtilization()
-      const { utilization } = performance.eventLoopUtilization(now, since)
+      // What measures is loaded by its first use, which is after the start.
+      const { utilization } =
+        since === undefined ? now : performance.eventLoopUtilization(now, since)
       since = now
       return utilization
     },

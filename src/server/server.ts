@@ -3,17 +3,18 @@
  * parser's included, leaves in the one error shape.
  */
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Content } from '../api/route.ts'
 import { askPeerUid } from '../auth/peer.ts'
 import type { Dispatch, Outcome } from '../dispatch.ts'
-import { AppError, type Code, StartError, statusOf, toAppError } from '../errors.ts'
+import { AppError, type Code, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { hasBody, readBody } from './body.ts'
 import { newConnections } from './connections.ts'
 import { credentialOf } from './credential.ts'
 import { fieldsOf } from './fields.ts'
 import { type GuardRules, guard } from './guard.ts'
+import { type Place, listenOn, takePort } from './port.ts'
 import { HEADERS_BYTES, endRaw, refuseRaw } from './raw.ts'
 import { NONE, newRequestId, sendContent, sendJson } from './reply.ts'
 
@@ -22,9 +23,7 @@ const TIMEOUTS = { headers: 10_000, request: 30_000, silence: 120_000 }
 const IDLE_MS = 65_000
 const MOST_CONNECTIONS = 2048
 
-export interface ServerOptions {
-  readonly bind: string
-  readonly port: number
+export interface ServerOptions extends Place {
   readonly dispatch: Dispatch
   readonly log: Log
   /** The rules of the guard, made when the port is known. */
@@ -94,6 +93,9 @@ const refusalOf = (id: string, peer: () => number | null, error: Code): Outcome 
 /** Start a listener. Throws StartError when the port is taken or the address cannot be bound. */
 export async function listen(options: ServerOptions): Promise<Listening> {
   const { dispatch, log, proofNonce, timeouts = TIMEOUTS } = options
+  using taken = takePort(options)
+  const { port } = taken.address()
+  const rules = options.rules(port)
   const server = createServer({
     maxHeaderSize: HEADERS_BYTES,
     headersTimeout: timeouts.headers,
@@ -111,7 +113,6 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   Object.assign(server, { httpAllowHalfOpen: true })
 
   const connections = newConnections(server)
-  let rules: GuardRules
 
   /** Nothing more is taken on this connection. */
   function end(connection: Connection, res: ServerResponse): void {
@@ -242,30 +243,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     refuseRaw(error, socket as Socket, (socket as Connection)[LAST]),
   )
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new StartError(
-              'portTaken',
-              `Port ${options.port} on ${options.bind} is taken by another program. Stop it, or choose another port.`,
-            )
-          : new StartError(
-              'configuration',
-              `Cannot listen on ${options.bind} port ${options.port}: ${error.message}`,
-            ),
-      ),
-    )
-    server.listen({ host: options.bind, port: options.port, exclusive: true }, resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  try {
-    rules = options.rules(port)
-  } catch (error) {
-    server.close()
-    throw error
-  }
-
+  await listenOn(server, taken, options)
   return {
     port,
     close: (graceMs) => connections.stop(graceMs),

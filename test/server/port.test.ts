@@ -1,0 +1,45 @@
+/** Ports: taken at once, listened on later, and free again where nothing came of it. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { EXIT, StartError } from '../../src/errors.ts'
+import { listenOn, takePort } from '../../src/server/port.ts'
+
+const refuses = (exit: keyof typeof EXIT, words: RegExp) => (error: unknown) => {
+  assert(error instanceof StartError)
+  assert.equal(error.exit, EXIT[exit])
+  assert.match(error.message, words)
+  return true
+}
+
+for (const bind of ['127.0.0.1', '127.0.0.2', '::1'])
+  test(`any free port of ${bind} is known before anything listens`, async (t) => {
+    using taken = takePort({ bind, port: 0 })
+    const { address, port } = taken.address()
+    assert.equal(address, bind)
+    const server = createServer()
+    t.after(() => server.close())
+    await listenOn(server, taken, { bind, port: 0 })
+    assert.deepEqual(server.address(), { address, port, family: bind === '::1' ? 'IPv6' : 'IPv4' })
+    const place = { bind, port }
+    assert.throws(() => takePort(place), refuses('portTaken', /Port \d+ on .* is taken by another/))
+  })
+
+test('of two who took the same port, the first who listens has it', async (t) => {
+  const place = { bind: '127.0.0.1', port: 0 }
+  using first = takePort(place)
+  place.port = first.address().port
+  using second = takePort(place)
+  const [winner, loser] = [createServer(), createServer()]
+  t.after(() => winner.close())
+  await listenOn(winner, first, place)
+  await assert.rejects(listenOn(loser, second, place), refuses('portTaken', /is taken by another/))
+})
+
+test('an address of another machine, or of none, is refused by name', () => {
+  for (const bind of ['192.0.2.1', '::ffff:192.0.2.1'])
+    assert.throws(
+      () => takePort({ bind, port: 0 }),
+      refuses('configuration', /^Cannot listen on [\d.:f]+ port 0: /),
+    )
+})
