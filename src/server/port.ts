@@ -1,5 +1,6 @@
 /** A port of this machine: taken first, listened on later, so that its number is known in between. */
 import { BoundSocket, type Server } from 'node:net'
+import { getSystemErrorMessage } from 'node:util'
 import { StartError } from '../errors.ts'
 
 /** Where to listen: an address of IPv4 or IPv6, never a name, and a port, or 0 for any that is free. */
@@ -8,13 +9,16 @@ export interface Place {
   readonly port: number
 }
 
-const notHad = ({ bind, port }: Place, error: NodeJS.ErrnoException) =>
-  error.code === 'EADDRINUSE'
+const notHad = ({ bind, port }: Place, { code, errno }: NodeJS.ErrnoException) =>
+  code === 'EADDRINUSE'
     ? new StartError(
         'portTaken',
         `Port ${port} on ${bind} is taken by another program. Stop it, or choose another port.`,
       )
-    : new StartError('configuration', `Cannot listen on ${bind} port ${port}: ${error.message}`)
+    : new StartError(
+        'configuration',
+        `Cannot listen on ${bind} port ${port}: ${getSystemErrorMessage(errno as number)} (${code}).`,
+      )
 
 /**
  * Take a port. Whoever does not listen on it then has to close it.

@@ -40,6 +40,6 @@ test('an address of another machine, or of none, is refused by name', () => {
   for (const bind of ['192.0.2.1', '::ffff:192.0.2.1'])
     assert.throws(
       () => takePort({ bind, port: 0 }),
-      refuses('configuration', /^Cannot listen on [\d.:f]+ port 0: /),
+      refuses('configuration', /^Cannot listen on [\d.:f]+ port 0: address not available \(EADDR/),
     )
 })
