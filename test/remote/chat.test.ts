@@ -16,6 +16,8 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { type Endpoint, LAST, begins, delta, startEndpoint } from '../service/endpoint.ts'
 
 const KEY = 'sk-canary-0123456789'
+/** An endpoint that says nothing is left after fifty seconds anyway. */
+const AT_ONCE = { timeout: 20_000 }
 const ERROR = /\n\nevent: error\ndata: \{"error":"(\w+)","message":"[^"]+"\}\n\n$/
 
 /** An answer as it comes. */
@@ -115,7 +117,7 @@ function fromEndToEnd(endpointOf: () => Endpoint, sceneOf: () => Scene) {
     assert.equal(ERROR.exec(await others())?.[1], 'backend_error')
   })
 
-  test('a caller that leaves: the endpoint is left as well', async () => {
+  test('a caller that leaves: the endpoint is left as well', AT_ONCE, async () => {
     const { daemon, token, log } = sceneOf()
     const gone = Promise.withResolvers<void>()
     endpointOf().speak = (res) => {
@@ -129,30 +131,34 @@ function fromEndToEnd(endpointOf: () => Endpoint, sceneOf: () => Scene) {
     assert.doesNotMatch(log(), /ERR_STREAM/, 'that is nothing to worry about')
   })
 
-  test('a caller that left before the answer began: the endpoint is left when it begins', async () => {
-    const { daemon, token } = sceneOf()
-    const asked = Promise.withResolvers<ServerResponse>()
-    const gone = Promise.withResolvers<void>()
-    endpointOf().speak = (res) => {
-      res.once('close', () => gone.resolve())
-      asked.resolve(res)
-    }
-    const leaving = new AbortController()
-    const { signal } = leaving
-    const left = assert.rejects(
-      fetch(daemon.address + rest.chat.turn.path, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-        body: '{"message":"?"}',
-        signal,
-      }),
-    )
-    const upstream = await asked.promise
-    leaving.abort()
-    await left
-    begins(upstream).write(delta('x'))
-    await gone.promise
-  })
+  test(
+    'a caller that left before the answer began: the endpoint is left when it begins',
+    AT_ONCE,
+    async () => {
+      const { daemon, token } = sceneOf()
+      const asked = Promise.withResolvers<ServerResponse>()
+      const gone = Promise.withResolvers<void>()
+      endpointOf().speak = (res) => {
+        res.once('close', () => gone.resolve())
+        asked.resolve(res)
+      }
+      const leaving = new AbortController()
+      const { signal } = leaving
+      const left = assert.rejects(
+        fetch(daemon.address + rest.chat.turn.path, {
+          method: 'POST',
+          headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+          body: '{"message":"?"}',
+          signal,
+        }),
+      )
+      const upstream = await asked.promise
+      leaving.abort()
+      await left
+      begins(upstream).write(delta('x'))
+      await gone.promise
+    },
+  )
 
   for (const [status, expected, code] of [
     [401, 502, 'backend_error'],

@@ -1,8 +1,9 @@
 /** The server around a table of its own: time limits, content that streams, failures of an answer, and what it says when it cannot start. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import * as v from 'valibot'
 import type { Content, Table } from '../../src/api/route.ts'
@@ -41,6 +42,13 @@ const table = {
       by: 'daemon',
       media: ['text/plain'],
     },
+    events: {
+      method: 'GET',
+      path: '/events/{id}',
+      summary: '',
+      by: 'daemon',
+      media: ['text/event-stream'],
+    },
   },
 } as const satisfies Table
 
@@ -56,6 +64,26 @@ async function* pieces(id: string): AsyncIterable<Uint8Array> {
   if (id === 'large') yield new Uint8Array(64 * 1024 * 1024)
   if (id === 'silent') await new Promise(() => undefined)
   yield encoder.encode('two')
+}
+
+/** Tells of event streams by their ids when they are left, and of what a late one does. */
+const left = new EventEmitter()
+/** One event, and then nothing. */
+const silence = (id: string): AsyncIterable<Uint8Array> => {
+  let told = false
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        if (told) return new Promise(() => undefined)
+        told = true
+        return { done: false, value: encoder.encode('data: one\n\n') }
+      },
+      async return() {
+        left.emit(id)
+        return { done: true, value: undefined }
+      },
+    }),
+  }
 }
 
 const answers = {
@@ -75,6 +103,13 @@ const answers = {
       body: pieces(id),
       headers: { 'Content-Security-Policy': "default-src 'self'" },
     }),
+    events: async ({ id }: { id: string }): Promise<Content> => {
+      if (id === 'late') {
+        left.emit('waits')
+        await once(left, 'goes on')
+      }
+      return { type: 'text/event-stream', body: silence(id) }
+    },
   },
 }
 
@@ -230,6 +265,36 @@ test('content streams, with the page’s own CSP', async () => {
   assert.equal(headers['content-security-policy'], "default-src 'self'")
   assert.equal(headers['referrer-policy'], 'no-referrer')
 })
+
+test('whoever closes the writing end gets the whole of what streams', async () => {
+  const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true })
+  socket.end(`GET /streams/whole HTTP/1.1\r\n${host()}\r\nConnection: close\r\n\r\n`)
+  assert.match(await text(socket), /\r\none \r\n.*\r\ntwo\r\n0\r\n\r\n$/s)
+})
+
+for (const [id, how] of [
+  ['during', 'while nothing comes'],
+  ['late', 'before the first comes'],
+  ['closed', 'by closing the connection'],
+] as const)
+  test(`a reader of an event stream leaves ${how}: its source is left`, async () => {
+    const gone = once(left, id)
+    const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true })
+    socket.on('error', () => undefined)
+    socket.write(`GET /events/${id} HTTP/1.1\r\n${host()}\r\n\r\n`)
+    if (id === 'late') {
+      await once(left, 'waits')
+      socket.end()
+      await once(socket, 'finish')
+      left.emit('goes on')
+    } else {
+      await once(socket, 'data')
+      if (id === 'closed') socket.destroy()
+      else socket.end()
+    }
+    await gone
+    socket.destroy()
+  })
 
 test('HEAD of what streams has no body', async () => {
   const text = await send(
