@@ -8,7 +8,7 @@ declare const PROGRAM_BUILD: string | undefined
 // The newest of what the program needs; a version says less, as later lines had it later.
 if (!('BoundSocket' in net)) {
   process.stderr.write(
-    `countersignd needs Node 24.19, or 26.4 or newer; this is ${process.versions.node}. In a clone, "npx countersignd" uses the right one.\n`,
+    `countersignd needs Node 24.19 or a later 24, or 26.4 or newer; this is ${process.versions.node}. In a clone, "npx countersignd" uses the right one.\n`,
   )
   process.exit(1)
 }

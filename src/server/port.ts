@@ -9,7 +9,7 @@ export interface Place {
   readonly port: number
 }
 
-const notHad = ({ bind, port }: Place, { code, errno }: NodeJS.ErrnoException) =>
+const notHad = ({ bind, port }: Place, { code, errno, message }: NodeJS.ErrnoException) =>
   code === 'EADDRINUSE'
     ? new StartError(
         'portTaken',
@@ -17,7 +17,7 @@ const notHad = ({ bind, port }: Place, { code, errno }: NodeJS.ErrnoException) =
       )
     : new StartError(
         'configuration',
-        `Cannot listen on ${bind} port ${port}: ${getSystemErrorMessage(errno as number)} (${code}).`,
+        `Cannot listen on ${bind} port ${port}: ${errno === undefined ? message : `${getSystemErrorMessage(errno)} (${code}).`}`,
       )
 
 /**

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isEventStream } from '../api/event-stream.ts'
 import type { Content } from '../api/route.ts'
+import { eventReader } from './event-reader.ts'
 
 const CSP = "default-src 'none'; frame-ancestors 'none'"
 
@@ -75,7 +76,7 @@ export function sendJson(
   res.writeHead(status, headers).end(text)
 }
 
-/** Answer with what a `media` row gives; its own CSP and headers win. Whoever closes the writing end gets all of it, but for an event stream. */
+/** Answer with what a `media` row gives; its own CSP and headers win. */
 export async function sendContent(
   res: ServerResponse,
   requestId: string,
@@ -99,17 +100,12 @@ export async function sendContent(
   }
   res.writeHead(status, headers)
   const source = Readable.from(body)
-  // Nothing may come for long, and until something does only the end of what he sends tells that a reader has left.
-  const reader = isEventStream(type) ? res.socket : null
-  const leave = () => res.destroy()
-  if (reader?.readableEnded === true) leave()
-  reader?.once('end', leave)
   try {
-    await pipeline(source, res)
+    if (isEventStream(type)) await pipeline(source, eventReader(res), res)
+    else await pipeline(source, res)
   } catch (error) {
     if (!LEFT.has((error as NodeJS.ErrnoException).code ?? '')) throw error
   } finally {
-    reader?.off('end', leave)
     // Where nobody was there any more, it was not even begun, and would wait for its reader.
     source.destroy()
   }

@@ -396,7 +396,7 @@ describe('an old Node', async () => {
     assert.equal(stdout, '')
     assert.equal(
       stderr,
-      `countersignd needs Node 24.19, or 26.4 or newer; this is ${version.slice(1)}. In a clone, "npx countersignd" uses the right one.\n`,
+      `countersignd needs Node 24.19 or a later 24, or 26.4 or newer; this is ${version.slice(1)}. In a clone, "npx countersignd" uses the right one.\n`,
     )
   })
 })

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { type TestContext, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
 import { REST, scopeTable } from '../../src/auth/scopes.ts'
@@ -120,6 +122,27 @@ for (const era of ERAS) {
       await close()
       await assert.rejects(answer)
     })
+  })
+
+  it(`whoever closes the writing end at once gets the answer, ${era}`, async (t) => {
+    const { address } = await started(t, async () => ({ value: { tags: [] }, media: false }))
+    const { message, headers } = spoken(era, {
+      method: 'tools/call',
+      params: { name: 'tags_list' },
+    })
+    const body = JSON.stringify(message)
+    const { host, hostname, port } = new URL(address)
+    const fields = Object.entries({
+      Host: host,
+      Connection: 'close',
+      Authorization: 'Bearer any',
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+      ...headers,
+    }).map(([name, value]) => `${name}: ${value}\r\n`)
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+    socket.end(`POST /mcp HTTP/1.1\r\n${fields.join('')}\r\n${body}`)
+    assert.match(await text(socket), /^HTTP\/1\.1 200 .*"structuredContent":\{"tags":\[\]\}/s)
   })
 
   describe(`much at once, ${era}`, () => {

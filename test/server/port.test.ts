@@ -36,10 +36,19 @@ test('of two who took the same port, the first who listens has it', async (t) =>
   await assert.rejects(listenOn(loser, second, place), refuses('portTaken', /is taken by another/))
 })
 
-test('an address of another machine, or of none, is refused by name', () => {
-  for (const bind of ['192.0.2.1', '::ffff:192.0.2.1'])
-    assert.throws(
-      () => takePort({ bind, port: 0 }),
-      refuses('configuration', /^Cannot listen on [\d.:f]+ port 0: address not available \(EADDR/),
-    )
-})
+for (const [what, bind, words] of [
+  [
+    'an address of another machine',
+    '192.0.2.1',
+    /^Cannot listen on 192.0.2.1 port 0: address not available \(EADDRNOTAVAIL\)\.$/,
+  ],
+  [
+    'one of IPv6 that stands for it',
+    '::ffff:192.0.2.1',
+    /: address not available \(EADDRNOTAVAIL\)\.$/,
+  ],
+  ['a name', 'localhost', /^Cannot listen on localhost port 0: .*must be a numeric IP address/],
+] as const)
+  test(`${what} is refused in words`, () => {
+    assert.throws(() => takePort({ bind, port: 0 }), refuses('configuration', words))
+  })

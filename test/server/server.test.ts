@@ -68,15 +68,16 @@ async function* pieces(id: string): AsyncIterable<Uint8Array> {
 
 /** Tells of event streams by their ids when they are left, and of what a late one does. */
 const left = new EventEmitter()
-/** One event, and then nothing. */
+/** One event, and then nothing; when it goes on, another one, and the end. */
 const silence = (id: string): AsyncIterable<Uint8Array> => {
-  let told = false
+  let told = 0
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
-        if (told) return new Promise(() => undefined)
-        told = true
-        return { done: false, value: encoder.encode('data: one\n\n') }
+        if (told === 1) await once(left, `${id}: goes on`)
+        return told++ < 2
+          ? { done: false, value: encoder.encode(`data: ${told === 1 ? 'one' : 'two'}\n\n`) }
+          : { done: true, value: undefined }
       },
       async return() {
         left.emit(id)
@@ -130,7 +131,8 @@ const open = (options: Partial<ServerOptions> = {}) =>
       tokenPath: null,
       peerAllowed: () => true,
     }),
-    timeouts: { headers: 150, request: 300, silence: 60_000 },
+    // Of silence, longer than a test may take: what waits for it to run out fails.
+    timeouts: { headers: 150, request: 300, silence: 600_000 },
     ...options,
   })
 
@@ -273,28 +275,38 @@ test('whoever closes the writing end gets the whole of what streams', async () =
 })
 
 for (const [id, how] of [
-  ['during', 'while nothing comes'],
+  ['closed', 'while nothing comes'],
   ['late', 'before the first comes'],
-  ['closed', 'by closing the connection'],
+  ['second', 'with another answer before it'],
 ] as const)
   test(`a reader of an event stream leaves ${how}: its source is left`, async () => {
     const gone = once(left, id)
-    const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true })
+    const socket = connect(server.port, '127.0.0.1')
     socket.on('error', () => undefined)
-    socket.write(`GET /events/${id} HTTP/1.1\r\n${host()}\r\n\r\n`)
+    const before = id === 'second' ? `DELETE /things/x HTTP/1.1\r\n${host()}\r\n\r\n` : ''
+    socket.write(`${before}GET /events/${id} HTTP/1.1\r\n${host()}\r\n\r\n`)
     if (id === 'late') {
       await once(left, 'waits')
-      socket.end()
-      await once(socket, 'finish')
+      socket.destroy()
       left.emit('goes on')
     } else {
-      await once(socket, 'data')
-      if (id === 'closed') socket.destroy()
-      else socket.end()
+      for await (const bytes of socket) if ((bytes as Buffer).includes('data: one')) break
+      socket.destroy()
     }
     await gone
-    socket.destroy()
   })
+
+test('a reader of an event stream who only closed the writing end gets all of it', async () => {
+  const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true })
+  socket.end(`GET /events/released HTTP/1.1\r\n${host()}\r\nConnection: close\r\n\r\n`)
+  let came = ''
+  for await (const bytes of socket) {
+    came += String(bytes)
+    // So long that one who left would be gone.
+    if (came.split(':\n\n').length === 5) left.emit('released: goes on')
+  }
+  assert.match(came, /data: one\n\n.*data: two\n\n\r\n0\r\n\r\n$/s)
+})
 
 test('HEAD of what streams has no body', async () => {
   const text = await send(

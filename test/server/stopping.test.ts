@@ -32,6 +32,8 @@ const table = {
   },
 } as const satisfies Table
 
+/** Longer than a test may take: what waits for it to run out fails. */
+const ENDLESS_MS = 600_000
 /** More than the buffers between two programs take. */
 const LARGE = 30_000_000
 
@@ -143,7 +145,7 @@ test('what runs is answered, says that it is the last, and the connection ends',
   const { socket, text, closed } = await client()
   socket.write(`${request('/later')}\r\n`)
   await begun(1)
-  const stopped = server.close(60_000)
+  const stopped = server.close(ENDLESS_MS)
   answer()
   await closed
   await stopped
@@ -157,7 +159,7 @@ test('a connection that waits for its next request ends at once', async () => {
   const { socket, text, closed } = await client()
   socket.write(`${request('/now')}\r\n`)
   await once(socket, 'data')
-  await Promise.all([server.close(60_000), closed])
+  await Promise.all([server.close(ENDLESS_MS), closed])
   assert.equal(answersIn(text()).length, 1)
 })
 
@@ -166,7 +168,7 @@ test('a new connection is not taken', async () => {
   const { socket } = await client()
   socket.write(`${request('/later')}\r\n`)
   await begun(1)
-  const stopped = server.close(60_000)
+  const stopped = server.close(ENDLESS_MS)
   const late = connect(server.port, '127.0.0.1')
   const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException]
   assert.equal(error.code, 'ECONNREFUSED')
@@ -179,7 +181,7 @@ test('a new request on a connection that is busy is refused, and what runs befor
   const { socket, text, closed } = await client()
   socket.write(`${request('/later')}\r\n`)
   await begun(1)
-  const stopped = server.close(60_000)
+  const stopped = server.close(ENDLESS_MS)
   socket.write(
     `${request('/things', 'POST')}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"new":1}`,
   )
@@ -205,7 +207,7 @@ test('a request of which a part is there is refused when it is whole', async () 
   const other = await client()
   other.socket.write(`${request('/now')}\r\n`)
   await once(other.socket, 'data')
-  const stopped = server.close(60_000)
+  const stopped = server.close(ENDLESS_MS)
   socket.write('\r\n')
   await closed
   await stopped
@@ -220,7 +222,7 @@ test('the guard comes first, also then', async () => {
   const other = await client()
   other.socket.write(`${request('/now')}\r\n`)
   await once(other.socket, 'data')
-  const stopped = server.close(60_000)
+  const stopped = server.close(ENDLESS_MS)
   socket.write('\r\n')
   await closed
   await stopped
@@ -232,7 +234,7 @@ test('a stream that has begun is sent to its end, and its connection is not wait
   const { socket, text, closed } = await client()
   socket.write(`${request('/stream')}\r\n`)
   await begun(1)
-  const stopped = server.close(60_000)
+  const stopped = server.close(ENDLESS_MS)
   answer()
   await closed
   await stopped
@@ -253,7 +255,7 @@ test('all that was sent before is answered, in the order in which it was sent', 
   const { socket, text, closed } = await client()
   socket.write(`${request('/later')}\r\n${request('/now')}\r\n${request('/later')}\r\n`)
   await begun(2)
-  const stopped = server.close(60_000)
+  const stopped = server.close(ENDLESS_MS)
   answer()
   await closed
   await stopped
@@ -282,7 +284,7 @@ for (const first of ['the end is asked for', 'it is answered'] as const)
         await new Promise((resolve) => setImmediate(resolve))
       }
     }
-    const stopped = server.close(60_000)
+    const stopped = server.close(ENDLESS_MS)
     answer()
     await new Promise((resolve) => setImmediate(resolve))
     socket.resume()
@@ -294,5 +296,5 @@ for (const first of ['the end is asked for', 'it is answered'] as const)
 test('whoever has only connected is not waited for', async () => {
   const { server, client } = await start()
   const { closed } = await client()
-  await Promise.all([server.close(60_000), closed])
+  await Promise.all([server.close(ENDLESS_MS), closed])
 })
