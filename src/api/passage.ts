@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import type { AppError } from '../errors.ts'
-import { errorEvent } from './event-stream.ts'
+import { errorEvent } from './completion.ts'
 
 export interface Bounds {
   /** How long nothing may come while somebody waits for it, in milliseconds. */

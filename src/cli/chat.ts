@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import { deltaOf, failureOf, newEventReader } from '../api/event-stream.ts'
+import { deltaOf, failureOf } from '../api/completion.ts'
+import { newEventReader } from '../api/event-stream.ts'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../api/rest/assistant.ts'
 import type { Content } from '../api/route.ts'
 import { AppError, CODES, type Code } from '../errors.ts'

@@ -2,7 +2,8 @@
  * One question after another, passed on to the assistant that the operator chose, whose answer goes back as it comes; where there is none,
  * the handbook answers, and says so.
  */
-import { EVENT_STREAM, deltaOf, newEventReader, outcomeOf } from '../api/event-stream.ts'
+import { deltaOf, outcomeOf } from '../api/completion.ts'
+import { EVENT_STREAM, newEventReader } from '../api/event-stream.ts'
 import type { Service } from '../api/port.ts'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../api/rest/assistant.ts'
 import type { Content } from '../api/route.ts'

@@ -1,5 +1,6 @@
 /** Answers that come bit by bit, as whole texts of bounded length: a model reads none before its end. */
-import { deltaOf, failureOf, newEventReader } from '../api/event-stream.ts'
+import { deltaOf, failureOf } from '../api/completion.ts'
+import { newEventReader } from '../api/event-stream.ts'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../api/rest/assistant.ts'
 import type { Content } from '../api/route.ts'
 import { AppError, CODES, type Code } from '../errors.ts'
