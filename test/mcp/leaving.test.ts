@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
-import { connect } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { type TestContext, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
 import { REST, scopeTable } from '../../src/auth/scopes.ts'
@@ -11,6 +9,7 @@ import { AppError } from '../../src/errors.ts'
 import type { Ask } from '../../src/tools/call.ts'
 import { newServers } from '../../src/tools/server.ts'
 import { startDaemon } from '../daemon.ts'
+import { sendAndClose } from '../server/raw.ts'
 import { listening } from './listening.ts'
 import { calling, spoken } from './speaking.ts'
 
@@ -131,18 +130,16 @@ for (const era of ERAS) {
       params: { name: 'tags_list' },
     })
     const body = JSON.stringify(message)
-    const { host, hostname, port } = new URL(address)
     const fields = Object.entries({
-      Host: host,
+      Host: new URL(address).host,
       Connection: 'close',
       Authorization: 'Bearer any',
       'Content-Type': 'application/json',
       'Content-Length': Buffer.byteLength(body),
       ...headers,
     }).map(([name, value]) => `${name}: ${value}\r\n`)
-    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
-    socket.end(`POST /mcp HTTP/1.1\r\n${fields.join('')}\r\n${body}`)
-    assert.match(await text(socket), /^HTTP\/1\.1 200 .*"structuredContent":\{"tags":\[\]\}/s)
+    const came = await sendAndClose(address, `POST /mcp HTTP/1.1\r\n${fields.join('')}\r\n${body}`)
+    assert.match(came, /^HTTP\/1\.1 200 .*"structuredContent":\{"tags":\[\]\}/s)
   })
 
   describe(`much at once, ${era}`, () => {

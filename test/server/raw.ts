@@ -1,5 +1,6 @@
 /** HTTP as bytes: what is sent is exactly what a case says, and every answer on the connection is seen. */
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 
 export interface RawAnswer {
   readonly status: number
@@ -56,6 +57,14 @@ export function send(address: string, bytes: string | Uint8Array): Promise<strin
     socket.once('error', done)
     socket.write(bytes)
   })
+}
+
+/** Send bytes, close this end at once, and hand back all that came until the server closed the connection. */
+export function sendAndClose(address: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(address)
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  socket.end(bytes)
+  return text(socket)
 }
 
 /** Send a request of these lines (CRLF is added) and hand back its answers. */

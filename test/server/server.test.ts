@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import * as v from 'valibot'
 import type { Content, Table } from '../../src/api/route.ts'
@@ -12,7 +11,7 @@ import { EXIT, StartError } from '../../src/errors.ts'
 import { newLog } from '../../src/log.ts'
 import { type Listening, type ServerOptions, listen } from '../../src/server/server.ts'
 import { ask } from '../daemon.ts'
-import { answersIn, exchange, send } from './raw.ts'
+import { answersIn, exchange, send, sendAndClose } from './raw.ts'
 
 const table = {
   things: {
@@ -269,9 +268,11 @@ test('content streams, with the page’s own CSP', async () => {
 })
 
 test('whoever closes the writing end gets the whole of what streams', async () => {
-  const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true })
-  socket.end(`GET /streams/whole HTTP/1.1\r\n${host()}\r\nConnection: close\r\n\r\n`)
-  assert.match(await text(socket), /\r\none \r\n.*\r\ntwo\r\n0\r\n\r\n$/s)
+  const came = await sendAndClose(
+    address,
+    `GET /streams/whole HTTP/1.1\r\n${host()}\r\nConnection: close\r\n\r\n`,
+  )
+  assert.match(came, /\r\none \r\n.*\r\ntwo\r\n0\r\n\r\n$/s)
 })
 
 for (const [id, how] of [
