@@ -1,4 +1,4 @@
-/** The JSON schemas of an OpenAPI document (draft 2020-12), compiled as any client does that has the document alone. */
+/** The JSON schemas of an OpenAPI document (draft 2020-12), compiled the way of a client that has the document alone. */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 
 type Json = Readonly<Record<string, unknown>>

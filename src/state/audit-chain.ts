@@ -56,7 +56,7 @@ function walk(
       const row = index + 1
       const said = readLine(text)
       if (said === null) {
-        // What was cut off is bound by the line after it, as any other is.
+        // What was cut off is bound by the line after it, like every line.
         cut++
         number++
       } else {

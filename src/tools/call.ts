@@ -1,4 +1,4 @@
-/** From the call of a tool to the request of its row, which is asked as any other request of the caller's. */
+/** From the call of a tool to the request of its row, which is asked like every request of the caller's. */
 import { invalid } from '../api/input.ts'
 import { type Route, type Table, pathNames } from '../api/route.ts'
 import { outgoing } from '../client.ts'
@@ -80,7 +80,7 @@ function queryOf(values: Readonly<Record<string, unknown>>): string {
   return text
 }
 
-/** Takes any name as a member, `__proto__` too, which its row refuses as any other that it does not know. */
+/** Takes any name as a member, `__proto__` too, which its row refuses like every name that it does not know. */
 const noMembers = (): Record<string, unknown> => Object.create(null) as Record<string, unknown>
 
 /**

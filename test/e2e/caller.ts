@@ -1,4 +1,4 @@
-/** A caller of the API as any script is one: fetch, a bearer token, JSON. */
+/** A caller of the API with what every script has: fetch, a bearer token, JSON. */
 import assert from 'node:assert/strict'
 
 export interface Answered<T = Json> {
