@@ -146,7 +146,7 @@ export function newVerifier(options: {
     caller: string | null,
     method: LogEntry['method'] = 'local',
   ): Promise<Verification> {
-    guesses.check(now())
+    guesses.check(caller, now())
     const indices = threeWords(words)
     for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) {
       await wait
@@ -155,14 +155,14 @@ export function newVerifier(options: {
     return check(indices, caller, method)
   }
 
-  /** All at once: whoever waited is braked by those who guessed meanwhile, and of two with the same words one is first. */
+  /** Synchronous: wrong words counted during the wait limit this caller too, and of two callers with the same words one is first. */
   function check(
     indices: readonly number[],
     caller: string | null,
     method: LogEntry['method'],
   ): Verification {
     const at = now()
-    guesses.check(at)
+    guesses.check(caller, at)
     const found = codes.find(indices, at)
     const { hits, checked, unchecked } = found
     const wentBack = clockWentBack(at)
@@ -185,7 +185,7 @@ export function newVerifier(options: {
         reasons,
         ...(firstUsedAt === null ? {} : { first_verified_at: timeAt(firstUsedAt) }),
       }
-      if (hits.length === 0) guesses.wrong(at)
+      if (hits.length === 0) guesses.wrong(caller, at)
       // By the uses themselves, not by the clock: one that ran ahead for a while must not make words count twice.
       state.replays.prune(state.replays.highest() - REMEMBERED)
       if (method === 'local' || hits.length > 0)

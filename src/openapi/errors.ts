@@ -208,7 +208,9 @@ const BODIES: Readonly<Record<Told, Details & { readonly message: string }>> = {
     issues: [{ path: 'name', message: 'Give at least one character.' }],
   },
   word_count: { message: 'Three words are wanted; 2 were given.', found: 2 },
-  rate_limited: { message: 'Too many wrong words: 20 a minute is the most. Try again in 42 s.' },
+  rate_limited: {
+    message: 'Too many wrong words: 20 a minute is the most for a token. Try again in 42 s.',
+  },
   headers_too_large: { message: 'The headers are larger than 16384 bytes.' },
   internal: { message: 'Something went wrong here. The log has the details.' },
   backend_error: {

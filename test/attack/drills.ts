@@ -9,55 +9,63 @@ import { counted } from './counted.ts'
 import type { Scene } from './scene.ts'
 import { idle } from './slow.ts'
 
-const MOST_TRIES = 20
+const MOST_OF_TOKEN = 20
 const NOBODYS_WORDS = 'matador carload recede'
 
-/** By every way that words are checked, and with different tokens, in turn. */
+const body = { words: NOBODYS_WORDS }
+const params = { name: 'verify_words', arguments: body }
+/** Every way that words are checked. */
+const WAYS: readonly [path: string, body: object][] = [
+  ['/api/v1/verify', body],
+  ['/tools/verify_words', body],
+  ['/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params }],
+  ['/api/v1/tools/verify_words', body],
+]
+
 const threeWords: Drill = {
   row: 'Guessing three words',
   name: 'wrong words from two tokens, by the route, as a tool and by the protocol',
   async run(scene) {
     const { heard, outcome } = counted()
     const { address } = scene.at.api
-    const body = { words: NOBODYS_WORDS }
-    const params = { name: 'verify_words', arguments: body }
-    const ways: [path: string, body: object][] = [
-      ['/api/v1/verify', body],
-      ['/tools/verify_words', body],
-      ['/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params }],
-      ['/api/v1/tools/verify_words', body],
-    ]
-    const [write, full] = await Promise.all(
-      ['write', 'full'].map((name) => scene.caller('api', name).lines('POST', '/')),
-    )
-    assert(write && full)
-    const headersOf = ([line = '']: readonly string[]) => ({
-      Authorization: line.slice('Authorization: '.length),
-      Accept: 'application/json, text/event-stream',
-    })
-    // Twice as many where a minute ends meanwhile.
-    for (let tries = 1; tries <= 2 * MOST_TRIES + 1; tries++) {
-      const [path, asked] = ways[tries % ways.length]!
-      const headers = headersOf([write, full][tries % 2]!)
-      const { text } = await ask(address, 'POST', path, { body: asked, headers })
-      if (!text.includes('rate_limited')) {
-        heard('200', tries === 2 * MOST_TRIES + 1 ? 'there is no limit' : null)
-        continue
+    let sent = 0
+    /** Sends wrong words, each time by the next way. Returns whether they were rejected. */
+    async function isLimited(authorization: string): Promise<boolean> {
+      const [path, asked] = WAYS[sent++ % WAYS.length]!
+      const headers = {
+        Authorization: authorization,
+        Accept: 'application/json, text/event-stream',
       }
-      heard('429 rate_limited', tries > MOST_TRIES ? null : `refused at try ${tries}`)
-      break
+      const answer = await ask(address, 'POST', path, { body: asked, headers })
+      const limited = answer.text.includes('rate_limited')
+      const later = path === '/mcp' || /^[1-9]\d?$/.test(answer.headers['retry-after'] ?? '')
+      const right = limited ? later : answer.status === 200
+      heard(
+        limited ? '429 rate_limited' : '200',
+        right ? null : `${path}: ${answer.status} ${answer.text}`,
+      )
+      return limited
     }
-    // Then it is everybody's.
-    for (const lines of [write, full])
-      for (const [path, asked] of ways) {
-        const { status, text, headers } = await ask(address, 'POST', path, {
-          body: asked,
-          headers: headersOf(lines),
-        })
-        const isLimited = text.includes('rate_limited')
-        const later = path === '/mcp' || /^[1-9]\d?$/.test(headers['retry-after'] ?? '')
-        heard(`${status} rate_limited`, isLimited && later ? null : `${path}: ${status} ${text}`)
-      }
+    /** Guesses until the token is limited. Twice as many pass where a minute ends meanwhile. */
+    async function guesses(authorization: string): Promise<number> {
+      for (let tries = 0; tries <= 2 * MOST_OF_TOKEN; tries++)
+        if (await isLimited(authorization)) return tries
+      heard('no limit', 'there is no limit for a token')
+      return 2 * MOST_OF_TOKEN
+    }
+
+    const authorizationOf = async (name: string): Promise<string> => {
+      const [line = ''] = await scene.caller('api', name).lines('POST', '/')
+      return line.slice('Authorization: '.length)
+    }
+    for (const name of ['write', 'full']) {
+      const tries = await guesses(await authorizationOf(name))
+      if (tries < MOST_OF_TOKEN) heard('early', `${name} was limited after ${tries} tries`)
+    }
+    const owner = await authorizationOf('owner')
+    for (const _ of WAYS)
+      if (await isLimited(owner))
+        heard('locked out', 'tokens kept the command line from checking words')
     return outcome()
   },
 }

@@ -5,30 +5,58 @@ import { AppError } from '../../src/errors.ts'
 import { BOB, CONNECTION, DAY, ME, MINUTE, T0, WRONG, bench, refusal } from './bench.ts'
 
 describe('guessing', () => {
-  it('twenty wrong tries a minute; then 429 with Retry-After, for good words too, until the clock moves on', async (t) => {
+  const limited = (wait: string) => (error: unknown) => {
+    assert(refusal('rate_limited')(error))
+    assert.equal((error as AppError).headers['Retry-After'], wait)
+    return true
+  }
+
+  it('allows a token 20 wrong tries a minute; then 429 with Retry-After, for good words too', async (t) => {
     const { verifier, connection, say, clock } = bench(t)
     connection()
     for (let i = 0; i < 20; i++) {
-      await verifier.verify(WRONG, `tok_${i}`)
+      await verifier.verify(WRONG, 'tok_a')
       clock.ms += 100
     }
-    const limited = (wait: string) => (error: unknown) => {
-      assert(refusal('rate_limited')(error))
-      assert.equal((error as AppError).headers['Retry-After'], wait)
-      return true
-    }
-    await assert.rejects(verifier.verify(WRONG, null), limited('58'))
-    await assert.rejects(verifier.verify(say(CONNECTION, BOB), null), limited('58'))
-    await assert.rejects(verifier.verify('no words', null), limited('58'))
+    await assert.rejects(verifier.verify(WRONG, 'tok_a'), limited('58'))
+    await assert.rejects(verifier.verify(say(CONNECTION, BOB), 'tok_a'), limited('58'))
+    await assert.rejects(verifier.verify('no words', 'tok_a'), limited('58'))
     clock.ms = T0 + MINUTE - 1
-    await assert.rejects(verifier.verify(WRONG, null), limited('1'))
+    await assert.rejects(verifier.verify(WRONG, 'tok_a'), limited('1'))
     clock.ms = T0 + MINUTE
-    assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
-    // One try has fallen out of the minute, so one more is free.
-    await verifier.verify(WRONG, null)
-    await assert.rejects(verifier.verify(WRONG, null), limited('1'))
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), 'tok_a')).verified, true)
+    // One try is older than a minute now, so one more is free.
+    await verifier.verify(WRONG, 'tok_a')
+    await assert.rejects(verifier.verify(WRONG, 'tok_a'), limited('1'))
     clock.ms += MINUTE
-    await verifier.verify(WRONG, null)
+    await verifier.verify(WRONG, 'tok_a')
+  })
+
+  it('one token at its limit leaves the others and the command line alone', async (t) => {
+    const { verifier, connection, say } = bench(t)
+    connection()
+    for (let i = 0; i < 20; i++) await verifier.verify(WRONG, 'tok_a')
+    await assert.rejects(verifier.verify(WRONG, 'tok_a'), limited('60'))
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), 'tok_b')).verified, true)
+    assert.equal((await verifier.verify(WRONG, null)).verified, false)
+  })
+
+  it('allows all tokens together 60 a minute, and the command line 20 of its own', async (t) => {
+    const { verifier, connection, say } = bench(t)
+    connection()
+    for (let i = 0; i < 60; i++) await verifier.verify(WRONG, `tok_${i}`)
+    await assert.rejects(verifier.verify(WRONG, 'tok_new'), limited('60'))
+    await assert.rejects(verifier.verify(say(CONNECTION, BOB), 'tok_0'), limited('60'))
+    for (let i = 0; i < 20; i++) await verifier.verify(WRONG, null)
+    await assert.rejects(verifier.verify(WRONG, null), limited('60'))
+  })
+
+  it('wrong words of the command line take nothing from the tokens', async (t) => {
+    const { verifier, connection, say } = bench(t)
+    connection()
+    for (let i = 0; i < 20; i++) await verifier.verify(WRONG, null)
+    await assert.rejects(verifier.verify(WRONG, null), limited('60'))
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), 'tok_a')).verified, true)
   })
 
   it('a clock that was set back does not keep the brake on', async (t) => {
