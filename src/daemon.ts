@@ -10,6 +10,7 @@ import { isMachineToken, machineCaller } from './auth/machines.ts'
 import { peerCheck } from './auth/peer.ts'
 import { commandLineToken, daemonProof } from './auth/proof.ts'
 import { restNeed } from './auth/scopes.ts'
+import { newTokenLinks } from './auth/token-links.ts'
 import { type Caller, openTokens } from './auth/tokens.ts'
 import type { Config } from './config.ts'
 import { announce, withdraw } from './daemon/announcement.ts'
@@ -162,7 +163,8 @@ export async function openDaemon(
     const ask: Home['ask'] = (asked, { body, ...call }) =>
       // What the caller would take is the answer of the tool.
       dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
-    const home: Home = { ...run, now, tokens, seat, signIn, log, ask }
+    const tokenLinks = newTokenLinks({ meta: state.meta, now, log })
+    const home: Home = { ...run, now, tokens, tokenLinks, seat, signIn, log, ask }
     const dispatch = newDispatch<Caller>(
       apiTable,
       { ...restAnswers, ...docsAnswers, ...agentAnswers, ...localAnswers(backup) },

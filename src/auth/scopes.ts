@@ -58,6 +58,7 @@ export const ACCOUNT: Rules = [
   ['/device/v1/session/current', 'device'],
   ['/device/v1/approval', 'device'],
   ['/device/v1/key-logs/**', 'device'],
+  ['/device/v1/downloads/**', 'device'],
   ['/device/v1/token', 'read'],
   ['/device/v1/machine-tokens/**', 'full'],
   ['/device/v1/lookups', 'write'],

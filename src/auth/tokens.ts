@@ -79,6 +79,8 @@ export interface Tokens {
    * words for every reason.
    */
   authenticate(token: string, digest?: string): Caller
+  /** When a token expires, Unix milliseconds; null where it does not. Throws AppError keychain_locked. */
+  expiryOf(id: string): number | null
   /** Know none of them any more: their rows and entries are gone. */
   forget(): void
   /** Write down when tokens were last used; called now and then, and before the end. */
@@ -247,6 +249,11 @@ export function openTokens(options: {
       entry.lastUsedAt = now()
       entry.used = true
       return { token: entry.id, scope: record.scope, machine: null }
+    },
+
+    expiryOf(id) {
+      const entry = byId.get(id)
+      return entry === undefined ? null : recordOf(entry).expires_at
     },
 
     forget() {

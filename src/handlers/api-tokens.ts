@@ -15,6 +15,9 @@ export const apiTokens: Handlers['apiTokens'] = {
   // Only `full` comes here, so no token can be wider than its minter.
   create: async (input, { home, account, byMachine }) =>
     byMachine ? account.machineTokens.create(input) : home.tokens.mint(input.body),
-  delete: async (input, { home, account, byMachine }) =>
-    byMachine ? account.machineTokens.delete(input) : home.tokens.revoke(input.id),
+  delete: async (input, { home, account, byMachine }) => {
+    if (byMachine) return account.machineTokens.delete(input)
+    home.tokens.revoke(input.id)
+    await home.tokenLinks.end(account, input.id)
+  },
 }

@@ -3,6 +3,7 @@ import type { Account } from '../api/port.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Answers } from '../api/route.ts'
 import { isMachineToken } from '../auth/machines.ts'
+import type { TokenLinks } from '../auth/token-links.ts'
 import type { Caller, Tokens } from '../auth/tokens.ts'
 import type { Device, Run } from '../device/device.ts'
 import type { Seat } from '../device/seat.ts'
@@ -24,6 +25,7 @@ export interface Asked {
 export interface Home extends Run {
   readonly now: () => number
   readonly tokens: Tokens
+  readonly tokenLinks: TokenLinks
   readonly seat: Seat
   readonly signIn: SignInFlow
   readonly log: Log

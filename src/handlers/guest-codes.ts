@@ -43,6 +43,13 @@ function secretOf(id: string, { state, vault, now }: Device): Uint8Array {
   return secret
 }
 
+/** The scope table lets `read` ask any GET; this picture outlives the token that fetched it. */
+const forWriters = () =>
+  new AppError(
+    'secret_unavailable',
+    "This picture holds the guest's secret. Use a token with scope write.",
+  )
+
 const wantsGif = (format: 'svg' | 'gif' | undefined, accept: string) =>
   format === 'gif' ||
   (format === undefined && /\bimage\/gif\b/i.test(accept) && !/svg/i.test(accept))
@@ -72,7 +79,8 @@ export const guestCodes: Handlers['guestCodes'] = {
     return decorated(await account.deviceGuestCodes.send({ id, body }), local)
   },
 
-  qr: async ({ id, format }, { local, accept }) => {
+  qr: async ({ id, format }, { local, accept, caller }) => {
+    if (caller?.scope === 'read') throw forWriters()
     const url = guestUrl(local.backend(), id, secretOf(id, local))
     const { encodeQR } = await import('qr')
     return wantsGif(format, accept)

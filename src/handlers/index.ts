@@ -22,6 +22,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   externalMembers: async () => (await import('./external-members.ts')).externalMembers,
   openLinkRequests: async () => (await import('./open-link-requests.ts')).openLinkRequests,
   tags: async () => (await import('./tags.ts')).tags,
+  exports: async () => (await import('./exports.ts')).exports,
   account: async () => (await import('./account.ts')).account,
   trustCards: async () => (await import('./trust-cards.ts')).trustCards,
   trust: async () => (await import('./trust-cards.ts')).trust,

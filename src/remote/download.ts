@@ -18,7 +18,10 @@ export interface Download {
 }
 
 const noSuchLink = () =>
-  new AppError('not_found', 'The link is not good any more: it is for an hour. Ask for another.')
+  new AppError(
+    'not_found',
+    'The link is not good any more: it is for five minutes. Ask for another.',
+  )
 
 /** Throws AppError for an answer that is no file of this type. */
 function demandFile(

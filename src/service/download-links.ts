@@ -1,33 +1,51 @@
 /**
- * Links to the files of exports. Whoever has one gets the file, so a link says until when it is good, and nobody but the servers of
- * this database can make one.
+ * Links to the files of exports. A link alone opens the file, so it states until when it is good and
+ * for which API token it was made, and it is signed with a secret that only the servers of this
+ * database have. It ends with its token.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { Ground } from './ground.ts'
+import { isActiveToken } from './machine-tokens.ts'
 import { newServerSecret } from './server-secrets.ts'
 
-const HOUR_MS = 3_600_000
+const LIFETIME_MS = 300_000
+/** A link may still be made by a request that began before its token ended. */
+const ENDED_MS = 2 * LIFETIME_MS
 
-/** What a link says. */
+/** The parts of a link. */
 export interface Signed {
   /** The id of the export. */
   readonly id: string
   /** Until when the link is good: Unix seconds, in digits. */
   readonly expires: string
+  /** The id of the API token that asked for the link; empty for a session. */
+  readonly holder: string
   /** HMAC-SHA256, base64url. */
   readonly signature: string
 }
 
 export interface DownloadLinks {
   /**
-   * A link to an export, good for an hour.
-   * @param until when the file is deleted: no link is good for longer. Unix milliseconds
+   * Makes a link to an export, good for five minutes.
+   * @param of `holder` is the id of the token that asks, or null for a session; `until` (Unix
+   *   milliseconds) when the file is deleted or the token expires: no link is good for longer
    * @returns `expires`: Unix milliseconds
    */
-  readonly linkTo: (id: string, until: number) => Promise<{ url: string; expires: number }>
-  /** Whether a link was made here and is good still. */
+  readonly linkTo: (of: {
+    id: string
+    holder: string | null
+    until: number
+  }) => Promise<{ url: string; expires: number }>
+  /** Whether a link was made here and has not expired. */
   readonly isGood: (link: Signed) => Promise<boolean>
+  /** Whether the token that a link was made for has ended. */
+  readonly hasEnded: (account: string, holder: string) => Promise<boolean>
+  /** Ends the links of a daemon's token of this account. */
+  readonly end: (account: string, holder: string) => Promise<void>
 }
+
+const endOf = (account: string, holder: string): string =>
+  `download links ended ${hash('sha256', `${account} ${holder}`, 'hex')}`
 
 export function newDownloadLinks({
   db,
@@ -36,25 +54,56 @@ export function newDownloadLinks({
 }: Pick<Ground, 'db' | 'now' | 'publicUrl'>): DownloadLinks {
   const secret = newServerSecret(db, 'download links')
 
-  async function sign(id: string, expires: string): Promise<string> {
+  async function sign(id: string, expires: string, holder: string): Promise<string> {
     const mac = createHmac('sha256', await secret())
-    return mac.update(`countersign export link v1\n${id}\n${expires}`).digest('base64url')
+    const text = `countersign export link v2\n${id}\n${expires}\n${holder}`
+    return mac.update(text).digest('base64url')
   }
 
   return {
-    linkTo: async (id, until) => {
-      const seconds = Math.floor(Math.min(now() + HOUR_MS, until) / 1000)
+    linkTo: async ({ id, holder, until }) => {
+      const seconds = Math.floor(Math.min(now() + LIFETIME_MS, until) / 1000)
       const expires = String(seconds)
-      const query = new URLSearchParams({ expires, signature: await sign(id, expires) })
+      const query = new URLSearchParams({
+        expires,
+        ...(holder === null ? {} : { holder }),
+        signature: await sign(id, expires, holder ?? ''),
+      })
       return { url: `${publicUrl()}/exports/${id}?${query.toString()}`, expires: seconds * 1000 }
     },
 
-    isGood: async ({ id, expires, signature }) => {
+    isGood: async ({ id, expires, holder, signature }) => {
       // As text: two spellings of one number or of the same bytes are not the same link.
-      const expected = Buffer.from(await sign(id, expires))
+      const expected = Buffer.from(await sign(id, expires, holder))
       const given = Buffer.from(signature)
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false
       return Number(expires) * 1000 > now()
+    },
+
+    // The tokens of machine accounts are known here; of a daemon's tokens only the ends are noted.
+    hasEnded: async (account, holder) => {
+      if (holder === '') return false
+      const { kind } = await db
+        .selectFrom('accounts')
+        .select('kind')
+        .where('id', '=', account)
+        .executeTakeFirstOrThrow()
+      if (kind === 'machine') return !(await isActiveToken(db, account, holder))
+      const ended = await db
+        .selectFrom('seen_once')
+        .select('id')
+        .where('id', '=', endOf(account, holder))
+        .executeTakeFirst()
+      return ended !== undefined
+    },
+
+    end: async (account, holder) => {
+      const expires_at = now() + ENDED_MS
+      await db
+        .insertInto('seen_once')
+        .values({ id: endOf(account, holder), expires_at })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet({ expires_at }))
+        .execute()
     },
   }
 }

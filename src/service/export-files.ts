@@ -34,16 +34,17 @@ export const exportFiles = (ground: Ground): Open['exportFiles'] => {
   const { db, now } = ground
   const links = newDownloadLinks(ground)
   return {
-    read: async ({ id, expires, signature }) => {
-      if (!isId('exp_', id) || !(await links.isGood({ id, expires, signature }))) throw noSuchFile()
+    read: async ({ id, expires, holder, signature }) => {
+      const link = { id, expires, holder, signature }
+      if (!isId('exp_', id) || !(await links.isGood(link))) throw noSuchFile()
       const row = await db
         .selectFrom('exports')
-        .select(['size_bytes', 'finished_at', 'expires_at'])
+        .select(['account_id', 'size_bytes', 'finished_at', 'expires_at'])
         .where('id', '=', id)
         .where('state', '=', 'ready')
         .where('expires_at', '>', now())
         .executeTakeFirst()
-      if (row === undefined) throw noSuchFile()
+      if (row === undefined || (await links.hasEnded(row.account_id, holder))) throw noSuchFile()
       const size = row.size_bytes as number
       const day = new Date(row.finished_at as number).toISOString().slice(0, 10)
       return {

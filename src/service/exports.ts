@@ -1,6 +1,6 @@
 /**
  * Exports: all that the account server has of an account, as one file. Asking for one answers at once; it is built in the background,
- * kept for a week, and fetched by a link that is good for an hour.
+ * kept for a week, and fetched by a link that is good for five minutes.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../api/cursor.ts'
@@ -15,6 +15,7 @@ import { deleteParts } from './export-parts.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { holdKeyLog } from './key-logs.ts'
+import { machineTokenExpiry } from './machine-tokens.ts'
 import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 import { type Brake, countTryIn } from './tries.ts'
@@ -98,10 +99,35 @@ async function removed(db: Kysely<Schema>, id: string): Promise<number> {
   return Number(deleted)
 }
 
+/**
+ * Makes a link to a finished export.
+ * @param of `holder` is the id of the token that asks, `tokenExpiry` (Unix milliseconds) when it
+ *   expires
+ * @throws AppError `not_found`, `export_not_ready`
+ */
+async function linkTo(
+  ground: Ground,
+  of: { id: string; account: string; holder: string | null; tokenExpiry: number | null },
+): Promise<{ url: string; expires_at: string }> {
+  const { id, account, holder, tokenExpiry } = of
+  demandId(PREFIX, id, 'export')
+  const row = await ground.db
+    .selectFrom('exports')
+    .select(['state', 'expires_at'])
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('export')
+  const state = exportState(row, ground.now())
+  if (state !== 'ready') throw notReady(state)
+  const until = Math.min(row.expires_at as number, tokenExpiry ?? Infinity)
+  const { url, expires } = await newDownloadLinks(ground).linkTo({ id, holder, until })
+  return { url, expires_at: timeAt(expires) }
+}
+
 /** @param exporter builds what is asked for */
 export const exports = (ground: Ground, exporter: Exporter): Service['exports'] => {
   const { db, now } = ground
-  const links = newDownloadLinks(ground)
   return {
     list: async (page, { account }) => {
       const rows = await pageRows(
@@ -149,19 +175,23 @@ export const exports = (ground: Ground, exporter: Exporter): Service['exports'] 
       return { deleted }
     },
 
-    download: async ({ id }, { account }) => {
-      demandId(PREFIX, id, 'export')
-      const row = await db
-        .selectFrom('exports')
-        .select(['state', 'expires_at'])
-        .where('id', '=', id)
-        .where('account_id', '=', account)
-        .executeTakeFirst()
-      if (row === undefined) throw notFound('export')
-      const state = exportState(row, now())
-      if (state !== 'ready') throw notReady(state)
-      const { url, expires } = await links.linkTo(id, row.expires_at as number)
-      return { url, expires_at: timeAt(expires) }
+    download: async ({ id }, { account, token }) => {
+      const expiry = token === null ? null : await machineTokenExpiry(db, token)
+      return linkTo(ground, { id, account, holder: token, tokenExpiry: expiry })
     },
   }
 }
+
+/** Links for the API tokens of a daemon, which this server does not know. */
+export const downloads = (ground: Ground): Service['downloads'] => ({
+  create: ({ body }, { account }) => {
+    const { export_id: id, token_id: holder, token_expires_at: expiry } = body
+    const tokenExpiry = expiry === null ? null : Date.parse(expiry)
+    return linkTo(ground, { id, account, holder, tokenExpiry })
+  },
+
+  end: async ({ id }, { account }) => {
+    demandId('tok_', id, 'token')
+    await newDownloadLinks(ground).end(account, id)
+  },
+})

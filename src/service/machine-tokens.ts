@@ -3,7 +3,7 @@
  * token is remembered between requests, so a revocation holds from the next one on, on every replica.
  */
 import { hash } from 'node:crypto'
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service, Session } from '../api/port.ts'
@@ -107,6 +107,35 @@ export async function authenticateMachine(
   if (row.last_used_at === null || row.last_used_at <= at - USED_MS)
     await db.updateTable('machine_tokens').set({ last_used_at: at }).where('id', '=', id).execute()
   return { account, device: null, session: null, token: id, scope }
+}
+
+/** When a machine account's token expires, Unix milliseconds; null where it does not. */
+export async function machineTokenExpiry(
+  db: Kysely<Schema>,
+  token: string,
+): Promise<number | null> {
+  const { expires_at } = await db
+    .selectFrom('machine_tokens')
+    .select('expires_at')
+    .where('id', '=', token)
+    .executeTakeFirstOrThrow()
+  return expires_at
+}
+
+/** Whether this token of a machine account was not revoked, and the account is not suspended. */
+export async function isActiveToken(
+  db: Kysely<Schema>,
+  account: string,
+  token: string,
+): Promise<boolean> {
+  const row = await activeMachines(db)
+    .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')
+    .select('id')
+    .where('id', '=', token)
+    .where('machines.account_id', '=', account)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 async function demandMachine({ db }: Needs, account: string): Promise<void> {

@@ -56,6 +56,7 @@ const PUBLIC = new Set(
 const DEVICE_GROUPS: Readonly<Record<string, Need>> = {
   currentSession: 'device',
   approval: 'device',
+  downloads: 'device',
   keyLogs: 'device',
   bearer: 'read',
   machineTokens: 'full',

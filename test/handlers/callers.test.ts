@@ -20,6 +20,7 @@ type Names =
   | 'account'
   | 'token'
   | 'request'
+  | 'export'
 /** What is the owner's, by kind. */
 type Ids = Readonly<Record<Names, string>>
 
@@ -66,6 +67,7 @@ const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
   'guestCodes.send': { of: 'guest', body: { channel: 'email', to: 'ann@example.org' } },
   'externalMembers.delete': { of: 'external' },
   'tags.assign': { of: 'tag' },
+  'exports.download': { of: 'export' },
   'account.delete': {},
   'profiles.keys': { of: 'account' },
   'devices.delete': { of: 'device' },
@@ -89,6 +91,7 @@ const NONE: Ids = {
   account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e',
   token: 'tok_01k9zq3v5w8x2y4z6a8b0c2d4e',
   request: 'req_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  export: 'exp_01k9zq3v5w8x2y4z6a8b0c2d4e',
 }
 
 /** A status, the code of an error, or what must be in the answer. */
@@ -153,6 +156,7 @@ before(async () => {
     device: devices.items[0]?.id as string,
     account: user.id,
     request: NONE.request,
+    export: NONE.export,
   }
   await asOwner(home, 'POST', '/api/v1/verify', { words: 'matador carload recede' })
 })
@@ -216,6 +220,7 @@ describe('a machine account’s token', () => {
     'guestCodes.send': 'no_device',
     'externalMembers.delete': 'not_found',
     'tags.assign': 'not_found',
+    'exports.download': 'not_found',
     // Not account.delete, which is its own account's: test/handlers/account.test.ts.
     'profiles.keys': 200,
     'devices.delete': 'not_found',
@@ -386,6 +391,7 @@ describe('two devices of a person', () => {
     'connections.list': { items: [{ name: 'Bank', secret_here: false }] },
     'connections.read': 'not_found',
     'guestCodes.list': { items: [] },
+    'exports.download': 'not_found',
     'profiles.keys': 200,
     'apiTokens.list': 200,
     'apiTokens.create': 201,

@@ -1,5 +1,6 @@
 /** What a handler gets, over a device on the workbench. */
 import type { Account } from '../../src/api/port.ts'
+import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { type Caller, openTokens } from '../../src/auth/tokens.ts'
 import { type Context, contextOf as newContext } from '../../src/handlers/context.ts'
 import type { SignInFlow } from '../../src/device/sign-in.ts'
@@ -41,7 +42,9 @@ export function contextOf(
   })
   const log = () => undefined
   const ask = () => Promise.reject(new Error('No other row is asked.'))
-  const home = { now, startedAt, environment, backend, keychain, tokens, seat, signIn, log, ask }
+  const tokenLinks = newTokenLinks({ meta: state.meta, now, log })
+  const run = { now, startedAt, environment, backend, keychain }
+  const home = { ...run, tokens, tokenLinks, seat, signIn, log, ask }
   const token = caller.machine === null ? 'csd_' : 'csm_'
   const context = newContext(home, caller, { token, accept }, act)
   return Object.assign(context, { account: { ...context.account, ...parts } })

@@ -1,5 +1,6 @@
 /** Requests to the daemon of somebody who has a device: by its owner, or by a machine account's caller. */
 import type { Account } from '../../src/api/port.ts'
+import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { openTokens } from '../../src/auth/tokens.ts'
 import { type Context, contextOf } from '../../src/handlers/context.ts'
 import type { Desk } from '../device/people.ts'
@@ -21,6 +22,7 @@ export function at(desk: Desk, machine: Account | null = null): Context {
     backend,
     keychain,
     tokens,
+    tokenLinks: newTokenLinks({ meta: state.meta, now, log: () => undefined }),
     seat,
     signIn: flow,
     log: () => undefined,

@@ -39,13 +39,20 @@ export async function exported(account: Exports): Promise<Export> {
 export interface Link {
   readonly id: string
   readonly expires: string
+  readonly holder: string
   readonly signature: string
 }
 
 export async function linkTo(account: Exports, id: string): Promise<Link> {
-  const { pathname, searchParams } = new URL((await account.exports.download({ id })).url)
-  const [expires, signature] = [searchParams.get('expires')!, searchParams.get('signature')!]
-  return { id: /^\/exports\/(\w+)$/.exec(pathname)![1]!, expires, signature }
+  return partsOf((await account.exports.download({ id })).url)
+}
+
+export function partsOf(url: string): Link {
+  const { pathname, searchParams } = new URL(url)
+  const [expires, holder, signature] = ['expires', 'holder', 'signature'].map(
+    (name) => searchParams.get(name) ?? '',
+  ) as [string, string, string]
+  return { id: /^\/exports\/(\w+)$/.exec(pathname)![1]!, expires, holder, signature }
 }
 
 export const fetchFile = (service: Pick<AccountServer, 'open'>, link: Link): Promise<Content> =>

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { every } from '../../src/api/cursor.ts'
 import type { Account } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Engine } from './engines.ts'
@@ -18,6 +19,7 @@ import {
   linkTo,
   newest,
   partsIn,
+  partsOf,
   until,
 } from './exports-subject.ts'
 import { logEntry } from './log-rows.ts'
@@ -26,6 +28,7 @@ import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subjec
 import { fails } from './trust.suite.ts'
 
 const HOUR_MS = 3_600_000
+const LINK_MS = 300_000
 const WEEK_MS = 7 * 24 * HOUR_MS
 
 /** Another character in the place of one. */
@@ -340,12 +343,12 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
     })
 
     describe('the link', () => {
-      test('is signed, good for an hour, and gives a file with a name', async () => {
+      test('is signed, good for five minutes, and gives a file with a name', async () => {
         await own(ada).exports.clear({})
         const { id, size_bytes } = await exported(own(ada))
         const { url, expires_at } = await own(ada).exports.download({ id })
         assert.ok(url.startsWith(`${PUBLIC_URL}/exports/${id}?expires=`), url)
-        assert.equal(Date.parse(expires_at), Math.floor((subject.clock.ms + HOUR_MS) / 1000) * 1000)
+        assert.equal(Date.parse(expires_at), Math.floor((subject.clock.ms + LINK_MS) / 1000) * 1000)
         const { type, headers } = await fetchFile(subject.service, await linkTo(own(ada), id))
         assert.equal(type, 'application/zip')
         const day = new Date(subject.clock.ms).toISOString().slice(0, 10)
@@ -377,10 +380,10 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         await fetchFile(subject.service, link)
       })
 
-      test('leads nowhere an hour later, after deletion, and once the export has expired', async () => {
+      test('leads nowhere five minutes later, after deletion, and once the export has expired', async () => {
         const { id } = await newest(own(ada))
         const link = await linkTo(own(ada), id)
-        subject.clock.ms += HOUR_MS - 1000
+        subject.clock.ms += LINK_MS - 1000
         await fetchFile(subject.service, link)
         subject.clock.ms += 1000
         await fails('not_found', fetchFile(subject.service, link))
@@ -397,6 +400,76 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         subject.clock.ms += 10_000
         await fails('not_found', fetchFile(subject.service, soon))
         assert.equal((await newest(own(ada))).state, 'expired')
+      })
+
+      test('made for a token of a daemon ends with it, and lives no longer', async () => {
+        await own(ada).exports.clear({})
+        const { id: export_id } = await exported(own(ada))
+        const { downloads } = own(ada)
+        const [token_id, other] = [newId('tok_', subject.clock.ms), newId('tok_', subject.clock.ms)]
+        const linkFor = async (token: string, expiresAt: number | null = null) => {
+          const token_expires_at = expiresAt === null ? null : new Date(expiresAt).toISOString()
+          const body = { export_id, token_id: token, token_expires_at }
+          return partsOf((await downloads.create({ body })).url)
+        }
+        const [link, kept] = [await linkFor(token_id), await linkFor(other)]
+        for (const one of [link, kept]) await fetchFile(subject.service, one)
+        const stolen = { ...link, holder: other }
+        await fails('not_found', fetchFile(subject.service, stolen))
+        await fails('not_found', fetchFile(subject.service, { ...link, holder: '' }))
+
+        await own(bob).downloads.end({ id: token_id })
+        await fetchFile(subject.service, link)
+        await downloads.end({ id: token_id })
+        await downloads.end({ id: token_id })
+        await fails('not_found', fetchFile(subject.service, link))
+        // Of a request that was on its way.
+        await fails('not_found', fetchFile(subject.service, await linkFor(token_id)))
+        await fetchFile(subject.service, kept)
+
+        const brief = await linkFor(other, subject.clock.ms + 60_000)
+        subject.clock.ms += 60_000
+        await fails('not_found', fetchFile(subject.service, brief))
+        await fetchFile(subject.service, kept)
+      })
+
+      test('made for a token of a machine account ends with it, and with a suspension', async () => {
+        const owner = own(ada)
+        const { id: organisation_id } = await owner.organisations.create({ body: { name: 'Acme' } })
+        const key = newDeviceKeys().auth.jwk
+        const { account_id } = await owner.machines.create({
+          body: { organisation_id, name: 'Robot', key },
+        })
+        const machine = (token: string | null) =>
+          subject.service.as({ account: account_id, device: null, session: null, token })
+        const { id: export_id } = await exported(machine(null))
+        const newLink = async (body: { scope: 'read'; name: string; expires_in?: number }) => {
+          const { id } = await machine(null).machineTokens.create({ body })
+          return { id, link: await linkTo(machine(id), export_id) }
+        }
+        const [revoked, brief, kept] = [
+          await newLink({ name: 'a', scope: 'read' }),
+          await newLink({ name: 'b', scope: 'read', expires_in: 60 }),
+          await newLink({ name: 'c', scope: 'read' }),
+        ]
+        for (const { link } of [revoked, brief, kept]) await fetchFile(subject.service, link)
+        await machine(null).machineTokens.delete({ id: revoked.id })
+        await fails('not_found', fetchFile(subject.service, revoked.link))
+        subject.clock.ms += 60_000
+        await fails('not_found', fetchFile(subject.service, brief.link))
+        await fetchFile(subject.service, kept.link)
+        const suspend = (state: 'suspended' | 'active') =>
+          beside(place, (db) =>
+            db
+              .updateTable('organisation_members')
+              .set({ state })
+              .where('account_id', '=', account_id)
+              .execute(),
+          )
+        await suspend('suspended')
+        await fails('not_found', fetchFile(subject.service, kept.link))
+        await suspend('active')
+        await fetchFile(subject.service, kept.link)
       })
 
       test('of an export that is not ready, or went away while it was sent: no file', async () => {

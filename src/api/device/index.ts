@@ -7,6 +7,7 @@ import { approval, pendingDevices } from './approval.ts'
 import { clock } from './clock.ts'
 import { deletion } from './deletion.ts'
 import { currentSession, enrolment, session, signIns } from './enrolment.ts'
+import { downloads } from './downloads.ts'
 import { deviceGuestCodes } from './guest-codes.ts'
 import { duties, envelopes, keyLogs, rosters } from './logs.ts'
 import { lookups, publicCode } from './public-code.ts'
@@ -30,6 +31,7 @@ export const signedIn = {
   publicCode,
   lookups,
   deviceGuestCodes,
+  downloads,
   openLinkApprovals,
   stamps,
   deletion,

@@ -152,8 +152,8 @@ export const exports = {
   download: {
     method: 'GET',
     path: '/api/v1/exports/{id}/download',
-    summary: 'Get the link to a finished export, good for an hour',
-    by: 'account',
+    summary: 'Get the link to a finished export, good for five minutes',
+    by: 'both',
     reply: v.object({ url: v.string(), expires_at: Time }),
   },
 } as const satisfies Routes

@@ -114,6 +114,7 @@ export const site = {
       by: 'account',
       query: v.object({
         expires: v.optional(v.string(), ''),
+        holder: v.optional(v.string(), ''),
         signature: v.optional(v.string(), ''),
       }),
       media: ['application/zip'],

@@ -62,7 +62,7 @@ export const account: Descriptions<
       'Answers at once and builds in the background: ask for the list until it is `ready`. No secret is in it: they are on your devices, and that of the public code is left out.',
     clear: 'For good; links that were given for them lead nowhere.',
     download:
-      'Whoever has the link gets the file, without a token: keep it to yourself. 409 `export_not_ready` before the export is `ready`.',
+      'Whoever has the link gets the file, without a token: keep it to yourself. The link ends with the token that asked for it. 409 `export_not_ready` before the export is `ready`.',
   },
   account: {
     delete:

@@ -65,7 +65,7 @@ export const connections: Descriptions<
       'Makes a secret on this device and a link that carries it: hand the link over yourself, it is shown once and the account server never sees its secret. It works for a week unless told.',
     delete:
       'The guest’s page shows no words from now on, and theirs verify no more. It cannot be undone; doing it again changes nothing.',
-    qr: 'The image holds the secret link: show it to nobody but the guest. Only the device that made the code has it.',
+    qr: 'The image holds the secret link: show it to nobody but the guest. Only the device that made the code has it. A token of scope `read` gets 409 `secret_unavailable`.',
     send: 'Mails the link, to `to` or to the address of its external member. This is the one case in which the secret of a code passes through the account server.',
   },
   externalMembers: {

@@ -118,7 +118,7 @@ export const account: Texts<
   exports_download: {
     title: 'Get the link to an export',
     description:
-      'A link, good for an hour, to the ZIP file of an export that is "ready". Whoever has the link has the data. Before that: 409 export_not_ready, look at exports_list.',
+      'A link, good for five minutes, to the ZIP file of an export that is "ready". Whoever has the link has the data. Before that: 409 export_not_ready, look at exports_list.',
   },
   api_tokens_list: {
     title: 'List API tokens',

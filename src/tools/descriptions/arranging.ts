@@ -20,7 +20,7 @@ export const arranging: Texts<'guestCodes' | 'externalMembers' | 'tags' | 'prese
   guest_codes_qr: {
     title: 'Show a guest code as a QR image',
     description:
-      'The link of an active guest code as a QR image, for the guest to scan. Whoever sees it has the link. Only on the device that made the code (secret_here).',
+      'The link of an active guest code as a QR image, for the guest to scan. Whoever sees it has the link. Only on the device that made the code (secret_here), with scope write.',
   },
   guest_codes_send: {
     title: 'Mail a guest code',

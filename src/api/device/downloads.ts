@@ -1,0 +1,27 @@
+import * as v from 'valibot'
+import { Time, id } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+/** Links to exports that a daemon gets for one of its API tokens, and ends with it. */
+export const downloads = {
+  create: {
+    method: 'POST',
+    path: '/device/v1/downloads',
+    summary: 'Get the link to a finished export for an API token of the daemon',
+    by: 'account',
+    body: v.strictObject({
+      export_id: id('exp_'),
+      token_id: id('tok_'),
+      token_expires_at: v.nullable(Time),
+    }),
+    reply: v.object({ url: v.string(), expires_at: Time }),
+    repeats: true,
+  },
+  end: {
+    method: 'DELETE',
+    path: '/device/v1/downloads/{id}',
+    summary: 'End the links that were made for an API token of the daemon',
+    by: 'account',
+    status: 204,
+  },
+} as const satisfies Routes

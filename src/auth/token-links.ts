@@ -1,0 +1,58 @@
+/**
+ * Download links that API tokens fetched: they end when their token is revoked. A token that expires
+ * needs nothing here, since no link outlives the expiry that the account server was given with it.
+ */
+import { timeAt } from '../api/fields.ts'
+import type { Account } from '../api/port.ts'
+import { AppError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { MetaRows } from '../state/meta.ts'
+
+/** No link lives longer than this; see `service/download-links.ts`. */
+const LIFETIME_MS = 300_000
+
+/** Until when a token may hold a link, Unix milliseconds: kept, since a restart ends no link. */
+const heldBy = (token: string) => `download_links/${token}`
+
+export interface TokenLinks {
+  /**
+   * Gets a link to an export for a token.
+   * @param of `expiry` of the token, Unix milliseconds, or null
+   * @throws AppError as the account server does
+   */
+  get(
+    account: Account,
+    of: { id: string; token: string; expiry: number | null },
+  ): Promise<{ url: string; expires_at: string }>
+  /**
+   * Ends the links of a token that was revoked. While the account server is away the log gets a
+   * warning, and the links end by themselves within five minutes.
+   */
+  end(account: Account, token: string): Promise<void>
+}
+
+export function newTokenLinks(of: { meta: MetaRows; now: () => number; log: Log }): TokenLinks {
+  const { meta, now, log } = of
+  return {
+    get(account, { id, token, expiry }) {
+      // Before the request: a revocation meanwhile must end this link too.
+      meta.set(heldBy(token), now() + LIFETIME_MS)
+      const token_expires_at = expiry === null ? null : timeAt(expiry)
+      return account.downloads.create({
+        body: { export_id: id, token_id: token, token_expires_at },
+      })
+    },
+
+    async end(account, token) {
+      const until = meta.get(heldBy(token)) as number | null
+      if (until === null) return
+      try {
+        if (now() < until) await account.downloads.end({ id: token })
+        meta.delete(heldBy(token))
+      } catch (cause) {
+        if (!(cause instanceof AppError)) throw cause
+        log('warn', 'download links of a revoked token not ended', { token, cause })
+      }
+    },
+  }
+}
