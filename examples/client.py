@@ -3,8 +3,8 @@
 
     echo 'matador carload recede' | examples/client.py invoice.pdf
 
-COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. COUNTERSIGN_URL: the daemon, where it is not at its
-usual address.
+COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. SVC_HTTP_BIND and SVC_HTTP_PORT: the daemon's
+address and port, where they were moved. COUNTERSIGN_URL: its whole base URL, in place of both.
 """
 
 import hashlib
@@ -15,7 +15,16 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-URL = os.environ.get("COUNTERSIGN_URL", "http://127.0.0.1:19821")
+
+def base_url():
+    """Where the daemon listens. An empty variable counts as unset; an IPv6 address needs brackets in a URL."""
+    bind = os.environ.get("SVC_HTTP_BIND") or "127.0.0.1"
+    port = os.environ.get("SVC_HTTP_PORT") or "19821"
+    host = f"[{bind}]" if ":" in bind else bind
+    return os.environ.get("COUNTERSIGN_URL") or f"http://{host}:{port}"
+
+
+URL = base_url()
 # A proxy of the environment is for other machines.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 

@@ -3,11 +3,14 @@
 #
 #   echo 'matador carload recede' | examples/client.sh invoice.pdf
 #
-# COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. COUNTERSIGN_URL: the daemon, where it is not at
-# its usual address.
+# COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. SVC_HTTP_BIND and SVC_HTTP_PORT: the daemon's
+# address and port, where they were moved. COUNTERSIGN_URL: its whole base URL, in place of both.
 set -euo pipefail
 
-url=${COUNTERSIGN_URL:-http://127.0.0.1:19821}
+host=${SVC_HTTP_BIND:-127.0.0.1}
+# An IPv6 address needs brackets in a URL.
+case $host in *:*) host="[$host]" ;; esac
+url=${COUNTERSIGN_URL:-http://$host:${SVC_HTTP_PORT:-19821}}
 token=${COUNTERSIGN_TOKEN:-}
 
 fail() {
@@ -31,7 +34,7 @@ fields() {
 ask() { # METHOD PATH [--data-binary @-]
   local answer status method=$1 path=$2
   shift 2
-  answer=$(curl -sS --noproxy '*' --config <(fields) -X "$method" -w '\n%{http_code}' "$@" "$url$path" 2>/dev/null) ||
+  answer=$(curl -gsS --noproxy '*' --config <(fields) -X "$method" -w '\n%{http_code}' "$@" "$url$path" 2>/dev/null) ||
     fail "No daemon answers at $url: start one with \"countersignd serve\"."
   status=${answer##*$'\n'}
   answer=${answer%$'\n'*}

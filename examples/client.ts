@@ -4,8 +4,8 @@
  *
  *   echo 'matador carload recede' | npx node examples/client.ts invoice.pdf
  *
- * COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. COUNTERSIGN_URL: the daemon, where it is not at its
- * usual address.
+ * COUNTERSIGN_TOKEN: a token of scope write; without it, one is made for ten minutes. SVC_HTTP_BIND and SVC_HTTP_PORT: the daemon's
+ * address and port, where they were moved. COUNTERSIGN_URL: its whole base URL, in place of both.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -16,7 +16,14 @@ import type { components, paths } from '../dist/api.d.ts'
 type ApiError = components['schemas']['Error']
 type Connection = components['schemas']['Connection']
 
-const baseUrl = process.env['COUNTERSIGN_URL'] ?? 'http://127.0.0.1:19821'
+/** Where the daemon listens. An empty variable counts as unset; an IPv6 address needs brackets in a URL. */
+function urlOf(env: NodeJS.ProcessEnv): string {
+  const bind = env['SVC_HTTP_BIND'] || '127.0.0.1'
+  const host = bind.includes(':') ? `[${bind}]` : bind
+  return env['COUNTERSIGN_URL'] || `http://${host}:${env['SVC_HTTP_PORT'] || '19821'}`
+}
+
+const baseUrl = urlOf(process.env)
 const api = createClient<paths>({ baseUrl })
 
 /** The answer, or the error of the daemon, whose message says what to do. */

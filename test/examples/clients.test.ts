@@ -120,6 +120,21 @@ describe('the clients among the examples', () => {
         assert.equal(new Set(ids).size, ids.length)
       })
 
+      for (const bind of ['127.0.0.2', '::1'])
+        it(`asks the address and port of SVC_HTTP_BIND=${bind} and SVC_HTTP_PORT`, async (t) => {
+          const moved = await startDaemon({ SVC_HTTP_BIND: bind })
+          t.after(() => moved.close())
+          const { port } = new URL(moved.address)
+          const { code, stdout, stderr } = await run({
+            COUNTERSIGN_URL: undefined,
+            SVC_HTTP_BIND: bind,
+            SVC_HTTP_PORT: port,
+          })
+          assert.deepEqual([code, stderr], [0, ''])
+          // The link names the account server of the daemon that answered.
+          assert(stdout.startsWith(`${moved.accountAddress}/s/stm_`), stdout)
+        })
+
       const faults: [
         name: string,
         env: (t: TestContext) => Promise<NodeJS.ProcessEnv>,
