@@ -16,6 +16,19 @@ const OTHER_WORDS =
   'These are not the words of the device that the account server offers, and nothing was signed. Type the six words that the new device shows now. ' +
   'If they are, the account server offers a device that is not yours: it may be dishonest.'
 
+/**
+ * Throws AppError not_signed_in where the log revokes this device. The words of a log are shown on the
+ * word of a device that belongs to it: after a reset, the server may have written all that follows.
+ */
+function demandActive({ devices }: KeyLog, own: string): void {
+  if (devices.get(own)?.revokedAt === null) return
+  throw new AppError(
+    'not_signed_in',
+    'The key log that the account server shows has this device revoked, so it approves no other and shows no words. If nobody in the account revoked it, the server may be dishonest. ' +
+      'Otherwise run "countersignd logout" here, and sign in anew.',
+  )
+}
+
 /** Whether a log has the device, with these keys and not revoked; another device of its id is a lie. */
 function isIn(log: KeyLog, { id, keys }: { id: string; keys: DeviceJwks }): boolean {
   const known = log.devices.get(id)
@@ -59,7 +72,7 @@ async function offered(
  * @param words as read off the new device's screen
  * @returns the words to type there
  * @throws AppError not_found, word_count, unknown_word, validation_failed, conflict, backend_error, not_signed_in for a device that
- *   left meanwhile, and what the account throws
+ *   left or was revoked meanwhile, and what the account throws
  */
 export async function approveDevice(
   of: Pick<Device, 'identity' | 'state' | 'codes' | 'now' | 'demandSeat'>,
@@ -75,11 +88,12 @@ export async function approveDevice(
   demandWords(words, expected, OTHER_WORDS)
   const { sign } = await identity.keys()
   const signed = { by: identity.device, kid: identity.kid, seed: sign.secret }
-  const log = await continueKeyLog(state, account, identity.account, (before) =>
-    isIn(before, device)
-      ? null
-      : judged(() => addDevice({ log: before, device, ...signed, at: Math.floor(now() / 1000) })),
-  )
+  const log = await continueKeyLog(state, account, identity.account, (before) => {
+    demandActive(before, identity.device)
+    if (isIn(before, device)) return null
+    const at = Math.floor(now() / 1000)
+    return judged(() => addDevice({ log: before, device, ...signed, at }))
+  })
   of.demandSeat()
   rememberKeyLog(of, log)
   return {
