@@ -21,8 +21,6 @@ export type Device = {
   /** The seq of the entry that named it, and of the one that revoked it (a reset included). */
   addedAt: number
   revokedAt: number | null
-  /** The device that revoked it: itself where it signed out. */
-  revokedBy: string | null
   /** 1 for the first devices of an account, one more after each reset. */
   generation: number
 }
@@ -228,11 +226,11 @@ function withDevice(state: State, entry: Entry): State {
   }
   const kid = thumbprint(keys.sign)
   const { device: id, seq: addedAt } = entry
-  devices.set(id, { id, keys, kid, addedAt, revokedAt: null, revokedBy: null, generation })
+  devices.set(id, { id, keys, kid, addedAt, revokedAt: null, generation })
   return state
 }
 
 /** A map keeps the place of a key that is set again, and so the order of addition. */
-function revoke({ devices }: State, device: Device, { seq, by }: Entry): void {
-  devices.set(device.id, { ...device, revokedAt: seq, revokedBy: by })
+function revoke({ devices }: State, device: Device, { seq }: Entry): void {
+  devices.set(device.id, { ...device, revokedAt: seq })
 }

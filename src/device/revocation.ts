@@ -1,6 +1,6 @@
 /**
- * Revoking another device of the own account: the key log alone says who belongs to it, and only a device can write there. Whatever the
- * device knew gets a new secret.
+ * Revokes another device of the account. The key log alone says which devices belong to it, and only a
+ * device can write there. Every secret that the device knew is replaced.
  */
 import type { Account } from '../api/port.ts'
 import { revokeDevice } from '../crypto/key-log.ts'
@@ -9,8 +9,9 @@ import type { Device } from './device.ts'
 import { continueKeyLog, rememberKeyLog } from './key-log.ts'
 
 /**
- * Revoke a device that the key log names; turn away one that waits for approval.
- * @throws AppError not_found for one that is unknown or revoked already, invalid_state for the device that answers, and what
+ * Revoke a device that the key log names; turn away one that waits for approval. One that is revoked
+ * already stays so, and what is due for it is done: a thief may have signed it out.
+ * @throws AppError not_found for one that is unknown, invalid_state for the device that answers, and what
  *   `continueKeyLog` and the account throw
  */
 export async function revoke(device: Device, account: Account, id: string): Promise<void> {
@@ -24,17 +25,14 @@ export async function revoke(device: Device, account: Account, id: string): Prom
     )
   const { sign } = await identity.keys()
   const by = { by: own, kid: identity.kid, seed: sign.secret }
-  let revoked = false
   const log = await continueKeyLog(state, account, identity.account, (before) => {
     const known = before.devices.get(id)
-    if (known === undefined) return null
-    if (known.revokedAt !== null) throw new AppError('not_found', 'This device is revoked already.')
-    revoked = true
+    if (known === undefined || known.revokedAt !== null) return null
     return revokeDevice({ log: before, device: id, ...by, at: Math.floor(now() / 1000) })
   })
   demandSeat()
   rememberKeyLog(device, log)
-  if (!revoked) return account.devices.delete({ id })
+  if (!log.devices.has(id)) return account.devices.delete({ id })
   // One that began before may have passed the connections already. What goes wrong stands in its report, and the next one goes on.
   await sync.idle()
   await sync.run('request')

@@ -15,6 +15,7 @@ const lastDevice = () =>
   new AppError(
     'invalid_state',
     'This is the last device of the account. After it, only "countersignd reset" brings the account back, with a new device; everybody who follows the account then sees that its keys changed. ' +
+      'Connections with other people verify nothing until an owner removes this account or confirms its new keys; where you are the only owner, make somebody else one first ("countersignd connection role"). ' +
       'To sign out all the same, say so with --last-device.',
     { details: { state: 'last_device' } },
   )

@@ -95,9 +95,9 @@ async function append(
     })
     if (waiting === null) {
       await endDevices(trx, [device], at)
-      // One that signs out forgets the secret of the public code. Without any device nobody could say the words.
-      if (device !== by || log.active.length === 0) await switchOff(trx, account)
-      if (device !== by) await forgetClaims(trx, account)
+      // Also of a device that revokes itself: a thief can sign it out, and keeps what it knew.
+      await switchOff(trx, account)
+      await forgetClaims(trx, account)
       await tellOfDevice(trx, { account, device, op: 'revoked' }, at)
       return { entries: log.entries, added: null, to: null }
     }

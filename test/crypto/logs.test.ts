@@ -19,7 +19,6 @@ describe('key log', () => {
         kid: first.kid,
         addedAt: 0,
         revokedAt: null,
-        revokedBy: null,
         generation: 1,
       },
     ])

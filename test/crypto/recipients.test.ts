@@ -174,12 +174,12 @@ describe('nothing verifies', () => {
     next(rotate, { k }, [member, m2])
     assert.deepEqual([held(owner, now()), held(member, now())], [false, false])
   })
-  test('but after a sign-out it does at the others', () => {
-    const { m1, m2, owner, member, now } = pair()
+  test('after a device signed itself out, as a thief can have it do: until its account rotates', () => {
+    const { m1, m2, owner, member, next, now } = pair()
     revoke(member, m1, m1)
-    assert.deepEqual([held(owner, now()), held(member, now())], [false, true])
-    revoke(member, m2, m2)
-    assert.equal(held(owner, now()), false)
+    assert.deepEqual([held(owner, now()), held(member, now())], [true, true])
+    next(rotate, { k }, [member, m2])
+    assert.deepEqual([held(owner, now()), held(member, now())], [false, false])
   })
   test('also where the account has no device left to rotate: until it is removed', () => {
     const { o1, m1, m2, owner, member, next, now } = pair()
@@ -200,15 +200,28 @@ describe('nothing verifies', () => {
     next(addMember, taken(), [owner, o1])
     assert.deepEqual([held(owner, now()), held(member, now())], [false, false])
   })
-  test('but a reset after every device had signed out holds nothing back', () => {
-    const { m1, m2, owner, member, now } = pair()
+  test('after every device signed out: until an owner removes the account or takes it in anew', () => {
+    const { m1, m2, o1, owner, member, next, taken, now } = pair()
     revoke(member, m1, m1)
     revoke(member, m2, m2)
-    const [m3, m4] = [newDevice(), newDevice()]
-    reset(member, m3)
+    next(rotate, { k }, [owner, o1])
+    assert.equal(held(owner, now()), true, 'to whom it was sealed, the roster does not say')
+    reset(member, newDevice())
+    assert.equal(held(owner, now()), true)
+    next(removeMember, { member: member.account, k }, [owner, o1])
     assert.equal(held(owner, now()), false)
-    reset(member, m4)
-    assert.equal(held(owner, now()), false, 'what was lost since never had the secret')
+    next(addMember, taken(), [owner, o1])
+    assert.deepEqual([held(owner, now()), held(member, now())], [false, false])
+  })
+  test('but not for a device of a generation that no owner confirmed: it never had K', () => {
+    const { m1, m2, o1, owner, member, next, taken, now } = pair()
+    revoke(member, m1, m1)
+    revoke(member, m2, m2)
+    next(removeMember, { member: member.account, k }, [owner, o1])
+    next(addMember, taken(), [owner, o1])
+    reset(member, newDevice())
+    reset(member, newDevice())
+    assert.equal(held(owner, now()), false)
   })
 })
 

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
-import { remove, rotateNow } from '../../src/device/members.ts'
+import { leaveOrEnd, remove, rotateNow } from '../../src/device/members.ts'
 import { revoke } from '../../src/device/revocation.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { gate } from './enrolled.ts'
-import { type Desk, connected, takenIn, verifies, worldOf } from './people.ts'
+import { type Desk, connected, takenIn, three, verifies, worldOf } from './people.ts'
 import { away } from './signing-in.ts'
 
 /** The one's words say nothing at the other, who knows that they may be anybody's. */
@@ -31,9 +31,15 @@ async function theft(t: TestContext) {
   return { world, ada, bob, id, stolen }
 }
 
-describe('an account that was reset', () => {
-  const signedOut = { last_device: true, forget: false }
+/** Compare the safety number of somebody and confirm it. */
+async function confirmKeys(desk: Desk, account: string) {
+  await trustCards.list({ limit: 50 }, at(desk))
+  await trustCards.update({ id: account, body: { confirmed: true } }, at(desk))
+}
 
+const signedOut = { last_device: true, forget: false }
+
+describe('an account that was reset', () => {
   it('its lost devices verify nowhere', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
@@ -43,13 +49,19 @@ describe('an account that was reset', () => {
     await isHeld(ada, bob, id)
   })
 
-  it('after all its devices signed out by themselves: nothing is held back', async (t) => {
+  it('after all its devices signed out by themselves: nobody verifies until an owner confirms its new keys', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
     await takenIn(ada, id, [bob, cy])
+    await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+    const bobId = bob.id
     await bob.flow.end(signedOut)
     await world.reset('bob')
+    await cy.sync()
+    world.later()
+    await isHeld(cy, ada, id)
     await ada.sync()
+    await confirmKeys(ada, bobId)
     await cy.sync()
     world.later()
     assert(await verifies(ada, cy, id))
@@ -61,13 +73,7 @@ describe('an account that was reset', () => {
       'removes it',
       (ada: Desk, bob: string, id: string) => remove(ada.device(), ada.account(), id, bob),
     ],
-    [
-      'confirms its new keys',
-      async (ada: Desk, bob: string) => {
-        await trustCards.list({ limit: 50 }, at(ada))
-        await trustCards.update({ id: bob, body: { confirmed: true } }, at(ada))
-      },
-    ],
+    ['confirms its new keys', (ada: Desk, bob: string) => confirmKeys(ada, bob)],
   ] as const)
     it(`in a group, nobody verifies until an owner ${how}`, async (t) => {
       const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
@@ -87,6 +93,89 @@ describe('an account that was reset', () => {
       assert(await verifies(ada, cy, id))
       assert.equal((await cy.hears(bob.words(id))).verified, false)
     })
+})
+
+describe('a stolen device that the thief signs out', () => {
+  it('verifies nowhere until the account has rotated, which its next sync does', async (t) => {
+    const { world, ada, bob, id, stolen } = await theft(t)
+    const words = stolen.words(id)
+    await stolen.flow.end(signedOut)
+    await bob.sync()
+    const { verified, reasons } = await bob.hears(words)
+    assert.deepEqual([verified, reasons], [false, ['rotation_pending']])
+    await ada.sync()
+    await bob.sync()
+    world.later()
+    assert(await verifies(bob, ada, id))
+    assert(await verifies(ada, bob, id))
+  })
+
+  for (const [when, prepare] of [
+    ['before it has heard of it', async () => undefined],
+    [
+      'after it has heard of it and could not rotate',
+      async (ada: Desk) => void (await ada.device().sync.run('request')),
+    ],
+  ] as const)
+    it(`the owner revokes it ${when}: that succeeds and rotates, also twice`, async (t) => {
+      const { world, ada, bob, id, stolen } = await theft(t)
+      const { deviceId } = stolen
+      await stolen.flow.end(signedOut)
+      await prepare(cutOff(ada))
+      const back = honest(ada)
+      const epoch = () => back.state.connections.get(id)?.epoch ?? 0
+      const before = epoch()
+      await back.revoke(deviceId)
+      assert.deepEqual([epoch(), back.state.connections.get(id)?.hold], [before + 1, null])
+      await back.revoke(deviceId)
+      assert.equal(epoch(), before + 1, 'nothing is due any more')
+      await bob.sync()
+      world.later()
+      assert(await verifies(bob, back, id))
+    })
+
+  for (const [what, settle] of [
+    [
+      'an owner removes it',
+      (ada: Desk, bob: string, id: string) => remove(ada.device(), ada.account(), id, bob),
+    ],
+    [
+      'it comes back and an owner confirms its new keys',
+      async (ada: Desk, bob: string) => {
+        await ada.sync()
+        await confirmKeys(ada, bob)
+      },
+    ],
+  ] as const)
+    it(`the last one of an account: the others wait until ${what}`, async (t) => {
+      const { world, ada, bob, cy, id } = await three(t)
+      const bobId = bob.id
+      await trustCards.create({ body: { user_id: bobId } }, at(ada))
+      await bob.flow.end(signedOut)
+      await cy.sync()
+      world.later()
+      await isHeld(cy, ada, id)
+      await ada.sync()
+      await rotateNow(ada.device(), ada.account(), id)
+      await cy.sync()
+      assert.deepEqual([ada.words(id), cy.words(id)], [null, null], 'a rotation does not settle it')
+      if (what.startsWith('it comes back')) await world.reset('bob')
+      await settle(ada, bobId, id)
+      await cy.sync()
+      world.later()
+      assert(await verifies(cy, ada, id))
+      assert(await verifies(ada, cy, id))
+    })
+
+  it('the last one of the only owner: nothing verifies, and who is left can leave', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await ada.flow.end(signedOut)
+    await bob.sync()
+    world.later()
+    await isHeld(bob, cy, id)
+    assert.equal(await leaveOrEnd(bob.device(), bob.account(), id), 'left')
+    assert(await verifies(bob, cy, await connected(bob, cy)))
+  })
 })
 
 describe('a revoked device verifies nowhere', () => {
