@@ -1,110 +1,191 @@
-import { readFile } from 'node:fs/promises'
-import { type PublicJwk, jwkBytes } from '../crypto/jwk.ts'
-import { Refusal } from '../crypto/refusal.ts'
-import { type StampFile, verifyStamp } from '../crypto/stamp.ts'
 import { timeAt } from '../api/fields.ts'
+import { type PublicJwk, thumbprint } from '../crypto/jwk.ts'
+import { parseJws } from '../crypto/jws.ts'
+import { demand, Refusal } from '../crypto/refusal.ts'
+import { type StampFacts, type StampFile, verifyStamp } from '../crypto/stamp.ts'
 import { EXIT } from '../errors.ts'
 import { type Command, UsageError } from './command.ts'
+import { readBytes, readPublicKey, readStampFile } from './stamp-file.ts'
+import { type StampMemory, withMemory } from './stamp-memory.ts'
 import { shown } from './table.ts'
 
-const read = (path: string) =>
-  readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(`${path} cannot be read: ${error.message}`)
+/** Why the signer counts as known: by `--root`, as the own account, or as one remembered. */
+type Signer = 'root' | 'own' | 'remembered' | 'unknown'
+
+interface Checked {
+  readonly facts: StampFacts
+  readonly signer: Signer
+  /** What became of the receipt; `unknown_key`: this device knows no key that it verifies under. */
+  readonly receipt: 'verified' | 'unknown_key' | 'none'
+}
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+
+/** The root given, in lower case; null where none is. Throws UsageError for what is no SHA-256. */
+function rootGiven(text: string | boolean | undefined): string | null {
+  if (text === undefined) return null
+  const root = String(text).toLowerCase()
+  if (/^[0-9a-f]{64}$/.test(root)) return root
+  throw new UsageError(
+    `--root takes a SHA-256 of 64 hexadecimal digits, as "stamp verify" prints it; got "${shown(String(text))}".`,
+  )
+}
+
+/** Whether a receipt names this key; one that cannot be read names none. */
+function isReceiptOf(receipt: string, key: PublicJwk): boolean {
+  try {
+    return parseJws(receipt, 'receipt+jws').kid === thumbprint(key)
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    throw error
+  }
+}
+
+/** The key to check a receipt under: the one given, or the pinned one where it names that. */
+function keyFor({ receipt }: StampFile, given: PublicJwk | null, pinned: PublicJwk | null) {
+  if (given !== null || pinned === null || receipt === undefined) return given
+  return isReceiptOf(receipt, pinned) ? pinned : null
+}
+
+function signerOf(
+  { payload: { iss }, generation, root: { seq, hash } }: StampFacts,
+  { own, keyLog, accepted }: StampMemory,
+  root: string | null,
+): Signer {
+  if (root !== null) {
+    demand(root === hex(hash), 'other_root', `the root of this stamp is ${hex(hash)}`)
+    return 'root'
+  }
+  // Anybody can append a reset to a genuine log: only a remembered one says whose keys it brings.
+  if (seq >= keyLog(iss).length || generation > accepted(iss)) return 'unknown'
+  return iss === own ? 'own' : 'remembered'
+}
+
+function check(
+  file: StampFile,
+  content: Uint8Array,
+  of: { key: PublicJwk | null; root: string | null },
+  memory: StampMemory,
+): Checked {
+  const serverKey = keyFor(file, of.key, memory.receiptKey)
+  const facts = verifyStamp(file, {
+    content,
+    remembered: memory.keyLog,
+    ...(serverKey === null ? {} : { serverKey }),
   })
-
-async function readJson(path: string): Promise<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse((await read(path)).toString('utf8'))
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-  }
-  throw new UsageError(`${path} is not JSON.`)
+  const signer = signerOf(facts, memory, of.root)
+  const isChecked = facts.receipt !== null
+  const receipt = isChecked ? 'verified' : file.receipt === undefined ? 'none' : 'unknown_key'
+  return { facts, signer, receipt }
 }
 
-/** A stamp file, or the answer of POST /api/v1/stamp, which holds one. */
-async function stampFile(path: string): Promise<StampFile> {
-  const { stamp, key_log: keyLog, receipt } = await readJson(path)
-  const isLog = Array.isArray(keyLog) && keyLog.every((entry) => typeof entry === 'string')
-  if (typeof stamp !== 'string' || !isLog)
-    throw new UsageError(`${path} is not a stamp file: it has no "stamp" and "key_log".`)
-  // The answer of the interface says null where the account server gave none.
-  const given = receipt ?? undefined
-  if (given !== undefined && typeof given !== 'string')
-    throw new UsageError(`${path} is not a stamp file: its "receipt" is not a text.`)
-  return {
-    stamp,
-    key_log: keyLog as string[],
-    ...(given === undefined ? {} : { receipt: given }),
-  }
+const SIGNER: Readonly<Record<Signer, string>> = {
+  root: 'its root is the one given',
+  own: 'the account of this device',
+  remembered: 'remembered by this device',
+  unknown: 'unknown here',
 }
 
-async function publicKey(path: string): Promise<PublicJwk> {
-  const jwk = (await readJson(path)) as unknown as PublicJwk
-  try {
-    jwkBytes(jwk, 'Ed25519')
-    return jwk
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    throw new UsageError(
-      `${path} is not an Ed25519 public key as a JWK of kty, crv and x: ${error.message}.`,
-    )
-  }
+const UNCHECKED: Readonly<Record<Exclude<Checked['receipt'], 'verified'>, string>> = {
+  none: 'the stamp holds no receipt',
+  unknown_key:
+    'not checked: this device does not know the server of the receipt, so it proves nothing',
 }
+
+const ANEW = 'This account lost all its devices once and began anew. Make sure it is still theirs.'
+
+function linesOf({ facts, signer, receipt }: Checked, receivedAt: string | null): string[] {
+  const { payload, device, keyLog, generation, root, assurance } = facts
+  return [
+    `account      ${payload.iss} (${SIGNER[signer]})`,
+    `root         ${hex(root.hash)}`,
+    `device       ${device}`,
+    `signed at    ${timeAt(payload.iat * 1000)} (as the signer claims)`,
+    `received at  ${receipt === 'verified' ? receivedAt : UNCHECKED[receipt]}`,
+    `assurance    ${assurance}`,
+    `key log      ${keyLog.seq + 1} entries; a revocation after them does not show here`,
+    ...(payload.ctx === null ? [] : [`context      ${shown(payload.ctx)}`]),
+    ...(generation > 1 ? [`warning      ${ANEW}`] : []),
+  ]
+}
+
+const advice = (missing: string | null) => [
+  '',
+  missing === null
+    ? 'This device does not know these keys, and anybody can sign in the name of any account.'
+    : `No account is known here (${missing}), and anybody can sign in the name of any account.`,
+  'Ask the signer, in a way that you trust, for the root that "stamp verify" prints on their own device. Then add: --root ROOT',
+]
 
 export const stampVerify: Command = {
-  usage: 'FILE STAMP [--receipt-key JWK_FILE] [--json]',
+  usage: 'FILE STAMP [--root ROOT] [--receipt-key JWK_FILE] [--json]',
   help: `
-Checks offline that the key log in STAMP holds and that its signature is over exactly the content of FILE. Who the account is,
-the stamp alone cannot say: compare the account id or the key with what its owner told you.
+Checks offline that the signature in STAMP is over exactly the content of FILE, and whose it is. It asks no server.
 
-  --receipt-key JWK_FILE   the public key of the account server, to check the receipt and so the time of receipt; it is
-                           the "receipt_key" of /s/{id}/file on the account server
+Whose it is follows from the root: the SHA-256 of the first entry of the signer's key log, or of the reset by which the account last
+began anew. The stamp is good when this device remembers that root (its own account, contacts, people it follows), or when it is the
+one given with --root. A key log that contradicts the one remembered here is refused; one that ends earlier is completed by it.
 
-Exit code 0: good. 10: not good.`,
-  options: { 'receipt-key': { type: 'string' } },
+A receipt counts only under the key of the account server that this device is signed in to, or under --receipt-key. Without a receipt
+that was checked, the assurance is "device" and the time is only the signer's claim.
+
+  --root ROOT              the root of the signer, 64 hexadecimal digits, as the signer told you
+  --receipt-key JWK_FILE   the public key of the account server that gave the receipt; it is the "receipt_key" of
+                           /s/{id}/file on the account server
+
+Exit code 0: good. 10: not good. 11: the signature fits, but the signer is unknown.`,
+  options: { root: { type: 'string' }, 'receipt-key': { type: 'string' } },
   args: [2, 2],
-  async run({ args: [file = '', stamp = ''], options, print }) {
-    const content = new Uint8Array(await read(file))
-    const given = await stampFile(stamp)
-    const keyFile = options['receipt-key']
-    const serverKey = keyFile === undefined ? undefined : await publicKey(String(keyFile))
-    try {
-      const facts = verifyStamp(given, {
-        content,
-        ...(serverKey === undefined ? {} : { serverKey }),
-      })
-      const { payload, receipt, words, device } = facts
-      const signedAt = timeAt(payload.iat * 1000)
-      const assurance = receipt?.assurance ?? payload.assurance
-      const receivedAt = receipt === null ? null : timeAt(receipt.received_at * 1000)
-      print(
-        {
-          valid: true,
-          account_id: payload.iss,
-          device_id: device,
-          signed_at: signedAt,
-          received_at: receivedAt,
-          assurance_level: assurance,
-          media_type: payload.media_type,
-          context: payload.ctx,
-          words: words.join(' '),
-        },
-        [
-          'Good: the signature is over exactly this content.',
-          `account      ${payload.iss}`,
-          `device       ${device}`,
-          `signed at    ${signedAt} (as the signer says)`,
-          `received at  ${receivedAt ?? (serverKey === undefined ? 'not checked: give --receipt-key' : 'the stamp holds no receipt')}`,
-          `assurance    ${assurance}`,
-          ...(payload.ctx === null ? [] : [`context      ${shown(payload.ctx)}`]),
-        ],
-      )
-      return EXIT.ok
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      print({ valid: false, reason: error.reason }, `Not good (${error.reason}): ${error.message}`)
-      return EXIT.notVerified
+  async run({ args: [path = '', stamp = ''], options, config, print }) {
+    const content = await readBytes(path)
+    const file = await readStampFile(stamp)
+    const { root, 'receipt-key': keyFile } = options
+    const of = {
+      root: rootGiven(root),
+      key: keyFile === undefined ? null : await readPublicKey(String(keyFile)),
     }
+    return withMemory(config(), (memory) => {
+      try {
+        const checked = check(file, content, of, memory)
+        const { facts, signer, receipt } = checked
+        const { payload, device, words } = facts
+        const isKnown = signer !== 'unknown'
+        const receivedAt = facts.receipt === null ? null : timeAt(facts.receipt.received_at * 1000)
+        print(
+          {
+            valid: isKnown,
+            conclusive: isKnown,
+            ...(isKnown ? {} : { reason: 'signer_unknown' }),
+            signer,
+            account_id: payload.iss,
+            root: hex(facts.root.hash),
+            began_anew: facts.generation > 1,
+            device_id: device,
+            signed_at: timeAt(payload.iat * 1000),
+            received_at: receivedAt,
+            receipt,
+            assurance_level: facts.assurance,
+            media_type: payload.media_type,
+            context: payload.ctx,
+            words: words.join(' '),
+          },
+          isKnown
+            ? ['Good: the signature is over exactly this content.', ...linesOf(checked, receivedAt)]
+            : [
+                'The signature fits exactly this content, but the signer is unknown.',
+                ...linesOf(checked, receivedAt),
+                ...advice(memory.missing),
+              ],
+        )
+        return isKnown ? EXIT.ok : EXIT.inconclusive
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        print(
+          { valid: false, conclusive: true, reason: error.reason },
+          `Not good (${error.reason}): ${error.message}`,
+        )
+        return EXIT.notVerified
+      }
+    })
   },
 }

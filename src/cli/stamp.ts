@@ -35,8 +35,8 @@ export const stampCommand: Command = {
   usage: 'FILE [--out STAMP] [--media-type TYPE] [--context TEXT] [--json]',
   help: `
 Signs a file with this device's key and writes the stamp beside it (FILE.stamp, or --out). The content does not leave this
-machine. Anybody checks it with "countersignd stamp verify FILE STAMP", on the page whose address is printed, or with any
-library for JWS and Ed25519.`,
+machine. Others check it with "countersignd stamp verify FILE STAMP --root ROOT", on the page whose address is printed, or with any
+library for JWS and Ed25519. The root of your account is what "stamp verify" prints here: give it to them in a way that they trust.`,
   options: {
     out: { type: 'string' },
     'media-type': { type: 'string' },

@@ -11,7 +11,7 @@ import { hashOf, parseJws, type ParsedJws } from './jws.ts'
 import { isSigningKey, signJws, verifyJws } from './jws-signature.ts'
 import { base64url, exactly, id, jwk, natural, oneOf, payload, record, text } from './payload.ts'
 import type { Kind } from './payload.ts'
-import { demand, type Reason } from './refusal.ts'
+import { demand, Refusal, type Reason } from './refusal.ts'
 
 export type Device = {
   id: string
@@ -122,6 +122,39 @@ export function signerAt(log: Pick<KeyLog, 'devices'>, device: string, seq: numb
 export function generationAt(log: Pick<KeyLog, 'devices'>, seq: number): number {
   const named = [...log.devices.values()].filter(({ addedAt }) => addedAt <= seq)
   return named.at(-1)?.generation ?? 1
+}
+
+/**
+ * The root of a generation: the first entry of the log that names one of its devices, by its seq,
+ * and the hash of that entry, 32 bytes. Anybody can sign a first entry, or a reset, in the id of any
+ * account; every later entry of the generation rests on this one.
+ */
+export function generationRoot(
+  { devices, heads }: Pick<KeyLog, 'devices' | 'heads'>,
+  generation: number,
+): { seq: number; hash: Uint8Array } {
+  const first = [...devices.values()].find((device) => device.generation === generation)
+  if (first === undefined) throw new Error(`the log has no generation ${generation}`)
+  return { seq: first.addedAt, hash: heads[first.addedAt]! }
+}
+
+/**
+ * The longer of two lists of entries of one key log: `given` by someone, and `remembered` here. A
+ * list that ends before a revocation is so completed by the one remembered.
+ * Throws `fork` where they contradict each other, and what `verifyKeyLog` throws where `given`
+ * breaks a rule by itself.
+ */
+export function completeLog(
+  account: string,
+  given: readonly string[],
+  remembered: readonly string[],
+): readonly string[] {
+  const other = given.findIndex((jws, seq) => seq < remembered.length && jws !== remembered[seq])
+  if (other !== -1) {
+    verifyKeyLog(account, given)
+    throw new Refusal('fork', `entry ${other} is not the one remembered here`, { entry: other })
+  }
+  return given.length < remembered.length ? remembered : given
 }
 
 /** Throws `kid_mismatch` or `bad_signature` unless the device's signing key made this JWS. */

@@ -78,6 +78,8 @@ const REASONS = [
   'digest_mismatch',
   'len_mismatch',
   'receipt_mismatch',
+  'assurance_claimed',
+  'other_root',
   'revoked_key',
   // Proofs and assertions
   'private_key',

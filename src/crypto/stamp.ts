@@ -9,7 +9,14 @@ import { PREFIX } from './id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from './jwk.ts'
 import { hashOf, parseJws } from './jws.ts'
 import { signJws, verifyJws } from './jws-signature.ts'
-import { signerAt, verifyKeyLog, verifySignedBy, type KeyLog } from './key-log.ts'
+import {
+  completeLog,
+  generationRoot,
+  signerAt,
+  verifyKeyLog,
+  verifySignedBy,
+  type KeyLog,
+} from './key-log.ts'
 import {
   base64url,
   id,
@@ -59,13 +66,28 @@ export type StampFacts = {
   payload: StampPayload
   /** The id of the device that signed. */
   device: string
-  /** The key log of `payload.iss`, verified as the file holds it. */
+  /** The key log of `payload.iss`, verified: that of the file, or the longer one remembered. */
   keyLog: KeyLog
+  /** The generation of keys that signed, and the entry of the log on which it rests. */
+  generation: number
+  root: { seq: number; hash: Uint8Array }
   /** SHA-256 of the stamp's JWS, 32 bytes. */
   sha256: Uint8Array
   words: string[]
   /** Null unless the file holds one and it verified under the key given. */
   receipt: ReceiptPayload | null
+  /** What the verified receipt says; without one, `device`: nothing but a signature is known. */
+  assurance: ReceiptPayload['assurance']
+}
+
+/** What a stamp is checked against. */
+export type StampChecks = {
+  /** The stamped bytes; without them, only the stamp itself is checked. */
+  content?: Uint8Array
+  /** The key of the account server's receipts, Ed25519; without it, a receipt is not looked at. */
+  serverKey?: PublicJwk
+  /** The entries of an account's key log that this device remembers; none for an unknown one. */
+  remembered?: (account: string) => readonly string[]
 }
 
 /**
@@ -111,21 +133,20 @@ export function stampFragment(jws: string): string {
 }
 
 /**
- * Checks a stamp file, and the content where it is given (bytes). A receipt counts only under
- * `serverKey`, the pinned Ed25519 key of the server; without one it is not looked at.
+ * Checks a stamp file. What comes out says whose key signed only as far as the caller trusts
+ * `root`: a key log begins with an entry that anybody can sign in any account's id.
  *
- * Throws what `parseJws`, the payload and `verifyKeyLog` throw, `key_log_mismatch`,
- * `unknown_signer`, `revoked_signer`, `kid_mismatch`, `bad_signature`, `digest_mismatch`,
- * `len_mismatch`, `receipt_mismatch`, and `revoked_key` for a key revoked since that no receipt
- * says was active.
+ * Throws what `parseJws`, the payload and `verifyKeyLog` throw, `fork` for a key log that
+ * contradicts the one remembered, `key_log_mismatch`, `unknown_signer`, `revoked_signer`,
+ * `kid_mismatch`, `bad_signature`, `digest_mismatch`, `len_mismatch`, `receipt_mismatch`,
+ * `assurance_claimed` for a stamp that claims more than `device`, and `revoked_key` for a key
+ * revoked since that no receipt says was active.
  */
-export function verifyStamp(
-  file: StampFile,
-  given: { content?: Uint8Array; serverKey?: PublicJwk } = {},
-): StampFacts {
+export function verifyStamp(file: StampFile, given: StampChecks = {}): StampFacts {
   const jws = parseJws(file.stamp, 'stamp+jws')
   const stamp = readStamp(jws.payload)
-  const keyLog = verifyKeyLog(stamp.iss, file.key_log)
+  const remembered = given.remembered?.(stamp.iss) ?? []
+  const keyLog = verifyKeyLog(stamp.iss, completeLog(stamp.iss, file.key_log, remembered))
   const head = keyLog.heads[stamp.key_log.seq]
   const same = head !== undefined && encodeBase64url(head) === stamp.key_log.head
   demand(same, 'key_log_mismatch', 'the key log given is not the one the stamp names')
@@ -137,6 +158,9 @@ export function verifyStamp(
     file.receipt === undefined || given.serverKey === undefined
       ? null
       : verifyReceipt(file.receipt, file.stamp, stamp.jti, given.serverKey)
+  // Before the status of the key, which the account server relies on as the last fault of a stamp.
+  const isModest = stamp.assurance === 'device'
+  demand(isModest, 'assurance_claimed', 'only a receipt says more than that a device signed')
   // A receipt that saw the key revoked decides too: a shortened log would hide the revocation.
   const keyStatus = receipt?.key_status ?? (device.revokedAt === null ? 'active' : 'revoked')
   demand(keyStatus === 'active', 'revoked_key', 'the key is revoked, and no receipt is older')
@@ -145,9 +169,12 @@ export function verifyStamp(
     payload: stamp,
     device: device.id,
     keyLog,
+    generation: device.generation,
+    root: generationRoot(keyLog, device.generation),
     sha256: hashOf(file.stamp),
     words: stampWords(file.stamp),
     receipt,
+    assurance: receipt?.assurance ?? 'device',
   }
 }
 

@@ -5,7 +5,10 @@ import { hashOf } from '../crypto/jws.ts'
 import { Refusal, type Reason } from '../crypto/refusal.ts'
 import { verifyStamp, type StampFacts, type StampFile } from '../crypto/stamp.ts'
 
-/** What the server hands out; it is not trusted to be in this form. */
+/**
+ * What the server hands out; it is not trusted to be in this form. The key log and the receipt key
+ * come from it too: the page has nothing to hold them against, and so names no person.
+ */
 export type ServedStamp = StampFile & { receipt_key: PublicJwk }
 
 export type StampCheck =
@@ -64,4 +67,5 @@ const REASONS: { readonly [R in Reason]?: string } = {
   fork: 'The device list shown with it contradicts itself.',
   gap: 'The device list shown with it is incomplete.',
   receipt_mismatch: 'The receipt shown with it belongs to another stamp.',
+  assurance_claimed: 'It claims an assurance that only a receipt of the server can give.',
 }

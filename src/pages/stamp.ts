@@ -31,7 +31,7 @@ function show(check: StampCheck, now: number): void {
     showResult(
       'ok',
       'Valid',
-      'The signature is right, and this is the stamp that the link was made for.',
+      'The signature is right, and this is the stamp that the link was made for. Whose account signed, this page has from the server alone.',
     )
   } else {
     const text =
@@ -46,10 +46,10 @@ function show(check: StampCheck, now: number): void {
   fileCheck(check.facts.payload)
 }
 
-function factsOf({ payload, device, keyLog, words, receipt }: StampFacts, now: number): Row[] {
+function factsOf(facts: StampFacts, now: number): Row[] {
+  const { payload, device, keyLog, words, receipt, root, assurance } = facts
   const note = (text: string) => make('small', '', text)
   const late = payload.iat * 1000 > now + 300_000
-  const level = LEVEL[receipt?.assurance ?? payload.assurance]
   const anew = note(
     'This account lost all its devices once and began anew. Make sure it is still theirs.',
   )
@@ -64,16 +64,21 @@ function factsOf({ payload, device, keyLog, words, receipt }: StampFacts, now: n
       : ['Received by the server', time(receipt.received_at)],
     [
       'Assurance',
-      level,
-      note(receipt === null ? 'Claimed by the signer.' : 'Confirmed by the server’s receipt.'),
+      LEVEL[assurance],
+      note(receipt === null ? 'Only a receipt could say more.' : 'As the server’s receipt says.'),
     ],
     ['Signer’s account', make('code', '', payload.iss), ...(keyLog.status === 'ok' ? [] : [anew])],
+    [
+      'Its root',
+      make('code', '', hex(root.hash)),
+      note('It stands for the signer’s keys. Compare it with the one that the signer gave you.'),
+    ],
     ['Signing device', make('code', '', device)],
     ['Its key', make('code', '', keyLog.devices.get(device)?.kid ?? '')],
     ['Media type', payload.media_type ?? 'not given'],
     ['Length', payload.len === null ? 'not given' : bytes(payload.len)],
     ['Context', payload.ctx === null ? 'none' : make('q', '', payload.ctx)],
-    ['SHA-256', make('code', '', hex(payload.sha256))],
+    ['SHA-256', make('code', '', hex(decodeBase64url(payload.sha256)))],
     [
       'Words',
       make('span', 'look-up', words.join(' ')),
@@ -85,8 +90,8 @@ function factsOf({ payload, device, keyLog, words, receipt }: StampFacts, now: n
 const bytes = (length: number) => (length === 1 ? '1 byte' : `${length.toLocaleString('en')} bytes`)
 
 /** As `sha256sum` prints it. */
-const hex = (digest: string) =>
-  Array.from(decodeBase64url(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+const hex = (digest: Uint8Array) =>
+  Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Unix seconds in UTC, which reads the same for everybody who looks at the stamp. */
 function time(unixS: number): HTMLElement | string {

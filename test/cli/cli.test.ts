@@ -276,7 +276,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
 
       const good = await cli(['stamp', 'verify', file, `${file}.stamp`])
       assert.equal(good.code, EXIT.ok, good.err)
-      assert.match(good.out, /^Good: .*\naccount +acc_\w{26}\n[^]*^context +a letter$/m)
+      assert.match(
+        good.out,
+        /^Good: .*\naccount +acc_\w{26} \(the account of this device\)\n[^]*^context +a letter$/m,
+      )
       assert.equal((await json('stamp', 'verify', file, other)).valid, true)
       if (daemon !== undefined) {
         const { pathname } = new URL(printed.verification_url)
@@ -291,7 +294,11 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.deepEqual([bad.code, bad.err], [EXIT.notVerified, ''])
       assert.match(bad.out, /^Not good \(digest_mismatch\)/)
       const badJson = await cli(['stamp', 'verify', file, other, '--json'])
-      assert.deepEqual(JSON.parse(badJson.out), { valid: false, reason: 'digest_mismatch' })
+      assert.deepEqual(JSON.parse(badJson.out), {
+        valid: false,
+        conclusive: true,
+        reason: 'digest_mismatch',
+      })
     })
 
     it('a read token of one’s own choice may not write', async () => {
@@ -511,7 +518,7 @@ describe('help and usage', () => {
     ]),
     [
       ['stamp', 'verify', missing],
-      /Usage: countersignd stamp verify FILE STAMP \[--receipt-key JWK_FILE\]/,
+      /Usage: countersignd stamp verify FILE STAMP \[--root ROOT\] \[--receipt-key JWK_FILE\]/,
     ],
   ]
   for (const [args, says] of mistakes)

@@ -37,7 +37,7 @@ const payload: StampPayload = {
   clock: { source: 'server', offset_ms: -120 },
   key_log: { seq, head: encodeBase64url(head) },
   ctx: 'invoice 17',
-  assurance: 'verified_email',
+  assurance: 'device',
 }
 const stamp = signStamp(payload, device.kid, device.keys.sign.secret)
 const seen = { received_at: 1767225603, key_status: 'active', assurance: 'verified_email' } as const
@@ -59,13 +59,48 @@ describe('stamp', () => {
   })
   test('a receipt counts only under the pinned key', () => {
     const file = { stamp, key_log: log, receipt }
-    assert.equal(verifyStamp(file).receipt, null)
+    const unchecked = verifyStamp(file)
+    assert.deepEqual([unchecked.receipt, unchecked.assurance], [null, 'device'])
+    assert.equal(verifyStamp(file, { serverKey }).assurance, 'verified_email')
     const other = device.keys.sign.jwk
     assert.throws(() => verifyStamp(file, { serverKey: other }), { reason: 'unknown_signer' })
     // Revoked since: only a receipt that was checked lets the stamp stand.
     const old = { stamp, key_log: revoked, receipt }
     assert.equal(verifyStamp(old, { serverKey }).receipt?.key_status, 'active')
     assert.throws(() => verifyStamp(old), { reason: 'revoked_key' })
+  })
+  test('a key log is held against the one remembered', () => {
+    const file = { stamp, key_log: log }
+    const against = (entries: readonly string[]) => verifyStamp(file, { remembered: () => entries })
+    for (const entries of [[], log.slice(0, 1), log]) assert.equal(against(entries).keyLog.seq, 1)
+    // Cut before the revocation that is remembered.
+    assert.throws(() => against(revoked), { reason: 'revoked_key' })
+    const stranger = newDevice()
+    const other = [logEntry(account, [], 'add', stranger, stranger)]
+    assert.throws(() => against(other), { reason: 'fork', details: { entry: 0 } })
+    // A log that breaks a rule by itself is refused for that.
+    const broken = { stamp, key_log: log.toReversed() }
+    assert.throws(() => verifyStamp(broken, { remembered: () => log }), { reason: 'gap' })
+  })
+  test('its root is the first entry of the generation that signed', () => {
+    const [next, third] = [newDevice(), newDevice()]
+    const anew = [...log, logEntry(account, log, 'reset', next, next)]
+    anew.push(logEntry(account, anew, 'add', third, next))
+    const place = { seq: 3, head: encodeBase64url(hashOf(anew[3]!)) }
+    const late = { ...payload, dev: third.id, key_log: place }
+    const again = signStamp(late, third.kid, third.keys.sign.secret)
+    const { generation, root } = verifyStamp({ stamp: again, key_log: anew })
+    assert.deepEqual([generation, root], [2, { seq: 2, hash: hashOf(anew[2]!) }])
+    const { root: first } = verifyStamp({ stamp, key_log: log })
+    assert.deepEqual(first, { seq: 0, hash: hashOf(log[0]!) })
+  })
+  test('a claim of more than device is refused, whatever its receipt says', () => {
+    for (const assurance of ['verified_email', 'organisation'] as const) {
+      const claims = signStamp({ ...payload, assurance }, device.kid, device.keys.sign.secret)
+      const receipt = signReceipt(claims, seen, server.kid, server.keys.sign.secret)
+      const check = () => verifyStamp({ stamp: claims, key_log: log, receipt }, { serverKey })
+      assert.throws(check, { reason: 'assurance_claimed' })
+    }
   })
   test('a receipt that saw the key revoked outweighs a log cut short', () => {
     const late = { ...seen, key_status: 'revoked' as const }

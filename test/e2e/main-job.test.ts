@@ -215,15 +215,25 @@ describe('a stamp on a file of 5 MiB', () => {
     return code === 0 && isOf(Buffer.from(payload, 'base64url'), path)
   }
 
-  /** By a program that has never heard of the daemon. */
+  /** On a machine that knows no account, whose person was told the root by the signer. */
   async function byCommandLine(path: string, stamp: string): Promise<boolean> {
     const empty = join(dir.path, 'unrelated')
     mkdirSync(empty, { mode: 0o700, recursive: true })
-    const { code, stdout } = await countersignd(['stamp', 'verify', path, stamp, '--json'], empty)
+    const [first = ''] = (JSON.parse(readFileSync(stamp, 'utf8')) as Json).key_log as string[]
+    const root = createHash('sha256').update(first).digest('hex')
+    const run = async (...more: string[]) => {
+      const args = ['stamp', 'verify', path, stamp, '--json', ...more]
+      const { code, stdout } = await countersignd(args, empty)
+      return { code, said: JSON.parse(stdout) as Json }
+    }
+    const { code, said } = await run('--root', root)
     assert.deepEqual(readdirSync(empty), [], 'it made no state')
-    const { valid } = JSON.parse(stdout) as Json
-    assert.equal(code, valid ? 0 : 10)
-    return valid as boolean
+    assert.equal(code, said.valid ? 0 : 10)
+    // Without it, the same stamp is of someone unknown.
+    const unknown = await run()
+    assert.equal(unknown.code, said.valid ? 11 : 10)
+    if (said.valid) assert.deepEqual([unknown.said.valid, unknown.said.root], [false, root])
+    return said.valid as boolean
   }
 
   async function byPage(path: string, stamp: string): Promise<boolean> {
@@ -249,7 +259,7 @@ describe('a stamp on a file of 5 MiB', () => {
   for (const [name, checks, skip] of [
     ['jose', byJose, false],
     ['openssl', byOpenssl, false],
-    ['countersignd stamp verify, offline', byCommandLine, false],
+    ['countersignd stamp verify --root, offline', byCommandLine, false],
     ['the page of the stamp', byPage, noBrowser],
   ] as const)
     for (const [what, path, stamp, good] of [

@@ -25,7 +25,7 @@ after(async () => {
 })
 
 /** A stamp on the site, with its file as the server hands it out. */
-function newStamp(of: { receipt?: boolean; ctx?: string } = {}) {
+function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' } = {}) {
   const content = Buffer.from('The transfer was agreed by telephone.\n')
   const [account, device, jti] = [PREFIX.account, PREFIX.device, PREFIX.stamp].map((p) =>
     newId(p, T0),
@@ -44,7 +44,7 @@ function newStamp(of: { receipt?: boolean; ctx?: string } = {}) {
     clock: { source: 'server', offset_ms: 3 },
     key_log: { seq: 0, head: encodeBase64url(hashOf(log)) },
     ctx: of.ctx ?? null,
-    assurance: 'verified_email' as const,
+    assurance: of.claim ?? ('device' as const),
   }
   const jws = signStamp(claims, thumbprint(keys.sign.jwk), keys.sign.secret)
   const seen = { received_at: at + 4, key_status: 'active', assurance: 'verified_email' } as const
@@ -58,6 +58,7 @@ function newStamp(of: { receipt?: boolean; ctx?: string } = {}) {
     account: account!,
     device: device!,
     kid: thumbprint(keys.sign.jwk),
+    root: createHash('sha256').update(log).digest('hex'),
     hex: createHash('sha256').update(content).digest('hex'),
     jws,
     file,
@@ -92,7 +93,9 @@ describe('the stamp page', { skip }, () => {
       '1 January 2026 at 09:30:12 UTC',
       '1 January 2026 at 09:30:16 UTC',
       'Verified e-mail',
-      'Confirmed by the server’s receipt',
+      'As the server’s receipt says',
+      'this page has from the server alone',
+      stamp.root,
       'text/plain',
       `${stamp.content.length} bytes`,
       HOSTILE,
@@ -102,11 +105,21 @@ describe('the stamp page', { skip }, () => {
     assert.equal(await page.locator('img').count(), 0)
   })
 
-  it('says when no receipt vouches for the time', async () => {
+  it('says when no receipt vouches for the time, and of no assurance but the device', async () => {
     await using page = await visit.open(newStamp({ receipt: false }).link)
     const { kind, text } = await result(page)
     assert.equal(kind, 'ok')
-    assert.ok(text.includes('No receipt yet') && text.includes('Claimed by the signer.'))
+    assert.ok(text.includes('No receipt yet') && text.includes('Only a receipt could say more.'))
+    assert.ok(text.includes('Device: one device signed'))
+  })
+
+  it('refuses a stamp that claims more than a device, whatever its receipt says', async () => {
+    for (const receipt of [true, false]) {
+      await using page = await visit.open(newStamp({ claim: 'organisation', receipt }).link)
+      const { kind, text } = await result(page)
+      assert.equal(kind, 'bad')
+      assert.ok(text.includes('(assurance_claimed)') && !text.includes('Organisation'), text)
+    }
   })
 
   it('says of a link without fragment that it only shows what the server shows', async () => {

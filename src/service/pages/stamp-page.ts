@@ -18,7 +18,7 @@ export function stampPage(of: { id: string; known: boolean; now: number }): Cont
           The link may be incomplete or mistyped, or it belongs to another server. Whoever gave it
           to you can send the stamp as a file, which checks without this page:
         </p>
-        <p><code>countersignd stamp verify FILE STAMP</code></p>
+        <p><code>countersignd stamp verify FILE STAMP --root ROOT</code></p>
       </section>
     </main>`
     return document({ title: 'No such stamp', script, main, status: 404 })
@@ -53,8 +53,9 @@ export function stampPage(of: { id: string; known: boolean; now: number }): Cont
       <summary>What this page cannot protect you from</summary>
       <p>
         Its script comes from the server, so a dishonest server could send one that says
-        &ldquo;valid&rdquo; to everything, and it picks the key that receipts are checked with. To
-        trust no server, check offline: <code>countersignd stamp verify FILE STAMP</code>
+        &ldquo;valid&rdquo; to everything. The signer&rsquo;s key log and the key that receipts are
+        checked with come from it, too. To trust no server, check offline with the root that the
+        signer gave you: <code>countersignd stamp verify FILE STAMP --root ROOT</code>
       </p>
     </details>
   </main>`

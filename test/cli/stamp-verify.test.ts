@@ -1,0 +1,303 @@
+/** `stamp verify`, offline: who signed, as far as this machine can know it, against people who forge. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, describe, it } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { newId, PREFIX } from '../../src/crypto/id.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
+import { signReceipt, stampFragment } from '../../src/crypto/stamp.ts'
+import { EXIT } from '../../src/errors.ts'
+import { openState } from '../../src/state/state.ts'
+import { logEntry, newAccount, newDevice, sign, type TestDevice } from '../crypto/builders.ts'
+import type { Json } from '../e2e/caller.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { terminal } from './terminal.ts'
+
+const CONTENT = 'pay 17 to the usual account\n'
+const AT = 1767225600
+type Assurance = 'device' | 'verified_email' | 'organisation'
+
+const rootOf = (entry: string) => createHash('sha256').update(entry).digest('hex')
+
+/** A stamp as any program could sign it: nothing that is checked here made it. */
+function stampOf(
+  account: string,
+  device: TestDevice,
+  log: readonly string[],
+  assurance: Assurance = 'device',
+): string {
+  return sign('stamp+jws', device, {
+    v: 1,
+    jti: newId(PREFIX.stamp, AT * 1000),
+    iss: account,
+    dev: device.id,
+    sha256: createHash('sha256').update(CONTENT).digest('base64url'),
+    len: CONTENT.length,
+    media_type: null,
+    iat: AT,
+    clock: { source: 'local', offset_ms: 0 },
+    key_log: { seq: log.length - 1, head: encodeBase64url(hashOf(log.at(-1)!)) },
+    ctx: null,
+    assurance,
+  })
+}
+
+const receiptBy = (
+  server: TestDevice,
+  stamp: string,
+  assurance: Assurance,
+  key_status: 'active' | 'revoked' = 'active',
+) =>
+  signReceipt(
+    stamp,
+    { received_at: AT + 3, key_status, assurance },
+    server.kid,
+    server.keys.sign.secret,
+  )
+
+const ADA = newAccount()
+const [desk, phone, server] = [newDevice(), newDevice(), newDevice()]
+const log = [logEntry(ADA, [], 'add', desk, desk)]
+log.push(logEntry(ADA, log, 'add', phone, desk))
+const revoked = [...log, logEntry(ADA, log, 'revoke', phone, desk)]
+
+interface Remembered {
+  readonly entries?: readonly string[]
+  /** Whether it is the account of this device, whose server is `server`. */
+  readonly own?: boolean
+  /** The generation that the person confirmed. */
+  readonly pinned?: number
+}
+
+/** A state folder that remembers Ada; without `entries`, one that is not there. */
+function folderOf(t: TestContext, { entries, own = false, pinned }: Remembered): string {
+  const dir = freshFolder(t)
+  if (entries === undefined) return join(dir, 'none')
+  const state = openState(dir)
+  for (const [seq, entry] of entries.entries())
+    state.logs.append({ kind: 'keylog', subject: ADA, seq, entry })
+  const receiptKey = server.keys.sign.jwk
+  state.meta.set('identity', { account: own ? ADA : newAccount(), receiptKey })
+  if (pinned !== undefined)
+    state.trust.put({
+      account: ADA,
+      pinned,
+      confirmed: true,
+      seq: entries.length - 1,
+      newest: pinned,
+      shown: pinned,
+      refused: null,
+      checked_at: 0,
+    })
+  state.close()
+  return dir
+}
+
+/** Verify a stamp file at a machine. */
+async function verify(
+  t: TestContext,
+  file: object,
+  { root, key, ...remembered }: Remembered & { root?: string; key?: object } = {},
+) {
+  const place = freshFolder(t)
+  const path = (name: string, text: string) => {
+    writeFileSync(join(place, name), text)
+    return join(place, name)
+  }
+  const dir = folderOf(t, remembered)
+  const args = [
+    ...['stamp', 'verify', path('file', CONTENT), path('stamp', JSON.stringify(file))],
+    ...(root === undefined ? [] : ['--root', root]),
+    ...(key === undefined ? [] : ['--receipt-key', path('key', JSON.stringify(key))]),
+  ]
+  const words = await terminal(dir)(args)
+  const said = await terminal(dir)([...args, '--json'])
+  assert.equal(said.code, words.code)
+  return { ...words, dir, json: JSON.parse(said.out) as Json }
+}
+
+const good = (account = ADA, device = desk, of = log) => ({
+  stamp: stampOf(account, device, of),
+  key_log: of,
+})
+
+describe('a forger who signs a first entry in the account id of another', () => {
+  const mallory = newDevice()
+  const forged = [logEntry(ADA, [], 'add', mallory, mallory)]
+  const file = (assurance: Assurance) => {
+    const stamp = stampOf(ADA, mallory, forged, assurance)
+    return { stamp, key_log: forged, receipt: receiptBy(mallory, stamp, 'organisation') }
+  }
+
+  for (const [where, remembered] of [
+    ['on any machine', {}],
+    ['where others are remembered', { entries: [] }],
+  ] as const)
+    it(`${where}: signer unknown, assurance device, exit code 11`, async (t) => {
+      const { code, out, json } = await verify(t, file('device'), remembered)
+      assert.equal(code, EXIT.inconclusive, out)
+      assert.match(out, /^The signature fits exactly this content, but the signer is unknown\.$/m)
+      assert.match(out, /^assurance {4}device$/m)
+      assert.doesNotMatch(out, /Good|organisation/)
+      assert.match(out, new RegExp(`^root +${rootOf(forged[0]!)}$`, 'm'))
+      assert.match(out, /--root ROOT/)
+      assert.deepEqual(
+        [json.valid, json.conclusive, json.reason, json.signer, json.assurance_level, json.receipt],
+        [false, false, 'signer_unknown', 'unknown', 'device', 'unknown_key'],
+      )
+      assert.deepEqual([json.root, json.received_at], [rootOf(forged[0]!), null])
+    })
+
+  for (const claim of ['verified_email', 'organisation'] as const)
+    it(`who claims ${claim} in the stamp is refused`, async (t) => {
+      const { code, out, json } = await verify(t, file(claim))
+      assert.equal(code, EXIT.notVerified)
+      assert.match(out, /^Not good \(assurance_claimed\)/)
+      assert.deepEqual(json, { valid: false, conclusive: true, reason: 'assurance_claimed' })
+    })
+
+  it('is refused by name where the account is remembered', async (t) => {
+    const { code, out } = await verify(t, file('device'), { entries: log })
+    assert.equal(code, EXIT.notVerified)
+    assert.match(out, /^Not good \(fork\)/)
+  })
+
+  it('is refused where another root is trusted', async (t) => {
+    const { code, out } = await verify(t, file('device'), { root: rootOf(log[0]!) })
+    assert.equal(code, EXIT.notVerified)
+    assert.match(out, new RegExp(`^Not good \\(other_root\\): .*${rootOf(forged[0]!)}`))
+  })
+
+  it('and pretends a receipt of the pinned server is refused', async (t) => {
+    const { stamp, key_log } = file('device')
+    const claims = { received_at: AT, key_status: 'active', assurance: 'organisation' }
+    const jti = (JSON.parse(Buffer.from(stamp.split('.')[1]!, 'base64url').toString()) as Json).jti
+    const receipt = sign(
+      'receipt+jws',
+      { ...mallory, kid: server.kid },
+      { v: 1, jti, stamp_sha256: stampFragment(stamp), ...claims },
+    )
+    const { code, out } = await verify(t, { stamp, key_log, receipt }, { entries: [] })
+    assert.equal(code, EXIT.notVerified)
+    assert.match(out, /^Not good \(bad_signature\)/)
+  })
+})
+
+describe('a good stamp', () => {
+  const cases: [name: string, at: Remembered & { root?: string }, code: number, signer: string][] =
+    [
+      ['on any machine', {}, EXIT.inconclusive, 'unknown'],
+      ['with its root', { root: rootOf(log[0]!) }, EXIT.ok, 'root'],
+      ['with its root in capitals', { root: rootOf(log[0]!).toUpperCase() }, EXIT.ok, 'root'],
+      ['of this device’s account', { entries: log, own: true }, EXIT.ok, 'own'],
+      ['of a contact', { entries: log }, EXIT.ok, 'remembered'],
+      [
+        'of a contact whose newest device is not known yet',
+        { entries: log.slice(0, 1) },
+        0,
+        'remembered',
+      ],
+      ['of someone who is followed', { entries: log, pinned: 1 }, EXIT.ok, 'remembered'],
+    ]
+  for (const [name, at, expected, signer] of cases)
+    it(`${name}: ${signer}`, async (t) => {
+      const { code, out, json } = await verify(t, good(), at)
+      assert.equal(code, expected, out)
+      assert.equal(out.startsWith('Good: '), code === EXIT.ok, out)
+      assert.deepEqual(
+        [json.valid, json.conclusive, json.signer, json.assurance_level, json.root],
+        [code === EXIT.ok, code === EXIT.ok, signer, 'device', rootOf(log[0]!)],
+      )
+    })
+
+  it('leaves no trace: it makes no state folder, and changes none', async (t) => {
+    const { dir } = await verify(t, good())
+    assert(!existsSync(dir))
+    const used = await verify(t, good(), { entries: log })
+    assert.deepEqual(readdirSync(used.dir), ['state.db'])
+  })
+
+  it('with a receipt of the pinned server: its level, its time', async (t) => {
+    const { stamp, key_log } = good()
+    const file = { stamp, key_log, receipt: receiptBy(server, stamp, 'organisation') }
+    const { code, json, out } = await verify(t, file, { entries: log })
+    assert.equal(code, EXIT.ok, out)
+    assert.deepEqual(
+      [json.receipt, json.assurance_level, json.received_at],
+      ['verified', 'organisation', '2026-01-01T00:00:03.000Z'],
+    )
+    // Elsewhere nothing vouches for the server itself, and nothing is said of what it says.
+    const away = await verify(t, file)
+    assert.deepEqual([away.code, away.json.assurance_level], [EXIT.inconclusive, 'device'])
+    assert.match(away.out, /received at {2}not checked: .*proves nothing/)
+    // The server vouches for level and time; whose account it is, a root says.
+    const given = await verify(t, file, { key: server.keys.sign.jwk })
+    assert.deepEqual([given.code, given.json.assurance_level], [EXIT.inconclusive, 'organisation'])
+  })
+
+  it('a root that is none: wrong usage', async (t) => {
+    const place = freshFolder(t)
+    const [file, stamp] = [join(place, 'file'), join(place, 'stamp')]
+    writeFileSync(file, CONTENT)
+    writeFileSync(stamp, JSON.stringify(good()))
+    const { code, err } = await terminal(place)(['stamp', 'verify', file, stamp, '--root', 'abc'])
+    assert.equal(code, EXIT.usage)
+    assert.match(err, /--root takes .* 64 hexadecimal digits.*got "abc"/)
+  })
+})
+
+describe('a key log that was cut before a revocation', () => {
+  const cut = good(ADA, phone)
+
+  it('is completed from the one remembered, and the stamp refused', async (t) => {
+    for (const at of [{ entries: revoked }, { entries: revoked, root: rootOf(log[0]!) }]) {
+      const { code, out } = await verify(t, cut, at)
+      assert.equal(code, EXIT.notVerified, out)
+      assert.match(out, /^Not good \(revoked_key\)/)
+    }
+  })
+
+  it('stays good with a receipt from before, and is refused with one from after', async (t) => {
+    for (const status of ['active', 'revoked'] as const) {
+      const file = { ...cut, receipt: receiptBy(server, cut.stamp, 'device', status) }
+      const { code, out } = await verify(t, file, { entries: revoked })
+      assert.equal(code, status === 'active' ? EXIT.ok : EXIT.notVerified, out)
+    }
+  })
+
+  it('where nothing is remembered: says what it cannot show', async (t) => {
+    const { code, out } = await verify(t, cut, { root: rootOf(log[0]!) })
+    assert.equal(code, EXIT.ok)
+    assert.match(out, /^key log +2 entries; a revocation after them does not show here$/m)
+  })
+})
+
+describe('an account that began anew', () => {
+  const next = newDevice()
+  const reset = [...log, logEntry(ADA, log, 'reset', next, next)]
+  const file = good(ADA, next, reset)
+  const root = rootOf(reset.at(-1)!)
+  const WARNING = /^warning +This account lost all its devices once and began anew\./m
+
+  const cases: [name: string, at: Remembered & { root?: string }, code: number][] = [
+    ['and is not known', {}, EXIT.inconclusive],
+    // Anybody can sign a reset: what is remembered before it vouches for nothing after it.
+    ['since it was remembered', { entries: log }, EXIT.inconclusive],
+    ['and whose new keys nobody confirmed', { entries: reset, pinned: 1 }, EXIT.inconclusive],
+    ['and is no more than remembered', { entries: reset }, EXIT.inconclusive],
+    ['and whose new keys were confirmed', { entries: reset, pinned: 2 }, EXIT.ok],
+    ['and is the own one', { entries: reset, own: true }, EXIT.ok],
+    ['and whose new root is given', { root }, EXIT.ok],
+    ['and whose old root is given', { root: rootOf(log[0]!) }, EXIT.notVerified],
+  ]
+  for (const [name, at, expected] of cases)
+    it(`${name}: exit code ${expected}`, async (t) => {
+      const { code, out, json } = await verify(t, file, at)
+      assert.equal(code, expected, out)
+      if (code === EXIT.notVerified) return
+      assert.match(out, WARNING)
+      assert.deepEqual([json.root, json.began_anew], [root, true])
+    })
+})
