@@ -29,7 +29,13 @@ interface Operation {
   readonly summary: string
   readonly description: string
   readonly security?: unknown[]
-  readonly parameters?: { name: string; in: string; required: boolean; $ref?: string }[]
+  readonly parameters?: {
+    name: string
+    in: string
+    required: boolean
+    $ref?: string
+    schema?: Json
+  }[]
   readonly requestBody?: { required: boolean; content: Content }
   readonly responses: Record<string, { content?: Content; $ref?: string }>
 }
@@ -131,16 +137,16 @@ test('each operation has an id of its own, its path’s parameters and its need'
   }
 })
 
-test('a parameter of the query that must be given is required, and no other', () => {
+test('a parameter of the query that has a default is not required, and shows it', () => {
   const { path } = rest.orgAnalytics.trends
   const { parameters = [] } = operationOf(rest.orgAnalytics.trends, path)
   assert.deepEqual(
-    parameters.map(({ name, required }) => [name, required]),
+    parameters.map(({ name, required, schema }) => [name, required, schema?.['default']]),
     [
-      ['metric', true],
-      ['from', false],
-      ['to', false],
-      ['bucket', false],
+      ['metric', false, 'activity'],
+      ['from', false, undefined],
+      ['to', false, undefined],
+      ['bucket', false, 'day'],
     ],
   )
 })

@@ -97,7 +97,7 @@ code passes through the server, and whoever reads the mail can say its words: ha
   options: { to: { type: 'string' } },
   args: [1, 1],
   async run({ args: [id = ''], options: { to }, withApi, print, say }) {
-    const body = { channel: 'email' as const, ...(to === undefined ? {} : { to: String(to) }) }
+    const body = to === undefined ? {} : { to: String(to) }
     const send = () => withApi((api) => api.guestCodes.send({ id, body }))
     const guest = await byId('guest code', id, send).catch((error: unknown) => {
       throw to === undefined && isNowhere(error) ? nowhere(error) : error

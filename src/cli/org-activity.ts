@@ -121,23 +121,21 @@ export const orgDashboard: Command = {
 }
 
 export const orgTrends: Command = {
-  usage: '--metric METRIC [--from DAY] [--to DAY] [--bucket day|week] [--json]',
+  usage: '[--metric METRIC] [--from DAY] [--to DAY] [--bucket day|week] [--json]',
   help: `
 Shows how often something happened in the organisation that this device acts in, by day (of a year at most) or by week (of ten). Weeks
 begin on Monday; of the first and the last only the days asked for are counted.
 
-  --metric METRIC   an event as "countersignd org activity" shows them, or activity for all of them
+  --metric METRIC   an event as "countersignd org activity" shows them, or activity (the default) for all of them
   --bucket BUCKET   day or week; day unless told
 ${DAYS_HELP}`,
   options: { ...DAYS, metric: { type: 'string' }, bucket: { type: 'string' } },
   args: [0, 0],
   async run({ options, withApi, print }) {
-    if (options['metric'] === undefined)
-      throw new UsageError('--metric says what to count: an event, or activity; give one.')
     const query = given(options, ['metric', 'from', 'to', 'bucket'])
     const trend = await withApi((api) =>
       // What is no metric and no bucket is told where the rest is judged, too.
-      api.orgAnalytics.trends(query as { metric: Metric; bucket?: 'day' | 'week' }),
+      api.orgAnalytics.trends(query as { metric?: Metric; bucket?: 'day' | 'week' }),
     )
     print(
       trend,

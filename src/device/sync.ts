@@ -7,7 +7,7 @@ import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { PREFIX, isId, parseId } from '../crypto/id.ts'
-import { toAppError } from '../errors.ts'
+import { AppError, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import { type ServerClock, measureOffset } from './clock.ts'
@@ -43,6 +43,8 @@ export interface Sync {
   refused(): string | null
   /** Run, or join the run under way. Never throws: a failure stands in the report. */
   run(trigger: Trigger): Promise<SyncReport>
+  /** The error behind a report of `run` that is not `ok`; null for one that is. */
+  failureOf(report: SyncReport): AppError | null
   /** The person renamed, revoked or deleted this here: what a run under way was told of it is out of date. */
   changed(id: string): void
   /** Ends when no run is under way. */
@@ -81,6 +83,7 @@ export function newSync(options: {
   /** What the person changed since the run under way began. */
   const touched = new Set<string>()
   let refused: string | null = null
+  const failures = new WeakMap<SyncReport, AppError>()
 
   const pull = newPull({ ...options, touched })
   const push = newPush({ state, account, identity })
@@ -145,6 +148,7 @@ export function newSync(options: {
         cause: told.cause ?? told,
       })
       complain(report, told.message)
+      failures.set(report, told)
     }
     report.finished_at = timeAt(now())
     keep(report)
@@ -185,6 +189,10 @@ export function newSync(options: {
     lastGoodAt: () => state.meta.get(GOOD) as string | null,
     offsetMs: () => state.meta.get(OFFSET) as number | null,
     refused: () => refused,
+    failureOf: (report) =>
+      report.ok
+        ? null
+        : (failures.get(report) ?? new AppError('backend_error', report.error ?? 'Sync failed.')),
     changed: (id) => void touched.add(id),
     run(trigger) {
       running ??= run(trigger).finally(() => {

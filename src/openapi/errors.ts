@@ -33,7 +33,7 @@ const ANY = [
 
 /** What follows from no field of the row. */
 const OWN: { readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: readonly Told[] } } = {
-  sync: { read: ['no_device'], run: ['no_device'] },
+  sync: { read: ['no_device'], run: ['no_device', ...FAR] },
   token: { create: ['no_device'] },
   verify: { public: FAR },
   stamp: { create: ['no_device', 'not_signed_in'] },

@@ -49,7 +49,6 @@ test('activity, summary, dashboard and trends of what a person did there', async
 
 describe('wrong usage asks nobody', () => {
   for (const [words, says] of [
-    [['org trends'], /--metric says/],
     [['org activity', '--limit', '0'], /--limit takes/],
     [['org activity', '--limit', '-1'], /--limit takes|ambiguous/],
     [['org activity', '--limit', 'many\u001b[2J'], /--limit takes\P{Cc}*\n?$/u],

@@ -73,13 +73,18 @@ it('stamps and checks go on while it is away', async (t) => {
   )
   assert.equal(stamped.made.receipt, null)
   assert(stamped.attempts <= ATTEMPTS, `${stamped.attempts} attempts for a receipt`)
-  const synced = await gap.during(sync)
-  const away = synced.made.last_sync
+  const failing = () => daemon.request('POST', '/api/v1/sync', { token: daemon.owner() })
+  const synced = await gap.during(failing)
+  assert.equal(synced.made.status, 503, synced.made.text)
+  const refused = synced.made.json as { error: string; message: string }
+  assert.equal(refused.error, 'backend_unavailable')
   assert(synced.attempts > 0 && synced.attempts <= ATTEMPTS, `${synced.attempts} attempts to sync`)
-  const known = await gap.during(sync)
+  const known = await gap.during(failing)
   assert.equal(known.attempts, 1, 'a server that is known to be away is asked once')
+  const { last_sync: away } = await asOwner<Report>(daemon, 'GET', '/api/v1/sync')
   assert.deepEqual([away.ok, away.pushed.verifications], [false, 0])
-  assert.match(away.error ?? '', /account server http:/)
+  assert.equal(away.error, refused.message)
+  assert.match(refused.message, /account server http:/)
   const list = await daemon.request('GET', '/api/v1/connections', { token: daemon.owner() })
   assert.deepEqual(
     [list.status, (list.json as { error: string }).error],

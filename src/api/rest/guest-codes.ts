@@ -100,10 +100,18 @@ export const guestCodes = {
     path: '/api/v1/guest-codes/{id}/send',
     summary: 'Have a guest code sent',
     by: 'daemon',
-    body: v.strictObject({
-      channel: v.pipe(v.picklist(['email']), v.description('The way it is sent.')),
-      to: v.optional(v.pipe(email, v.description('Its external member’s address unless told.'))),
-    }),
+    body: v.optional(
+      v.strictObject({
+        channel: v.optional(
+          v.pipe(v.picklist(['email']), v.description('How it is sent. E-mail is the only way.')),
+          'email',
+        ),
+        to: v.optional(
+          v.pipe(email, v.description('An address. Default: that of its external member.')),
+        ),
+      }),
+      {},
+    ),
     reply: GuestCode,
     status: 202,
   },

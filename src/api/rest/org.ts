@@ -415,7 +415,10 @@ export const orgAnalytics = {
     summary: 'Read how often something happened in the organisation, by day or week',
     by: 'account',
     query: v.strictObject({
-      metric: v.pipe(Metric, v.description('An event, or activity for all of them.')),
+      metric: v.optional(
+        v.pipe(Metric, v.description('What is counted: an event, or activity for all of them.')),
+        'activity',
+      ),
       from,
       to,
       bucket: v.optional(

@@ -38,7 +38,7 @@ export const sync = {
     path: '/api/v1/sync',
     summary: 'Sync now and tell what it did',
     by: 'daemon',
-    reply: LastSync,
+    reply: named('Synced', v.object({ last_sync: SyncReport })),
     repeats: true,
   },
 } as const satisfies Routes

@@ -28,7 +28,7 @@ export const daemon: Descriptions<
   },
   sync: {
     read: 'Answers what is remembered of the last sync, whoever started it, and starts none. `last_sync` is null until the first one ended.',
-    run: 'Fetches what others changed and hands over what waits here, and answers when that is done: members who approved are taken in, secrets are sealed to new devices. It happens every quarter of an hour by itself.',
+    run: 'Fetches what others changed and hands over what waits here, and answers when that is done: members who approved are taken in, secrets are sealed to new devices. It happens every quarter of an hour by itself. A sync that fails is answered as an error, 502 to 504 where the account server is the cause; `GET` still has its report.',
   },
   token: {
     create:
