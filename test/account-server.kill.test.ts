@@ -48,7 +48,7 @@ test('kill -9 in the middle of writes, which are repeated under their keys', asy
   /** Write until it is answered, whichever run of the server does. */
   async function write(key: string): Promise<void> {
     while (!answers.has(key)) {
-      const answer = await askProven(server, 'POST', '/device/v1/organisations', held, {
+      const answer = await askProven(server, 'POST', '/api/v1/org', held, {
         body: { name: key },
         headers: { 'Idempotency-Key': key },
       }).catch(() => null)
@@ -77,7 +77,7 @@ test('kill -9 in the middle of writes, which are repeated under their keys', asy
   await Promise.all([worker(), worker(), worker(), worker()])
 
   for (const key of keys) {
-    const { json } = await askProven(server, 'POST', '/device/v1/organisations', held, {
+    const { json } = await askProven(server, 'POST', '/api/v1/org', held, {
       body: { name: key },
       headers: { 'Idempotency-Key': key },
     })

@@ -45,7 +45,7 @@ test('fifty equal requests to two replicas: one act', async (t) => {
   const [a, b] = await replicas(t, await postgres.newDatabase())
   const { held } = await signIn(a, 'ada@example.org')
   const post = (i: number) =>
-    askProven([a, b][i % 2]!, 'POST', '/device/v1/organisations', held, {
+    askProven([a, b][i % 2]!, 'POST', '/api/v1/org', held, {
       body: { name: 'Example' },
       headers: { 'Idempotency-Key': 'k' },
     })

@@ -65,7 +65,7 @@ describe('over SQLite', () => {
     ['GET', '/api/v1/context'],
     ['GET', '/api/v1/guest-codes'],
     ['GET', '/device/v1/envelopes/x'],
-    ['POST', '/device/v1/organisations'],
+    ['POST', '/api/v1/org'],
     ['GET', '/device/v1/token'],
     ['GET', '/nope'],
   ]
@@ -185,7 +185,7 @@ describe('over SQLite', () => {
       return answer.json as Record<string, string>
     }
     const key = newDeviceKeys().auth
-    const { id } = await made('/device/v1/organisations', { name: 'Example' })
+    const { id } = await made('/api/v1/org', { name: 'Example' })
     const machine = await made('/device/v1/machines', {
       organisation_id: id,
       name: 'billing',
@@ -231,7 +231,7 @@ describe('over SQLite', () => {
   test('a POST under a key is done once, however often it comes', async () => {
     const bob = await signIn(server, 'bob@example.org')
     const post = (key: string, name = 'Example') =>
-      askProven(server, 'POST', '/device/v1/organisations', bob.held, {
+      askProven(server, 'POST', '/api/v1/org', bob.held, {
         body: { name },
         headers: { 'Idempotency-Key': key },
       })
@@ -265,7 +265,7 @@ describe('over SQLite', () => {
     ]
     const made = await Promise.all(
       [a, b].map(({ held }) =>
-        askProven(server, 'POST', '/device/v1/organisations', held, {
+        askProven(server, 'POST', '/api/v1/org', held, {
           body: { name: 'Same' },
           headers: { 'Idempotency-Key': 'same' },
         }),

@@ -27,6 +27,7 @@ export const REST: Rules = [
   ['/api/v1/openapi.json', 'none'],
   ['/api/v1/docs/**', 'none'],
   ['/api/v1/token', 'none'],
+  ['/api/v1/org', 'full'],
   ['/api/v1/org/**', 'full'],
   ['/api/v1/api-tokens/**', 'full'],
   // Any token may speak here; each call that is made in it needs what its route needs.
@@ -63,6 +64,7 @@ export const ACCOUNT: Rules = [
   ['/device/v1/machine-tokens/**', 'full'],
   ['/device/v1/lookups', 'write'],
   ['/device/v1/**', 'session'],
+  ['/api/v1/org', 'full'],
   ['/api/v1/org/**', 'full'],
 ]
 

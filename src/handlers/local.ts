@@ -43,9 +43,6 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
       return setRole(local, account, id, { member: mid, role: body.role })
     },
   },
-  organisations: {
-    create: async ({ body }, { account }) => account.organisations.create({ body }),
-  },
   machines: {
     create: async ({ body }, { account }) => account.machines.create({ body }),
   },

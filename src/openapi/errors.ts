@@ -70,6 +70,7 @@ const OWN: { readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: read
   sessions: { delete: ['invalid_state'] },
   emails: { create: ['conflict', 'forbidden', 'rate_limited'] },
   exports: { create: ['conflict'], download: ['export_not_ready'] },
+  organisations: { create: ['conflict', 'forbidden'] },
   orgMembers: { activate: ['invalid_state'], suspend: ['invalid_state'] },
   orgGroups: { create: ['conflict'] },
   orgAlerts: { create: ['conflict'] },

@@ -70,6 +70,7 @@ const TRAITS: Readonly<Record<WritingTool, readonly Trait[]>> = {
   emails_create: ['again', 'outside'],
   exports_create: ['again'],
   exports_clear: ['takes'],
+  organisations_create: ['again'],
   org_members_activate: ['outside'],
   org_members_suspend: ['takes', 'outside'],
   // Who is invited already is skipped.

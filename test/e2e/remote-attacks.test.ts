@@ -389,7 +389,7 @@ describe('a machine account’s token at somebody’s daemon', () => {
       ['POST /api/v1/stamp', '409 no_device', { content: 'Mine' }],
       ['POST /api/v1/sync', '409 no_device'],
       ['GET /local/v1/sign-in', '403 forbidden'],
-      ['POST /local/v1/organisations', '403 forbidden', { name: 'Mine' }],
+      ['POST /api/v1/org', '403 forbidden', { name: 'Mine' }],
     ]
     const got: [string, string][] = []
     for (const [request, , body] of tries) got.push([request, says(await asMachine(request, body))])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { TestDaemon } from '../daemon.ts'
-import { asOwner, newOrganisation, signIn } from '../handlers/people.ts'
+import { asOwner, signIn } from '../handlers/people.ts'
 import { askedBy } from './asking.ts'
 import type { Json } from './caller.ts'
 import type { Asker, Call, Documented } from './documented.ts'
@@ -179,7 +179,9 @@ async function organise(place: Place): Promise<void> {
   const { call, refused } = place.document
   const { home } = place
   await refused(home, 'orgMembers_list', 409)
-  const organisation_id = await newOrganisation(home.daemon, 'Acme')
+  const { id: organisation_id } = await call(home, 'organisations_create', {
+    body: { name: 'Acme' },
+  })
   await call(home, 'context_activeOrg', { body: { organisation_id } })
   const { invited, skipped } = await call(home, 'orgMembers_bulkInvite', {
     body: { invites: [{ email: 'erna@example.org' }, { email: 'nobody at all' }] },

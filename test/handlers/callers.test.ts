@@ -277,7 +277,7 @@ describe('a machine account’s token', () => {
       })
 
       it('nothing that only the command line may ask', async () => {
-        for (const path of ['/local/v1/sign-out', '/local/v1/organisations'])
+        for (const path of ['/local/v1/sign-out', '/local/v1/machines'])
           meets(await of().request('POST', path, { token, body: {} }), 'forbidden')
       })
 

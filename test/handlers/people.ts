@@ -45,7 +45,7 @@ export interface Machine {
 
 /** An organisation of the daemon's owner. */
 export const newOrganisation = async (daemon: TestDaemon, name: string): Promise<string> =>
-  (await asOwner<{ id: string }>(daemon, 'POST', '/local/v1/organisations', { name })).id
+  (await asOwner<{ id: string }>(daemon, 'POST', '/api/v1/org', { name })).id
 
 /** The same, active for the session of the daemon. */
 export async function activeOrganisation(

@@ -98,7 +98,7 @@ describe('the account server’s listener', () => {
     const made = async (path: string, body: object) =>
       (await askProven(server, 'POST', path, ada.held, { body })).json as Record<string, string>
     const key = newDeviceKeys().auth
-    const { id: organisation_id } = await made('/device/v1/organisations', { name: 'Example' })
+    const { id: organisation_id } = await made('/api/v1/org', { name: 'Example' })
     const machine = await made('/device/v1/machines', {
       organisation_id,
       name: 'billing',
@@ -162,7 +162,7 @@ describe('the account server’s listener', () => {
       askProven(
         server,
         'POST',
-        '/device/v1/organisations',
+        '/api/v1/org',
         { ...ada.held, token },
         {
           body: { name: 'Once' },

@@ -58,7 +58,7 @@ async function settled(t: TestContext) {
   const daemon = await started(t, dir)
   const { token } = await newToken(daemon.address)
   const owner = caller(daemon.address, ownerOf(dir))
-  const { id } = await owner('POST /local/v1/organisations', { name: 'Example' })
+  const { id } = await owner('POST /api/v1/org', { name: 'Example' })
   return { dir, daemon, token, organisation: id as string }
 }
 

@@ -57,6 +57,7 @@ const WANTED: Readonly<Record<WritingTool, string>> = {
   emails_create: 'o',
   exports_create: '',
   exports_clear: 'dr',
+  organisations_create: '',
   org_members_activate: 'ro',
   org_members_suspend: 'dro',
   org_members_bulk_invite: 'ro',

@@ -11,7 +11,7 @@ import { downloads } from './downloads.ts'
 import { deviceGuestCodes } from './guest-codes.ts'
 import { duties, envelopes, keyLogs, rosters } from './logs.ts'
 import { lookups, publicCode } from './public-code.ts'
-import { bearer, machineTokens, machines, organisations } from './machines.ts'
+import { bearer, machineTokens, machines } from './machines.ts'
 import { oauth } from './oauth.ts'
 import { openLinkApprovals } from './open-links.ts'
 import { stamps } from './stamps.ts'
@@ -36,7 +36,6 @@ export const signedIn = {
   stamps,
   deletion,
   verifications,
-  organisations,
   machines,
   machineTokens,
   bearer,

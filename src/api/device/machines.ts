@@ -1,29 +1,11 @@
 /**
- * Organisations, their machine accounts, and the tokens of those. A machine account proves its key where a person proves a
+ * Machine accounts of organisations, and the tokens of those. A machine account proves its key where a person proves a
  * mailbox; its `csm_` tokens are made and judged by the account server.
  */
 import * as v from 'valibot'
 import { Jwk, Page, ScopeName, Time, id, listOf, name } from '../fields.ts'
 import { ApiToken, MintedToken, NewToken } from '../rest/api-tokens.ts'
 import type { Routes } from '../route.ts'
-
-export const Organisation = v.object({
-  id: id('org_'),
-  name: v.string(),
-  role: v.picklist(['owner', 'admin', 'member']),
-})
-
-export const organisations = {
-  create: {
-    method: 'POST',
-    path: '/device/v1/organisations',
-    summary: 'Create an organisation; who asks is its owner',
-    by: 'account',
-    body: v.strictObject({ name: name(100) }),
-    reply: Organisation,
-    status: 201,
-  },
-} as const satisfies Routes
 
 export const Machine = v.object({
   account_id: id('acc_'),

@@ -4,7 +4,7 @@
  */
 import * as v from 'valibot'
 import { email, id, name } from '../fields.ts'
-import { Machine, MachinePublicKey, Organisation } from '../device/machines.ts'
+import { Machine, MachinePublicKey } from '../device/machines.ts'
 import { Connection } from '../rest/connections.ts'
 import type { Table } from '../route.ts'
 import { backups } from './backup.ts'
@@ -140,17 +140,6 @@ export const local = {
       by: 'daemon',
       body: v.strictObject({ role: v.picklist(['owner', 'member']) }),
       reply: Connection,
-    },
-  },
-  organisations: {
-    create: {
-      method: 'POST',
-      path: '/local/v1/organisations',
-      summary: 'Create an organisation',
-      by: 'daemon',
-      body: v.strictObject({ name: name(100) }),
-      reply: Organisation,
-      status: 201,
     },
   },
   machines: {

@@ -12,6 +12,7 @@ import { invitations } from './invitations.ts'
 import { notifications } from './notifications.ts'
 import { openLinkRequests, openLinks } from './open-links.ts'
 import { orgActivity, orgAlerts, orgAnalytics, orgGroups, orgMembers } from './org.ts'
+import { organisations } from './organisations.ts'
 import { preferences } from './preferences.ts'
 import { presets } from './presets.ts'
 import { profile, profiles } from './profiles.ts'
@@ -54,6 +55,7 @@ export const rest = {
   emails,
   exports,
   account,
+  organisations,
   orgMembers,
   orgGroups,
   orgAlerts,

@@ -50,6 +50,7 @@ export const GROUPS: { readonly [G in keyof Rest]: string } = {
   emails: 'The mailboxes of the account.',
   exports: 'All that the account server has of the account, as a file.',
   account: 'The account itself.',
+  organisations: 'Making an organisation.',
   orgMembers: 'Who is in the active organisation.',
   orgGroups: 'Groups of members of the active organisation.',
   orgAlerts: 'Rules that tell members when something happens often.',

@@ -1,10 +1,17 @@
-/** What acts in the active organisation. */
+/** Organisations: making one, and what acts in the one that is active. */
 import type { Rest } from '../../api/rest/index.ts'
 import type { Descriptions } from './index.ts'
 
 export const organisations: Descriptions<
-  Pick<Rest, 'orgMembers' | 'orgGroups' | 'orgAlerts' | 'orgActivity' | 'orgAnalytics'>
+  Pick<
+    Rest,
+    'organisations' | 'orgMembers' | 'orgGroups' | 'orgAlerts' | 'orgActivity' | 'orgAnalytics'
+  >
 > = {
+  organisations: {
+    create:
+      'For people, a hundred organisations each; a machine account gets 403. It does not become the active one: `POST /api/v1/context/active-org` chooses it, and the other routes below `/api/v1/org/` then act in it.',
+  },
   orgMembers: {
     list: 'Any active member may: people and machines, invited, active and suspended, each with role and groups.',
     read: 'Any active member may. The id is that of the account; of a mailbox that nobody has proven here yet, one that begins with `mem_`.',

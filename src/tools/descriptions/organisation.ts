@@ -1,9 +1,14 @@
-/** The organisation that is active. */
+/** Organisations: making one, and the one that is active. */
 import type { Texts } from './text.ts'
 
 export const organisation: Texts<
-  'orgMembers' | 'orgGroups' | 'orgAlerts' | 'orgActivity' | 'orgAnalytics'
+  'organisations' | 'orgMembers' | 'orgGroups' | 'orgAlerts' | 'orgActivity' | 'orgAnalytics'
 > = {
+  organisations_create: {
+    title: 'Create an organisation',
+    description:
+      'Make a new organisation that the caller owns, at most a hundred each; machine accounts cannot. It cannot be deleted, and is not active yet: context_active_org with its id makes it so, and the org_ tools then act in it.',
+  },
   org_members_list: {
     title: 'List members of the organisation',
     description:

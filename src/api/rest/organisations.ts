@@ -1,0 +1,26 @@
+import * as v from 'valibot'
+import { id, name, named } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+export const Organisation = named(
+  'Organisation',
+  v.object({
+    id: id('org_'),
+    name: v.string(),
+    role: v.pipe(v.picklist(['owner', 'admin', 'member']), v.description('Of the caller, there.')),
+  }),
+)
+
+export const organisations = {
+  create: {
+    method: 'POST',
+    path: '/api/v1/org',
+    summary: 'Create an organisation, with the caller as its owner',
+    by: 'account',
+    body: v.strictObject({
+      name: v.pipe(name(100), v.description('What its members see.')),
+    }),
+    reply: Organisation,
+    status: 201,
+  },
+} as const satisfies Routes
