@@ -21,6 +21,7 @@ import { newSchedule } from './daemon/schedule.ts'
 import { newTurn } from './daemon/turn.ts'
 import { isAsked } from './device/account-deletion-mark.ts'
 import { openDevice } from './device/device.ts'
+import { newReachability } from './device/reachability.ts'
 import { ownNames } from './device/names.ts'
 import { openIdentity } from './device/identity.ts'
 import { type Seat, openSeat } from './device/seat.ts'
@@ -121,6 +122,7 @@ export async function openDaemon(
       backend: () => backend.url(),
       keychain: keychain.backend,
     }
+    const reachability = newReachability({ ready: () => backend.ready(), now })
     const seat = openSeat({
       state,
       keychain,
@@ -128,6 +130,7 @@ export async function openDaemon(
       deviceOf: (identity, account) =>
         openDevice({ state, keychain, identity, account, clock: backend.clock, now, log, run }),
       taken: () => opened.onTaken(),
+      outcome: (error) => reachability.note(error),
       ...(backend.server === null ? { absent: embeddedGone } : {}),
     })
     const signIn = newSignIn({
@@ -164,7 +167,7 @@ export async function openDaemon(
       // What the caller would take is the answer of the tool.
       dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
     const tokenLinks = newTokenLinks({ meta: state.meta, now, log })
-    const home: Home = { ...run, now, tokens, tokenLinks, seat, signIn, log, ask }
+    const home: Home = { ...run, now, tokens, tokenLinks, seat, signIn, reachability, log, ask }
     const dispatch = newDispatch<Caller>(
       apiTable,
       { ...restAnswers, ...docsAnswers, ...agentAnswers, ...localAnswers(backup) },

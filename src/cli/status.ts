@@ -1,5 +1,12 @@
 import { shown } from './table.ts'
-import type { Command } from './command.ts'
+import type { Api, Command } from './command.ts'
+
+type Status = Awaited<ReturnType<Api['status']['read']>>
+
+function reachable({ backend_reachable: is, backend_unreachable_since: since }: Status): string {
+  if (is === null) return 'not known: it has not answered within half a second'
+  return is ? 'yes' : `no, since ${since ?? 'the start'}`
+}
 
 export const statusCommand: Command = {
   usage: '[--json]',
@@ -12,6 +19,8 @@ export const statusCommand: Command = {
       `version      ${status.version}`,
       `environment  ${status.environment}`,
       `backend      ${status.backend}`,
+      `reachable    ${reachable(status)}`,
+      ...status.not_working.map((what) => `  not working: ${what}`),
       `keychain     ${status.keychain === 'os' ? "the operating system's" : 'sealed file'}`,
       `last sync    ${status.last_sync_at ?? 'none yet'}`,
     ])

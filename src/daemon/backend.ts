@@ -22,6 +22,8 @@ export interface Backend {
    * @param again makes a session anew that the server takes no more, where that goes without anybody
    */
   accountOf(identity: Identity, again: () => Promise<unknown>): SeatAccount
+  /** Ask once whether it and its database answer. Throws AppError while they do not. */
+  readonly ready: () => Promise<unknown>
   /** Whose a machine account's token is. */
   readonly askMachine: AskServer
   /** Make the account that needs no sign-in; null where there is none. */

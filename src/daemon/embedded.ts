@@ -42,6 +42,7 @@ export async function embeddedBackend(of: {
     clock: 'own',
     accountOf: ({ account, device, session }) =>
       actingAccount(server, { account, device, session, token: null }),
+    ready: () => server.open.siteHealth.ready({}, { key: null, within: true }),
     async askMachine(token) {
       const caller = await server.authenticate({ token, proof: null })
       return {

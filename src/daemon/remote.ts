@@ -29,6 +29,7 @@ export function remoteBackend(
       const account = remote.account(sessionOf(identity, keychain))
       return identity.machine ? renewing(account, again) : account
     },
+    ready: () => remote.ready(),
     async askMachine(token) {
       const account = remote.bearer(token)
       const { token_id, scope } = await account.bearer.read({})

@@ -52,14 +52,16 @@ const nobodysAccount = (absent: () => AppError): Account =>
   clientOf({ ...rest, ...signedIn }, () => Promise.reject(absent()), ['account', 'both'])
 
 /** An account, and what it said last where that was that the session has ended. */
-function watched(of: SeatAccount) {
+function watched(of: SeatAccount, outcome: (error: unknown) => void) {
   let refused: string | null = null
   const account = eachCall(of, (call) => async (input) => {
     try {
       const answer = await call(input)
       refused = null
+      outcome(null)
       return answer
     } catch (error) {
+      outcome(error)
       if (error instanceof AppError && error.code === 'not_signed_in') refused = error.message
       throw error
     }
@@ -84,7 +86,7 @@ function forget(state: State, keychain: Keychain): void {
  * Open the seat: whoever was signed in when the daemon ended still is.
  * @param of `accountOf` gives the account of an identity; `deviceOf` puts the device of an approved one together; `taken` hears
  *   of everybody who signs in, is approved or has a new session from now on; `absent` says what to do where nobody is here, which is to
- *   sign in unless it says otherwise
+ *   sign in unless it says otherwise; `outcome` hears what each call of the account threw, null for an answer
  * @throws AppError keychain_locked when a sign-out that was cut off cannot be finished
  */
 export function openSeat(of: {
@@ -94,8 +96,10 @@ export function openSeat(of: {
   deviceOf: (identity: Identity, account: Account) => Device
   taken: () => void
   absent?: () => AppError
+  outcome?: (error: unknown) => void
 }): Seat {
   const { state, keychain, accountOf, deviceOf, absent = notSignedIn } = of
+  const { outcome = () => undefined } = of
   /** Made when somebody asks: most daemons have somebody. */
   let nobodys: Account | null = null
 
@@ -106,7 +110,7 @@ export function openSeat(of: {
   finishLeaving()
 
   const seated = (identity: Identity) => {
-    const { account, ...session } = watched(accountOf(identity))
+    const { account, ...session } = watched(accountOf(identity), outcome)
     const device = identity.approved ? deviceOf(identity, account) : null
     return { identity, account, session, device }
   }

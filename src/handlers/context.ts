@@ -6,6 +6,7 @@ import { isMachineToken } from '../auth/machines.ts'
 import type { TokenLinks } from '../auth/token-links.ts'
 import type { Caller, Tokens } from '../auth/tokens.ts'
 import type { Device, Run } from '../device/device.ts'
+import type { Reachability } from '../device/reachability.ts'
 import type { Seat } from '../device/seat.ts'
 import type { SignInFlow } from '../device/sign-in.ts'
 import { AppError } from '../errors.ts'
@@ -28,6 +29,7 @@ export interface Home extends Run {
   readonly tokenLinks: TokenLinks
   readonly seat: Seat
   readonly signIn: SignInFlow
+  readonly reachability: Pick<Reachability, 'read'>
   readonly log: Log
   /** Ask a row as whoever made a request. */
   readonly ask: (asked: Asked, call: Call) => ReturnType<Ask>

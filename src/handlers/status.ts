@@ -1,11 +1,47 @@
 import type { Status } from '../api/rest/status.ts'
 import type { InferOutput } from 'valibot'
+import { timeAt } from '../api/fields.ts'
 import type { Device } from '../device/device.ts'
 import { isActive } from '../device/public-code.ts'
 import { VERSION } from '../version.ts'
 import type { Context, Handlers } from './context.ts'
 
-type Found = Omit<InferOutput<typeof Status>, 'environment' | 'backend' | 'version' | 'keychain'>
+type Found = Omit<
+  InferOutput<typeof Status>,
+  | 'environment'
+  | 'backend'
+  | 'version'
+  | 'keychain'
+  | 'backend_reachable'
+  | 'backend_unreachable_since'
+  | 'not_working'
+>
+
+/** What asks the account server, and fails while that does not answer. */
+const NOT_WORKING: readonly string[] = [
+  'Lists, and reading what the account server keeps: they answer 503 backend_unavailable.',
+  'Every change: creating, inviting, approving, removing, revoking a device. Nothing is queued; ask again.',
+  'Look-ups of public words, and tokens of machine accounts.',
+  'Sync: secrets of new connections do not come, and receipts of stamps and the log of checks follow later.',
+]
+
+/** @returns what the status says of an account server that has not answered since a time, Unix milliseconds */
+const away = (since: number) => ({
+  backend_reachable: false,
+  backend_unreachable_since: timeAt(since),
+  not_working: [...NOT_WORKING],
+})
+
+/**
+ * The end of the summary.
+ * @param since null for an account server that answers, or of which nothing is known
+ * @param device what works without the account server
+ */
+function sentence(since: number | null, device: Device | null): string {
+  if (since === null) return ''
+  const works = device === null ? '' : ' Words, checks of words and stamps work.'
+  return ` The account server has not answered since ${timeAt(since)}: lists and changes fail until it does.${works}`
+}
 
 /** null: does not apply to a caller who has neither a cache nor a device here. */
 const ofMachine = (backend: string): Found => ({
@@ -55,8 +91,18 @@ function found({ byMachine, device, home: { seat, backend } }: Context): Found {
 
 export const status: Handlers['status'] = {
   read: async (_input, context) => {
-    const { environment, backend, keychain } = context.home
+    const { environment, backend, keychain, reachability } = context.home
+    const { reachable, since } = await reachability.read()
     const { summary, ...rest } = found(context)
-    return { ...rest, environment, backend: backend(), version: VERSION, summary, keychain }
+    const known = { backend_reachable: reachable, backend_unreachable_since: null, not_working: [] }
+    return {
+      ...rest,
+      environment,
+      backend: backend(),
+      version: VERSION,
+      ...(since === null ? known : away(since)),
+      summary: `${summary}${sentence(since, context.device)}`,
+      keychain,
+    }
   },
 }

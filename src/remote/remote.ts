@@ -21,6 +21,7 @@ import {
   nobody,
 } from './credentials.ts'
 import { type Ground, newSend } from './send.ts'
+import { askReady } from './ready.ts'
 import { type Timeouts, openTransport } from './transport.ts'
 
 export type { DeviceSession } from './credentials.ts'
@@ -52,6 +53,8 @@ export interface Remote {
   bearer(token: string): RemoteAccount
   /** The server's clock minus this one's in milliseconds, as its answers show it; null before the first. */
   offsetMs(): number | null
+  /** Ask once whether the server and its database answer. Throws AppError while they do not. */
+  ready(): Promise<void>
   /** Close all connections; calls under way and later ones fail with AppError backend_unavailable. */
   close(): void
 }
@@ -92,6 +95,7 @@ export function openRemote(where: Where): Remote {
     },
     bearer: (token) => accountOf(bearer(token)),
     offsetMs: () => state.clock.offsetMs(),
+    ready: () => askReady(transport),
     close() {
       closing.abort()
       transport.close()

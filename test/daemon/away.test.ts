@@ -1,7 +1,7 @@
 /** The account server goes away and comes back: what needs nobody goes on, and what was made meanwhile goes up once. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type Socket, createServer } from 'node:net'
 import { it } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { asOwner, newMachine, signIn } from '../handlers/people.ts'
@@ -9,6 +9,13 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 
 interface Report {
   readonly last_sync: { ok: boolean; error: string | null; pushed: { verifications: number } }
+}
+
+interface Status {
+  readonly backend_reachable: boolean | null
+  readonly backend_unreachable_since: string | null
+  readonly not_working: readonly string[]
+  readonly summary: string
 }
 
 /** How often a request is attempted as long as nothing says that the server is away. */
@@ -57,6 +64,7 @@ it('stamps and checks go on while it is away', async (t) => {
   const sync = () => asOwner<Report>(daemon, 'POST', '/api/v1/sync')
   assert((await sync()).last_sync.ok)
 
+  const left = Date.now()
   await server.close()
   running.splice(running.indexOf(server), 1)
   const gap = await nobodyAt(port)
@@ -85,6 +93,12 @@ it('stamps and checks go on while it is away', async (t) => {
   assert.deepEqual([away.ok, away.pushed.verifications], [false, 0])
   assert.equal(away.error, refused.message)
   assert.match(refused.message, /account server http:/)
+  const told = await gap.during(() => asOwner<Status>(daemon, 'GET', '/api/v1/status'))
+  assert.equal(told.made.backend_reachable, false)
+  assert(Date.parse(told.made.backend_unreachable_since ?? '') >= left)
+  assert.match(told.made.summary, /^Signed in to .* has not answered since .* stamps work\.$/)
+  assert(told.made.not_working.length > 0)
+  assert.equal(told.attempts, 0, 'the last call said so a moment ago')
   const list = await daemon.request('GET', '/api/v1/connections', { token: daemon.owner() })
   assert.deepEqual(
     [list.status, (list.json as { error: string }).error],
@@ -96,9 +110,42 @@ it('stamps and checks go on while it is away', async (t) => {
   await gap.close()
   await started({ SVC_STATE_DIR: dir, SVC_ACCOUNT_PORT: port })
   const back = (await sync()).last_sync
+  const again = await asOwner<Status>(daemon, 'GET', '/api/v1/status')
+  assert.deepEqual(
+    [again.backend_reachable, again.backend_unreachable_since, again.not_working],
+    [true, null, []],
+  )
   assert.deepEqual([back.ok, back.error, back.pushed.verifications], [true, null, 1])
   assert.equal((await sync()).last_sync.pushed.verifications, 0)
   const log = await asOwner<{ items: object[] }>(daemon, 'GET', '/api/v1/verification-log')
   assert.equal(log.items.length, 1)
   assert.equal((await daemon.request('GET', '/api/v1/status', { token: csm })).status, 200)
+})
+
+it('the status answers while the account server accepts connections and says nothing', async (t) => {
+  const server = await startDaemon()
+  t.after(() => server.close())
+  const { port } = new URL(server.accountAddress)
+  const daemon = await startDaemon({ SVC_BACKEND_URL: server.accountAddress })
+  t.after(() => daemon.close())
+  await signIn(daemon, server, 'gil@example.org')
+  await server.close()
+  const mute = createServer((socket) => void socket.on('error', () => undefined).resume())
+  const open = new Set<Socket>()
+  mute.on('connection', (socket) => void open.add(socket))
+  mute.listen(Number(port), '127.0.0.1')
+  await once(mute, 'listening')
+  t.after(() => {
+    for (const socket of open) socket.destroy()
+    mute.close()
+  })
+  const list = daemon.request('GET', '/api/v1/connections', { token: daemon.owner() })
+  await once(mute, 'connection')
+  const answer = await asOwner<Status>(daemon, 'GET', '/api/v1/status')
+  assert.match(answer.summary, /^Signed in to /)
+  for (const socket of open) socket.destroy()
+  mute.close()
+  assert.equal((await list).status, 503)
+  const after = await asOwner<Status>(daemon, 'GET', '/api/v1/status')
+  assert.equal(after.backend_reachable, false)
 })

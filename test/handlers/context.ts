@@ -3,11 +3,14 @@ import type { Account } from '../../src/api/port.ts'
 import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { type Caller, openTokens } from '../../src/auth/tokens.ts'
 import { type Context, contextOf as newContext } from '../../src/handlers/context.ts'
+import type { Reached } from '../../src/device/reachability.ts'
 import type { SignInFlow } from '../../src/device/sign-in.ts'
 import type { Act } from '../../src/state/idempotency.ts'
 import type { Enrolled } from '../device/enrolled.ts'
 
 const OWNER: Caller = { token: 'tok_1', scope: 'full', machine: null }
+
+const ANSWERS: Reached = { reachable: true, since: null }
 
 const nobodySignsIn = () => Promise.reject(new Error('no sign-in on the workbench'))
 
@@ -31,7 +34,8 @@ export function contextOf(
     accept = '',
     caller = OWNER,
     act = null,
-  }: { accept?: string; caller?: Caller; act?: Act | null } = {},
+    reached = ANSWERS,
+  }: { accept?: string; caller?: Caller; act?: Act | null; reached?: Reached } = {},
 ): Context {
   const { seat, store, state, now, startedAt, environment, backend, keychain } = device
   const tokens = openTokens({
@@ -41,10 +45,11 @@ export function contextOf(
     commandLineToken: () => '',
   })
   const log = () => undefined
+  const reachability = { read: async () => reached }
   const ask = () => Promise.reject(new Error('No other row is asked.'))
   const tokenLinks = newTokenLinks({ meta: state.meta, now, log })
   const run = { now, startedAt, environment, backend, keychain }
-  const home = { ...run, tokens, tokenLinks, seat, signIn, log, ask }
+  const home = { ...run, tokens, tokenLinks, seat, signIn, reachability, log, ask }
   const token = caller.machine === null ? 'csd_' : 'csm_'
   const context = newContext(home, caller, { token, accept }, act)
   return Object.assign(context, { account: { ...context.account, ...parts } })

@@ -1,4 +1,4 @@
-/** What the status says of a session that the account server takes no more. */
+/** What the status says of a session that the account server takes no more, and of one that does not answer. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { storeFacts } from '../../src/device/identity.ts'
@@ -46,4 +46,25 @@ it('and a device that waits for approval says so too', async (t) => {
   await assert.rejects(seat.account().context.read({}), { code: 'not_signed_in' })
   const after = await status.read({}, context)
   assert.deepEqual([after.authenticated, after.summary], [false, 'The session is no good.'])
+})
+
+it('an account server that does not answer: since when, what fails and what works', async (t) => {
+  const device = await enrolled(t)
+  const before = await status.read({}, contextOf(device))
+  assert.deepEqual(
+    [before.backend_reachable, before.backend_unreachable_since, before.not_working],
+    [true, null, []],
+  )
+  const since = Date.UTC(2026, 0, 31, 9, 30)
+  const away = await status.read({}, contextOf(device, {}, { reached: { reachable: false, since } }))
+  assert.deepEqual(
+    [away.backend_reachable, away.backend_unreachable_since],
+    [false, '2026-01-31T09:30:00.000Z'],
+  )
+  assert.match(away.not_working.join(' '), /Lists.*503 backend_unavailable.*change.*Sync/s)
+  assert(away.summary.startsWith(before.summary), away.summary)
+  assert.match(away.summary, /has not answered since 2026-01-31T09:30:00\.000Z: .*Words.* work\.$/)
+  const unknown = { reachable: null, since: null }
+  const asked = await status.read({}, contextOf(device, {}, { reached: unknown }))
+  assert.deepEqual([asked.backend_reachable, asked.summary], [null, before.summary])
 })

@@ -25,6 +25,7 @@ export function at(desk: Desk, machine: Account | null = null): Context {
     tokenLinks: newTokenLinks({ meta: state.meta, now, log: () => undefined }),
     seat,
     signIn: flow,
+    reachability: { read: async () => ({ reachable: true, since: null }) },
     log: () => undefined,
     ask: () => Promise.reject(new Error('No other row is asked.')),
   }

@@ -16,6 +16,20 @@ export const Status = named(
     version: v.string(),
     cached_connections: v.nullable(v.number()),
     last_sync_at: v.nullable(Time),
+    backend_reachable: v.pipe(
+      v.nullable(v.boolean()),
+      v.description(
+        'Whether the account server answers; null while that is not known: it was asked, and has not answered within half a second.',
+      ),
+    ),
+    backend_unreachable_since: v.pipe(
+      v.nullable(Time),
+      v.description('When it first failed to answer; null unless `backend_reachable` is false.'),
+    ),
+    not_working: v.pipe(
+      v.array(v.string()),
+      v.description('What fails until the account server answers again; empty while it does.'),
+    ),
     summary: v.string(),
     keychain: v.pipe(
       v.picklist(['os', 'file']),
