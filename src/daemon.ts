@@ -161,7 +161,13 @@ export async function openDaemon(
       return backups.create(passphrase)
     }
     closers.push(() => backups?.close())
-    const tokens = openTokens({ keychain, rows: state.tokens, now, commandLineToken: token })
+    const tokens = openTokens({
+      keychain,
+      rows: state.tokens,
+      now,
+      commandLineToken: token,
+      account: () => seat.identity()?.account ?? null,
+    })
     closers.push(() => tokens.flush())
     const ask: Home['ask'] = (asked, { body, ...call }) =>
       // What the caller would take is the answer of the tool.

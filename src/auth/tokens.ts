@@ -37,6 +37,8 @@ interface TokenRecord {
   readonly name: string
   readonly label: string | null
   readonly scope: Scope
+  /** Under which account it was made, or null. Absent in records of earlier programs until used. */
+  readonly account?: string | null
   readonly created_at: number
   readonly expires_at: number | null
   /** Absent while the token is good. */
@@ -70,7 +72,10 @@ export interface Tokens {
     expires_at: string | null
     token: string
   }
-  /** All tokens, newest first, revoked and expired ones included. */
+  /**
+   * The tokens of the account that is signed in, or all where none is: newest first, revoked and
+   * expired ones included.
+   */
   list(): ApiToken[]
   /** Refuse a token from the next request on. Throws AppError not_found; repeating it changes nothing. */
   revoke(id: string): void
@@ -104,15 +109,17 @@ export const invalidToken = (command = 'token create') =>
 
 /**
  * Open the tokens of this device.
- * @param commandLineToken derives the token of the command line for this run of the daemon
+ * @param options `commandLineToken` derives the token of the command line for this run of the daemon;
+ *   `account` is the id of the account that is signed in, or null
  */
 export function openTokens(options: {
   keychain: Keychain
   rows: TokenRows
   now: () => number
   commandLineToken: () => string
+  account: () => string | null
 }): Tokens {
-  const { keychain, rows, now } = options
+  const { keychain, rows, now, account } = options
   const byHash = new Map<string, Entry>()
   const byId = new Map<string, Entry>()
   let commandLineHash: string | null = null
@@ -153,11 +160,27 @@ export function openTokens(options: {
         'keychain_locked',
         `The keychain has no entry for token ${entry.id}: unlock it, or revoke the token and create another.`,
       )
-    entry.record = JSON.parse(stored) as TokenRecord
+    entry.record = bound(entry.id, JSON.parse(stored) as TokenRecord)
     // The database may have been put back to a day before the token was revoked.
     entry.revokedAt ??= entry.record.revoked_at ?? null
     return entry.record
   }
+
+  /** Binds a token of an earlier program to the account that is signed in. */
+  function bound(id: string, record: TokenRecord): TokenRecord {
+    const here = account()
+    if (record.account !== undefined || here === null) return record
+    const made = { ...record, account: here }
+    keychain.set(tokenEntry(id), JSON.stringify(made))
+    return made
+  }
+
+  /**
+   * A token serves the account that it was made under, and no account where there was none. While no
+   * one is signed in it still reads the state of the daemon.
+   */
+  const isOfAnother = ({ account: own }: TokenRecord) =>
+    account() !== null && own !== undefined && own !== account()
 
   /** A revoked token whose keychain entry somebody removed is nothing any more; it must not take the list with it. */
   const isListed = (entry: Entry) =>
@@ -176,6 +199,7 @@ export function openTokens(options: {
         name,
         label,
         scope,
+        account: account(),
         created_at: at,
         expires_at: expiresAt,
       }
@@ -198,8 +222,9 @@ export function openTokens(options: {
     list() {
       return [...byId.values()]
         .filter(isListed)
-        .map((entry) => {
-          const record = recordOf(entry)
+        .map((entry) => ({ entry, record: recordOf(entry) }))
+        .filter(({ record }) => !isOfAnother(record))
+        .map(({ entry, record }) => {
           return {
             id: entry.id,
             name: record.name,
@@ -246,6 +271,7 @@ export function openTokens(options: {
       const record = recordOf(entry)
       if (record.revoked_at !== undefined || record.hash !== tokenHash || isExpired(record))
         throw invalidToken()
+      if (isOfAnother(record)) throw invalidToken()
       entry.lastUsedAt = now()
       entry.used = true
       return { token: entry.id, scope: record.scope, machine: null }

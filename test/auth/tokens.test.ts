@@ -19,6 +19,8 @@ let dir: string
 let state: State
 let keychain: Keychain
 let clock: number
+/** The account that is signed in. */
+let account: string | null
 let tokens: Tokens
 
 const open = (
@@ -29,6 +31,7 @@ const open = (
     rows: state.tokens,
     now: () => clock,
     commandLineToken: () => COMMAND_LINE,
+    account: () => account,
     ...over,
   })
 
@@ -45,6 +48,7 @@ beforeEach(() => {
   state = openState(dir)
   keychain = memoryKeychain()
   clock = T0
+  account = 'acc_ada'
   tokens = open()
 })
 afterEach(() => {
@@ -291,6 +295,7 @@ test('a crash between keychain and row leaves no usable token', () => {
     rows: { ...state.tokens, insert: crash },
     now: () => clock,
     commandLineToken: () => '',
+    account: () => account,
   })
   assert.throws(() => tokens.mint({ name: 'n', scope: 'full' }), /crash/)
   assert.equal(written.length, 1, 'the keychain comes first')
@@ -330,6 +335,7 @@ test('a revocation that cannot be written is not reported as done', () => {
     rows: { ...state.tokens, revoke: crash },
     now: () => clock,
     commandLineToken: () => '',
+    account: () => account,
   })
   assert.throws(() => tokens.revoke(id), /crash/)
   assert.equal(tokens.authenticate(token).token, id)
@@ -358,6 +364,7 @@ test('flush writes only what was used since the last', () => {
     rows: { ...state.tokens, touch: (uses) => void touched.push([...uses]) },
     now: () => clock,
     commandLineToken: () => COMMAND_LINE,
+    account: () => account,
   })
   tokens.flush()
   tokens.authenticate(COMMAND_LINE)
@@ -384,4 +391,56 @@ test('a revocation outlives a database that is put back', () => {
   tokens = open()
   refused(token)
   assert.equal(tokens.list()[0]?.state, 'revoked')
+})
+
+test('a token serves the account under which it was made, and no other', () => {
+  const own = tokens.mint({ name: 'n', scope: 'full' })
+  account = 'acc_bob'
+  for (let i = 0; i < 2; i++) {
+    refused(own.token)
+    assert.deepEqual(tokens.list(), [])
+    restart()
+  }
+  const others = tokens.mint({ name: 'm', scope: 'read' })
+  assert.deepEqual(
+    tokens.list().map(({ id }) => id),
+    [others.id],
+  )
+  account = 'acc_ada'
+  assert.equal(tokens.authenticate(own.token).token, own.id)
+  refused(others.token)
+})
+
+test('a token made while no one is signed in serves no account that signs in later', () => {
+  account = null
+  const { token, id } = tokens.mint({ name: 'n', scope: 'full' })
+  assert.equal(tokens.authenticate(token).token, id)
+  account = 'acc_ada'
+  refused(token)
+  restart()
+  refused(token)
+  account = null
+  assert.equal(tokens.authenticate(token).token, id)
+})
+
+test('signed out, a token still reads the state of the daemon', () => {
+  const { token, id } = tokens.mint({ name: 'n', scope: 'full' })
+  account = null
+  assert.equal(tokens.authenticate(token).token, id)
+  assert.deepEqual(
+    tokens.list().map((one) => one.id),
+    [id],
+  )
+})
+
+test('a token of an earlier program is bound to the account that first uses it', () => {
+  const { token, id } = tokens.mint({ name: 'n', scope: 'full' })
+  const entry = `token/${id}`
+  const { account: _, ...before } = JSON.parse(keychain.get(entry)!) as Record<string, unknown>
+  keychain.set(entry, JSON.stringify(before))
+  restart()
+  assert.equal(tokens.authenticate(token).token, id)
+  restart()
+  account = 'acc_bob'
+  refused(token)
 })

@@ -296,6 +296,7 @@ describe('this device', () => {
       rows: state.tokens,
       now: () => world.clock.ms,
       commandLineToken: () => '',
+      account: () => ada.seat.identity()?.account ?? null,
     })
     const held = [1, 2].map(() => tokens.mint({ name: 'x', scope: 'write' }).id)
     const entries = ['vault', 'session', 'device', ...held.map((one) => `token/${one}`)]

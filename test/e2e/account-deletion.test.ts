@@ -88,14 +88,20 @@ async function deleted({ daemon, token, other, found, stateDir }: Furnished) {
     const { status, json } = await daemon.request(method, path, { token: fresh })
     assert.deepEqual([status, (json as Json).error], [409, 'not_signed_in'], path)
   }
+  return fresh
 }
+
+/** What the next account answers to a token that was made before it. */
+const statusOf = async (daemon: TestDaemon, token: string) =>
+  (await daemon.request('GET', '/api/v1/status', { token })).status
 
 describe('an account is deleted', () => {
   it('of the embedded account server: another, empty one begins at the next start', async (t) => {
     const home = await furnished(t, { SVC_STATE_DIR: freshFolder(t) })
-    await deleted(home)
+    const between = await deleted(home)
     const daemon = await home.restart()
     assert.deepEqual(home.found(), [])
+    assert.equal(await statusOf(daemon, between), 401)
     const token = await daemon.token('read')
     const { user } = (await daemon.request('GET', '/api/v1/context', { token })).json as Json
     assert.notEqual(user.id, home.user.id)
@@ -111,7 +117,7 @@ describe('an account is deleted', () => {
     await login(stateDir, who)
     const env = { SVC_STATE_DIR: stateDir, SVC_BACKEND_URL: server.address }
     const home = await furnished(t, env)
-    await deleted(home)
+    const between = await deleted(home)
     const files = filesIn(server.stateDir)
     assert(files.every((bytes) => !bytes.includes(home.user.id)))
     const daemon = await home.restart()
@@ -120,6 +126,7 @@ describe('an account is deleted', () => {
     })
     assert.deepEqual([status, (json as Json).error], [409, 'not_signed_in'])
     await login(stateDir, who)
+    assert.equal(await statusOf(daemon, between), 401)
     const token = await daemon.token('read')
     const { user } = (await daemon.request('GET', '/api/v1/context', { token })).json as Json
     assert.notEqual(user.id, home.user.id)

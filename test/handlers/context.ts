@@ -43,6 +43,7 @@ export function contextOf(
     rows: state.tokens,
     now,
     commandLineToken: () => '',
+    account: () => seat.identity()?.account ?? null,
   })
   const log = () => undefined
   const reachability = { read: async () => reached }

@@ -14,6 +14,7 @@ export function at(desk: Desk, machine: Account | null = null): Context {
     rows: state.tokens,
     now,
     commandLineToken: () => '',
+    account: () => seat.identity()?.account ?? null,
   })
   const home = {
     now,

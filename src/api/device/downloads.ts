@@ -10,7 +10,7 @@ export const downloads = {
     summary: 'Get the link to a finished export for an API token of the daemon',
     by: 'account',
     body: v.strictObject({
-      export_id: id('exp_'),
+      export_id: v.pipe(v.string(), v.description('404 for an id of no export.')),
       token_id: id('tok_'),
       token_expires_at: v.nullable(Time),
     }),
