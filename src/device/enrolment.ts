@@ -65,6 +65,7 @@ export async function enrol(
       kid: device.kid,
       receiptKey: made.receipt_key,
       approved: true,
+      revoked: false,
       machine: false,
       server: null,
       email: null,

@@ -24,6 +24,8 @@ export interface Facts {
   readonly receiptKey: PublicJwk
   /** false while a further device awaits the word checks of both sides; until then it may only read. */
   readonly approved: boolean
+  /** Whether the key log of the account revokes this device, as far as it knows. */
+  readonly revoked: boolean
   /** Whether it is a machine account's, whose own key signs in again without anybody. */
   readonly machine: boolean
   /** The origin of the account server that has the account; null for the one in this process. */
@@ -33,7 +35,13 @@ export interface Facts {
 }
 
 /** What is true of a device that enrolled before these facts were written down. */
-const EARLIER = { approved: true, machine: false, server: null, email: null } as const
+const EARLIER = {
+  approved: true,
+  revoked: false,
+  machine: false,
+  server: null,
+  email: null,
+} as const
 
 export interface Identity extends Facts {
   /** The private halves. Throws AppError keychain_locked. */

@@ -10,6 +10,7 @@ import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
+import { changeFacts } from './identity.ts'
 import { judgeHolds } from './kept-connection.ts'
 
 /** What remembers key logs; `demandSeat` throws AppError not_signed_in once this device has signed out. */
@@ -79,12 +80,17 @@ export function keepKeyLog({ logs }: State, { account, entries }: KeyLog): void 
     logs.append({ kind: 'keylog', subject: account, seq: first + at, entry })
 }
 
-/** Remember a log that was checked. A device that it revokes holds back what that device knows, from now on. */
+/**
+ * Remember a log that was checked. A device that it revokes holds back what that device knows, from now
+ * on; where that is this device, its facts say so.
+ */
 export function rememberKeyLog(device: Remembering, log: KeyLog): void {
-  const { state } = device
+  const { state, identity } = device
   const seen = state.logs.head('keylog', log.account)?.seq ?? log.seq
+  const own = log.account === identity.account ? log.devices.get(identity.device) : undefined
   state.transaction(() => {
     keepKeyLog(state, log)
+    if (own !== undefined && own.revokedAt !== null) changeFacts(state, { revoked: true })
     const revokes = [...log.devices.values()].some(({ revokedAt }) => (revokedAt ?? -1) > seen)
     if (revokes) judgeHolds(device, log.account)
   })

@@ -13,9 +13,10 @@ import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
 import { dismissed } from './dismissed.ts'
 import { guestRow } from './guests.ts'
-import type { Identity } from './identity.ts'
+import { type Identity, readFacts } from './identity.ts'
 import type { Known } from './remembered.ts'
 import { unmarkAsked, wasAskedLongAgo } from './account-deletion-mark.ts'
+import { revokedHere } from './sign-in-refusals.ts'
 import { unmarkSigned } from './sign-out-mark.ts'
 import type { Vault } from './vault.ts'
 
@@ -72,8 +73,10 @@ export function newPull(of: {
         throw error instanceof AppError && error.code === 'not_found' ? accountGone() : error
       })
     // Mostly nothing is new; then the curves need not be loaded to check it.
-    if (seen !== null && entries.length === seen.seq + 1 && entries.at(-1) === seen.entry)
+    if (seen !== null && entries.length === seen.seq + 1 && entries.at(-1) === seen.entry) {
+      if (readFacts(state)?.revoked) throw revokedHere()
       return isHere()
+    }
     const { pullKeyLog } = await import('./key-log.ts')
     try {
       const { active } = await pullKeyLog(of, account, identity.account)
@@ -87,10 +90,7 @@ export function newPull(of: {
       )
       return false
     }
-    throw new AppError(
-      'not_signed_in',
-      'This device was revoked. To use the account here again, run "countersignd logout" and sign in anew.',
-    )
+    throw revokedHere()
   }
 
   /**

@@ -145,6 +145,7 @@ export async function enrolWith(
       kid: thumbprint(draft.keys.sign.jwk),
       receiptKey: made.receipt_key,
       approved: way.entry !== null,
+      revoked: false,
       machine: credential.machine,
       server,
       email: opens.email,

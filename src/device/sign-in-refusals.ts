@@ -40,6 +40,13 @@ export const elsewhere = ({ account, server }: Facts) =>
     { details: { state: server === null ? 'embedded' : 'other_server' } },
   )
 
+/** The error of a device that the key log of its account, as it is known here, revokes. */
+export const revokedHere = () =>
+  new AppError(
+    'not_signed_in',
+    'This device was revoked. To use the account here again, run "countersignd logout" and sign in anew.',
+  )
+
 /** The account server says so to who may open the account. */
 export const wasRevoked = (cause: AppError) =>
   new AppError(

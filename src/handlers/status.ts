@@ -2,7 +2,10 @@ import type { Status } from '../api/rest/status.ts'
 import type { InferOutput } from 'valibot'
 import { timeAt } from '../api/fields.ts'
 import type { Device } from '../device/device.ts'
+import { readFacts } from '../device/identity.ts'
 import { isActive } from '../device/public-code.ts'
+import type { Seat } from '../device/seat.ts'
+import { revokedHere } from '../device/sign-in-refusals.ts'
 import { VERSION } from '../version.ts'
 import type { Context, Handlers } from './context.ts'
 
@@ -62,13 +65,21 @@ const without = (authenticated: boolean, summary: string): Found => ({
   summary,
 })
 
+/** Why the account is out of reach for this device; null while nothing says so. */
+function refusalOf(device: Device | null, seat: Pick<Seat, 'refused'>): string | null {
+  const refused = device?.sync.refused() ?? seat.refused()
+  if (refused !== null || device === null) return refused
+  return readFacts(device.state)?.revoked ? revokedHere().message : null
+}
+
 function ofDevice(device: Device, refused: string | null, backend: string): Found {
   const { state, sync } = device
   const connections = state.connections.count()
   const plural = connections === 1 ? 'connection' : 'connections'
   return {
     authenticated: refused === null,
-    device_registered: true,
+    // The account server refuses a revoked device like an ended session, and does not say which.
+    device_registered: refused === null,
     global_key_active: isActive(device),
     cached_connections: connections,
     last_sync_at: sync.lastGoodAt(),
@@ -80,7 +91,7 @@ function found({ byMachine, device, home: { seat, backend } }: Context): Found {
   const at = backend()
   if (byMachine) return ofMachine(at)
   if (seat.identity() === null) return without(false, seat.absent().message)
-  const refused = device?.sync.refused() ?? seat.refused()
+  const refused = refusalOf(device, seat)
   if (device !== null) return ofDevice(device, refused, at)
   return without(
     refused === null,

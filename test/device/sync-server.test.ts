@@ -227,8 +227,18 @@ describe('the own key log', () => {
     const { ok, error } = await out.sync.run('timer')
     assert.equal(ok, false)
     assert.match(error ?? '', /This device was revoked.*countersignd logout/)
-    const { authenticated, summary } = await status.read({}, contextOf(out))
-    assert.deepEqual([authenticated, summary], [false, error])
+    for (const desk of [out, out.reopen()]) {
+      const { authenticated, device_registered, summary } = await status.read({}, contextOf(desk))
+      assert.deepEqual([authenticated, device_registered, summary], [false, false, error])
+    }
+  })
+
+  it('that revokes this device is known: each later sync says so again', async (t) => {
+    const device = await enrolled(t)
+    const { revoked } = await entriesOf(device)
+    const out = device.reopen(showing(device, revoked))
+    const first = await out.sync.run('timer')
+    assert.deepEqual((await out.sync.run('timer')).error, first.error)
   })
 
   it('a session that the server takes no more: told clearly, until a sync goes well', async (t) => {

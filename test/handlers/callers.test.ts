@@ -449,7 +449,7 @@ describe('two devices of a person', () => {
     const bySecond = { token: second.owner() }
     meets(await second.request('POST', '/api/v1/sync', bySecond), 'not_signed_in')
     const told = await asOwner<{ summary: string }>(second, 'GET', '/api/v1/status')
-    assert.partialDeepStrictEqual(told, { authenticated: false })
+    assert.partialDeepStrictEqual(told, { authenticated: false, device_registered: false })
   })
 
   it('one that waits may be turned away', async () => {

@@ -6,7 +6,9 @@ import { openSeat } from '../../src/device/seat.ts'
 import { AppError } from '../../src/errors.ts'
 import { status } from '../../src/handlers/status.ts'
 import { enrolled } from '../device/enrolled.ts'
+import { newWorld } from '../device/people.ts'
 import { contextOf } from './context.ts'
+import { at, instead } from './trust-desk.ts'
 
 const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
 
@@ -67,4 +69,47 @@ it('an account server that does not answer: since when, what fails and what work
   const unknown = { reachable: null, since: null }
   const asked = await status.read({}, contextOf(device, {}, { reached: unknown }))
   assert.deepEqual([asked.backend_reachable, asked.summary], [null, before.summary])
+})
+
+const registered = async (...of: Parameters<typeof at>) =>
+  (await status.read({}, at(...of))).device_registered
+
+it('a device is registered until another one revokes it, also after a restart', async (t) => {
+  const world = await newWorld(t)
+  const ada = await world.person('ada')
+  const laptop = await world.further(ada, 'laptop')
+  await laptop.sync()
+  assert.equal(await registered(laptop), true)
+  await ada.revoke(laptop.deviceId)
+  await laptop.device().sync.run('timer')
+  assert.equal(await registered(laptop), false)
+  assert.equal(await registered(laptop.restart()), false)
+  assert.equal(await registered(ada), true)
+})
+
+it('a device that revoked itself is not registered, though it did not hear the answer', async (t) => {
+  const world = await newWorld(t)
+  const ada = await world.person('ada')
+  const laptop = await world.further(ada, 'laptop')
+  const deaf = laptop.restart(
+    instead('keyLogs', 'append', (append) => async (entry) => {
+      await append(entry)
+      throw new AppError('backend_unavailable', 'The answer is lost.')
+    }),
+  )
+  await assert.rejects(deaf.flow.end({ last_device: false, forget: false }))
+  await deaf.device().sync.run('timer')
+  assert.equal(await registered(deaf), false)
+})
+
+it('nobody is registered after the account was deleted, and another device of it is not', async (t) => {
+  const world = await newWorld(t)
+  const ada = await world.person('ada')
+  const laptop = await world.further(ada, 'laptop')
+  const context = at(ada)
+  await ada.flow.deleteAccount()
+  const { device_registered } = await status.read({}, { ...context, device: null })
+  assert.equal(device_registered, false)
+  await laptop.device().sync.run('timer')
+  assert.equal(await registered(laptop), false)
 })

@@ -6,7 +6,12 @@ export const Status = named(
   'Status',
   v.object({
     authenticated: v.boolean(),
-    device_registered: v.nullable(v.boolean()),
+    device_registered: v.pipe(
+      v.nullable(v.boolean()),
+      v.description(
+        'Whether this device belongs to the account. False while it waits for approval, once it is revoked or the account is deleted, and while the account server refuses its session.',
+      ),
+    ),
     global_key_active: v.pipe(
       v.nullable(v.boolean()),
       v.description("Whether the public code's key is active."),
