@@ -5,7 +5,8 @@ import { helped } from './connection-faults.ts'
 import { isActive, readConnection } from './connection.ts'
 import { shown, table } from './table.ts'
 
-const ownId = async (api: Api): Promise<string> => (await api.context.read({})).user.id
+/** The id of the account that is signed in. */
+export const ownId = async (api: Api): Promise<string> => (await api.context.read({})).user.id
 
 /** Somebody of a connection by their account id. Throws AppError not_found. */
 function memberOf({ id, members }: Connection, account: string): Member {

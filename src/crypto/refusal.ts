@@ -63,6 +63,7 @@ const REASONS = [
   'last_owner',
   'too_many_members',
   'rotation_pending',
+  'ended',
   // Envelopes
   'old_epoch',
   'unknown_epoch',

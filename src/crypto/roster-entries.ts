@@ -78,6 +78,11 @@ export function rotate(of: Before & { k: Uint8Array } & Signer): string {
   return nextEntry(of, { op: 'rotate', k: of.k })
 }
 
+/** The last entry of a roster, by which an owner ends the connection for everybody. As `addMember`. */
+export function endConnection(of: Before & Signer): string {
+  return nextEntry(of, { op: 'end' })
+}
+
 function nextEntry(of: Before & Signer, { k, ...what }: What): string {
   const { roster, keyLogs } = of
   const { connection, entries, head } = roster

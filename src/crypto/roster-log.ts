@@ -22,7 +22,8 @@ export type Roster = Omit<State, 'former'> & {
  * (`roster_forked`, `gap`, `rollback` …), `wrong_connection`, `bad_op`, `missing_k_commit`,
  * `epoch_skip`, `not_member`, `actor_log_mismatch`, `actor_log_back`, `unknown_signer`,
  * `revoked_signer`, `kid_mismatch`, `bad_signature`, `generation_unconfirmed`, `not_owner`,
- * `rotation_pending`, `already_member`, `too_many_members`, `member_log_mismatch`, `last_owner`.
+ * `rotation_pending`, `already_member`, `too_many_members`, `member_log_mismatch`, `last_owner`,
+ * `ended`.
  */
 export function verifyRoster(
   connection: string,

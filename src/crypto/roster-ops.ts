@@ -41,11 +41,13 @@ export type State = {
   members: readonly Member[]
   /** While true nothing of the connection verifies. */
   rotationPending: boolean
+  /** An owner ended the connection for everybody: nothing verifies, and no entry follows. */
+  ended: boolean
   /** `logSeq` of whoever went, for the day it comes back. Only ever added to, so it is shared. */
   former: Map<string, number>
 }
 
-const NAMES = ['open', 'add', 'remove', 'role', 'leave', 'rotate'] as const
+const NAMES = ['open', 'add', 'remove', 'role', 'leave', 'rotate', 'end'] as const
 const OPTIONAL = {
   member: id(PREFIX.account),
   member_log: place,
@@ -136,6 +138,12 @@ const OPS: Record<Payload['op'], Op<Optional>> = {
     opensEpoch: true,
     apply: () => ({}),
   }),
+  end: op({
+    uses: [],
+    signedBy: 'owner',
+    opensEpoch: false,
+    apply: () => ({ ended: true }),
+  }),
 }
 
 /** Whether an op makes a new K. */
@@ -178,12 +186,13 @@ export function applyEntry(
 ): State {
   const { signedBy, opensEpoch: opens, apply } = OPS[entry.op]
   demand((before === undefined) === (entry.op === 'open'), 'bad_op', 'a roster opens once, first')
+  demand(before?.ended !== true, 'ended', 'no entry follows the end of a connection')
   const epoch = (before?.epoch ?? 0) + (opens ? 1 : 0)
   demand(entry.epoch === epoch, 'epoch_skip', `the epoch of this entry is ${epoch}`)
   const { actor: opener, k_commit: kCommit } = entry
   const opened = { epoch, epochHead: hash, opener, kCommit: kCommit!, rotationPending: false }
   if (before === undefined) {
-    return { ...opened, members: [creatorOf(entry, keyLogs)], former: new Map() }
+    return { ...opened, ended: false, members: [creatorOf(entry, keyLogs)], former: new Map() }
   }
 
   const actor = memberOf(before.members, entry.actor)

@@ -3,6 +3,7 @@ export { changedMembers, heldBack, recipientsOf, rotationDue } from './recipient
 export {
   addMember,
   changeRole,
+  endConnection,
   leave,
   openEntry,
   removeMember,

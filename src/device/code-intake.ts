@@ -75,9 +75,11 @@ export function newIntake({
 
   /** Put a subject into the index; answers why it cannot be, or null. */
   function put(subject: Subject): Lack | null {
-    if (subject.hold !== null) return subject.hold
+    const { hold } = subject
+    if (hold !== null && hold !== 'ended') return hold
     const kc = readCodeKey(vault, subject)
-    if (kc === null) return 'secret_missing'
+    // Of one that was ended there is nothing to check: its words are told apart where they can be.
+    if (kc === null) return hold === 'ended' ? null : 'secret_missing'
     index.put(
       subject.id,
       kc,

@@ -32,6 +32,8 @@ export interface ConnectionCode extends OwnCode {
 export interface Hit {
   readonly match: Match
   readonly use: { subject: string; epoch: number; speaker: string; window: number }
+  /** The connection was ended for everybody, so the words prove nothing. */
+  readonly isEnded: boolean
 }
 
 /** Everybody whose words these are, and how much could be checked. */
@@ -140,6 +142,7 @@ export function openCodes(
         window,
       },
       use: { subject: id, epoch, speaker: speaker.id, window },
+      isEnded: subject.hold === 'ended',
     }
   }
 

@@ -47,6 +47,7 @@ function newestLogs(state: State, { roster, keyLogs }: Known): Known['keyLogs'] 
 function holdOf(state: State, known: Known, own: string): Hold | null {
   const roster = present(state, known.roster)
   if (state.forks.has(roster.connection)) return 'roster_forked'
+  if (roster.ended) return 'ended'
   const isHeld =
     roster.members.some((member) => isDoubted(state, member)) ||
     heldBack(roster, newestLogs(state, known), own)

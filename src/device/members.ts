@@ -12,6 +12,7 @@ import {
   addMember,
   changeRole,
   changedMembers,
+  endConnection,
   goneSince,
   leave,
   removeMember,
@@ -44,7 +45,7 @@ const notOwner = () =>
 const lastOwner = () =>
   new AppError(
     'invalid_state',
-    'You are its only owner: make another member an owner ("countersignd connection role"), or remove the others first.',
+    'You are its only owner: make another member an owner ("countersignd connection role"), or delete it, which ends it for everybody.',
     { details: { state: 'last_owner' } },
   )
 
@@ -173,27 +174,34 @@ export async function rotateIfDue(
 }
 
 /**
- * Leave a connection, or end it where nobody else is in it.
- * @returns which of the two
- * @throws AppError invalid_state for the last owner among others, and as `continueRoster` does
+ * Leave a connection. One without other members ends; one that an owner ended is only taken off the
+ * list of this account.
+ * @param asLastOwner what the only owner among others does: `stay` refuses, `end` signs the end of
+ *   the connection for everybody
+ * @returns `left` where the roster must be remembered, so that nobody can show an older one later
+ * @throws AppError invalid_state for the last owner among others who stays, and as `continueRoster`
+ *   does
  */
 export async function leaveOrEnd(
   device: Signing,
   account: Account,
   connection: string,
+  asLastOwner: 'stay' | 'end' = 'stay',
 ): Promise<'left' | 'ended'> {
   demandWhole(device, connection)
   const { roster: newest } = await readRoster(device, account, connection)
   if (memberOf(newest, device.identity.account) === undefined) return 'left'
-  if (present(device.state, newest).members.length < 2) {
+  if (newest.ended || present(device.state, newest).members.length < 2) {
     await account.connections.delete({ id: connection })
-    return 'ended'
+    return newest.ended ? 'left' : 'ended'
   }
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     const own = memberOf(roster, signer.actor)
     const owners = ownersOf(present(device.state, roster))
-    if (own?.role === 'owner' && owners.length === 1) throw lastOwner()
-    return { entry: leave({ roster, keyLogs, ...signer }), k: null, to: nobody }
+    const isLastOwner = own?.role === 'owner' && owners.length === 1
+    if (isLastOwner && asLastOwner === 'stay') throw lastOwner()
+    const sign = isLastOwner ? endConnection : leave
+    return { entry: sign({ roster, keyLogs, ...signer }), k: null, to: nobody }
   })
   return 'left'
 }

@@ -173,7 +173,9 @@ export function newPull(of: {
       // Told already, and nothing makes it good again.
       if (known?.hold === 'roster_forked') continue
       const same = known?.updated_at === Date.parse(updated_at)
-      if (!same || !vault.has(id)) await tryConnection(connection, report)
+      // The account server keeps no secret of a connection that was ended.
+      const isWhole = vault.has(id) || known?.hold === 'ended'
+      if (!same || !isWhole) await tryConnection(connection, report)
     }
     const kept = new Set(listed.map(({ id }) => id))
     for (const id of before) if (!kept.has(id)) forget(id)

@@ -97,6 +97,16 @@ export function demandWhole({ state }: Pick<Signing, 'state'>, id: string): void
     )
 }
 
+/** A connection that an owner ended takes no more entries. Throws AppError. */
+function demandGoingOn({ roster }: Known): void {
+  if (roster.ended)
+    throw new AppError(
+      'invalid_state',
+      'An owner ended this connection for everybody: delete it, and make a new one.',
+      { details: { state: 'ended' } },
+    )
+}
+
 /** What signs must be of a member, and of the generation that an owner took in (section 3). Throws AppError. */
 function demandMember({ roster, keyLogs }: Known, own: string): void {
   if (roster.members.every(({ account }) => account !== own))
@@ -170,6 +180,7 @@ export async function continueRoster(
     // A record that is damaged is dropped here, before words are made of it.
     const holds = holdsSecret(device.vault, known)
     keepRoster(device, known)
+    demandGoingOn(known)
     demandMember(known, device.identity.account)
     const wanted = next(known, await signerOf(device, known), holds)
     if (wanted === null) return { ...known, sealed: 0 }

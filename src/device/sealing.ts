@@ -28,7 +28,8 @@ export async function sealMissing(
   const { roster } = known
   // Of an epoch that is over meanwhile, the secret that is here is none.
   if (!isNewest(device.state, roster)) return 0
-  if (present(device.state, roster).rotationPending || !holdsSecret(device.vault, known)) return 0
+  if (roster.ended || present(device.state, roster).rotationPending) return 0
+  if (!holdsSecret(device.vault, known)) return 0
   const k = device.vault.get(connection)
   const devices = recipientsHere(device, known)
     .map((one) => one.device)

@@ -56,6 +56,9 @@ function threeWords(words: string | readonly string[]): number[] {
   }
 }
 
+const isEnded = (hit: Hit) => hit.isEnded
+const isOfOther = ({ match }: Hit) => match.speaker === 'other'
+
 const whose = ({ kind, display_name, connection_name }: Match) =>
   kind === 'guest' ? `guest "${display_name}"` : `${display_name} ("${connection_name}")`
 
@@ -70,6 +73,8 @@ function summarise(
     return `Verified: the words of ${names}.${sure}`
   }
   if (replayed) return `The words of ${names}, but they were used before: no proof.`
+  if (reasons.includes('connection_ended'))
+    return `The words of ${names}, but an owner ended that connection: no proof.`
   if (others.length > 0) return `The words of ${names}, but the clock cannot be trusted: no proof.`
   const own = matches.find(({ speaker }) => speaker === 'self')
   if (own !== undefined) return `Your own words for this ${own.kind}, repeated back: no proof.`
@@ -118,7 +123,7 @@ export function newVerifier(options: {
   function reasonsNot(
     at: number,
     wentBack: boolean,
-    { checked, unchecked, lacks }: Found,
+    { checked, unchecked, lacks, hits }: Found,
   ): Reason[] {
     const offset = freshness.offsetMs()
     const synced = freshness.lastSyncAt()
@@ -130,6 +135,8 @@ export function newVerifier(options: {
       ['sync_stale', synced === null || Math.abs(at - synced) > STALE_MS],
       ['rotation_pending', lacks.includes('rotation_pending')],
       ['roster_forked', lacks.includes('roster_forked')],
+      // Only for words of such a connection: it keeps no other words from a conclusive answer.
+      ['connection_ended', hits.some(isOfOther) && hits.filter(isOfOther).every(isEnded)],
     ]
     return found.filter(([, holds]) => holds).map(([reason]) => reason)
   }
@@ -167,15 +174,16 @@ export function newVerifier(options: {
     const { hits, checked, unchecked } = found
     const wentBack = clockWentBack(at)
     const reasons = reasonsNot(at, wentBack, found)
-    const others = hits.filter(({ match }) => match.speaker === 'other')
+    const others = hits.filter(isOfOther)
+    const evidence = others.filter((hit) => !isEnded(hit))
     const echo = others.length < hits.length
     const matches = hits.map(({ match }) => match)
-    const otherMatches = others.map(({ match }) => match)
+    const named = (evidence.length > 0 ? evidence : others).map(({ match }) => match)
 
     return state.transaction(() => {
-      const firstUsedAt = use(others, at)
+      const firstUsedAt = use(evidence, at)
       const result = {
-        verified: others.length > 0 && firstUsedAt === null && !wentBack,
+        verified: evidence.length > 0 && firstUsedAt === null && !wentBack,
         conclusive: reasons.length === 0,
         replayed: firstUsedAt !== null,
         echo,
@@ -192,7 +200,7 @@ export function newVerifier(options: {
         state.verifications.insert(entry(result, at, caller, method))
       return {
         ...result,
-        summary: summarise(result, otherMatches, reasons),
+        summary: summarise(result, named, reasons),
         checked_at: timeAt(at),
       }
     })

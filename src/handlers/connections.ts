@@ -39,12 +39,19 @@ function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }
   })
 }
 
-/** Leave a connection, or end it where nobody else is in it, and forget it; where nothing can be signed, forget it here. */
-export async function leave(id: string, account: Account, device: Device): Promise<void> {
+/** Leave or end a connection as `leaveOrEnd` does, and forget it; where nothing can be signed, forget it here. */
+export async function leave(
+  id: string,
+  account: Account,
+  device: Device,
+  asLastOwner?: 'stay' | 'end',
+): Promise<void> {
   const { leaveOrEnd } = await import('../device/members.ts')
   try {
-    forget(id, await leaveOrEnd(device, account, id), device)
+    forget(id, await leaveOrEnd(device, account, id, asLastOwner), device)
   } catch (error) {
+    // The account server has carried it out already, and its answer was lost.
+    if (error instanceof AppError && error.code === 'not_found') forget(id, 'left', device)
     if (!isUnsignable(error)) throw error
     dismiss(device.state, id)
     forget(id, 'left', device)
@@ -57,6 +64,8 @@ const HELD: Readonly<Record<Hold, string>> = {
     'Somebody who knew the words of this connection left it or lost a device: it gets a new secret at the next sync of a member who may make one (POST /api/v1/sync). Where all keys of a member were replaced, an owner, and whoever follows that member, confirms them first, or an owner removes that member.',
   roster_forked:
     'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
+  ended:
+    'An owner ended this connection for everybody: delete it, and make a new one where you still need it.',
 }
 
 export const connections: Handlers['connections'] = {
@@ -89,7 +98,7 @@ export const connections: Handlers['connections'] = {
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.connections.delete({ id })
-    return leave(id, context.account, keeper)
+    return leave(id, context.account, keeper, 'end')
   },
 
   code: async ({ id }, { account, local }) => {

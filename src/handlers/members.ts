@@ -15,7 +15,7 @@ export const members: Handlers['members'] = {
     const keeper = keeperOf(context)
     const { account } = context
     if (keeper === null) return account.members.remove({ id, mid })
-    if (mid === keeper.identity.account) return leave(id, context.account, keeper)
+    if (mid === keeper.identity.account) return leave(id, account, keeper)
     const { remove } = await import('../device/members.ts')
     try {
       return await remove(keeper, account, id, mid)

@@ -48,6 +48,21 @@ export async function demandOwner(
     throw new AppError('forbidden', 'Only an owner of the connection may do that: ask one of them.')
 }
 
+/** Throws AppError `invalid_state` for a connection that an owner ended for everybody. */
+export async function demandGoingOn(db: Kysely<Schema>, connection: string): Promise<void> {
+  const row = await db
+    .selectFrom('connections')
+    .select('ended_at')
+    .where('id', '=', connection)
+    .executeTakeFirst()
+  if (row === undefined || row.ended_at === null) return
+  throw new AppError(
+    'invalid_state',
+    'An owner ended this connection for everybody: delete it, and make a new one.',
+    { details: { state: 'ended' } },
+  )
+}
+
 /** Keep others from changing a connection, should it exist, until the transaction ends. */
 export async function holdConnection(trx: Transaction<Schema>, id: string): Promise<void> {
   // Changes nothing. It is how both engines hold a row.

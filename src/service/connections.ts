@@ -20,7 +20,16 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('memberships as own')
     .innerJoin('connections', 'connections.id', 'own.connection_id')
-    .select(['id', 'name', 'favorite', 'preset_id', 'epoch', 'created_at', 'updated_at'])
+    .select([
+      'id',
+      'name',
+      'favorite',
+      'preset_id',
+      'epoch',
+      'ended_at',
+      'created_at',
+      'updated_at',
+    ])
     .where('own.account_id', '=', account)
 
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
@@ -61,7 +70,7 @@ async function resources(
       id: row.id,
       name: row.name,
       kind: all.length > 2 ? 'group' : 'direct',
-      state: active.length < 2 ? 'pending' : 'active',
+      state: row.ended_at !== null ? 'ended' : active.length < 2 ? 'pending' : 'active',
       favorite: row.favorite === 1,
       tag_ids: (tagsOf.get(row.id) ?? []).map(({ tag_id }) => tag_id),
       members: all,
@@ -115,22 +124,34 @@ async function change(
   return readConnection(ground, account, id)
 }
 
-/** End a connection that has no other member, and every invitation to it. */
+/**
+ * End a connection that has no other member, and every invitation to it. Of one that an owner ended
+ * for everybody, only the account's own part goes while others still list it.
+ */
 async function end({ db }: Ground, account: string, id: string): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await demandMember(trx, account, id)
     await holdConnection(trx, id)
     const members = await trx
       .selectFrom('memberships')
-      .select('account_id')
+      .innerJoin('connections', 'connections.id', 'connection_id')
+      .select('ended_at')
       .where('connection_id', '=', id)
       .limit(2)
       .execute()
-    if (members.length > 1)
-      throw new AppError(
-        'no_device',
-        'Others are in this connection, and leaving it takes the keys of a device: do it where one is signed in.',
-      )
+    if (members.length > 1) {
+      if (members.some(({ ended_at }) => ended_at === null))
+        throw new AppError(
+          'no_device',
+          'Others are in this connection, and leaving it takes the keys of a device: do it where one is signed in.',
+        )
+      await trx
+        .deleteFrom('memberships')
+        .where('connection_id', '=', id)
+        .where('account_id', '=', account)
+        .execute()
+      return
+    }
     const { numDeletedRows: ended } = await trx
       .deleteFrom('connections')
       .where('id', '=', id)

@@ -39,6 +39,7 @@ const connectionsAfter = (db: Kysely<Schema>, account: string, last: string) =>
     .select(['id', 'epoch'])
     .where('account_id', '=', account)
     .where('connection_id', '>', last)
+    .where('ended_at', 'is', null)
     .orderBy('connection_id')
     .limit(SLICE)
     .execute()

@@ -117,6 +117,31 @@ export async function tellMembers(
   await notifyAll(trx, new Map(notes), at)
 }
 
+/** The members who stay are told that an owner ended the connection for everybody. */
+async function tellOfEnd(
+  trx: Transaction<Schema>,
+  { connection, by }: { connection: string; by: string },
+  at: number,
+): Promise<void> {
+  const members = await trx
+    .selectFrom('memberships')
+    .select(['account_id', 'name'])
+    .where('connection_id', '=', connection)
+    .where('account_id', '!=', by)
+    .execute()
+  const who = await nameOf(trx, by)
+  const notes = members.map(({ account_id, name }): [string, Note] => [
+    account_id,
+    {
+      kind: 'connection_ended',
+      title: `${who} ended a connection`,
+      body: `${who} ended the connection ${named(name)} for everybody: its words prove nothing any more. Delete it from your list.`,
+      data: { connection_id: connection, user_id: by },
+    },
+  ])
+  await notifyAll(trx, new Map(notes), at)
+}
+
 /** What entries of a roster say of who came or went, by their op. */
 const MOVES = new Map([
   ['add', 'joined'],
@@ -130,7 +155,9 @@ export async function tellOfEntry(
   { connection, said }: { connection: string; said: JsonObject },
   at: number,
 ): Promise<void> {
-  const [op, by] = [MOVES.get(said.get('op') as 'add'), said.get('actor') as string]
+  const by = said.get('actor') as string
+  if (said.get('op') === 'end') return tellOfEnd(trx, { connection, by }, at)
+  const op = MOVES.get(said.get('op') as 'add')
   if (op === undefined) return
   const member = op === 'left' ? by : (said.get('member') as string)
   await tellMembers(trx, { connection, op, member, by }, at)

@@ -2,7 +2,13 @@
 import type { Service } from '../api/port.ts'
 import { AppError } from '../errors.ts'
 import { isId } from '../crypto/id.ts'
-import { demandMember, demandOwner, holdConnection, roleIn } from './connection-rows.ts'
+import {
+  demandGoingOn,
+  demandMember,
+  demandOwner,
+  holdConnection,
+  roleIn,
+} from './connection-rows.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { invitations, isStanding, resource } from './invitation-rows.ts'
@@ -19,6 +25,7 @@ export const members = (ground: Ground): Service['members'] => {
         await demandMember(trx, account, connection)
         await holdConnection(trx, connection)
         await demandOwner(trx, account, connection)
+        await demandGoingOn(trx, connection)
         const inviter = await inviterIn(trx, account, connection)
         const { id, letter } = await invite(trx, ground, inviter, body)
         const row = await invitations(trx)

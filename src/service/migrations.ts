@@ -8,6 +8,7 @@ import type { Engine, Query } from './engine.ts'
 import { third } from './version-3.ts'
 import { fourth } from './version-4.ts'
 import { fifth } from './version-5.ts'
+import { sixth } from './version-6.ts'
 import { first, second } from './versions.ts'
 
 interface Version {
@@ -22,6 +23,7 @@ const VERSIONS: readonly Version[] = [
   { statements: third },
   { statements: fourth, more: nameWhatIsThere },
   { statements: fifth, more: nameMembers },
+  { statements: sixth },
 ]
 
 /** The version that this program brings a database to. */

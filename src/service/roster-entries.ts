@@ -159,6 +159,21 @@ async function letGo(
   return true
 }
 
+/**
+ * The connection is over. Its other members keep it in their lists, as ended, until they delete it;
+ * nobody is taken in any more, and no device fetches its secret.
+ */
+async function endFor(trx: Transaction<Schema>, connection: string, at: number): Promise<void> {
+  await trx.updateTable('connections').set({ ended_at: at }).where('id', '=', connection).execute()
+  await trx
+    .updateTable('invitations')
+    .set({ state: 'withdrawn', consent: 0 })
+    .where('connection_id', '=', connection)
+    .where((of) => isStanding(of, at))
+    .execute()
+  await trx.deleteFrom('envelopes').where('connection_id', '=', connection).execute()
+}
+
 /** Of a verified entry. */
 const opensEpoch = (entry: JsonObject) => entry.has('k_commit')
 
@@ -180,6 +195,10 @@ async function apply(
     return letGo(trx, { connection, account: member, confirmer }, at)
   }
   if (op === 'leave') return letGo(trx, { connection, account: actor, confirmer: null }, at)
+  if (op === 'end') {
+    await endFor(trx, connection, at)
+    await letGo(trx, { connection, account: actor, confirmer: null }, at)
+  }
   if (op === 'role') {
     await trx
       .updateTable('memberships')

@@ -90,7 +90,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
         await holdApproved(trx, session)
         const made = await trx
           .insertInto('connections')
-          .values({ id: body.connection, epoch: roster.epoch, created_at: now() })
+          .values({ id: body.connection, epoch: roster.epoch, created_at: now(), ended_at: null })
           .onConflict((conflict) => conflict.doNothing())
           .executeTakeFirst()
         if (made.numInsertedOrUpdatedRows !== 1n) {

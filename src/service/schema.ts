@@ -284,6 +284,8 @@ export interface Schema {
     id: string
     epoch: number
     created_at: number
+    /** When an owner ended it for everybody; null while it goes on. */
+    ended_at: number | null
   }
   /** An active member of a connection, and what they call it. */
   memberships: {

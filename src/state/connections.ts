@@ -8,7 +8,7 @@ export interface Member {
 }
 
 /** Why nothing of a connection verifies although it is known here (protocol, section 4). */
-export type Hold = 'rotation_pending' | 'roster_forked'
+export type Hold = 'rotation_pending' | 'roster_forked' | 'ended'
 
 export interface ConnectionRow {
   readonly id: string

@@ -133,4 +133,22 @@ export const VERSIONS: readonly string[] = [
     checked_at integer not null
   ) strict, without rowid;
   `,
+  // An owner may end a connection for everybody. SQLite changes a check by making the table anew.
+  `
+  create table connections_before as select * from connections;
+  drop table connections;
+  create table connections (
+    id text primary key,
+    name text not null,
+    epoch integer not null,
+    head blob not null check (length(head) = 32),
+    members text not null,
+    updated_at integer not null,
+    hold text check (hold in ('rotation_pending', 'roster_forked', 'ended'))
+  ) strict, without rowid;
+  insert into connections (id, name, epoch, head, members, updated_at, hold)
+    select id, name, epoch, head, members, updated_at, hold from connections_before;
+  drop table connections_before;
+  create index connections_by_hold on connections (hold);
+  `,
 ]

@@ -72,8 +72,8 @@ test('owners and members: who may what, and the last owner', async (t) => {
   )
   assert.match(await ada.refused('connection', 'role', id, ada.id, 'member'), /only owner/)
   assert.match(
-    await ada.refused('connection', 'delete', id, '--yes'),
-    /Others are in it: "countersignd connection leave/,
+    await bob.refused('connection', 'delete', id, '--yes'),
+    /Others are in it, and you are not its only owner: "countersignd connection leave/,
   )
   assert.match(
     await ada.refused('connection', 'remove-member', id, ada.id),
@@ -114,6 +114,25 @@ test('leave and delete ask at a terminal, want --yes without one, and do what th
   assert.match(await ada.refused('connection', 'show', id), /There is no connection with this id/)
 })
 
+test('the only owner deletes a connection for everybody, who delete what is left of it', async (t) => {
+  const {
+    ada,
+    id,
+    others: [bob],
+  } = await connected(t, 'bob')
+  const words = await says(bob, id)
+  const asked = await ada.good(['connection', 'delete', id], { person: () => 'delete' })
+  assert.match(asked.err, /only owner: it ends for good, also for the other member/)
+  assert.deepEqual((await ada.json('connection', 'list')).items, [])
+  await bob.good(['sync'])
+  assert.equal((await bob.json('connection', 'show', id)).state, 'ended')
+  assert.match(await bob.refused('code', id), /ended this connection for everybody/)
+  assert.match(await bob.refused('connection', 'leave', id, '--yes'), /connection delete con_/)
+  assert.equal(await hears(bob, words), EXIT.notVerified)
+  assert.deepEqual(await bob.json('connection', 'delete', id, '--yes'), { id, state: 'deleted' })
+  assert.deepEqual((await bob.json('connection', 'list')).items, [])
+})
+
 describe('what is refused names the command that helps', () => {
   const ID = `con_${'0'.repeat(26)}`
   const refusing = (error: AppError): Partial<Api> => ({
@@ -151,7 +170,7 @@ describe('names of others', () => {
     { user_id: `acc_${'1'.repeat(26)}`, display_name: EVIL, role: 'owner', state: 'active' },
     { user_id: null, display_name: EVIL, role: 'member', state: 'invited' },
   ]
-  const connection = { id, name: EVIL, kind: 'direct', state: 'active', members, epoch: 1 }
+  const connection = { id, name: EVIL, kind: 'direct', state: 'ended', members, epoch: 1 }
   const answer = { ...connection, tag_ids: [], secret_here: true, created_at: '', updated_at: '' }
   const party = { user_id: null, display_name: EVIL, email: EVIL }
   const invitation = {

@@ -1,6 +1,7 @@
 /** Five people, whose key logs tell different stories, and rosters of one connection among them. */
 import {
   addMember,
+  endConnection,
   leave,
   openEntry,
   verifyRoster,
@@ -57,4 +58,5 @@ export const two = added(alone, B)
 /** A owns it, B and C are members. */
 export const three = added(two, C)
 /** C has left: a rotation is pending. */
+export const over = withEntry(three, endConnection({ roster: three, keyLogs, ...signer(A, a2) }))
 export const left = withEntry(three, leave({ roster: three, keyLogs, ...signer(C, c1) }))

@@ -15,7 +15,7 @@ import {
   type Person,
   type TestDevice,
 } from './builders.ts'
-import { A, after, alone, B, C, connection, devices, E, k, left } from './people.ts'
+import { A, after, alone, B, C, connection, devices, E, k, left, over } from './people.ts'
 import { memberLog, three, two, withEntry } from './people.ts'
 
 const { a1, a2, b1, c1, e1 } = devices
@@ -46,6 +46,7 @@ describe('a wrong entry', () => {
     ...change,
   })
   const leaving = { op: 'leave' }
+  const ending = { op: 'end' }
   const owning = (member: string) => ({ op: 'role', member, role: 'owner' })
   const early = { actor_log: place(A, 0) }
   const nowhere = encodeBase64url(new Uint8Array(32))
@@ -127,6 +128,17 @@ describe('a wrong entry', () => {
     ['leave of the only member', alone, A, a2, leaving, 'last_owner'],
     ['leave of another', two, B, b1, { ...leaving, member: b }, 'superfluous_member'],
     ['leave with K', two, B, b1, { ...leaving, ...opening(two, k(2)) }, 'superfluous_member'],
+    ['end by a member', two, B, b1, ending, 'not_owner'],
+    ['end by nobody', two, E, e1, ending, 'not_member'],
+    ['end of another', two, A, a2, { ...ending, member: b }, 'superfluous_member'],
+    ['end with K', two, A, a2, { ...ending, ...opening(two, k(2)) }, 'superfluous_member'],
+    ['end in a new epoch', two, A, a2, { ...ending, epoch: 2 }, 'epoch_skip'],
+    ['end after the end', over, A, a2, ending, 'ended'],
+    ['add after the end', over, A, a2, adding(E), 'ended'],
+    ['remove after the end', over, A, a2, removing(over, b), 'ended'],
+    ['role after the end', over, A, a2, owning(b), 'ended'],
+    ['leave after the end', over, B, b1, leaving, 'ended'],
+    ['rotate after the end', over, B, b1, rotating(over), 'ended'],
     ['rotate by nobody', two, E, e1, rotating(two), 'not_member'],
     ['rotate by the one who left', left, C, c1, rotating(left), 'not_member'],
     ['rotate over an epoch', two, A, a2, rotating(two, { epoch: 3 }), 'epoch_skip'],

@@ -5,6 +5,7 @@ import {
   accountsOf,
   addMember,
   changeRole,
+  endConnection,
   leave,
   recipientsOf,
   removeMember,
@@ -35,6 +36,7 @@ export type Change =
   | { op: 'role'; member: string; role: Role }
   | { op: 'leave' }
   | { op: 'rotate' }
+  | { op: 'end' }
 
 /** The secret of an epoch of any connection here; that of the first is the one that `opening` seals. */
 export const secretOf = (epoch: number) => new Uint8Array(32).fill(6 + epoch)
@@ -77,6 +79,8 @@ export async function entryBy(actor: Actor, known: Known, change: Change): Promi
       return leave(of)
     case 'rotate':
       return rotate({ ...of, k })
+    case 'end':
+      return endConnection(of)
   }
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { newId } from '../../src/crypto/id.ts'
-import { approved, connected, make, takeIn } from './connecting.ts'
+import { approved, changeBy, connected, make, takeIn } from './connecting.ts'
 import { invite, members, openClubs, received, sent, type Clubs } from './connections-subject.ts'
 import { fails } from './faults.ts'
 import { invitationAnswersSuite } from './invitation-answers.suite.ts'
@@ -102,6 +102,35 @@ export function connectionsSuite(
         const { id, people } = await connected(server, ['Ada', 'Bob'])
         for (const { account } of people)
           await fails('no_device', account.connections.delete({ id }))
+      })
+
+      test('ended by its owner: the others have it as ended until they delete it, without a key', async () => {
+        const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl', 'Dora'])
+        const [ada, bob, carl, dora] = people
+        const outside = await enrol(server, 'Eve')
+        await invite(ada, id, outside)
+        await make(bob, id, { op: 'leave' })
+        const change = await changeBy(ada, id, { op: 'end' })
+        const append = () => ada.account.rosters.append(change)
+        const placed = await append()
+        assert.deepEqual(await append(), placed, 'the same entry again is answered as before')
+        await fails('not_found', ada.account.connections.read({ id }))
+        assert.deepEqual(
+          (await received(outside, id)).map(({ state }) => state),
+          ['withdrawn'],
+        )
+        for (const person of [carl, dora]) {
+          const listed = (await person.account.connections.list({})).items
+          assert.deepEqual(
+            listed.map((one) => [one.id, one.state]),
+            [[id, 'ended']],
+          )
+          assert.deepEqual(await person.account.duties.read({}), { joins: [], unsealed: [] })
+          await person.account.connections.delete({ id })
+          await fails('not_found', person.account.connections.delete({ id }))
+        }
+        const left = hand.db.selectFrom('connections').select('id').where('id', '=', id)
+        assert.deepEqual(await left.execute(), [])
       })
 
       test('opened with invitations: again is as once, and one that is wrong keeps it all away', async () => {

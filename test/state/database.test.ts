@@ -52,6 +52,33 @@ test('an older database is brought forward, a migration that fails leaves it as 
   db.close()
 })
 
+test('a database of version 3 keeps what holds its connections back', (t) => {
+  const dir = freshFolder(t)
+  const old = new DatabaseSync(join(dir, 'state.db'))
+  for (const version of VERSIONS.slice(0, 3)) old.exec(version)
+  old.exec('pragma user_version = 3')
+  const row = (id: string, hold: string) =>
+    old.exec(
+      `insert into connections (id, name, epoch, head, members, updated_at, hold)
+       values ('${id}', 'Bank', 3, zeroblob(32), '[]', 7, ${hold})`,
+    )
+  row('con_a', 'null')
+  row('con_b', `'rotation_pending'`)
+  old.close()
+  const state = openState(dir)
+  t.after(() => state.close())
+  assert.deepEqual(
+    state.connections.all().map(({ id, epoch, hold }) => [id, epoch, hold]),
+    [
+      ['con_b', 3, 'rotation_pending'],
+      ['con_a', 3, null],
+    ],
+  )
+  assert.deepEqual(state.connections.pending(), ['con_b'])
+  state.connections.put({ ...state.connections.get('con_a')!, hold: 'ended' })
+  assert.equal(state.connections.get('con_a')?.hold, 'ended')
+})
+
 test('a database of version 2 keeps its connections, and nothing holds them back', (t) => {
   const dir = freshFolder(t)
   const old = new DatabaseSync(join(dir, 'state.db'))

@@ -53,8 +53,10 @@ export const Connection = named(
     name: v.string(),
     kind: v.picklist(['direct', 'group']),
     state: v.pipe(
-      v.picklist(['pending', 'active']),
-      v.description('pending until a second member is active.'),
+      v.picklist(['pending', 'active', 'ended']),
+      v.description(
+        'pending until a second member is active. ended: its owner ended it for everybody; its words prove nothing, delete it.',
+      ),
     ),
     favorite: v.boolean(),
     tag_ids: v.array(v.string()),

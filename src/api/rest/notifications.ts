@@ -9,6 +9,7 @@ export const NotificationKind = v.picklist([
   'invitation_declined',
   'member_joined',
   'member_left',
+  'connection_ended',
   'open_link_request',
   'guest_code_opened',
   'keys_changed',

@@ -29,6 +29,7 @@ export const Reason = v.picklist([
   'sync_stale',
   'rotation_pending',
   'roster_forked',
+  'connection_ended',
 ])
 export type Reason = v.InferOutput<typeof Reason>
 

@@ -39,7 +39,7 @@ export const connections: Descriptions<
     update:
       'Name and favourite are yours alone: the other members keep theirs. What is left out stays.',
     delete:
-      'Where others are in it, you leave; where nobody else is, it ends. The secret is deleted here; coming back takes an invitation. The only owner among others is refused.',
+      'Where others are in it, you leave, and coming back takes an invitation. Where nobody else is, or you are its only owner, it ends for everybody: the others find it as `ended` and delete it themselves. The secret is deleted here.',
     code: 'Your own words of this minute, to be said by whoever placed the call. What the others will say is never shown: check what you hear with `POST /api/v1/verify`.',
     favorite:
       'The same as changing `favorite`, for clients that have a button: without a body it marks. Nobody else sees it.',
@@ -47,7 +47,7 @@ export const connections: Descriptions<
   members: {
     add: 'For owners. A mailbox gets a mail and needs no account yet; whoever approves is taken in by the device that invited, at its next sync. 200 members are the most, invited ones included.',
     remove:
-      'For owners, or for oneself: that is leaving. Those who stay get a new secret at once, so that words of whoever is gone fail. Coming back takes an invitation.',
+      'For owners, or for oneself: that is leaving, which the only owner among others cannot. Those who stay get a new secret at once, so that words of whoever is gone fail. Coming back takes an invitation.',
   },
   invitations: {
     list: 'All that were sent and received, answered ones included. Whether an invited mailbox has an account is not told until it approves.',

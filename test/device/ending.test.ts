@@ -1,0 +1,208 @@
+/** An owner ends a connection for everybody by deleting it: what it is then to each member. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { rotateNow, setRole } from '../../src/device/members.ts'
+import { rememberedRoster } from '../../src/device/remembered.ts'
+import { AppError } from '../../src/errors.ts'
+import { connections } from '../../src/handlers/connections.ts'
+import { members } from '../../src/handlers/members.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { type Desk, connected, newWorld, takenIn, three, verifies } from './people.ts'
+import { refusedWith } from './signing-in.ts'
+
+const remove = (desk: Desk, id: string) => connections.delete({ id }, at(desk))
+const listed = async (desk: Desk) =>
+  (await connections.list({ limit: 50 }, at(desk))).items.map(({ id, state }) => [id, state])
+
+describe('the only owner deletes a connection with others in it', () => {
+  it('it is gone for the owner, and ended for the others, who delete it too', async (t) => {
+    const { ada, bob, cy, id } = await three(t)
+    await remove(ada, id)
+    assert.deepEqual(await listed(ada), [])
+    assert.equal(ada.device().vault.has(id), false)
+    for (const desk of [bob, cy]) {
+      await desk.sync()
+      assert.deepEqual(await listed(desk), [[id, 'ended']])
+      await assert.rejects(
+        connections.code({ id }, at(desk)),
+        refusedWith('invalid_state', /ended/, 'ended'),
+      )
+      await remove(desk, id)
+      assert.deepEqual(await listed(desk), [])
+      assert.equal(desk.device().vault.has(id), false)
+      await desk.sync()
+      assert.deepEqual(await listed(desk), [])
+    }
+    await ada.sync()
+    await assert.rejects(remove(bob, id), refusedWith('not_found'))
+  })
+
+  it('whoever has not heard of it says right words: they are no proof, with the reason', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await remove(ada, id)
+    await bob.sync()
+    const heard = await bob.hears(cy.words(id))
+    assert.deepEqual(
+      [heard.verified, heard.conclusive, heard.reasons],
+      [false, false, ['connection_ended']],
+    )
+    assert.equal(heard.matches[0]?.member_id, cy.id)
+    assert.match(heard.summary, /"Bank".*ended/)
+    // Other words are checked as conclusively as before.
+    const other = await connected(bob, ada, 'Other')
+    assert(await verifies(bob, ada, other))
+    world.later()
+    const nobodys = await bob.hears('matador carload recede')
+    assert.deepEqual([nobodys.verified, nobodys.conclusive], [false, true])
+    // Once the device heard of the deletion the words are nobody's.
+    await remove(bob, id)
+    world.later()
+    assert.deepEqual((await bob.hears(cy.words(id))).matches, [])
+  })
+
+  it('the others are told who ended it, and those who were invited are not taken in', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    const dora = await world.person('dora')
+    await ada.invite(id, { user_id: dora.id })
+    await dora.approve()
+    await remove(ada, id)
+    for (const desk of [bob, cy]) {
+      const { items } = await desk.account().notifications.list({})
+      const note = items.find(({ kind }) => kind === 'connection_ended')
+      assert.deepEqual(note?.data, { connection_id: id, user_id: ada.id })
+    }
+    assert.deepEqual(
+      (await dora.account().invitations.list({})).received.map(({ state }) => state),
+      ['withdrawn'],
+    )
+    await bob.sync()
+    await dora.sync()
+    assert.deepEqual(await listed(dora), [])
+  })
+
+  it('nothing is added to it any more, by any member', async (t) => {
+    const { ada, bob, cy, id } = await three(t)
+    await remove(ada, id)
+    const ended = refusedWith('invalid_state', /ended/, 'ended')
+    await assert.rejects(rotateNow(bob.device(), bob.account(), id), ended)
+    await assert.rejects(
+      setRole(cy.device(), cy.account(), id, { member: cy.id, role: 'owner' }),
+      ended,
+    )
+    await bob.sync()
+    assert.equal((await bob.account().rosters.read({ connection: id })).entries.length, 4)
+  })
+
+  it('a new device of a member sees it ended, and lacks nothing', async (t) => {
+    const { world, ada, bob, id } = await three(t)
+    await remove(ada, id)
+    const laptop = await world.further(bob, 'bob on the road')
+    await laptop.sync()
+    assert.deepEqual(await listed(laptop), [[id, 'ended']])
+    assert.equal((await laptop.sync()).pulled.rosters, 0)
+    const { reasons } = await laptop.hears('matador carload recede')
+    assert.deepEqual(reasons.includes('secret_missing'), false)
+    await remove(laptop, id)
+    await bob.sync()
+    assert.deepEqual(await listed(bob), [])
+    assert.equal(bob.device().vault.has(id), false)
+  })
+})
+
+describe('what is not the end for everybody', () => {
+  it('with another owner in it, deleting is leaving', async (t) => {
+    const { ada, bob, cy, id } = await three(t)
+    await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
+    await remove(ada, id)
+    await bob.sync()
+    await cy.sync()
+    assert.deepEqual(await listed(cy), [[id, 'active']])
+    assert(await verifies(cy, bob, id))
+  })
+
+  it('a member who deletes it leaves', async (t) => {
+    const { ada, bob, cy, id } = await three(t)
+    await remove(cy, id)
+    await ada.sync()
+    await bob.sync()
+    assert(await verifies(ada, bob, id))
+  })
+
+  it('the only owner cannot leave by the members', async (t) => {
+    const { ada, id } = await three(t)
+    await assert.rejects(
+      members.remove({ id, mid: ada.id }, at(ada)),
+      refusedWith('invalid_state', /only owner/, 'last_owner'),
+    )
+  })
+})
+
+describe('a server that fails or lies', () => {
+  it('it takes the entry and its answer is lost: asked again, it is gone', async (t) => {
+    const { ada, bob, id } = await three(t)
+    const deaf = ada.restart(
+      instead('rosters', 'append', (honest) => async (input) => {
+        await honest(input)
+        throw new AppError('backend_unavailable', 'Nothing was heard.')
+      }),
+    )
+    await assert.rejects(remove(deaf, id), refusedWith('backend_unavailable'))
+    const again = deaf.restart((account) => account)
+    assert.equal(again.device().vault.has(id), true)
+    await assert.rejects(remove(again, id), refusedWith('not_found'))
+    assert.deepEqual([await listed(again), again.device().vault.has(id)], [[], false])
+    await again.sync()
+    await bob.sync()
+    assert.deepEqual(await listed(bob), [[id, 'ended']])
+  })
+
+  it('it does not take the entry: nothing has changed', async (t) => {
+    const { ada, bob, id } = await three(t)
+    const away = () => () => Promise.reject(new AppError('backend_unavailable', 'Away.'))
+    const far = ada.restart(instead('rosters', 'append', away))
+    await assert.rejects(remove(far, id), refusedWith('backend_unavailable'))
+    await bob.sync()
+    assert(await verifies(bob, far, id))
+    await remove(
+      far.restart((account) => account),
+      id,
+    )
+  })
+
+  it('it calls a connection ended that no owner ended: devices go by the roster', async (t) => {
+    const { world, ada, bob, id } = await three(t)
+    const lying = bob.restart((account) => ({
+      ...account,
+      connections: {
+        ...account.connections,
+        list: async (page) => {
+          const { items, next_cursor } = await account.connections.list(page)
+          const state = 'ended' as const
+          return { items: items.map((item) => ({ ...item, state })), next_cursor }
+        },
+      },
+    }))
+    await lying.sync()
+    world.later()
+    assert(await verifies(lying, ada, id))
+  })
+
+  it('it shows the owner the roster without the end: refused, as of any roster that goes back', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const id = await ada.connect()
+    await takenIn(ada, id, [bob])
+    const { items } = await ada.account().connections.list({})
+    const roster = await ada.account().rosters.read({ connection: id })
+    await remove(ada, id)
+    assert.equal(rememberedRoster(ada.state, id)?.roster.ended, true)
+    const shown = ada.restart((account) => ({
+      ...account,
+      connections: { ...account.connections, list: async () => ({ items, next_cursor: null }) },
+      rosters: { ...account.rosters, read: async () => roster },
+    }))
+    const report = await shown.device().sync.run('request')
+    assert.match(report.error ?? '', /rollback/)
+    assert.equal(shown.words(id), null)
+  })
+})
