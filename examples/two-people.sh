@@ -113,9 +113,12 @@ as bob countersignd invite list
 invitation=$(as bob countersignd invite list --json | field received.0.id)
 as bob countersignd invite approve "$invitation"
 
-say 'Ada takes him in, and her device seals the secret to his'
-as ada countersignd sync
-as bob countersignd sync
+say 'Both daemons go on by themselves: hers takes him in and seals the secret to his device'
+for try in {1..100}; do
+  if as bob countersignd code "$connection"; then break; fi
+  if [ "$try" -eq 100 ]; then exit 1; fi
+  sleep 0.2
+done 2>"$work/waiting.log"
 as ada countersignd connection members "$connection"
 
 say 'They compare the safety number: the same on both screens, nobody stands between them'

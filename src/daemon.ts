@@ -17,7 +17,7 @@ import { announce, withdraw } from './daemon/announcement.ts'
 import { type Backend, openBackend } from './daemon/backend.ts'
 import type { Backups } from './daemon/backup.ts'
 import { demandSameServer } from './daemon/folder.ts'
-import { newSchedule } from './daemon/schedule.ts'
+import { type Trigger, newSchedule } from './daemon/schedule.ts'
 import { newTurn } from './daemon/turn.ts'
 import { isAsked } from './device/account-deletion-mark.ts'
 import { openDevice } from './device/device.ts'
@@ -79,8 +79,8 @@ interface Opened extends Daemon {
   /** Tells the audit log what came of a request. */
   readonly record: (outcome: Outcome) => void
   readonly flush: () => void
-  /** Somebody signs in or is approved; set by who waits for it. */
-  onTaken: () => void
+  /** There is reason to sync at once: somebody signs in or is approved, or does what other devices answer; set by the schedule. */
+  onDue: (trigger: Trigger) => void
 }
 
 /**
@@ -128,8 +128,11 @@ export async function openDaemon(
       keychain,
       accountOf: (identity) => backend.accountOf(identity, () => signIn.again()),
       deviceOf: (identity, account) =>
-        openDevice({ state, keychain, identity, account, clock: backend.clock, now, log, run }),
-      taken: () => opened.onTaken(),
+        openDevice({
+          ...{ state, keychain, identity, account, clock: backend.clock, now, log, run },
+          syncSoon: () => opened.onDue('request'),
+        }),
+      taken: () => opened.onDue('start'),
       outcome: (error) => reachability.note(error),
       ...(backend.server === null ? { absent: embeddedGone } : {}),
     })
@@ -204,7 +207,7 @@ export async function openDaemon(
       audit,
       record,
       flush: () => tokens.flush(),
-      onTaken: () => undefined,
+      onDue: () => undefined,
     }
     if (isAsked(state)) {
       const { finishDeletion } = await import('./device/account-deletion.ts')
@@ -285,7 +288,7 @@ export async function serve(
     audit.record(ofDaemon('started'))
     hasStarted = true
     log('info', 'listening', { address, account_address: accountAddress, version: VERSION })
-    daemon.onTaken = () => schedule.soon()
+    daemon.onDue = (trigger) => schedule.soon(trigger)
     schedule.start()
     flushing = setInterval(() => {
       try {

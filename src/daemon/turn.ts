@@ -38,7 +38,11 @@ export function newTurn(of: {
     if (identity === null) return true
     seated = true
     const device = seat.device()
-    if (device !== null) return (await device.sync.run(trigger)).ok
+    if (device !== null) {
+      const { sync } = device
+      // What was done meanwhile is not in a run under way.
+      return (await (trigger === 'request' ? sync.runAnew(trigger) : sync.run(trigger))).ok
+    }
     log('warn', 'not synced: this device waits for approval', {
       account: identity.account,
       device: identity.device,

@@ -28,6 +28,11 @@ export interface Device extends Run {
   readonly codes: Codes
   readonly verifier: Verifier
   readonly sync: Sync
+  /**
+   * Say that another device is about to answer what was done here: a sync follows at once, and further ones until it may have
+   * answered. Returns at once, and does nothing where no daemon runs.
+   */
+  readonly syncSoon: () => void
   readonly freshness: Freshness
   /** Throws AppError not_signed_in once this device has signed out: what an account answers later is not kept. */
   readonly demandSeat: () => void
@@ -49,7 +54,7 @@ const freshnessOf = (clock: ServerClock, sync: Sync, now: () => number): Freshne
 
 /**
  * Put the device together.
- * @param options `clock` is the account server's
+ * @param options `clock` is the account server's; `syncSoon` is that of the device
  */
 export function openDevice(options: {
   state: State
@@ -60,8 +65,9 @@ export function openDevice(options: {
   now: () => number
   log: Log
   run: Run
+  syncSoon: () => void
 }): Device {
-  const { state, keychain, identity, account, clock, now, log } = options
+  const { state, keychain, identity, account, clock, now, log, syncSoon } = options
   let left = false
   const vault = openVault(keychain, state.secrets)
   const codes = openCodes(state, vault, identity.account)
@@ -80,6 +86,7 @@ export function openDevice(options: {
     codes,
     verifier,
     sync,
+    syncSoon,
     freshness,
     demandSeat,
     async leave() {

@@ -34,6 +34,5 @@ export async function revoke(device: Device, account: Account, id: string): Prom
   rememberKeyLog(device, log)
   if (!log.devices.has(id)) return account.devices.delete({ id })
   // One that began before may have passed the connections already. What goes wrong stands in its report, and the next one goes on.
-  await sync.idle()
-  await sync.run('request')
+  await sync.runAnew('request')
 }

@@ -45,6 +45,11 @@ export interface Sync {
   run(trigger: Trigger): Promise<SyncReport>
   /** The error behind a report of `run` that is not `ok`; null for one that is. */
   failureOf(report: SyncReport): AppError | null
+  /**
+   * Run once more after the run under way, which may have passed already what changed since. All that ask while it lasts
+   * share that one run. Never throws.
+   */
+  runAnew(trigger: Trigger): Promise<SyncReport>
   /** The person renamed, revoked or deleted this here: what a run under way was told of it is out of date. */
   changed(id: string): void
   /** Ends when no run is under way. */
@@ -167,9 +172,22 @@ export function newSync(options: {
   }
 
   let running: Promise<SyncReport> | null = null
+  /** The run that begins when the one under way ends. */
+  let next: Promise<SyncReport> | null = null
+
+  function begin(trigger: Trigger): Promise<SyncReport> {
+    running ??= run(trigger).finally(() => {
+      running = null
+    })
+    return running
+  }
+
+  async function idle(): Promise<void> {
+    while (running !== null) await (next ?? running)
+  }
 
   async function handOver(): Promise<Unpushed> {
-    await running
+    await idle()
     // Each by itself: the one must not keep the other here.
     for (const part of [push.verifications, push.stamps])
       try {
@@ -194,14 +212,15 @@ export function newSync(options: {
         ? null
         : (failures.get(report) ?? new AppError('backend_error', report.error ?? 'Sync failed.')),
     changed: (id) => void touched.add(id),
-    run(trigger) {
-      running ??= run(trigger).finally(() => {
-        running = null
+    run: begin,
+    runAnew(trigger) {
+      if (running === null) return begin(trigger)
+      next ??= running.then(() => {
+        next = null
+        return begin(trigger)
       })
-      return running
+      return next
     },
-    idle: async () => {
-      await running
-    },
+    idle,
   }
 }

@@ -79,7 +79,9 @@ export const connections: Handlers['connections'] = {
   create: async ({ body }, { home, local, act }) => {
     const { openConnection } = await import('../device/connections.ts')
     // Not as a part of the act: envelopes differ each time, and the server knows the roster's entry again.
-    return decorated(await openConnection(local, home.seat.account(), body, act), local)
+    const made = await openConnection(local, home.seat.account(), body, act)
+    if (body.invite.length > 0) local.syncSoon()
+    return decorated(made, local)
   },
 
   read: async ({ id }, { account, device }) => {

@@ -11,6 +11,7 @@ export const invitations: Handlers['invitations'] = {
     keeper.demandSeat()
     recall(keeper.state, approved.connection_id)
     if (user_id !== null && display_name !== null) keeper.state.names.pin(user_id, display_name)
+    keeper.syncSoon()
     return approved
   },
 

@@ -30,7 +30,9 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
   approvals: {
     create: async ({ id, body }, { account, local }) => {
       const { approveDevice } = await import('../device/approval.ts')
-      return approveDevice(local, account, id, body.words)
+      const added = await approveDevice(local, account, id, body.words)
+      local.syncSoon()
+      return added
     },
   },
   rosters: {

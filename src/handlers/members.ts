@@ -7,7 +7,9 @@ export const members: Handlers['members'] = {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.members.add({ id, body })
     const { invite } = await import('../device/invites.ts')
-    return invite(keeper, context.account, id, body)
+    const made = await invite(keeper, context.account, id, body)
+    keeper.syncSoon()
+    return made
   },
 
   /** Whoever is in the roster is removed by what a device signs; whoever was only invited, by the account server. */

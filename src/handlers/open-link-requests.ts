@@ -4,6 +4,8 @@ export const openLinkRequests: Handlers['openLinkRequests'] = {
   approve: async ({ id }, { home, local, act }) => {
     const { approveRequest } = await import('../device/open-link-requests.ts')
     // Not as a part of the act, as where a connection is created.
-    return approveRequest(local, home.seat.account(), id, act)
+    const approved = await approveRequest(local, home.seat.account(), id, act)
+    local.syncSoon()
+    return approved
   },
 }

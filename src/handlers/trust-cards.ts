@@ -142,6 +142,7 @@ async function takeInAgain(device: Device, account: Account, id: string): Promis
     await takeInConfirmed(device, account, id)
   } catch (error) {
     if (!(error instanceof AppError || error instanceof Refusal)) throw error
+    device.syncSoon()
   }
 }
 

@@ -24,10 +24,22 @@ describe('the pause', () => {
         [1, 1.1],
       ] as const)
         assert.equal(
-          Math.round(pauseAfter(failures, random)),
+          Math.round(pauseAfter({ failures, followed: Infinity }, random)),
           Math.round(minutes * MINUTE * factor),
         )
     })
+})
+
+describe('the pause after an act that another device answers', () => {
+  it('doubles from two seconds to a quarter of an hour, unless the last turn failed', () => {
+    const seconds = (failures: number, followed: number) =>
+      Math.round(pauseAfter({ failures, followed }, 0.5) / 1000)
+    assert.deepEqual(
+      Array.from({ length: 11 }, (_, followed) => seconds(0, followed)),
+      [2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900],
+    )
+    assert.equal(seconds(1, 0), 60)
+  })
 })
 
 /** A schedule whose time is in the hands of the test. */
@@ -87,25 +99,62 @@ describe('the schedule', () => {
     schedule.start()
     come()
     assert.deepEqual(await end(true), [15 * MINUTE])
-    schedule.soon()
+    schedule.soon('request')
     assert.deepEqual(
       waiting.map(({ ms }) => ms),
       [100],
     )
     come()
-    schedule.soon()
+    schedule.soon('request')
     assert.deepEqual(await end(true), [100])
+  })
+
+  it('after an act it looks again for the answer, less and less often', async () => {
+    const { schedule, turns, come, end } = bench()
+    schedule.start()
+    come()
+    assert.deepEqual(await end(true), [15 * MINUTE])
+    schedule.soon('request')
+    const planned: number[][] = []
+    for (let i = 0; i < 3; i++) {
+      come()
+      planned.push(await end(true))
+    }
+    assert.deepEqual(planned, [[2000], [4000], [8000]])
+    schedule.soon('request')
+    come()
+    assert.deepEqual(await end(true), [2000], 'another act begins anew')
+    assert.deepEqual(
+      turns.map(({ trigger }) => trigger),
+      ['start', 'request', 'timer', 'timer', 'request'],
+    )
+  })
+
+  it('many acts at once are one turn, which none of them puts off', async () => {
+    const { schedule, waiting, turns, come, end } = bench()
+    schedule.start()
+    come()
+    await end(true)
+    schedule.soon('request')
+    const [planned] = waiting
+    for (let i = 0; i < 100; i++) schedule.soon('request')
+    assert.deepEqual(waiting, [planned])
+    come()
+    for (let i = 0; i < 100; i++) schedule.soon('request')
+    assert.deepEqual(await end(true), [100])
+    come()
+    assert.equal(turns.length, 3)
   })
 
   it('plans nothing before its start and after its end', async () => {
     const { schedule, waiting, come, end } = bench()
-    schedule.soon()
+    schedule.soon('request')
     assert.deepEqual(waiting, [])
     schedule.start()
     come()
     schedule.stop()
     assert.deepEqual(await end(false), [])
-    schedule.soon()
+    schedule.soon('request')
     assert.deepEqual(waiting, [])
   })
 })

@@ -68,6 +68,8 @@ export interface Enrolled extends Device {
   readonly dir: string
   /** What the device logged since it was opened: the event, and what caused it. */
   readonly logged: readonly { readonly event: string; readonly cause: unknown }[]
+  /** One entry for each time that something asked for a sync at once. */
+  readonly soon: readonly string[]
   /** The account itself, as nobody has replaced it. */
   readonly account: Account
   readonly connect: (name?: string) => Promise<string>
@@ -85,6 +87,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
 
   function open(parts: Partial<Account> = {}, serverClock: ServerClock = 'own'): Enrolled {
     const logged: { event: string; cause: unknown }[] = []
+    const soon: string[] = []
     const seat = openSeat({
       state,
       keychain,
@@ -94,6 +97,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
       }),
       deviceOf: (identity, account) =>
         openDevice({
+          syncSoon: () => void soon.push('asked'),
           state,
           keychain,
           identity,
@@ -121,6 +125,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
       server,
       dir,
       logged,
+      soon,
       account,
       connect: async (name = 'Bank') =>
         (await openConnection(device, account, { name, invite: [] }, next())).id,

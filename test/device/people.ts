@@ -96,6 +96,7 @@ export async function newWorld(t: TestContext) {
         between(server.as({ account, device, session, token: null })),
       deviceOf: (identity, account) =>
         openDevice({
+          syncSoon: () => undefined,
           state,
           keychain,
           identity,

@@ -62,6 +62,7 @@ const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
     accountOf: () => account,
     deviceOf: (identity) =>
       openDevice({
+        syncSoon: () => undefined,
         state,
         keychain,
         identity,

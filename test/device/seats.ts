@@ -34,6 +34,7 @@ export function deviceOf(
   account: Account,
 ): Device {
   return openDevice({
+    syncSoon: () => undefined,
     state,
     keychain,
     identity,

@@ -58,7 +58,10 @@ it('an account server that does not answer: since when, what fails and what work
     [true, null, []],
   )
   const since = Date.UTC(2026, 0, 31, 9, 30)
-  const away = await status.read({}, contextOf(device, {}, { reached: { reachable: false, since } }))
+  const away = await status.read(
+    {},
+    contextOf(device, {}, { reached: { reachable: false, since } }),
+  )
   assert.deepEqual(
     [away.backend_reachable, away.backend_unreachable_since],
     [false, '2026-01-31T09:30:00.000Z'],

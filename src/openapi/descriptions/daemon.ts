@@ -24,11 +24,11 @@ export const daemon: Descriptions<
     read: 'Answers as long as the process serves requests, signed in or not, and asks nobody else: fit for a probe every second.',
   },
   status: {
-    read: 'Tells whether somebody is signed in, where the account server is, and when the last sync ended. Nothing leaves the machine; what does not apply to a machine account is null.',
+    read: 'Tells whether somebody is signed in, where the account server is and whether it answers, and when the last sync ended. It answers within half a second also while the account server is away. What does not apply to a machine account is null.',
   },
   sync: {
     read: 'Answers what is remembered of the last sync, whoever started it, and starts none. `last_sync` is null until the first one ended.',
-    run: 'Fetches what others changed and hands over what waits here, and answers when that is done: members who approved are taken in, secrets are sealed to new devices. It happens every quarter of an hour by itself. A sync that fails is answered as an error, 502 to 504 where the account server is the cause; `GET` still has its report.',
+    run: 'Fetches what others changed and hands over what waits here, and answers when that is done: members who approved are taken in, secrets are sealed to new devices. It happens by itself every quarter of an hour, and at once after an act that other devices answer. A sync that fails is answered as an error, 502 to 504 where the account server is the cause; `GET` still has its report.',
   },
   token: {
     create:

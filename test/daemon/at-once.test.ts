@@ -1,0 +1,103 @@
+/** What one device does and another answers goes on by itself: nobody calls sync. */
+import assert from 'node:assert/strict'
+import { type TestContext, it } from 'node:test'
+import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { asOwner, signIn } from '../handlers/people.ts'
+
+interface Words {
+  readonly words: string
+}
+
+/** An account server, and daemons at it on which people are signed in. */
+async function place(t: TestContext) {
+  const daemons: TestDaemon[] = []
+  t.after(async () => {
+    for (const daemon of daemons.toReversed()) await daemon.close()
+  })
+  const started = async (env: Record<string, string> = {}) => {
+    const daemon = await startDaemon(env)
+    daemons.push(daemon)
+    return daemon
+  }
+  const server = await started()
+  const seat = async (name: string) => {
+    const daemon = await started({ SVC_BACKEND_URL: server.accountAddress })
+    await signIn(daemon, server, `${name}@example.org`)
+    return daemon
+  }
+  return { server, seat }
+}
+
+/** The words of a daemon's user, once it has them. */
+async function wordsOf(daemon: TestDaemon, connection: string): Promise<string> {
+  for (;;) {
+    const { status, json } = await daemon.request('GET', `/api/v1/connections/${connection}/code`, {
+      token: daemon.owner(),
+    })
+    if (status === 200) return (json as Words).words
+  }
+}
+
+/** Both hear each other's words as those of a member. */
+async function assertConnected(a: TestDaemon, b: TestDaemon, connection: string): Promise<void> {
+  for (const [speaker, listener] of [
+    [b, a],
+    [a, b],
+  ] as const) {
+    const words = await wordsOf(speaker, connection)
+    const { verified } = await asOwner<{ verified: boolean }>(listener, 'POST', '/api/v1/verify', {
+      words,
+    })
+    assert.equal(verified, true)
+  }
+}
+
+const approve = async (daemon: TestDaemon) => {
+  const { received } = await asOwner<{ received: { id: string }[] }>(
+    daemon,
+    'GET',
+    '/api/v1/invitations/pending',
+  )
+  await asOwner(daemon, 'POST', `/api/v1/invitations/${received[0]?.id}/approve`)
+}
+
+it('an invitation that is approved becomes words on both sides', async (t) => {
+  const { seat } = await place(t)
+  const [ada, bob] = [await seat('ada'), await seat('bob')]
+  const { id } = await asOwner<{ id: string }>(ada, 'POST', '/api/v1/connections', {
+    name: 'Ada and Bob',
+    invite: [{ email: 'bob@example.org' }],
+  })
+  await approve(bob)
+  await assertConnected(ada, bob, id)
+})
+
+it('a member invited later, too', async (t) => {
+  const { seat } = await place(t)
+  const [ada, bob] = [await seat('ada'), await seat('bob')]
+  const { id } = await asOwner<{ id: string }>(ada, 'POST', '/api/v1/connections', { name: 'A' })
+  const email = 'bob@example.org'
+  await asOwner(ada, 'POST', `/api/v1/connections/${id}/members`, { email })
+  await approve(bob)
+  await assertConnected(ada, bob, id)
+})
+
+it('a further device gets the words of its account’s connections', async (t) => {
+  const { seat } = await place(t)
+  const desk = await seat('ada')
+  const { id } = await asOwner<{ id: string }>(desk, 'POST', '/api/v1/connections', { name: 'A' })
+  const phone = await seat('ada')
+  const shown = await asOwner<{ device_id: string; device_words: string }>(
+    phone,
+    'GET',
+    '/local/v1/sign-in',
+  )
+  const { words } = await asOwner<Words>(
+    desk,
+    'POST',
+    `/local/v1/devices/${shown.device_id}/approval`,
+    { words: shown.device_words },
+  )
+  await asOwner(phone, 'POST', '/local/v1/sign-in/approval', { words })
+  assert.match(await wordsOf(phone, id), /^\w+ \w+ \w+$/)
+})

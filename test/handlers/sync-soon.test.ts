@@ -1,0 +1,97 @@
+/** Which acts another device answers: a sync follows them at once, in the background. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { PREFIX, newId } from '../../src/crypto/id.ts'
+import { connections } from '../../src/handlers/connections.ts'
+import type { Context } from '../../src/handlers/context.ts'
+import { invitations } from '../../src/handlers/invitations.ts'
+import { members } from '../../src/handlers/members.ts'
+import { type Enrolled, enrolled } from '../device/enrolled.ts'
+import { AppError } from '../../src/errors.ts'
+import { contextOf } from './context.ts'
+
+const bob = { email: 'bob@example.org' }
+const invited = newId('inv_', 0)
+const approved = {
+  connection_id: newId(PREFIX.connection, 0),
+  from: { user_id: null, display_name: null, email: null },
+}
+const create = (context: Context, invite: readonly { email: string }[]) =>
+  connections.create({ body: { name: 'B', invite: [...invite] } }, context)
+
+/** An act, and how many syncs it asks for. */
+const ACTS: [name: string, act: (device: Enrolled) => Promise<unknown>, syncs: number][] = [
+  ['a connection with somebody invited', (device) => create(contextOf(device), [bob]), 1],
+  ['a connection of one’s own', (device) => create(contextOf(device), []), 0],
+  [
+    'an invitation to a connection',
+    async (device) => members.add({ id: await device.connect(), body: bob }, contextOf(device)),
+    1,
+  ],
+  [
+    'an approved invitation',
+    (device) => {
+      const answers = { approve: async () => approved as never }
+      const parts = { invitations: { ...device.account.invitations, ...answers } }
+      return invitations.approve({ id: invited }, contextOf(device, parts))
+    },
+    1,
+  ],
+  [
+    'an approval that the account server refuses',
+    (device) =>
+      assert.rejects(async () => invitations.approve({ id: invited }, contextOf(device)), {
+        code: 'not_found',
+      }),
+    0,
+  ],
+]
+
+describe('syncs that follow an act', () => {
+  for (const [name, act, syncs] of ACTS)
+    it(`${name}: ${syncs}`, async (t) => {
+      const device = await enrolled(t)
+      await act(device)
+      assert.equal(device.soon.length, syncs)
+    })
+})
+
+describe('a run anew', () => {
+  it('begins after the run under way, one for all who asked meanwhile, and idle waits for it', async (t) => {
+    const device = await enrolled(t)
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let begun = 0
+    const { sync } = device.reopen({
+      connections: {
+        ...device.account.connections,
+        list: async (query) => {
+          await gates[begun++]?.promise
+          return device.account.connections.list(query)
+        },
+      },
+    })
+    const first = sync.run('timer')
+    const anew = [sync.runAnew('request'), sync.runAnew('request')]
+    const seen: string[] = []
+    const idle = sync.idle().then(() => seen.push('idle'))
+    gates[0]?.resolve()
+    assert.equal((await first).trigger, 'timer')
+    await new Promise(setImmediate)
+    assert.deepEqual(seen, [], 'idle waits for the run that is to come')
+    gates[1]?.resolve()
+    const [one, other] = await Promise.all(anew)
+    assert.equal(one, other)
+    assert.equal(one?.trigger, 'request')
+    await idle
+    assert.deepEqual([begun, seen], [2, ['idle']])
+    assert.equal((await sync.runAnew('request')).ok, true, 'at once where none is under way')
+  })
+
+  it('a failure stands in its report', async (t) => {
+    const device = await enrolled(t)
+    const away = () => Promise.reject(new AppError('backend_unavailable', 'Away.'))
+    const { sync } = device.reopen({ connections: { ...device.account.connections, list: away } })
+    void sync.run('timer')
+    assert.deepEqual((await sync.runAnew('request')).error, 'Away.')
+  })
+})
