@@ -7,7 +7,9 @@ import type { Socket } from 'node:net'
 import type { TokenUsers } from '../config.ts'
 import { StartError } from '../errors.ts'
 
+/** States of a connection, as Linux numbers them. */
 const ESTABLISHED = '01'
+const TIME_WAIT = '06'
 
 /** An address and port as `/proc/net/tcp` writes them: 32-bit words in host byte order (little-endian), the port in hex. */
 function procAddress(address: string, port: number): string {
@@ -33,20 +35,34 @@ function ipv6Bytes(address: string): number[] {
   return [...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 255])
 }
 
+/** The owners of sockets, by both ends as a listing writes them: local and remote address, with a space between them. */
+type Owners = ReadonlyMap<string, number | null>
+
 /**
- * The uid that owns the client's end in a socket listing (the text of `/proc/net/tcp` or `tcp6`), or null.
- * A client that closed its socket shows uid 0 and inode 0: only one live row counts, so it is nobody.
+ * The owner of every socket in a listing (the text of `/proc/net/tcp` or `tcp6`): a uid, or null where that says nothing of
+ * who is there. A client that closed its socket shows uid 0 and inode 0, so only a live socket has an owner, and of two rows
+ * with the same ends neither has.
  */
-export function ownerIn(listing: string, client: string, server: string): number | null {
-  const ends = ` ${client} ${server} `
-  const at = listing.indexOf(ends)
-  if (at === -1 || listing.indexOf(ends, at + 1) !== -1) return null
-  // What stands before is the heading.
-  if (listing.lastIndexOf('\n', at) === -1) return null
-  const end = listing.indexOf('\n', at)
-  const cells = listing.slice(at + ends.length, end === -1 ? undefined : end).split(/ +/)
-  const [state, , , , uid, , inode] = cells
-  return state === ESTABLISHED && inode !== '0' ? Number(uid) : null
+export function ownersIn(listing: string): Owners {
+  const owners = new Map<string, number | null>()
+  // The first line is the heading.
+  let start = listing.indexOf('\n') + 1
+  while (start > 0 && start < listing.length) {
+    const from = listing.indexOf(': ', start) + 2
+    const to = listing.indexOf(' ', listing.indexOf(' ', from) + 1)
+    const next = listing.indexOf('\n', to) + 1
+    const state = listing.slice(to + 1, to + 3)
+    // What is left of a connection that has ended is nobody's, and there may be tens of thousands of them.
+    if (state !== TIME_WAIT) {
+      const ends = listing.slice(from, to)
+      const cells = listing.slice(to + 1, next === 0 ? undefined : next - 1).split(/ +/)
+      const [, , , , uid, , inode] = cells
+      const isLive = state === ESTABLISHED && inode !== '0' && !owners.has(ends)
+      owners.set(ends, isLive ? Number(uid) : null)
+    }
+    start = next
+  }
+  return owners
 }
 
 /** RFC 4291 section 2.5.5.2: what stands before an IPv4 address in an IPv6 socket, as `/proc/net/tcp6` writes it. */
@@ -60,11 +76,11 @@ function placesOf({ remoteAddress, remotePort, localAddress, localPort }: Socket
   if (!remoteAddress || !remotePort || !localAddress || !localPort) return []
   const client = procAddress(remoteAddress, remotePort)
   const server = procAddress(localAddress, localPort)
-  const wide = { name: 'tcp6', client, server } as const
+  const wide = { name: 'tcp6', ends: `${client} ${server}` } as const
   if (remoteAddress.includes(':')) return [wide]
   // Some clients (Java's) speak IPv4 through an IPv6 socket, and are listed there.
-  const mapped = { name: 'tcp6', client: MAPPED + client, server: MAPPED + server } as const
-  return [{ name: 'tcp', client, server } as const, mapped]
+  const mapped = { name: 'tcp6', ends: `${MAPPED}${client} ${MAPPED}${server}` } as const
+  return [{ name: 'tcp', ends: wide.ends } as const, mapped]
 }
 
 /** Other systems have no such list, and a kernel without IPv6 has no `tcp6`: what cannot be read names nobody. */
@@ -78,18 +94,18 @@ function listing(name: Listing): string {
 
 /** The uid of the process at the other end, or null when it cannot be told. Linux only. */
 export function peerUid(socket: Socket): number | null {
-  for (const { name, client, server } of placesOf(socket)) {
-    const uid = ownerIn(listing(name), client, server)
+  for (const { name, ends } of placesOf(socket)) {
+    const uid = ownersIn(listing(name)).get(ends) ?? null
     if (uid !== null) return uid
   }
   return null
 }
 
 /** Read something that takes a while: one reading at a time, and each for all who asked before it began. */
-function newReader(read: () => Promise<string>): () => Promise<string> {
-  let running: Promise<string> | null = null
-  let next: Promise<string> | null = null
-  const begin = (): Promise<string> => {
+function newReader<T>(read: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null
+  let next: Promise<T> | null = null
+  const begin = (): Promise<T> => {
     next = null
     running = read().finally(() => {
       running = null
@@ -100,21 +116,21 @@ function newReader(read: () => Promise<string>): () => Promise<string> {
   return () => (running === null ? begin() : (next ??= running.then(begin)))
 }
 
-async function readListing(name: Listing): Promise<string> {
+async function readOwners(name: Listing): Promise<Owners> {
   // Loaded here: a start does not need it, and it takes as long as making a server.
   const { readFile } = await import('node:fs/promises')
-  return readFile(pathOf(name), 'latin1').catch(() => '')
+  return ownersIn(await readFile(pathOf(name), 'latin1').catch(() => ''))
 }
 
 const readers = Object.fromEntries(
-  (['tcp', 'tcp6'] as const).map((name) => [name, newReader(() => readListing(name))]),
-) as Record<Listing, () => Promise<string>>
+  (['tcp', 'tcp6'] as const).map((name) => [name, newReader(() => readOwners(name))]),
+) as Record<Listing, () => Promise<Owners>>
 
-/** As `peerUid`, without holding up anybody else: the list may be long. */
+/** As `peerUid`, without blocking the event loop, and with one reading of the list for all look-ups that wait. */
 export async function askPeerUid(socket: Socket): Promise<number | null> {
   if (process.platform !== 'linux') return null
-  for (const { name, client, server } of placesOf(socket)) {
-    const uid = ownerIn(await readers[name](), client, server)
+  for (const { name, ends } of placesOf(socket)) {
+    const uid = (await readers[name]()).get(ends) ?? null
     if (uid !== null) return uid
   }
   return null
@@ -139,16 +155,16 @@ export function uidsOf(names: readonly string[], passwd: string): number[] {
   })
 }
 
-/** The check of the token route: true where the peer may use it. The daemon's own user and root always may. */
-export function peerCheck(users: TokenUsers): (socket: Socket) => boolean {
+/**
+ * The check of the token route: whether the user with a uid may use it, null where the uid is not known. The daemon's own user
+ * and root always may.
+ */
+export function peerCheck(users: TokenUsers): (uid: number | null) => boolean {
   if ('any' in users || process.platform !== 'linux') return () => true
   const allowed = new Set([
     0,
     process.getuid?.() ?? 0,
     ...(users.names.length === 0 ? [] : uidsOf(users.names, readFileSync('/etc/passwd', 'utf8'))),
   ])
-  return (socket) => {
-    const uid = peerUid(socket)
-    return uid !== null && allowed.has(uid)
-  }
+  return (uid) => uid !== null && allowed.has(uid)
 }

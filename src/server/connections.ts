@@ -15,8 +15,15 @@ type Connection = Socket & { [OWED]?: number; [READ]?: number }
 const LAST_WORDS_MS = 1_000
 
 export interface Connections {
-  /** An answer is owed on this connection, until it has left or the connection has ended. */
-  owe(socket: Socket, res: ServerResponse): void
+  /**
+   * An answer is owed on this connection, until it has left or the connection has ended.
+   * @param left called then
+   */
+  owe(
+    socket: Socket,
+    res: ServerResponse,
+    left: (socket: Socket, res: ServerResponse) => void,
+  ): void
   /** Work on a request, which an end waits for also where its connection was cut. */
   run(work: Promise<void>): void
   /** Whether nothing new is taken. */
@@ -43,17 +50,20 @@ export function newConnections(server: Server): Connections {
 
   /** Whether it is owed nothing, and no part of another request has come. */
   const isIdle = (socket: Connection) =>
-    (socket[OWED] ?? 0) === 0 && socket.bytesRead === (socket[READ] ?? 0)
+    (socket[OWED] ?? 0) === 0 &&
+    socket.bytesRead === (socket[READ] ?? 0) &&
+    socket.readableLength === 0
 
   return {
-    owe(socket, res) {
+    owe(socket, res, left) {
       const connection: Connection = socket
       connection[OWED] = (connection[OWED] ?? 0) + 1
       res.once('close', () => {
+        left(socket, res)
         connection[OWED] = (connection[OWED] as number) - 1
         if (connection[OWED] > 0) return
         connection[READ] = connection.bytesRead
-        if (stopping) connection.destroySoon()
+        if (stopping && connection.readableLength === 0) connection.destroySoon()
       })
     },
 

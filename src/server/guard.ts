@@ -4,7 +4,6 @@
  * "loopback only" mean something.
  */
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import { AppError } from '../errors.ts'
 import type { Fields } from './fields.ts'
 import { type Target, splitTarget } from '../path.ts'
@@ -16,7 +15,8 @@ export interface GuardRules {
   readonly navigable: RegExp
   /** The path that no browser may call and only some users may; null where the listener has none. */
   readonly tokenPath: string | null
-  readonly peerAllowed: (socket: Socket) => boolean
+  /** Whether a user may use that path, by the uid; null where the uid is not known. */
+  readonly peerAllowed: (uid: number | null) => boolean
 }
 
 const badRequest = (message: string) => new AppError('bad_request', message)
@@ -99,14 +99,15 @@ function checkOrigin(
 
 /**
  * Check everything about a request that needs no look-up.
- * @returns the segments of its path and its query string; `moved` is the address where a browser is to open it instead
- * @throws AppError 400 for framing and path, 403 for Host, Origin and peer
+ * @returns the segments of its path and its query string; `moved` is the address where a browser is to open it instead;
+ *   `asksPeer` is whether the request has to pass `checkPeer` too
+ * @throws AppError 400 for framing and path, 403 for Host and Origin
  */
 export function guard(
   req: IncomingMessage,
   fields: Fields,
   rules: GuardRules,
-): Target & { readonly moved: string | null } {
+): Target & { readonly moved: string | null; readonly asksPeer: boolean } {
   checkFraming(req, fields)
   const own = checkHost(fields.host as string, rules)
   const url = req.url as string
@@ -114,10 +115,19 @@ export function guard(
   const path = mark === -1 ? url : url.slice(0, mark)
   const opensElsewhere = checkOrigin(req.method, fields, own, path, rules)
   const { segments, query } = splitTarget(url)
-  if (path === rules.tokenPath && !rules.peerAllowed(req.socket))
+  const moved = opensElsewhere ? own + url : null
+  return { segments, query, moved, asksPeer: path === rules.tokenPath }
+}
+
+/**
+ * Check who is at the other end of a connection, for the path that only some users may call.
+ * @param uid null where it is not known
+ * @throws AppError peer_not_allowed
+ */
+export function checkPeer(uid: number | null, rules: GuardRules): void {
+  if (!rules.peerAllowed(uid))
     throw new AppError(
       'peer_not_allowed',
       "Only the daemon's own user may create tokens here. SVC_TOKEN_USERS names further users.",
     )
-  return { segments, query, moved: opensElsewhere ? own + url : null }
 }

@@ -13,10 +13,12 @@ import { hasBody, readBody } from './body.ts'
 import { newConnections } from './connections.ts'
 import { credentialOf } from './credential.ts'
 import { fieldsOf } from './fields.ts'
-import { type GuardRules, guard } from './guard.ts'
+import { type GuardRules, checkPeer, guard } from './guard.ts'
 import { type Place, listenOn, takePort } from './port.ts'
 import { HEADERS_BYTES, endRaw, refuseRaw } from './raw.ts'
 import { NONE, newRequestId, sendContent, sendJson } from './reply.ts'
+import { newTurns } from './turns.ts'
+import { newUnread } from './unread.ts'
 
 /** The silence is longer than any that an answer itself may make: an assistant thinks before it speaks. */
 const TIMEOUTS = { headers: 10_000, request: 30_000, silence: 120_000 }
@@ -66,14 +68,14 @@ function whyOf(error: AppError): unknown {
 
 /** The answer to the last request of a connection. */
 const LAST = Symbol('last answer')
-/** Set when an answer said that the connection ends: what was sent behind its request is not to be done. */
-const ENDS = Symbol('ends')
-/** Who is at its other end, once that was asked: the answer takes reading a list of all connections. */
+/** The uid at the other end, once it is known. */
 const PEER = Symbol('peer')
+/** The look-up of that uid, which reads a list of all connections of the machine: one for each connection. */
+const LOOK = Symbol('look')
 type Connection = Socket & {
   [LAST]?: ServerResponse
-  [ENDS]?: true
   [PEER]?: number | null
+  [LOOK]?: Promise<void>
 }
 
 const shuttingDown = () =>
@@ -113,16 +115,20 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   Object.assign(server, { httpAllowHalfOpen: true })
 
   const connections = newConnections(server)
+  const turns = newTurns(server)
+  const countUnread = newUnread()
 
-  /** Nothing more is taken on this connection. */
+  /** Announce the end of a connection with this answer: what was sent behind its request is not to be done. */
   function end(connection: Connection, res: ServerResponse): void {
-    connection[ENDS] = true
+    turns.end(connection)
     res.setHeader('Connection', 'close')
   }
 
-  /** Ask who is at the other end, once for each connection. */
-  async function look(connection: Connection): Promise<void> {
-    connection[PEER] = await askPeerUid(connection)
+  /** Look up who is at the other end, once for each connection. */
+  function look(connection: Connection): Promise<void> {
+    return (connection[LOOK] ??= askPeerUid(connection).then((uid) => {
+      connection[PEER] = uid
+    }))
   }
 
   /** While stopping, the last answer of a connection says so; what came before it on the same connection is still answered. */
@@ -133,19 +139,20 @@ export async function listen(options: ServerOptions): Promise<Listening> {
 
   const isProbe = ({ method, url }: IncomingMessage) => method === 'GET' && url === options.probe
 
-  async function answer(req: IncomingMessage, res: ServerResponse, proceed: () => void) {
+  async function answer(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { isLate, proceed }: { readonly isLate: boolean; readonly proceed: () => void },
+  ) {
     const connection: Connection = req.socket
-    if (connection[ENDS] === true) return
     const requestId = newRequestId()
-    connection[LAST] = res
-    connections.owe(connection, res)
     const peer = () => connection[PEER] ?? null
     const fields = fieldsOf(req)
     let isDispatched = false
     // What follows a request to upgrade may be meant for the other protocol.
     if (fields.upgrade !== undefined) end(connection, res)
     try {
-      const { segments, query, moved } = guard(req, fields, rules)
+      const { segments, query, moved, asksPeer } = guard(req, fields, rules)
       const nonce = fields['countersign-nonce']
       if (options.prove !== undefined && nonce !== undefined)
         res.setHeader('Countersign-Proof', options.prove(nonce))
@@ -153,9 +160,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       // RFC 9449 section 8.2: with refusals too, so that the next request has it.
       if (proofNonce !== undefined && proof !== undefined)
         res.setHeader('DPoP-Nonce', await proofNonce())
-      if (options.record !== undefined && connection[PEER] === undefined && !isProbe(req))
-        await look(connection)
-      if (connections.isStopping()) throw shuttingDown()
+      const isRecorded = options.record !== undefined && !isProbe(req)
+      if ((asksPeer || isRecorded) && connection[PEER] === undefined) await look(connection)
+      if (asksPeer) checkPeer(peer(), rules)
+      if (isLate) throw shuttingDown()
       if (moved !== null) {
         // RFC 9110 section 15.4.8. What stands behind a # goes with it.
         sendJson(res, requestId, 307, undefined, { Location: moved })
@@ -188,6 +196,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
           value,
           location === undefined ? NONE : { Location: location },
         )
+      countUnread(connection, res)
       log('debug', 'request', () => ({ request_id: requestId, route, status }))
     } catch (cause) {
       const error = toAppError(cause)
@@ -212,36 +221,54 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     }
   }
 
-  const nothing = () => undefined
-  server.on('request', (req, res) => connections.run(answer(req, res, nothing)))
-  // RFC 9110 section 10.1.1: 100 only after the guard, and only for a body that will be read.
-  server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) =>
-    connections.run(answer(req, res, () => res.writeContinue())),
-  )
-  server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
-    const connection: Connection = req.socket
-    if (connection[ENDS] === true) return
-    connections.owe(connection, res)
+  function refuseExpectation(req: IncomingMessage, res: ServerResponse): void {
     try {
       guard(req, fieldsOf(req), rules)
       throw new AppError('expectation_failed', 'The only expectation met here is 100-continue.')
     } catch (error) {
       const told = toAppError(error)
-      end(connection, res)
+      end(req.socket, res)
       sendJson(res, newRequestId(), statusOf(told.code), told)
     }
+  }
+
+  /** Answer a request when its turn has come on its connection. */
+  function take(req: IncomingMessage, res: ServerResponse, start: () => Promise<void>): void {
+    const connection: Connection = req.socket
+    if (!turns.isOpen(connection)) return
+    connection[LAST] = res
+    connections.owe(connection, res, turns.leave)
+    turns.take(connection, res, () => connections.run(start()))
+  }
+
+  const nothing = () => undefined
+  server.on('request', (req, res) => {
+    // What came before the stop is answered, also where its turn comes after it.
+    const how = { isLate: connections.isStopping(), proceed: nothing }
+    take(req, res, () => answer(req, res, how))
   })
-  server.on('connect', (_req, socket) =>
+  // RFC 9110 section 10.1.1: 100 only after the guard, and only for a body that will be read.
+  server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+    const how = { isLate: connections.isStopping(), proceed: () => res.writeContinue() }
+    take(req, res, () => answer(req, res, how))
+  })
+  server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) =>
+    take(req, res, async () => refuseExpectation(req, res)),
+  )
+  server.on('connect', (_req, socket) => {
+    turns.stopReading(socket as Socket)
     endRaw(
       socket as Socket,
       new AppError('method_not_allowed', 'This server is no proxy.', {
         headers: { Allow: 'GET, HEAD, POST, PATCH, DELETE' },
       }),
-    ),
-  )
-  server.on('clientError', (error, socket) =>
-    refuseRaw(error, socket as Socket, (socket as Connection)[LAST]),
-  )
+    )
+  })
+  server.on('clientError', (error, socket) => {
+    // What was read before these bytes is answered; they, and what follows, are not read.
+    turns.stopReading(socket as Socket)
+    refuseRaw(error, socket as Socket, (socket as Connection)[LAST])
+  })
 
   await listenOn(server, taken, options)
   return {

@@ -125,6 +125,6 @@ export const assets = (): Open['assets'] => ({
   read: async ({ name }) => {
     const type = ASSETS.get(name)
     if (type === undefined) throw notFound('file')
-    return { type, body: asset(`pages/${name}`).toString('utf8') }
+    return { type, body: asset(`pages/${name}`) }
   },
 })
