@@ -1,4 +1,5 @@
 /** Answers as bytes: one `writeHead` with an array, one `end` with a string, which is what node:http is fastest at. */
+import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -14,10 +15,8 @@ const LEFT = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE']
 /** No further header fields. */
 export const NONE: Readonly<Record<string, string>> = {}
 
-const RUN = `${process.pid.toString(36)}${Date.now().toString(36)}-`
-let counter = 0
-/** Unique in this machine's logs: the run and a count. */
-export const newRequestId = () => RUN + ++counter
+/** A new id for a request (a UUID, RFC 9562): unique in all logs, and nothing about this process can be read from it. */
+export const newRequestId = (): string => randomUUID()
 
 /** What every answer carries, as Node takes it: names and values in turn. */
 export const commonHeaders = (
@@ -35,8 +34,11 @@ export const commonHeaders = (
   csp,
 ]
 
+/** From this length on, in bytes, a text that is sent again and again is kept as the bytes that all its readers share. */
+const SHARED_BYTES = 16 * 1024
+
 interface Json {
-  readonly text: string
+  readonly text: string | Buffer
   /** In bytes, as the header says it. */
   readonly length: string
 }
@@ -49,7 +51,9 @@ function jsonOf(value: unknown): Json {
   const known = isFrozen ? frozenTexts.get(value) : undefined
   if (known !== undefined) return known
   const text = JSON.stringify(value)
-  const json = { text, length: String(Buffer.byteLength(text)) }
+  const bytes = Buffer.byteLength(text)
+  const isShared = isFrozen && bytes >= SHARED_BYTES
+  const json = { text: isShared ? Buffer.from(text) : text, length: String(bytes) }
   if (isFrozen) frozenTexts.set(value, json)
   return json
 }
