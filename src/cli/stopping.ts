@@ -1,16 +1,25 @@
 /** How a program that serves ends: when it is asked to, in good order, and in any case soon. */
 import type { Log } from '../log.ts'
+import { endWhenOverdue } from './overdue.ts'
 
 /** Longer than all that is waited for in good order; what then still runs waits for somebody who does not answer. */
 const LONGEST_MS = 15_000
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
-export const askedToStop = (): Promise<void> =>
+/** The thread that ends the process comes after the timer that does. */
+const OVERDUE_MS = LONGEST_MS + 500
+
+/**
+ * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. Where the event loop is held up, so that nobody
+ * hears of the signal, the process ends when it could have stopped in good order.
+ */
+export const askedToStop = (overdueMs = OVERDUE_MS): Promise<void> =>
   new Promise((resolve) => {
+    const overdue = endWhenOverdue(overdueMs)
     const asked = () => {
       for (const signal of SIGNALS) process.off(signal, asked)
+      overdue.asked()
       resolve()
     }
     for (const signal of SIGNALS) process.on(signal, asked)

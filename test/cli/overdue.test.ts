@@ -1,0 +1,63 @@
+/** A program whose event loop does not turn ends all the same when it is asked to, and only then. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { it } from 'node:test'
+import { ROOT } from '../e2e/program.ts'
+
+const MODULE = join(ROOT, 'src/cli/stopping.ts')
+/** The watching thread runs by then. */
+const WATCHED_MS = 4_000
+
+/** A program that may be stopped: what it does after a while, and to close. */
+function program({ later, close = '' }: { later: string; close?: string }) {
+  const source = `import { askedToStop, stop } from ${JSON.stringify(MODULE)}
+    const stopped = askedToStop(100)
+    setTimeout(() => { ${later} }, ${WATCHED_MS})
+    setInterval(() => undefined, 1000)
+    await stopped
+    await stop({ close: async () => { ${close} } }, () => undefined, 60_000)`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', source], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines = createInterface(child.stdout)
+  return { child, said: () => once(lines, 'line'), exit: once(child, 'exit') }
+}
+
+const linux = { skip: process.platform !== 'linux' && 'Linux only' }
+const SPINNING = "process.stdout.write('spins\\n'); for (;;);"
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  it(`ends by ${signal} while its loop does not turn`, linux, async (t) => {
+    const { child, said, exit } = program({ later: SPINNING })
+    t.after(() => child.kill('SIGKILL'))
+    await said()
+    child.kill(signal)
+    assert.deepEqual(await exit, [null, 'SIGKILL'])
+  })
+
+it('ends where its loop stops turning after it was asked', async (t) => {
+  const { child, said, exit } = program({ later: "console.log('runs')", close: 'for (;;);' })
+  t.after(() => child.kill('SIGKILL'))
+  await said()
+  child.kill('SIGTERM')
+  assert.deepEqual(await exit, [null, 'SIGKILL'])
+})
+
+it('is left alone while it is only slow, and hears other signals afterwards', linux, async (t) => {
+  const slow = `process.on('SIGUSR2', () => console.log('heard'))
+    process.stdout.write('spins\\n')
+    const end = performance.now() + 6000
+    while (performance.now() < end);
+    console.log('turns')`
+  const { child, said, exit } = program({ later: slow })
+  t.after(() => child.kill('SIGKILL'))
+  await said()
+  child.kill('SIGUSR2')
+  assert.deepEqual(await said(), ['turns'])
+  assert.deepEqual(await said(), ['heard'])
+  child.kill('SIGKILL')
+  await exit
+})
