@@ -258,7 +258,8 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     const { route } = row
     if (route.method === 'GET')
       return answerOf(row, await valueOf(row, input, caller, request, null))
-    const body = await request.body(route.limit ?? MIB, kindOf(route))
+    const limit = route.limitOf?.(params) ?? route.limit ?? MIB
+    const body = await request.body(limit, kindOf(route))
     Object.assign(input, parsedBody(route, body))
     const key = row.once ? request.idempotencyKey : undefined
     const owner = key === undefined || caller === null ? undefined : gate.callerId?.(caller)

@@ -1,10 +1,32 @@
+import { CONTENT_TOOL, LARGEST_CALL } from '../api/agents/index.ts'
+import { isEventStream } from '../api/event-stream.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Content } from '../api/route.ts'
 import { restNeed } from '../auth/scopes.ts'
+import { AppError } from '../errors.ts'
 import type { Ask } from '../tools/call.ts'
 import { ProtocolErrorCode, type Server, createMcpHandler } from '../tools/sdk.ts'
 import { type Report, newServers } from '../tools/server.ts'
 import type { AgentHandlers } from './agents.ts'
+
+const JSON_ALONE = /^(?!.*text\/event-stream).*(?:application\/json|\*\/\*)/i
+/** Always answered by events, whatever the client takes. */
+const LISTENING = 'subscriptions/listen'
+
+/** What the protocol's library wants every client to accept. It answers calls by events, of which each has one line of data. */
+const BOTH = 'application/json, text/event-stream'
+const DATA = /^data: (.+)$/gm
+
+/** Whether a message is answered in JSON because the client takes nothing else. */
+const isJsonAlone = (accept: string, message: unknown): boolean =>
+  JSON_ALONE.test(accept) && (message as { method?: unknown } | null)?.method !== LISTENING
+
+/** The answers in an event stream as JSON: one, or all to a batch. Requests and notifications to the client are left out. */
+async function inJson(response: Response, isBatch: boolean): Promise<string> {
+  const messages = [...(await response.text()).matchAll(DATA)].map(([, data = '']) => data)
+  const answers = messages.filter((data) => !('method' in (JSON.parse(data) as object)))
+  return isBatch ? `[${answers.join(',')}]` : (answers[0] ?? '')
+}
 
 /** What the protocol reads of a request, beside its body. */
 const FIELDS = [
@@ -49,14 +71,28 @@ function countIn(value: unknown, levels = DEEPEST): number {
   return count
 }
 
-/** What is refused before the protocol looks at it; null for nothing, and for what is no JSON, which it says in its own words. */
-function refusalOf(body: string, version: string): Content | null {
-  let message: unknown
+const callsFor = (message: unknown): unknown =>
+  (message as { params?: { name?: unknown } } | null)?.params?.name
+
+/** The message of a body; undefined for what is no JSON. */
+function messageOf(body: string): unknown {
   try {
-    message = JSON.parse(body)
+    return JSON.parse(body)
   } catch {
-    return null
+    return undefined
   }
+}
+
+/**
+ * What is refused before the protocol looks at it; null for nothing, and for what is no JSON, which it says in its own words.
+ * @throws AppError payload_too_large
+ */
+function refusalOf(message: unknown, body: string, version: string): Content | null {
+  if (body.length > LARGEST_CALL && callsFor(message) !== CONTENT_TOOL)
+    throw new AppError(
+      'payload_too_large',
+      `Only a message that calls ${CONTENT_TOOL} may be larger than ${LARGEST_CALL} characters.`,
+    )
   if (countIn(message) > MOST_MEMBERS)
     return refused(`A message has at most ${MOST_MEMBERS} values, ${DEEPEST} levels deep.`)
   if (!Array.isArray(message)) return null
@@ -78,7 +114,8 @@ export function overHttp(
   return async ({ body }, context) => {
     const { askAnew: ask, home } = context
     const version = context.header('mcp-protocol-version') ?? ''
-    const refusal = refusalOf(body, version)
+    const message = messageOf(body)
+    const refusal = refusalOf(message, body, version)
     if (refusal !== null) return refusal
     const report: Report = (tool, error) =>
       home.log('error', 'tool failed', { tool, error: error.code, cause: error.cause ?? error })
@@ -88,8 +125,9 @@ export function overHttp(
         failure = error
       },
     })
+    const isJson = isJsonAlone(context.accept, message)
     const fields = FIELDS.flatMap((name): [string, string][] => {
-      const value = context.header(name)
+      const value = name === 'accept' && isJson ? BOTH : context.header(name)
       return value === undefined ? [] : [[name, value]]
     })
     // The protocol reads no more of a URL than that it is one.
@@ -98,6 +136,10 @@ export function overHttp(
     // What the protocol refuses it quotes, and a log must not: only what failed here is told.
     if (response.status >= 500) home.log('error', 'protocol failed', { cause: failure })
     const type = response.headers.get('content-type') ?? 'application/json'
+    if (isJson && isEventStream(type)) {
+      const text = await inJson(response, Array.isArray(message))
+      return { type: 'application/json', status: response.status, body: text }
+    }
     return { type, status: response.status, body: response.body ?? '' }
   }
 }

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.ts'
-
-const DEEPEST = 32
+import { DEEPEST, newShapeCheck } from './json-shape.ts'
+import { LARGE_BYTES } from './large-bodies.ts'
 
 const tooLarge = (limit: number) =>
   new AppError('payload_too_large', `The body is larger than ${limit} bytes, the most taken here.`)
@@ -29,17 +29,32 @@ function checkType(req: IncomingMessage, wanted: string): void {
     throw new AppError('unsupported_media_type', 'Send the body without a Content-Encoding.')
 }
 
-function read(req: IncomingMessage, limit: number): Promise<Buffer> {
+/** Read a body; `check` is called with its bytes as they come, and what it throws ends the reading. */
+function read(
+  req: IncomingMessage,
+  limit: number,
+  check: (bytes: Uint8Array) => void,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    const refuse = (error: AppError) => {
+      req.removeAllListeners('data')
+      req.pause()
+      reject(error)
+    }
     req.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (size > limit) {
-        req.removeAllListeners('data')
-        req.pause()
-        reject(tooLarge(limit))
-      } else chunks.push(chunk)
+        refuse(tooLarge(limit))
+        return
+      }
+      try {
+        check(chunk)
+        chunks.push(chunk)
+      } catch (error) {
+        refuse(error as AppError)
+      }
     })
     req.once('end', () =>
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
@@ -149,28 +164,44 @@ export function parseForm(bytes: Uint8Array): Record<string, string> {
   return Object.fromEntries(values)
 }
 
+/** Another protocol judges a text, which may put the body of a route into a message of its own. */
+const DEEPEST_TEXT = 2 * DEEPEST
+
+const uncounted = () => () => undefined
+
 const KINDS = {
-  json: { type: JSON_TYPE, parse: parseJson, none: () => undefined },
-  form: { type: FORM_TYPE, parse: parseForm, none: () => ({}) },
-  text: { type: JSON_TYPE, parse: parseText, none: () => '' },
+  json: { type: JSON_TYPE, check: () => newShapeCheck(), parse: parseJson, none: () => undefined },
+  form: { type: FORM_TYPE, check: uncounted, parse: parseForm, none: () => ({}) },
+  text: {
+    type: JSON_TYPE,
+    check: () => newShapeCheck(DEEPEST_TEXT),
+    parse: parseText,
+    none: () => '',
+  },
 } as const
 
 /**
  * Read and parse the body of a request. Without one, JSON is undefined, a form has no parameters and text is empty.
  * @param of `limit`: the largest body taken, in bytes; `as`: what it is read as; `proceed`: called before reading, so
- *   that `100 Continue` is sent only for a body that is wanted
+ *   that `100 Continue` is sent only for a body that is wanted; `whenLarge`: waited for before a large one is parsed
  * @throws AppError 400, 413 or 415
  */
 export async function readBody(
   req: IncomingMessage,
-  of: { limit: number; as?: keyof typeof KINDS | undefined; proceed: () => void },
+  of: {
+    limit: number
+    as?: keyof typeof KINDS | undefined
+    proceed: () => void
+    whenLarge: () => Promise<void>
+  },
 ): Promise<unknown> {
-  const { limit, as = 'json', proceed } = of
-  const { type, parse, none } = KINDS[as]
+  const { limit, as = 'json', proceed, whenLarge } = of
+  const { type, check, parse, none } = KINDS[as]
   if (!hasBody(req)) return none()
   checkType(req, type)
   if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
   proceed()
-  const bytes = await read(req, limit)
+  const bytes = await read(req, limit, check())
+  if (bytes.length >= LARGE_BYTES) await whenLarge()
   return parse(bytes)
 }

@@ -14,6 +14,7 @@ import { newConnections } from './connections.ts'
 import { credentialOf } from './credential.ts'
 import { fieldsOf } from './fields.ts'
 import { type GuardRules, checkPeer, guard } from './guard.ts'
+import { newLargeBodies } from './large-bodies.ts'
 import { type Place, listenOn, takePort } from './port.ts'
 import { HEADERS_BYTES, endRaw, refuseRaw } from './raw.ts'
 import { NONE, newRequestId, sendContent, sendJson } from './reply.ts'
@@ -117,6 +118,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   const connections = newConnections(server)
   const turns = newTurns(server)
   const countUnread = newUnread()
+  const largeBodies = newLargeBodies()
 
   /** Announce the end of a connection with this answer: what was sent behind its request is not to be done. */
   function end(connection: Connection, res: ServerResponse): void {
@@ -184,7 +186,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         proof,
         idempotencyKey: fields['idempotency-key'],
         header: (name) => req.headers[name] as string | undefined,
-        body: (limit, as) => readBody(req, { limit, as, proceed }),
+        body: (limit, as) =>
+          readBody(req, { limit, as, proceed, whenLarge: () => largeBodies(digest) }),
       })
       settle(connection, res)
       if (media) await sendContent(res, requestId, status, value as Content)

@@ -43,14 +43,21 @@ describe('a request that is none', () => {
       400,
       -32600,
     ],
-    ['deep lists', { body: deep('[', ']'), headers: ACCEPT }, 400, -32600],
-    ['deep objects', { body: deep('{"a":', '}'), headers: ACCEPT }, 400, -32600],
+    ['deep lists', { body: deep('[', ']'), headers: ACCEPT }, 400, 'invalid_json'],
+    ['deep objects', { body: deep('{"a":', '}'), headers: ACCEPT }, 400, 'invalid_json'],
     [
       '5 MiB',
       { body: { ...PING, params: { a: 'x'.repeat(5 * MIB) } }, headers: ACCEPT },
       413,
       'payload_too_large',
     ],
+    [
+      '2 MiB for a tool that takes no content',
+      { body: { ...PING, params: { a: 'x'.repeat(2 * MIB) } }, headers: ACCEPT },
+      413,
+      'payload_too_large',
+    ],
+    ['a million values', { body: `[${'0,'.repeat(MIB)}0]`, headers: ACCEPT }, 400, 'invalid_json'],
     ['no Accept', { body: PING }, 406, -32000],
     ['another Accept', { body: PING, headers: { Accept: 'text/html' } }, 406, -32000],
     [
@@ -107,7 +114,7 @@ describe('a request that is none', () => {
         headers: ACCEPT,
       },
       400,
-      -32600,
+      'invalid_json',
     ],
     [
       'as many members as nobody needs',
@@ -149,6 +156,37 @@ describe('a request that is none', () => {
       const { status, headers } = await daemon.request(method, '/mcp', { token, headers: ACCEPT })
       assert.deepEqual([status, headers.allow], [405, 'POST'])
     })
+
+  for (const path of ['/mcp', '/api/v1/mcp'])
+    for (const accept of ['application/json', '*/*'])
+      it(`a client that accepts ${accept} is answered in JSON at ${path}`, async () => {
+        const params = {
+          protocolVersion: '2025-06-18',
+          capabilities: {},
+          clientInfo: { name: 'a', version: '0' },
+        }
+        for (const [method, given, member] of [
+          ['initialize', params, 'serverInfo'],
+          ['tools/list', {}, 'tools'],
+          ['tools/call', { name: 'tags_list', arguments: {} }, 'structuredContent'],
+        ] as const) {
+          const body = { jsonrpc: '2.0', id: 7, method, params: given }
+          const headers = { Accept: accept }
+          const answer = await daemon.request('POST', path, { token, body, headers })
+          assert.equal(answer.status, 200, answer.text)
+          assert.match(answer.headers['content-type'] ?? '', /^application\/json/)
+          const { id, result } = answer.json as { id: number; result: object }
+          assert.equal(id, 7)
+          assert(member in result, answer.text.slice(0, 200))
+        }
+        const batch = [1, 2].map((id) => ({ ...PING, id }))
+        const headers = { Accept: accept }
+        const { json } = await daemon.request('POST', path, { token, body: batch, headers })
+        assert.deepEqual(
+          (json as { id: number }[]).map(({ id }) => id),
+          [1, 2],
+        )
+      })
 
   it('an older batch is answered message by message, also where two have one id', async () => {
     for (const [ids, answers] of [

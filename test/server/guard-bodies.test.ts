@@ -119,6 +119,8 @@ describe('bodies', () => {
     ['33 levels', `[${nested(32)}]`],
     ['a million levels', '['.repeat(1_000_000)],
     ['a million closed levels', `${'['.repeat(500_000)}${']'.repeat(500_000)}`],
+    ['60,000 values', `{"name":[${'0,'.repeat(60_000)}0]}`],
+    ['60,000 empty lists', `{"name":[${'[],'.repeat(30_000)}[]],"a":[${'{},'.repeat(30_000)}{}]}`],
     ['__proto__', '{"__proto__":{"scope":"full"},"name":"n","scope":"read"}'],
     ['__proto__ further in', '{"name":{"a":[{"__proto__":1}]},"scope":"read"}'],
     ['__proto__ in escapes', '{"\\u005f_proto__":1,"name":"n","scope":"read"}'],
@@ -143,6 +145,7 @@ describe('bodies', () => {
     ],
     ['an escaped quote before a colon', '{"name":"\\":{","scope":5}'],
     ['a backslash before a quote', '{"name":"\\\\","scope":"\\"\\\\\\""}'],
+    ['marks of JSON in a text', `{"name":"${'[{,:'.repeat(60_000)}\\"${'[{,:'.repeat(60_000)}"}`],
     ['null', 'null'],
     ['a number', '1'],
   ]

@@ -6,8 +6,12 @@ import * as v from 'valibot'
 import { named } from '../fields.ts'
 import type { Table } from '../route.ts'
 
-/** A larger content is stamped by its `sha256`. */
+/** The tool that takes content. */
+export const CONTENT_TOOL = 'stamp_create'
+/** The most bytes that come with content: a larger one is stamped by its `sha256`. */
 const LARGEST = 4 * 1024 * 1024
+/** The most bytes of every other call. */
+export const LARGEST_CALL = 1024 * 1024
 
 export const Tool = named(
   'Tool',
@@ -60,6 +64,7 @@ export const agents = {
       query: v.strictObject({}),
       body: v.optional(v.looseObject({}), {}),
       limit: LARGEST,
+      limitOf: ({ name }) => (name === CONTENT_TOOL ? LARGEST : LARGEST_CALL),
       media: ['application/json'],
     },
   },
