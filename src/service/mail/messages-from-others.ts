@@ -1,6 +1,6 @@
 /** What the server writes to somebody because another person wants it to: what that one wrote stands in quotes. */
 import type { Message } from './mail.ts'
-import { hostOf, quoted, quotedText } from './quoting.ts'
+import { addressText, hostOf, quoted, quotedText } from './quoting.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -29,7 +29,7 @@ export const invitationMessage = (of: {
   text: `Hello,
 
 somebody who calls themselves
-    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${of.fromEmail}`}
+    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${addressText(of.fromEmail)}`}
 invites you to a connection that they call
     ${quoted(of.connection)}
 on the Countersign account server
@@ -64,7 +64,7 @@ export const orgInvitationMessage = (of: {
   text: `Hello,
 
 somebody who calls themselves
-    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${of.fromEmail}`}
+    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${addressText(of.fromEmail)}`}
 invites you to an organisation that they call
     ${quoted(of.organisation)}
 on the Countersign account server
@@ -134,7 +134,7 @@ export const guestCodeMessage = (of: {
   text: `Hello,
 
 somebody who calls themselves
-    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${of.fromEmail}`}
+    ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${addressText(of.fromEmail)}`}
 sends you a link by the Countersign account server
     ${of.publicUrl}
 It shows three words, new ones every minute. On a call with them you say the
@@ -190,8 +190,8 @@ To get no such mails:
 })
 
 /**
- * What somebody tells the operator.
- * @param of `from` is proven, null for somebody without a mailbox; `message` is as they wrote it
+ * What somebody tells the operator, who reads it as it was written, each line marked.
+ * @param of `from` is proven, null for somebody without a mailbox; `message` is what they wrote
  */
 export const feedbackMessage = (of: {
   to: string
@@ -209,7 +209,7 @@ export const feedbackMessage = (of: {
 an account of ${of.publicUrl} (version ${of.version}) sends feedback.
 
 Account: ${of.account}
-Mailbox: ${of.from ?? 'none'}
+Mailbox: ${of.from === null ? 'none' : addressText(of.from)}
 Kind:    ${of.category ?? 'not said'}
 
 They write:

@@ -1,6 +1,6 @@
 /** What the server writes to people about their own account. A subject is shown on locked screens, so no code is in one. */
 import type { Message } from './mail.ts'
-import { hostOf, quoted } from './quoting.ts'
+import { addressText, hostOf, quoted } from './quoting.ts'
 
 /** The code of a sign-in. It reads the same whether the address has an account or not. */
 export const codeMessage = (of: {
@@ -35,7 +35,8 @@ export const deviceAddedMessage = (of: {
   subject: `A new device on your account at ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-a new device, "${of.deviceName}", was added to your account at
+a new device, ${quoted(of.deviceName)},
+was added to your account at
 ${of.publicUrl}. Another device of yours approved it.
 
 If that was you, there is nothing to do.
@@ -58,16 +59,16 @@ export const resetMessage = (of: {
   text: `Hello,
 
 all devices of your account at ${of.publicUrl}
-were replaced by a new one, "${of.deviceName}". Whoever did it had a sign-in
-code. The earlier devices are signed out, and the people you are connected
-with are asked to confirm you anew.
+were replaced by a new one, ${quoted(of.deviceName)}.
+Whoever did it had a sign-in code. The earlier devices are signed out, and the
+people you are connected with are asked to confirm you anew.
 
 If that was you, there is nothing to do.
 
 If it was not, somebody may read your mail. Make your mailbox safe first, with
 a new password; then take the account back:
 
-    countersignd reset --email ${of.to}
+    countersignd reset --email <this address>
 `,
 })
 
@@ -88,7 +89,7 @@ export const confirmAddressMessage = (of: {
   text: `Hello,
 
 somebody who calls themselves
-    ${quoted(of.name)}${of.primary === null ? '' : `\n    ${of.primary}`}
+    ${quoted(of.name)}${of.primary === null ? '' : `\n    ${addressText(of.primary)}`}
 wants this address to be one of their account on the Countersign account
 server
     ${of.publicUrl}
@@ -113,7 +114,7 @@ export const emailAddedMessage = (of: {
   text: `Hello,
 
 the address
-    ${of.address}
+    ${addressText(of.address)}
 was added to your account at
 ${of.publicUrl}. A code that is mailed there signs in to
 the account, on a device that may only read until you approve it. It cannot

@@ -1,4 +1,9 @@
-/** What somebody wrote, in somebody else's mailbox: it cannot pass for the server's own words, and no mail program makes a link of it. */
+/**
+ * What other people wrote, as it stands in a mail: it cannot pass for the server's own words, and no
+ * mail program makes a link of it. Every text of another person goes through one of these: `quoted`
+ * for a name, `quotedText` for a message, `addressText` for an address. Feedback alone stands as it
+ * was written: the operator asked for it.
+ */
 
 /** One line of it, without a place to tap or click. */
 export const unlinked = (text: string): string =>
@@ -51,7 +56,17 @@ function short(line: string): string {
 /** What somebody wrote, in somebody else's mailbox: one line, not long, and nothing that a mail program makes a link of. */
 export const quoted = (text: string): string => short(unlinked(text))
 
-/** The same where no mail program reads it, as in a notification: as it was written, in one line that is not long. */
+/** A mailbox as people know them: letters, digits and few marks. */
+const PLAIN_ADDRESS = /^(?!www\.)[a-z0-9][a-z0-9._+-]*@[a-z0-9.-]+$/i
+
+/**
+ * The address of another person. RFC 5321 section 4.1.2 allows `http://evil.example/?@example.org`,
+ * part of which mail programs make a link of: such an address is quoted like a name.
+ */
+export const addressText = (address: string): string =>
+  PLAIN_ADDRESS.test(address) ? address : quoted(address)
+
+/** A name where no mail program reads it, as in a notification: as it was written, in one line that is not long. */
 export const named = (text: string): string =>
   short(
     text

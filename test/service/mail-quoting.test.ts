@@ -1,0 +1,189 @@
+/**
+ * Texts of other people in mails: whatever they wrote, no mail program makes a link of it, and no
+ * line of a mail passes for the server's own.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { is } from 'valibot'
+import { email } from '../../src/api/fields.ts'
+import type { Message } from '../../src/service/mail/mail.ts'
+import * as fromOthers from '../../src/service/mail/messages-from-others.ts'
+import * as own from '../../src/service/mail/messages.ts'
+
+const PUBLIC_URL = 'https://accounts.countersign.test'
+const LINK = `${PUBLIC_URL}/confirm/${'x'.repeat(43)}`
+const TO = 'reader@home.test'
+
+type Name = keyof typeof fromOthers | keyof typeof own
+
+/** Every letter, with one text in the place of all names and messages and one of all addresses. */
+const LETTERS: Readonly<Record<Name, (text: string, address: string) => Message>> = {
+  codeMessage: () =>
+    own.codeMessage({ to: TO, code: 'ABCD-EFGH', minutes: 15, publicUrl: PUBLIC_URL }),
+  deviceAddedMessage: (deviceName) =>
+    own.deviceAddedMessage({ to: TO, deviceName, publicUrl: PUBLIC_URL }),
+  resetMessage: (deviceName) => own.resetMessage({ to: TO, deviceName, publicUrl: PUBLIC_URL }),
+  confirmAddressMessage: (name, primary) =>
+    own.confirmAddressMessage({
+      to: TO,
+      name,
+      primary,
+      link: LINK,
+      hours: 24,
+      publicUrl: PUBLIC_URL,
+    }),
+  emailAddedMessage: (_, address) =>
+    own.emailAddedMessage({ to: TO, address, publicUrl: PUBLIC_URL }),
+  invitationMessage: (text, fromEmail) =>
+    fromOthers.invitationMessage({
+      to: TO,
+      from: text,
+      fromEmail,
+      connection: text,
+      message: text,
+      goodForMs: 3_600_000,
+      publicUrl: PUBLIC_URL,
+    }),
+  orgInvitationMessage: (text, fromEmail) =>
+    fromOthers.orgInvitationMessage({
+      to: TO,
+      from: text,
+      fromEmail,
+      organisation: text,
+      publicUrl: PUBLIC_URL,
+    }),
+  askedMessage: (text) =>
+    fromOthers.askedMessage({
+      to: TO,
+      name: text,
+      owner: text,
+      link: LINK,
+      hours: 24,
+      publicUrl: PUBLIC_URL,
+    }),
+  guestCodeMessage: (text, fromEmail) =>
+    fromOthers.guestCodeMessage({
+      to: TO,
+      from: text,
+      fromEmail,
+      link: LINK,
+      until: Date.UTC(2026, 0, 1),
+      publicUrl: PUBLIC_URL,
+    }),
+  orgAlertMessage: (text) =>
+    fromOthers.orgAlertMessage({
+      to: TO,
+      organisation: text,
+      alert: text,
+      happened: 'a member was suspended',
+      threshold: 2,
+      minutes: 5,
+      publicUrl: PUBLIC_URL,
+    }),
+  feedbackMessage: (text, from) =>
+    fromOthers.feedbackMessage({
+      to: TO,
+      from,
+      account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e',
+      category: 'praise',
+      message: text,
+      version: '1-2-3',
+      publicUrl: PUBLIC_URL,
+    }),
+}
+
+/** What mail programs make links of: schemes, hosts, and addresses. */
+const LINKS = /[a-z][a-z0-9+.-]*:[^\s"]|www\.\S|[^\s@]@[a-z0-9]|[^\s.]\.[a-z0-9]|\/\/\S/giu
+
+/** What of a mail looks like a link and is none of the server's own. */
+const linksIn = ({ text }: Message): string[] =>
+  text.replaceAll(LINK, '').replaceAll(PUBLIC_URL, '').match(LINKS) ?? []
+
+/** The lines that a reader takes for the server's. */
+const ownLines = ({ text }: Message): number =>
+  text.split('\n').filter((line) => !/^(?: {4}\||>) /.test(line)).length
+
+const ADDRESSES = [
+  '//evil.example/?@x.org',
+  'www.evil.example@x.org',
+  'evil.example/login?a=b#c@x.org',
+  "'evil.example'@x.org",
+  'a=b&c@x.org',
+  '{evil}`x`|~@x.org',
+]
+
+const PIECES = [
+  'https://evil.example/x',
+  'http:',
+  '//evil.example',
+  'www.evil.example',
+  'evil.example',
+  'mailto:a@evil.example',
+  'javascript:alert(1)',
+  'a@evil.example',
+  '\\\\evil\\share',
+  'evil\u3002example',
+  'evil\uff0eexample\uff0fx',
+  '\u202ehttps',
+  '\u200b',
+  '"',
+  '<a href=x>',
+  '\n',
+  '\r\n\r\n',
+  '\u2028',
+  'If it was not you, open',
+  ' ',
+  'Ada',
+  '\ud800',
+]
+
+/** Texts made of these pieces, the same at each run. */
+function* texts(count: number): Generator<string> {
+  let seed = 20
+  const next = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below
+  yield* PIECES
+  for (let i = 0; i < count; i++)
+    yield Array.from({ length: 1 + next(8) }, () => PIECES[next(PIECES.length)]).join('')
+}
+
+describe('what others wrote, in every letter', () => {
+  it('covers every letter that there is', () => {
+    assert.deepEqual(
+      [...Object.keys(own), ...Object.keys(fromOthers)].toSorted(),
+      Object.keys(LETTERS).toSorted(),
+    )
+  })
+
+  for (const [name, letter] of Object.entries(LETTERS)) {
+    const plain = letter('Ada', 'ada@home.test')
+
+    it(`${name}: nothing that a mail program makes a link of`, () => {
+      const address = 'x/y@home.test'
+      // The operator reads feedback as it was written.
+      for (const text of name === 'feedbackMessage' ? ['Ada'] : texts(300)) {
+        const mail = letter(text, address)
+        assert.deepEqual(linksIn(mail), [], JSON.stringify(text))
+        assert.equal(mail.subject, plain.subject)
+      }
+      for (const hostile of ADDRESSES) {
+        assert(is(email, hostile), hostile)
+        assert.deepEqual(linksIn(letter('Ada', hostile)), [], hostile)
+      }
+    })
+
+    it(`${name}: no line that passes for the server's own`, () => {
+      for (const text of texts(300))
+        assert.equal(ownLines(letter(text, 'a@b.c')), ownLines(plain), JSON.stringify(text))
+    })
+  }
+
+  it('a plain address of another person stays readable', () => {
+    for (const address of ['ada@example.org', 'ada.l+x_1@mail.example.org'])
+      for (const name of [
+        'invitationMessage',
+        'confirmAddressMessage',
+        'emailAddedMessage',
+      ] as const)
+        assert(LETTERS[name]('Ada', address).text.includes(`\n    ${address}\n`), name)
+  })
+})
