@@ -30,8 +30,27 @@ const ASKED: Brake = {
   periodMs: HOUR_MS,
   told: 'Too many addresses were added: 10 an hour is the most.',
 }
-/** Whoever reads the mailbox may never have asked for any. */
-const LETTERS: Allowance = { what: 'address', most: 3, periodMs: HOUR_MS }
+/** Further mails of all accounts together: who reads the mailbox may never have asked for any. */
+const FURTHER: Allowance = { what: 'address', most: 9, periodMs: HOUR_MS }
+
+/**
+ * Whether the link is mailed: three an hour for each account and mailbox, of which the first always
+ * goes out. So no stranger who asks for the same address keeps its owner from confirming it.
+ */
+async function takeMail(
+  trx: Transaction<Schema>,
+  account: string,
+  address: string,
+  at: number,
+): Promise<boolean> {
+  const of = { periodMs: HOUR_MS }
+  if (await takePlace(trx, { ...of, what: `address of ${account}`, most: 1 }, address, at))
+    return true
+  const further = { ...of, what: `address again of ${account}`, most: 2 }
+  return (
+    (await takePlace(trx, further, address, at)) && (await takePlace(trx, FURTHER, address, at))
+  )
+}
 
 const claimed = (row: Pick<Schema['email_claims'], 'id' | 'address' | 'created_at'>): Email => ({
   id: row.id,
@@ -180,7 +199,7 @@ export const emails = (ground: Ground): Service['emails'] => {
           throw new AppError('conflict', 'This address is one of your account already.')
         await demandRoom(trx, account, address, at)
         await dropExpired(trx, account, address, at)
-        const goesOut = await takePlace(trx, LETTERS, address, at)
+        const goesOut = await takeMail(trx, account, address, at)
         const email = await claim(trx, { account, address, tokenHash, goesOut }, at)
         const of = { account, address, link, publicUrl: server }
         return { email, letter: goesOut ? await letterTo(trx, of) : null }

@@ -9,13 +9,18 @@ import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../errors.ts'
 import { accountAt } from './context.ts'
 import type { Ground } from './ground.ts'
+import { domainOf, mailboxOf } from './mailboxes.ts'
 import type { Schema } from './schema.ts'
 import { holdTurn } from './turns.ts'
 
 export const LIFETIME_MS = 15 * 60_000
 const TRIES = 5
-/** How many mailed codes may live at once: to one address, and of the whole server, so that it floods no strangers' mailboxes. */
+/**
+ * How many mailed codes may live at once: to one address, to all tagged addresses of one mailbox, and of
+ * the whole server, so that it floods no strangers' mailboxes.
+ */
 const LIVE_OF_ADDRESS = 5
+const LIVE_OF_TAGS = 5
 const LIVE_OF_SERVER = 1000
 /** How many names are tried for a new code: of a million, few are taken. */
 const NAMES = 20
@@ -88,7 +93,9 @@ export const newEnrolmentCode = async (needs: Needs, account: string | null): Pr
   (await makeCode(needs, { account, email: null })).code
 
 /**
- * Make a code for a mailbox and have it sent there. A code that was not sent does not count.
+ * Make a code for a mailbox and have it sent there. A code that was not sent does not count. Where the
+ * tagged addresses of a mailbox have as many as they may, none is made, and the answer does not say so:
+ * it would tell which of them has an account.
  * @param address in lower case
  * @param send sends the code
  * @returns when it expires, Unix milliseconds
@@ -100,12 +107,15 @@ export async function sendEnrolmentCode(
   send: (code: string) => Promise<void>,
 ): Promise<number> {
   const { db, now } = needs
-  const { locator, code, expiresAt } = await db.transaction().execute(async (trx) => {
+  const made = await db.transaction().execute(async (trx) => {
     // Of many at the same moment, exactly as many as there is room for are made.
     await holdTurn(trx, 'turn of mailed codes')
     await demandRoom({ db: trx, now }, address)
+    if (await areTagsFull(trx, address, now())) return null
     return makeCode({ db: trx, now }, { account: null, email: address })
   })
+  if (made === null) return now() + LIFETIME_MS
+  const { locator, code, expiresAt } = made
   try {
     await send(code)
   } catch (error) {
@@ -149,6 +159,30 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
         anywhere.first - at,
       )
     : null
+}
+
+/**
+ * Whether a tagged address that no account has proven gets no code, since those of its mailbox have as
+ * many as they may. The addresses of accounts count by themselves: no stranger keeps them from signing in.
+ */
+async function areTagsFull(
+  trx: Transaction<Schema>,
+  address: string,
+  at: number,
+): Promise<boolean> {
+  const mailbox = mailboxOf(address)
+  if (mailbox === address || (await accountAt(trx, address)) !== null) return false
+  const local = mailbox.slice(0, mailbox.lastIndexOf('@'))
+  const { count } = await trx
+    .selectFrom('enrolment_codes')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('expires_at', '>', at)
+    // From the plus sign to the character after it; the alphabet of domains has no wildcard.
+    .where('email', '>=', `${local}+`)
+    .where('email', '<', `${local},`)
+    .where('email', 'like', `%@${domainOf(mailbox)}`)
+    .executeTakeFirstOrThrow()
+  return Number(count) >= LIVE_OF_TAGS
 }
 
 function tooMany(what: string, waitMs: number, details: { state?: string } = {}): AppError {

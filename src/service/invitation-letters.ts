@@ -3,13 +3,14 @@ import type { Transaction } from 'kysely'
 import { roleIn } from './connection-rows.ts'
 import { accountAt, displayName, primaryAddress } from './context.ts'
 import type { Ground } from './ground.ts'
+import { takeInvitationMails } from './invitation-allowance.ts'
+import type { Allowance } from './mail-allowance.ts'
 import type { Mail, Message } from './mail/mail.ts'
 import { invitationMessage } from './mail/messages-from-others.ts'
 import type { Schema } from './schema.ts'
 
-const HOUR_MS = 3_600_000
-/** So many mails go to one mailbox in an hour; whoever has it finds further invitations on signing in. */
-const MOST_RECEIVED = 10
+/** To one mailbox, whoever invites; its owner finds further invitations on signing in. */
+const MAILS: Allowance = { what: 'invitation', most: 10, periodMs: 3_600_000 }
 
 /** Whoever invites, what they call the connection, and what their invitations to it say. */
 export interface Inviter {
@@ -34,7 +35,6 @@ async function addressFor(
   trx: Transaction<Schema>,
   by: Inviter,
   { account, email }: Target,
-  at: number,
 ): Promise<string | null> {
   const person = account ?? (await accountAt(trx, email!))
   const address = email ?? (await primaryAddress(trx, account!))
@@ -48,14 +48,7 @@ async function addressFor(
     if (told?.email_notifications === 0) return null
     if ((await roleIn(trx, by.connection, person)) !== null) return null
   }
-  const { received } = await trx
-    .selectFrom('invitations')
-    .select(({ fn }) => fn.countAll<number>().as('received'))
-    .where('created_at', '>', at - HOUR_MS)
-    .$if(account !== null, (query) => query.where('to_account', '=', account))
-    .$if(account === null, (query) => query.where('to_email', '=', email))
-    .executeTakeFirstOrThrow()
-  return Number(received) > MOST_RECEIVED ? null : address
+  return address
 }
 
 /** The mail about an invitation that is kept; null where none should go out. */
@@ -65,8 +58,11 @@ export async function letterFor(
   of: { by: Inviter; target: Target; at: number },
 ): Promise<Message | null> {
   const { by, target, at } = of
-  const to = await addressFor(trx, by, target, at)
-  if (to === null) return null
+  const address = await addressFor(trx, by, target)
+  if (address === null) return null
+  const inviter = { account: by.account, toMailbox: MAILS }
+  const [to] = await takeInvitationMails(trx, inviter, [address], at)
+  if (to === undefined) return null
   const from = await displayName(trx, by.account)
   const fromEmail = await primaryAddress(trx, by.account)
   return invitationMessage({

@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
+import { mailboxOf } from './mailboxes.ts'
 import type { Schema } from './schema.ts'
 
 export interface Allowance {
@@ -15,7 +16,8 @@ export interface Allowance {
 }
 
 /**
- * Take a place for each of some mailboxes in a transaction: they are taken as far as that is kept.
+ * Take a place for each of some addresses in a transaction: they are taken as far as that is kept.
+ * Addresses of one mailbox share its places.
  * @param addresses in lower case, each once
  * @param at Unix milliseconds
  * @returns those that there was a place for
@@ -27,8 +29,8 @@ export async function takePlaces(
   at: number,
 ): Promise<string[]> {
   const expires_at = at + periodMs
-  const left = new Map(
-    addresses.map((address) => [hash('sha256', `${what} ${address}`, 'hex'), address]),
+  const left = Map.groupBy(addresses, (address) =>
+    hash('sha256', `${what} ${mailboxOf(address)}`, 'hex'),
   )
   const taken: string[] = []
   // Always from the first on, and in one order: whoever waits for a place holds none that another waits for.
@@ -52,15 +54,16 @@ export async function takePlaces(
       .returning('id')
       .execute()
     for (const { id } of made) {
-      const mailbox = id.split(' ').at(-2) as string
-      taken.push(left.get(mailbox) as string)
-      left.delete(mailbox)
+      const mailbox = id.split(' ').at(-2)!
+      const waiting = left.get(mailbox)!
+      taken.push(waiting.shift()!)
+      if (waiting.length === 0) left.delete(mailbox)
     }
   }
   return taken
 }
 
-/** The same for one mailbox. Answers false when there is no place. */
+/** The same for one address. Answers false when there is no place. */
 export const takePlace = async (
   trx: Transaction<Schema>,
   allowance: Allowance,

@@ -10,7 +10,8 @@ import type { ActiveOrganisation } from './active-organisation.ts'
 import { displayName, primaryAddress } from './context.ts'
 import type { Ground } from './ground.ts'
 import { sendAll } from './invitation-letters.ts'
-import { type Allowance, takePlaces } from './mail-allowance.ts'
+import { takeInvitationMails } from './invitation-allowance.ts'
+import type { Allowance } from './mail-allowance.ts'
 import type { Message } from './mail/mail.ts'
 import { orgInvitationMessage } from './mail/messages-from-others.ts'
 import { type Note, notifyAll } from './notices.ts'
@@ -67,7 +68,7 @@ async function keep(
   const wanted = made
     .map(({ email }) => email)
     .filter((email) => accounts.get(email)?.email_notifications !== 0)
-  const mailed = await takePlaces(trx, MAILS, wanted, at)
+  const mailed = await takeInvitationMails(trx, { account, toMailbox: MAILS }, wanted, at)
   const told = made.flatMap(({ email }) => accounts.get(email)?.account ?? [])
   const note = invitedNote(from, organisation)
   await notifyAll(trx, new Map(told.map((one) => [one, note])), at)

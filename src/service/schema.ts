@@ -40,6 +40,7 @@ export interface Schema {
       | 'look-up'
       | 'follow by mailbox'
       | 'invitation'
+      | 'invitation mail'
       | 'guest mail'
       | 'guest mail to one'
       | 'mailbox'

@@ -286,6 +286,18 @@ export function invitationsSuite(clubs: () => Clubs): void {
       )
     })
 
+    test('tagged addresses of one mailbox get no more than ten mails an hour together', async () => {
+      const [local, domain] = newAddress().split('@')
+      const tagged = Array.from({ length: 12 }, (_, i) => `${local}+${i}@${domain}`)
+      const id = await club()
+      for (const address of tagged) await invite(ada, id, address)
+      const last = newAddress()
+      await invite(ada, id, last)
+      await arrived(server, last, /invites/)
+      const out = await Promise.all(tagged.map((address) => letters(address)))
+      assert.equal(out.flat().length, 10)
+    })
+
     test('one mailbox gets no more than ten mails an hour', async () => {
       const address = newAddress()
       const clubs = []

@@ -92,7 +92,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       const two = one.place.url === null ? one : await opened(t, one.place)
       await one.mailed(990)
       const all = await Promise.allSettled(
-        Array.from({ length: 40 }, (_, i) => [one, two][i % 2]!.ask(`ada+${i}@example.org`)),
+        Array.from({ length: 40 }, (_, i) => [one, two][i % 2]!.ask(`ada${i}@example.org`)),
       )
       const done = all.filter(({ status }) => status === 'fulfilled').length
       assert.equal(done, 10)
@@ -116,6 +116,44 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       // Whoever reads its mail has a code: a device may go on and ask for it.
       await assert.rejects(ask('ada@example.org'), { details: { state: 'code_sent' } })
       await ask('bob@example.org')
+    })
+
+    test('five live ones of all tagged addresses of one mailbox, and no word of it', async (t) => {
+      const { ask, sent, clock } = await opened(t)
+      const told = []
+      for (let i = 0; i < 60; i++) told.push(await ask(`ada+${i}@example.org`))
+      assert.equal(sent.length, 5)
+      assert.equal(new Set(told.map(({ expires_at }) => expires_at)).size, 1)
+      // Neither the mailbox itself, nor what only begins or ends like it.
+      for (const other of ['ada@example.org', 'adam+1@example.org', 'ada+1@mail.example.org']) {
+        await ask(other)
+        assert.equal(sent.at(-1)?.to, other)
+      }
+      clock.ms += LIFETIME
+      await ask('ada+x@example.org')
+      assert.equal(sent.at(-1)?.to, 'ada+x@example.org')
+    })
+
+    test('a tagged address of an account has codes of its own, whatever strangers ask for', async (t) => {
+      const { ask, sent, db, clock } = await opened(t)
+      const [id, address] = ['acc_ada', 'ada+countersign@example.org']
+      await db.insertInto('accounts').values({ id, kind: 'person', display_name: 'Ada' }).execute()
+      await db
+        .insertInto('emails')
+        .values({
+          address,
+          account_id: id,
+          is_primary: 1,
+          verified_at: clock.ms,
+          id: 'eml_ada',
+          created_at: null,
+        })
+        .execute()
+      for (let i = 0; i < 20; i++) await ask(`ada+${i}@example.org`)
+      assert.equal(sent.length, 5)
+      for (let i = 0; i < 5; i++) await ask(address)
+      assert.equal(sent.filter(({ to }) => to === address).length, 5)
+      await limited(ask(address), 900, /to this address/)
     })
 
     test('also of many asked at once, with the other addresses beside it', async (t) => {

@@ -100,7 +100,7 @@ export const emails = {
     method: 'POST',
     path: '/api/v1/emails',
     summary:
-      'Add an email address: a link to confirm it is mailed there. At most three mails an hour go to one address; the newest link counts',
+      'Add an email address: a link to confirm it is mailed there. For one account at most three mails an hour go to one mailbox; the newest link counts',
     by: 'account',
     body: v.strictObject({
       address: v.pipe(email, v.description('The address; the link to confirm it goes there.')),

@@ -54,7 +54,7 @@ export const account: Descriptions<
   emails: {
     list: 'Those that are proven and those that wait for their link to be followed.',
     create:
-      'Until the link is followed the address is of no use. At most three mails an hour go to one address; the newest link counts.',
+      'Until the link is followed the address is of no use. For one account at most three mails an hour go to one mailbox; the newest link counts.',
   },
   exports: {
     list: 'With how far each is. A finished one is kept for a week.',
