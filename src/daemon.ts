@@ -2,6 +2,7 @@
  * Composition: the only place that knows every room. `openDaemon` puts the daemon together without listening (the command
  * line uses it so when no daemon runs); `serve` lets it listen.
  */
+import { uptime } from 'node:os'
 import { agents } from './api/agents/index.ts'
 import { docsTable } from './api/docs/index.ts'
 import { local } from './api/local/index.ts'
@@ -130,6 +131,7 @@ export async function openDaemon(
       deviceOf: (identity, account) =>
         openDevice({
           ...{ state, keychain, identity, account, clock: backend.clock, now, log, run },
+          uptime: () => uptime() * 1000,
           syncSoon: () => opened.onDue('request'),
         }),
       taken: () => opened.onDue('start'),

@@ -1,5 +1,10 @@
-/** How far the account server's clock is from this device's: what is signed and what is verified here rests on it. */
+/**
+ * How far the account server's clock is from this device's, and whether this device's has moved
+ * since that was measured: what is signed and what is verified here rests on it.
+ */
 import type { Door } from '../api/port.ts'
+import { AppError } from '../errors.ts'
+import type { MetaRows } from '../state/meta.ts'
 
 /** Where the account server is in this process, there is one clock. */
 export type ServerClock = Door['clock'] | 'own'
@@ -15,4 +20,88 @@ export async function measureOffset(clock: Door['clock'], now: () => number): Pr
   const answer = await clock.read({})
   const received = now()
   return Math.round(Date.parse(answer.now) - (sent + received) / 2)
+}
+
+const READING = 'clock_reading'
+/** How far the wall clock may be from the time that the machine has run, in milliseconds. */
+const DRIFT_MS = 30_000
+/** A reading is replaced at most this often where it is not measured, in milliseconds. */
+const RENEWED_MS = 60_000
+
+/** A moment by both clocks, in milliseconds: the wall clock, and the uptime of the machine. */
+interface Reading {
+  readonly wall_ms: number
+  readonly uptime_ms: number
+}
+
+/**
+ * The wall clock since the last reading, by the time that the machine has run since:
+ * - `steady`: both went on alike
+ * - `ahead`: the wall clock went on further
+ * - `behind`: the wall clock shows less time than the machine has run, or an earlier time than then
+ * - `unmeasured`: there is no reading, or the machine was restarted since
+ */
+export type ClockState = 'steady' | 'ahead' | 'behind' | 'unmeasured'
+
+/** Whether the wall clock is known to have moved: what it shows is another time than it was. */
+export const isWrong = (clock: ClockState): boolean => clock === 'ahead' || clock === 'behind'
+
+/**
+ * Refuses to say words by a clock that moved: set ahead, it gives words that are good later, for
+ * anybody who heard them.
+ * @throws AppError invalid_state
+ */
+export function demandClock(clock: ClockState): void {
+  if (!isWrong(clock)) return
+  throw new AppError(
+    'invalid_state',
+    `The clock of this machine went ${clock === 'ahead' ? 'ahead' : 'back'} since it was measured, so the words of this minute are not known. Set it right, then sync (POST /api/v1/sync).`,
+    { details: { state: 'clock_uncertain' } },
+  )
+}
+
+export interface ClockWatch {
+  /** @param at the wall clock, Unix milliseconds */
+  state(at: number): ClockState
+  /** Take the wall clock as right: it was measured, or the person vouches for it. */
+  measured(at: number): void
+  /** Note that the wall clock went on, where nothing measures it; not while it is behind. */
+  noted(at: number): void
+}
+
+/**
+ * Watch the wall clock. The reading is kept in the database, so that a restart in between hides
+ * nothing. Where the account server is in this process, nothing measures the clock: what it shows is
+ * taken as it comes, but never back.
+ * @param uptime milliseconds since the machine was started, the time that it slept included
+ */
+export function newClockWatch(of: {
+  meta: MetaRows
+  clock: ServerClock
+  uptime: () => number
+}): ClockWatch {
+  const { meta, clock, uptime } = of
+  const isOwn = clock === 'own'
+  const read = () => meta.get(READING) as Reading | null
+
+  function stateSince(reading: Reading | null, at: number): ClockState {
+    if (reading === null) return isOwn ? 'steady' : 'unmeasured'
+    const ran = uptime() - reading.uptime_ms
+    if (at < reading.wall_ms + Math.max(0, ran) - DRIFT_MS) return 'behind'
+    if (isOwn) return 'steady'
+    if (ran < 0) return 'unmeasured'
+    return at - reading.wall_ms - ran > DRIFT_MS ? 'ahead' : 'steady'
+  }
+  const measured = (at: number) =>
+    meta.set(READING, { wall_ms: at, uptime_ms: uptime() } satisfies Reading)
+
+  return {
+    state: (at) => stateSince(read(), at),
+    measured,
+    noted(at) {
+      const reading = read()
+      const isDue = reading === null || at - reading.wall_ms >= RENEWED_MS
+      if (isOwn && isDue && stateSince(reading, at) === 'steady') measured(at)
+    },
+  }
 }

@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
-import type { ServerClock } from './clock.ts'
+import { type ClockState, type ServerClock, newClockWatch } from './clock.ts'
 import { type Codes, openCodes } from './codes.ts'
 import type { Identity } from './identity.ts'
 import { type Sync, newSync } from './sync.ts'
@@ -36,12 +36,17 @@ export interface Device extends Run {
   readonly freshness: Freshness
   /** Throws AppError not_signed_in once this device has signed out: what an account answers later is not kept. */
   readonly demandSeat: () => void
+  /**
+   * Take the machine's clock as right, on the person's word, where no server measures it.
+   * @throws AppError invalid_state where one does
+   */
+  acceptClock(): void
   /** Sign out: wait for the sync under way, and open no secret any more. */
   leave(): Promise<void>
 }
 
 /** How much this device may trust its picture: an account in this process has its clock, and everything that account knows. */
-const freshnessOf = (clock: ServerClock, sync: Sync, now: () => number): Freshness =>
+const pictureOf = (clock: ServerClock, sync: Sync, now: () => number) =>
   clock === 'own'
     ? { offsetMs: () => 0, lastSyncAt: now }
     : {
@@ -54,7 +59,7 @@ const freshnessOf = (clock: ServerClock, sync: Sync, now: () => number): Freshne
 
 /**
  * Put the device together.
- * @param options `clock` is the account server's; `syncSoon` is that of the device
+ * @param options `clock` is the account server's
  */
 export function openDevice(options: {
   state: State
@@ -63,19 +68,34 @@ export function openDevice(options: {
   account: Account
   clock: ServerClock
   now: () => number
+  /** Milliseconds since the machine was started, the time that it slept included. */
+  uptime: () => number
   log: Log
   run: Run
+  /** Have a sync run soon, where somebody looks after that. */
   syncSoon: () => void
 }): Device {
-  const { state, keychain, identity, account, clock, now, log, syncSoon } = options
+  const { state, keychain, identity, clock, now, uptime, syncSoon } = options
   let left = false
+  const watch = newClockWatch({ meta: state.meta, clock, uptime })
   const vault = openVault(keychain, state.secrets)
   const codes = openCodes(state, vault, identity.account)
   function demandSeat(): void {
     if (left) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
   }
-  const sync = newSync({ state, vault, codes, identity, account, clock, now, log, demandSeat })
-  const freshness = freshnessOf(clock, sync, now)
+  const sync = newSync({ ...options, vault, codes, watch, demandSeat })
+
+  /** Only a sync tells how far a clock that moved is off now. */
+  function clockState(at: number): ClockState {
+    const found = watch.state(at)
+    if (found !== 'steady' && clock !== 'own') syncSoon()
+    return found
+  }
+  const freshness: Freshness = {
+    ...pictureOf(clock, sync, now),
+    clock: clockState,
+    noted: (at) => watch.noted(at),
+  }
   const verifier = newVerifier({ state, codes, now, freshness, demandSeat })
   return {
     ...options.run,
@@ -89,6 +109,14 @@ export function openDevice(options: {
     syncSoon,
     freshness,
     demandSeat,
+    acceptClock() {
+      if (clock !== 'own')
+        throw new AppError(
+          'invalid_state',
+          'The account server measures the clock of this device: "countersignd sync" has it measured.',
+        )
+      watch.measured(now())
+    },
     async leave() {
       left = true
       vault.close()

@@ -10,7 +10,7 @@ import { PREFIX, isId, parseId } from '../crypto/id.ts'
 import { AppError, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
-import { type ServerClock, measureOffset } from './clock.ts'
+import { type ClockWatch, type ServerClock, measureOffset } from './clock.ts'
 import type { Codes } from './codes.ts'
 import type { Identity } from './identity.ts'
 import { newDuties } from './duties.ts'
@@ -26,6 +26,9 @@ const GOOD = 'last_good_sync'
 const OFFSET = 'clock_offset_ms'
 /** A secret is kept before the account hears of what it is for: one that is younger may be about to be used. */
 const ORPHAN_MS = 24 * 3600 * 1000
+
+const CLOCK_BEHIND =
+  'The clock of this machine is behind what it showed before, so no words verify. Set it right. Where it is right now, and was ahead before: "countersignd sync --clock-is-right".'
 
 /** As a limit of rows. */
 const ALL = -1
@@ -80,11 +83,12 @@ export function newSync(options: {
   identity: Identity
   account: Account
   clock: ServerClock
+  watch: ClockWatch
   now: () => number
   log: Log
   demandSeat: () => void
 }): Sync {
-  const { state, vault, identity, account, clock, now, log } = options
+  const { state, vault, identity, account, clock, watch, now, log } = options
   /** What the person changed since the run under way began. */
   const touched = new Set<string>()
   let refused: string | null = null
@@ -105,12 +109,23 @@ export function newSync(options: {
     }
   }
 
+  async function readClock(report: SyncReport): Promise<void> {
+    if (clock !== 'own') {
+      const offset = await measureOffset(clock, now)
+      state.transaction(() => {
+        state.meta.set(OFFSET, offset)
+        watch.measured(now())
+      })
+    } else if (watch.state(now()) === 'behind') remark(report, CLOCK_BEHIND)
+    else watch.noted(now())
+  }
+
   async function work(report: SyncReport): Promise<void> {
     // Taken before the server is asked: what is made while it answers is not in its answer, and is no leftover.
     const connections = new Set(state.connections.ids())
     const guests = new Set(state.guests.all().map(({ id }) => id))
     // First of all: what is verified here while the rest fails must know whether the time is right.
-    if (clock !== 'own') state.meta.set(OFFSET, await measureOffset(clock, now))
+    await readClock(report)
     const isLogKnown = await pull.ownLog(report)
     await pull.connections(connections, report)
     await pull.guestCodes(guests, report)

@@ -10,6 +10,7 @@ import { Refusal } from '../crypto/refusal.ts'
 import { parseWords } from '../crypto/words.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
+import type { ClockState } from './clock.ts'
 import type { Codes, Found, Hit } from './codes.ts'
 import { newGuesses } from './guesses.ts'
 
@@ -23,6 +24,10 @@ export interface Freshness {
   /** The server's clock minus this one's, in milliseconds. */
   offsetMs(): number | null
   lastSyncAt(): number | null
+  /** Whether this one's clock has moved since the offset was measured. */
+  clock(at: number): ClockState
+  /** A moment that was relied on: the clock may not go back behind it. */
+  noted(at: number): void
 }
 
 export interface Verifier {
@@ -117,20 +122,28 @@ export function newVerifier(options: {
   const { state, codes, now, freshness, demandSeat } = options
   const guesses = newGuesses()
 
-  /** Acceptance reaches one window ahead, so only a clock further back than that has gone backwards. */
-  const clockWentBack = (at: number) => windowOf(at) + 1 < state.replays.highest()
+  /** The clock, judged by the server's, by the uptime of the machine and by the windows used here. */
+  function clockAt(at: number): ClockState {
+    const moved = freshness.clock(at)
+    const offset = freshness.offsetMs()
+    // Acceptance reaches one window ahead: only a clock further back than that is behind.
+    const isBehindUses = windowOf(at) + 1 < state.replays.highest()
+    if (isBehindUses || (offset ?? 0) > MOST_OFFSET_MS) return 'behind'
+    if (moved !== 'steady') return moved
+    if (offset === null) return 'unmeasured'
+    return offset < -MOST_OFFSET_MS ? 'ahead' : 'steady'
+  }
 
   function reasonsNot(
     at: number,
-    wentBack: boolean,
+    clock: ClockState,
     { checked, unchecked, lacks, hits }: Found,
   ): Reason[] {
-    const offset = freshness.offsetMs()
     const synced = freshness.lastSyncAt()
     const found: [Reason, boolean][] = [
       ['nothing_cached', checked + unchecked === 0],
       ['secret_missing', lacks.includes('secret_missing')],
-      ['clock_uncertain', offset === null || Math.abs(offset) > MOST_OFFSET_MS || wentBack],
+      ['clock_uncertain', clock !== 'steady'],
       // A sync that lies ahead was one by another clock.
       ['sync_stale', synced === null || Math.abs(at - synced) > STALE_MS],
       ['rotation_pending', lacks.includes('rotation_pending')],
@@ -172,8 +185,8 @@ export function newVerifier(options: {
     guesses.check(caller, at)
     const found = codes.find(indices, at)
     const { hits, checked, unchecked } = found
-    const wentBack = clockWentBack(at)
-    const reasons = reasonsNot(at, wentBack, found)
+    const clock = clockAt(at)
+    const reasons = reasonsNot(at, clock, found)
     const others = hits.filter(isOfOther)
     const evidence = others.filter((hit) => !isEnded(hit))
     const echo = others.length < hits.length
@@ -183,7 +196,8 @@ export function newVerifier(options: {
     return state.transaction(() => {
       const firstUsedAt = use(evidence, at)
       const result = {
-        verified: evidence.length > 0 && firstUsedAt === null && !wentBack,
+        // Behind, words that were heard and recorded earlier would fit again.
+        verified: evidence.length > 0 && firstUsedAt === null && clock !== 'behind',
         conclusive: reasons.length === 0,
         replayed: firstUsedAt !== null,
         echo,
@@ -193,6 +207,7 @@ export function newVerifier(options: {
         reasons,
         ...(firstUsedAt === null ? {} : { first_verified_at: timeAt(firstUsedAt) }),
       }
+      freshness.noted(at)
       if (hits.length === 0) guesses.wrong(caller, at)
       // By the uses themselves, not by the clock: one that ran ahead for a while must not make words count twice.
       state.replays.prune(state.replays.highest() - REMEMBERED)

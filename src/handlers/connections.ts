@@ -1,6 +1,7 @@
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { Device } from '../device/device.ts'
+import { demandClock } from '../device/clock.ts'
 import { dropDeparted } from '../device/departed.ts'
 import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
 import type { Hold } from '../state/connections.ts'
@@ -104,8 +105,12 @@ export const connections: Handlers['connections'] = {
   },
 
   code: async ({ id }, { account, local }) => {
-    const code = local.codes.toSay(id, local.now())
-    if (code !== null) return code
+    const at = local.now()
+    const code = local.codes.toSay(id, at)
+    if (code !== null) {
+      demandClock(local.freshness.clock(at))
+      return code
+    }
     const hold = local.state.connections.get(id)?.hold ?? null
     if (hold !== null) throw new AppError('invalid_state', HELD[hold], { details: { state: hold } })
     // Tell "no such connection" from "not on this device": the account knows.

@@ -1,15 +1,20 @@
 import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
+import { isWrong } from '../device/clock.ts'
 import type { Device } from '../device/device.ts'
 import { createGuestCode, forgetGuestCode, guestUrl } from '../device/guests.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
+/** Whether words may be said by the clock of this device. */
+const hasTime = (device: Device | null): boolean =>
+  device !== null && !isWrong(device.freshness.clock(device.now()))
+
 /** Add what only this device knows: whether the secret is here, and the words that its owner says to the guest now. */
-function decorated(guest: GuestCode, device: Device | null): GuestCode {
+function decorated(guest: GuestCode, device: Device | null, isTimed = hasTime(device)): GuestCode {
   if (device === null) return { ...guest, secret_here: false, code: null }
   const { codes, vault, now } = device
-  const speaks = guest.state === 'active' && codes.has(guest.id)
+  const speaks = isTimed && guest.state === 'active' && codes.has(guest.id)
   return {
     ...guest,
     secret_here: vault.has(guest.id),
@@ -57,7 +62,8 @@ const wantsGif = (format: 'svg' | 'gif' | undefined, accept: string) =>
 export const guestCodes: Handlers['guestCodes'] = {
   list: async (page, { account, device }) => {
     const { items, next_cursor } = await account.guestCodes.list(page)
-    return { items: items.map((item) => decorated(item, device)), next_cursor }
+    const isTimed = hasTime(device)
+    return { items: items.map((item) => decorated(item, device, isTimed)), next_cursor }
   },
 
   create: async ({ body }, { account, local }) => {

@@ -35,6 +35,9 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
       return added
     },
   },
+  clock: {
+    accept: async (_, { local }) => local.acceptClock(),
+  },
   rosters: {
     rotate: async ({ id }, { account, local }) => {
       const { rotateNow } = await import('../device/members.ts')

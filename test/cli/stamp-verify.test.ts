@@ -108,7 +108,10 @@ async function verify(
   }
   const dir = folderOf(t, remembered)
   const args = [
-    ...['stamp', 'verify', path('file', CONTENT), path('stamp', JSON.stringify(file))],
+    'stamp',
+    'verify',
+    path('file', CONTENT),
+    path('stamp', JSON.stringify(file)),
     ...(root === undefined ? [] : ['--root', root]),
     ...(key === undefined ? [] : ['--receipt-key', path('key', JSON.stringify(key))]),
   ]

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
+import type { ClockState } from '../../src/device/clock.ts'
 import type { Pace } from '../../src/device/code-schedule.ts'
 import { PREFIX, formatId } from '../../src/crypto/id.ts'
 import { parseWords } from '../../src/crypto/words.ts'
@@ -42,7 +43,7 @@ export interface Bench {
   readonly codes: Codes
   readonly verifier: Verifier
   readonly clock: { ms: number }
-  readonly freshness: { offset: number | null; lastSync: number | null }
+  readonly freshness: { offset: number | null; lastSync: number | null; clock: ClockState }
   /** A connection of mine with Bob, or with others. */
   readonly connection: (of?: {
     id?: string
@@ -73,7 +74,7 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
   t.after(() => state.close())
   const keychain = memoryKeychain()
   const clock = { ms: T0 }
-  const freshness: Bench['freshness'] = { offset: 0, lastSync: T0 }
+  const freshness: Bench['freshness'] = { offset: 0, lastSync: T0, clock: 'steady' }
   const seat = { left: false }
   const epochs = new Map<string, number>()
   const keys = new Map<string, Uint8Array>()
@@ -86,7 +87,12 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
       state: used,
       codes,
       now: () => clock.ms,
-      freshness: { offsetMs: () => freshness.offset, lastSyncAt: () => freshness.lastSync },
+      freshness: {
+        offsetMs: () => freshness.offset,
+        lastSyncAt: () => freshness.lastSync,
+        clock: () => freshness.clock,
+        noted: () => undefined,
+      },
       demandSeat() {
         if (seat.left) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
       },

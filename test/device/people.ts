@@ -96,13 +96,14 @@ export async function newWorld(t: TestContext) {
         between(server.as({ account, device, session, token: null })),
       deviceOf: (identity, account) =>
         openDevice({
-          syncSoon: () => undefined,
           state,
           keychain,
           identity,
           account,
           clock: door.clock,
           now,
+          uptime: now,
+          syncSoon: () => undefined,
           log,
           run: run as Parameters<typeof openDevice>[0]['run'],
         }),

@@ -62,13 +62,14 @@ const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
     accountOf: () => account,
     deviceOf: (identity) =>
       openDevice({
-        syncSoon: () => undefined,
         state,
         keychain,
         identity,
         account,
         clock: 'own',
         now,
+        uptime: now,
+        syncSoon: () => undefined,
         log: () => undefined,
         run: { startedAt: T0, environment: 'embedded', backend: () => BACKEND, keychain: 'file' },
       }),

@@ -34,13 +34,14 @@ export function deviceOf(
   account: Account,
 ): Device {
   return openDevice({
-    syncSoon: () => undefined,
     state,
     keychain,
     identity,
     account,
     clock: 'own',
     now: () => T0,
+    uptime: () => T0,
+    syncSoon: () => undefined,
     log: () => undefined,
     run,
   })

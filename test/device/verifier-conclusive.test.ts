@@ -50,6 +50,14 @@ describe('conclusive', () => {
       },
       Math.abs(offset) > 30_000 ? ['clock_uncertain'] : [],
     ]),
+    ...(['ahead', 'behind', 'unmeasured'] as const).map((clock): (typeof cases)[number] => [
+      `the clock is ${clock}`,
+      ({ connection, freshness }) => {
+        connection()
+        freshness.clock = clock
+      },
+      ['clock_uncertain'],
+    ]),
     [
       'no sync yet',
       ({ connection, freshness }) => {

@@ -17,14 +17,12 @@ const SHIFT = pathToFileURL(join(import.meta.dirname, 'clock-shift.ts')).href
 export async function onMachine(t: TestContext, env: NodeJS.ProcessEnv = {}) {
   const stateDir = freshFolder(t)
   const file = join(freshFolder(t), 'clock')
-  const daemon = await startDaemon(stateDir, {
-    NODE_OPTIONS: `--import=${SHIFT}`,
-    CLOCK_FILE: file,
-    ...env,
-  })
+  const start = () =>
+    startDaemon(stateDir, { NODE_OPTIONS: `--import=${SHIFT}`, CLOCK_FILE: file, ...env })
+  let daemon = await start()
   t.after(() => daemon.end('SIGKILL'))
-  const { nonce, pid } = readRuntime(stateDir) as Runtime
-  const owner = commandLineToken(stateSecret(stateDir), nonce)
+  const owner = () =>
+    commandLineToken(stateSecret(stateDir), (readRuntime(stateDir) as Runtime).nonce)
   let offset = 0
   let times = 0
   const settings = () =>
@@ -34,14 +32,14 @@ export async function onMachine(t: TestContext, env: NodeJS.ProcessEnv = {}) {
       .filter((line) => line.includes('"clock set"'))
       .map((line) => JSON.parse(line) as { timers: number })
   const call = (method: string, path: string, question?: Question): Promise<Answer> =>
-    ask(daemon.address, method, path, { token: owner, ...question })
+    ask(daemon.address, method, path, { token: owner(), ...question })
   const good = async <T>(method: string, path: string, question?: Question): Promise<T> => {
     const { status, json, text } = await call(method, path, question)
     assert(status < 300, `${method} ${path}: ${status} ${text}`)
     return json as T
   }
   return {
-    daemon,
+    daemon: () => daemon,
     stateDir,
     call,
     good,
@@ -50,11 +48,19 @@ export async function onMachine(t: TestContext, env: NodeJS.ProcessEnv = {}) {
     /** Set it; answers how many timers were set since the last time. */
     set: async (ms: number): Promise<number> => {
       writeFileSync(file, String(ms))
-      process.kill(pid, 'SIGUSR2')
+      process.kill((readRuntime(stateDir) as Runtime).pid, 'SIGUSR2')
       times++
       while (settings().length < times) await setImmediate()
       offset = ms
       return settings().at(-1)?.timers ?? 0
+    },
+    /** End the daemon, set the clock, and start it again. */
+    restartAt: async (ms: number): Promise<void> => {
+      await daemon.end('SIGTERM')
+      writeFileSync(file, String(ms))
+      offset = ms
+      times = 0
+      daemon = await start()
     },
   }
 }

@@ -1,11 +1,14 @@
 /**
- * Loaded before the program (`node --import`): a machine whose clock can be set. At SIGUSR2 it is as far off as CLOCK_FILE says, in
- * milliseconds, and how many timers were set since the last time goes to standard error.
+ * Loaded before the program (`node --import`): a machine whose clock can be set. At its start and at
+ * SIGUSR2 it is as far off as CLOCK_FILE says, in milliseconds; at SIGUSR2 the number of timers set
+ * since the last time goes to standard error.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
 const Real = Date
-let offset = 0
+const FILE = process.env['CLOCK_FILE'] as string
+const offsetIn = () => (existsSync(FILE) ? Number(readFileSync(FILE, 'utf8')) : 0)
+let offset = offsetIn()
 let timers = 0
 const now = () => Real.now() + offset
 
@@ -26,7 +29,7 @@ globalThis.setTimeout = Object.assign(
 ) as typeof setTimeout
 
 process.on('SIGUSR2', () => {
-  offset = Number(readFileSync(process.env['CLOCK_FILE'] as string, 'utf8'))
+  offset = offsetIn()
   process.stderr.write(`${JSON.stringify({ event: 'clock set', offset, timers })}\n`)
   timers = 0
 })

@@ -125,6 +125,15 @@ export const local = {
       }),
     },
   },
+  clock: {
+    accept: {
+      method: 'POST',
+      path: '/local/v1/clock',
+      summary: 'Take the clock of this machine as right',
+      by: 'daemon',
+      status: 204,
+    },
+  },
   rosters: {
     rotate: {
       method: 'POST',

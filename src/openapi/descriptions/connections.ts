@@ -40,7 +40,7 @@ export const connections: Descriptions<
       'Name and favourite are yours alone: the other members keep theirs. What is left out stays.',
     delete:
       'Where others are in it, you leave, and coming back takes an invitation. Where nobody else is, or you are its only owner, it ends for everybody: the others find it as `ended` and delete it themselves. The secret is deleted here.',
-    code: 'Your own words of this minute, to be said by whoever placed the call. What the others will say is never shown: check what you hear with `POST /api/v1/verify`.',
+    code: 'Your own words of this minute, to be said by whoever placed the call. What the others will say is never shown: check what you hear with `POST /api/v1/verify`. Refused with `state: clock_uncertain` while the clock is known to have moved: sync, and ask again.',
     favorite:
       'The same as changing `favorite`, for clients that have a button: without a body it marks. Nobody else sees it.',
   },
@@ -60,7 +60,7 @@ export const connections: Descriptions<
       'For whoever sent it, as long as it waits. It cannot be approved any more; a mail that was sent leads nowhere.',
   },
   guestCodes: {
-    list: 'With your own words of this minute for each guest, to say. `code` is null for one that has ended or whose secret another device holds.',
+    list: 'With your own words of this minute for each guest, to say. `code` is null for one that has ended or whose secret another device holds, and for all while the clock is known to have moved.',
     create:
       'Makes a secret on this device and a link that carries it: hand the link over yourself, it is shown once and the account server never sees its secret. It works for a week unless told.',
     delete:

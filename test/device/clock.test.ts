@@ -1,0 +1,211 @@
+/** A wall clock that is set ahead or back while the machine runs, and across restarts: what is said and what is believed by it. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { timeAt } from '../../src/api/fields.ts'
+import type { ServerClock } from '../../src/device/clock.ts'
+import { connections } from '../../src/handlers/connections.ts'
+import { guestCodes } from '../../src/handlers/guest-codes.ts'
+import { contextOf } from '../handlers/context.ts'
+import { wordsFrom } from '../e2e/peer.ts'
+import { MINUTE } from './bench.ts'
+import { type Enrolled, enrolled } from './enrolled.ts'
+
+const SPAN = 10 * MINUTE
+const WRONG = 'matador carload recede'
+
+/** A guest of a device, and what the guest says at a time. */
+async function guestOf(device: Enrolled) {
+  const subject = await device.invite()
+  const k = device.vault.get(subject) as Uint8Array
+  return (at: number) =>
+    wordsFrom({ label: 'guest', k, subject, speaker: subject, window: Math.floor(at / MINUTE) })
+}
+
+/** The wall clock is set; the machine runs on. */
+const set = ({ clock }: Enrolled, ms: number) => {
+  clock.ms += ms
+  clock.set += ms
+}
+/** The machine is off for a while; its uptime begins anew. */
+const restart = ({ clock }: Enrolled, offMs: number) => {
+  clock.ms += offMs
+  clock.set = clock.ms
+}
+/** Time goes by. */
+const pass = ({ clock }: Enrolled, ms: number) => {
+  clock.ms += ms
+}
+
+/** A device whose account server is elsewhere and has the right time; after a good sync. */
+async function far(t: TestContext) {
+  const device = await enrolled(t)
+  // The time there goes by as the machine runs, whatever its wall clock shows.
+  const server: ServerClock = {
+    read: async () => ({
+      now: timeAt(device.clock.ms - device.clock.set),
+      public_url: 'https://countersign.test',
+    }),
+  }
+  const says = await guestOf(device)
+  const open = () => device.reopen({}, server)
+  const first = open()
+  assert((await first.sync.run('start')).ok)
+  return { open, first, says }
+}
+
+describe('a clock that is set back after a good sync', () => {
+  for (const [how, reopened] of [
+    ['in the same run', false],
+    ['and the daemon is started again', true],
+  ] as const)
+    it(`${how}: recorded words prove nothing, and nothing is conclusive`, async (t) => {
+      const { first, open, says } = await far(t)
+      const recorded = says(first.clock.ms)
+      pass(first, SPAN)
+      assert((await first.sync.run('timer')).ok)
+      set(first, -SPAN)
+      const device = reopened ? open() : first
+      for (const words of [recorded, WRONG]) {
+        const { verified, conclusive, reasons } = await device.verifier.verify(words, null)
+        assert.deepEqual([verified, conclusive, reasons], [false, false, ['clock_uncertain']])
+      }
+      assert(device.soon.length > 0, 'no sync was asked for')
+    })
+
+  it('is told from the words too, which are of a guest that is known', async (t) => {
+    const { first, says } = await far(t)
+    const recorded = says(first.clock.ms)
+    pass(first, SPAN)
+    set(first, -SPAN)
+    const { matches, summary } = await first.verifier.verify(recorded, null)
+    assert.equal(matches.length, 1)
+    assert.match(summary, /the clock cannot be trusted: no proof/)
+  })
+
+  it('is measured by the next sync: by its offset nothing is conclusive until it is right', async (t) => {
+    const { first, says } = await far(t)
+    set(first, -SPAN)
+    assert((await first.sync.run('timer')).ok)
+    const wrong = await first.verifier.verify(WRONG, null)
+    assert.deepEqual([wrong.conclusive, wrong.reasons], [false, ['clock_uncertain']])
+    set(first, SPAN)
+    assert((await first.sync.run('timer')).ok)
+    const right = await first.verifier.verify(says(first.clock.ms), null)
+    assert.deepEqual([right.verified, right.reasons], [true, []])
+  })
+})
+
+describe('a clock that moved since it was measured', () => {
+  for (const [ms, reasons] of [
+    [30_000, []],
+    [-30_000, []],
+    [30_001, ['clock_uncertain']],
+    [-30_001, ['clock_uncertain']],
+  ] as const)
+    it(`by ${ms} ms: ${reasons.join() || 'no matter'}`, async (t) => {
+      const { first } = await far(t)
+      pass(first, 10 * MINUTE)
+      set(first, ms)
+      assert.deepEqual((await first.verifier.verify(WRONG, null)).reasons, reasons)
+    })
+
+  it('is uncertain after the machine was restarted, until it was measured', async (t) => {
+    const { first, open } = await far(t)
+    pass(first, SPAN)
+    restart(first, SPAN)
+    const device = open()
+    assert.deepEqual((await device.verifier.verify(WRONG, null)).reasons, ['clock_uncertain'])
+    // Nothing says that it is wrong: words are said.
+    const id = await device.connect()
+    assert.equal((await connections.code({ id }, contextOf(device))).connection_id, id)
+  })
+
+  for (const [name, ms] of [
+    ['ahead', SPAN],
+    ['back', -SPAN],
+  ] as const)
+    it(`${name}: no words are said by it`, async (t) => {
+      const { first } = await far(t)
+      const id = await first.connect()
+      const { items } = await guestCodes.list({ limit: 50 }, contextOf(first))
+      assert.notEqual(items[0]?.code, null)
+      set(first, ms)
+      await assert.rejects(connections.code({ id }, contextOf(first)), {
+        code: 'invalid_state',
+        message: new RegExp(`went ${name} since it was measured.*sync`),
+        details: { state: 'clock_uncertain' },
+      })
+      const later = await guestCodes.list({ limit: 50 }, contextOf(first))
+      assert.deepEqual(
+        later.items.map(({ code, secret_here }) => [code, secret_here]),
+        [[null, true]],
+      )
+    })
+})
+
+describe('the account on this machine alone, whose clock nothing measures', () => {
+  /** Its device after a sync. */
+  async function alone(t: TestContext) {
+    const device = await enrolled(t)
+    const says = await guestOf(device)
+    assert((await device.sync.run('start')).ok)
+    return { device, says }
+  }
+
+  for (const [how, reopened] of [
+    ['in the same run', false],
+    ['and the daemon is started again', true],
+  ] as const)
+    it(`is set back, ${how}: recorded words prove nothing, whatever is synced`, async (t) => {
+      const { device, says } = await alone(t)
+      const recorded = says(device.clock.ms)
+      pass(device, SPAN)
+      set(device, -SPAN)
+      const now = reopened ? device.reopen() : device
+      for (const synced of [false, true]) {
+        if (synced) {
+          const { ok, error } = await now.sync.run('request')
+          assert(ok)
+          assert.match(String(error), /clock of this machine is behind.*sync --clock-is-right/)
+        }
+        const { verified, conclusive, reasons } = await now.verifier.verify(recorded, null)
+        assert.deepEqual([verified, conclusive, reasons], [false, false, ['clock_uncertain']])
+      }
+    })
+
+  it('is set back while the machine is off: nothing before the last use is believed', async (t) => {
+    const { device, says } = await alone(t)
+    const recorded = says(device.clock.ms)
+    pass(device, SPAN)
+    await device.verifier.verify(WRONG, null)
+    restart(device, -SPAN)
+    const { verified, reasons } = await device.reopen().verifier.verify(recorded, null)
+    assert.deepEqual([verified, reasons], [false, ['clock_uncertain']])
+  })
+
+  it('goes on after the machine was off or asleep, or is set ahead', async (t) => {
+    const { device, says } = await alone(t)
+    for (const move of [restart, set, pass]) {
+      move(device, SPAN)
+      const { verified, reasons } = await device.verifier.verify(says(device.clock.ms), null)
+      assert.deepEqual([verified, reasons], [true, []])
+    }
+  })
+
+  it('was ahead and is right again: the person says so', async (t) => {
+    const { device, says } = await alone(t)
+    set(device, SPAN)
+    await device.verifier.verify(WRONG, null)
+    set(device, -SPAN)
+    pass(device, MINUTE)
+    assert.deepEqual((await device.verifier.verify(WRONG, null)).reasons, ['clock_uncertain'])
+    device.acceptClock()
+    const { verified, reasons } = await device.verifier.verify(says(device.clock.ms), null)
+    assert.deepEqual([verified, reasons], [true, []])
+  })
+
+  it('is not accepted on a word where an account server measures it', async (t) => {
+    const { first } = await far(t)
+    assert.throws(() => first.acceptClock(), { code: 'invalid_state' })
+  })
+})
