@@ -1,7 +1,6 @@
 import { AppError } from '../errors.ts'
 import { byId, noSuch } from './by-id.ts'
 import type { Api, Command } from './command.ts'
-import { helped } from './connection-faults.ts'
 import { every } from '../api/cursor.ts'
 
 async function guestCode(api: Api, id: string) {
@@ -29,9 +28,7 @@ say yours.`,
     type Code = { words: string; valid_until: string }
     const code = id.startsWith('gst_')
       ? await byId('guest code', id, () => withApi<Code>((api) => guestCode(api, id)))
-      : await byId('connection', id, () =>
-          helped(id, () => withApi<Code>((api) => api.connections.code({ id }))),
-        )
+      : await byId('connection', id, () => withApi<Code>((api) => api.connections.code({ id })))
     print(code, code.words)
     say(
       `Good until ${code.valid_until}. If you were called, say them only after "countersignd verify" answered "Verified". Whoever places the call speaks first.`,

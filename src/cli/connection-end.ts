@@ -1,7 +1,6 @@
 import type { Connection } from '../api/rest/connections.ts'
 import { AppError } from '../errors.ts'
 import type { Api, Command, Invocation } from './command.ts'
-import { helped } from './connection-faults.ts'
 import { ownId } from './connection-members.ts'
 import { isActive, readConnection } from './connection.ts'
 import { withPrompt } from './prompt.ts'
@@ -103,7 +102,7 @@ const ending = (way: Way, help: string): Command => ({
     const misfit = way.misfit(target)
     if (misfit !== null) throw new AppError('invalid_state', misfit)
     if (options['yes'] !== true) await confirm(invocation, way, target)
-    await withApi((api) => helped(id, () => way.carryOut(api, target)))
+    await withApi((api) => way.carryOut(api, target))
     print({ id, state: way.state }, [])
     say(`${way.verb === 'leave' ? 'Left' : 'Deleted'} "${shown(target.connection.name)}".`)
   },

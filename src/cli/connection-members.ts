@@ -1,7 +1,6 @@
 import type { Connection, Member } from '../api/rest/connections.ts'
 import { AppError } from '../errors.ts'
 import { type Api, type Command, UsageError } from './command.ts'
-import { helped } from './connection-faults.ts'
 import { isActive, readConnection } from './connection.ts'
 import { shown, table } from './table.ts'
 
@@ -55,7 +54,7 @@ An account that is only invited loses its invitation. An invited mailbox: see "c
       const found = memberOf(await readConnection(api, id), mid)
       if ((await ownId(api)) === mid)
         throw new AppError('invalid_state', `That is you: "countersignd connection leave ${id}".`)
-      await helped(id, () => api.members.remove({ id, mid }))
+      await api.members.remove({ id, mid })
       return found
     })
     print({ connection_id: id, user_id: mid, state: 'removed' }, [])
@@ -77,7 +76,7 @@ export const connectionRole: Command = {
       throw new UsageError('A role is owner or member; give one of them.')
     const changed = await withApi(async (api) => {
       memberOf(await readConnection(api, id), mid)
-      return helped(id, () => api.rosters.role({ id, mid, body: { role } }))
+      return api.rosters.role({ id, mid, body: { role } })
     })
     print(changed, [])
     say(

@@ -1,5 +1,6 @@
 import { every } from '../api/cursor.ts'
 import type { Connection, Member } from '../api/rest/connections.ts'
+import { AppError } from '../errors.ts'
 import { byId, idOf } from './by-id.ts'
 import { type Api, type Command, type Invocation, UsageError } from './command.ts'
 import { inviteeOf } from './invitee.ts'
@@ -75,22 +76,30 @@ Creates a connection with yourself as its only member and owner, and invites oth
   },
 }
 
-const SECRET = {
-  here: 'on this device',
-  missing: 'not on this device: "countersignd sync" fetches it, once a device that holds it synced',
-} as const
+/** Where the secret of a connection is, and who has to act where there are no words to say. */
+async function secretOf(api: Api, { id, secret_here, epoch }: Connection): Promise<string[]> {
+  const where = `${secret_here ? '' : 'not '}on this device; epoch ${epoch}`
+  try {
+    await api.connections.code({ id })
+    return [where]
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return [where, error.message]
+  }
+}
 
 export const connectionShow: Command = {
   usage: 'ID [--json]',
   help: 'Shows one connection: who is in it, its tags, and whether its secret is on this device.',
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
-    const [connection, tags] = await withApi(async (api) => {
+    const [connection, tags, [secret = '', waits]] = await withApi(async (api) => {
       const read = await readConnection(api, id)
       const all = read.tag_ids.length === 0 ? [] : await every((query) => api.tags.list(query))
-      return [read, all.filter((tag) => read.tag_ids.includes(tag.id))]
+      const assigned = all.filter((tag) => read.tag_ids.includes(tag.id))
+      return [read, assigned, await secretOf(api, read)]
     })
-    const { name, favorite, kind, state, members, epoch, secret_here, created_at } = connection
+    const { name, favorite, kind, state, members, created_at } = connection
     const names = (of: readonly Member[]) => of.map(({ display_name }) => display_name).join(', ')
     const invited = members.filter((member) => !isActive(member))
     const rows: (readonly [name: string, value: string])[] = [
@@ -101,7 +110,8 @@ export const connectionShow: Command = {
       ...(tags.length === 0 ? [] : [['tags', tags.map((tag) => tag.name).join(', ')] as const]),
       ['members', names(members.filter(isActive))],
       ...(invited.length === 0 ? [] : [['invited', names(invited)] as const]),
-      ['secret', `${secret_here ? SECRET.here : SECRET.missing}; epoch ${epoch}`],
+      ['secret', secret],
+      ...(waits === undefined ? [] : [['words', waits] as const]),
       ['created', created_at],
     ]
     print(

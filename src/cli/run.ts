@@ -9,6 +9,7 @@ import { withApi } from './api.ts'
 import { type Command, type Invocation, type Io, UsageError } from './command.ts'
 import { coloured } from './colour.ts'
 import { COMMANDS } from './commands.ts'
+import { shownText } from './table.ts'
 import { versionFacts, versionLine } from './version-line.ts'
 
 const COMMON = {
@@ -145,7 +146,8 @@ function failure(error: unknown): { code: number; text: string } {
 
 function tellFailure(code: number, text: string, { stderr, env }: Io): number {
   const name = coloured('red', 'countersignd:', { stream: stderr, env })
-  stderr.write(`${name} ${text}\n`)
+  // Names that others chose may be in it.
+  stderr.write(`${name} ${shownText(text)}\n`)
   return code
 }
 

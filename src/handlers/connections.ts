@@ -4,7 +4,6 @@ import type { Device } from '../device/device.ts'
 import { demandClock } from '../device/clock.ts'
 import { dropDeparted } from '../device/departed.ts'
 import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
-import type { Hold } from '../state/connections.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
@@ -59,16 +58,6 @@ export async function leave(
   }
 }
 
-/** Why there are no words to say. */
-const HELD: Readonly<Record<Hold, string>> = {
-  rotation_pending:
-    'Somebody who knew the words of this connection left it or lost a device: it gets a new secret at the next sync of a member who may make one (POST /api/v1/sync). Where all keys of a member were replaced, an owner, and whoever follows that member, confirms them first, or an owner removes that member.',
-  roster_forked:
-    'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
-  ended:
-    'An owner ended this connection for everybody: delete it, and make a new one where you still need it.',
-}
-
 export const connections: Handlers['connections'] = {
   list: async (page, { account, device }) => {
     const { items, next_cursor } = await account.connections.list(page)
@@ -111,15 +100,8 @@ export const connections: Handlers['connections'] = {
       demandClock(local.freshness.clock(at))
       return code
     }
-    const hold = local.state.connections.get(id)?.hold ?? null
-    if (hold !== null) throw new AppError('invalid_state', HELD[hold], { details: { state: hold } })
-    // Tell "no such connection" from "not on this device": the account knows.
-    await account.connections.read({ id })
-    throw new AppError(
-      'secret_unavailable',
-      "This device does not hold this connection's secret yet. Any device of a member that holds it hands it over at its next sync: sync there, " +
-        'then here (POST /api/v1/sync).',
-    )
+    const { noWords } = await import('../device/no-words.ts')
+    throw await noWords(local, account, id)
   },
 
   favorite: async (input, context) => {

@@ -188,7 +188,7 @@ const BODIES: Readonly<Record<Told, Details & { readonly message: string }>> = {
   not_signed_in: { message: 'Nobody is signed in on this device: run "countersignd login".' },
   secret_unavailable: {
     message:
-      "This device does not hold this connection's secret yet. Any device of a member that holds it hands it over at its next sync.",
+      'Waiting for your device "laptop" to hand over the words for "Bank": sync there ("countersignd sync"), then here.',
   },
   payload_too_large: {
     message: 'The body is larger than 1048576 bytes, the most taken here.',

@@ -448,6 +448,7 @@ describe('help and usage', () => {
   }
   const mistakes: [args: string[], says: RegExp][] = [
     [['frobnicate'], /There is no command "frobnicate"/],
+    [['a\u001b[2J'], /There is no command "a\ufffd\[2J"/],
     [['toString'], /There is no command "toString"/],
     [['constructor'], /There is no command "constructor"/],
     [[''], /There is no command ""/],

@@ -133,36 +133,6 @@ test('the only owner deletes a connection for everybody, who delete what is left
   assert.deepEqual((await bob.json('connection', 'list')).items, [])
 })
 
-describe('what is refused names the command that helps', () => {
-  const ID = `con_${'0'.repeat(26)}`
-  const refusing = (error: AppError): Partial<Api> => ({
-    connections: { code: () => Promise.reject(error) } as unknown as Api['connections'],
-  })
-  const cases: [what: string, error: AppError, says: RegExp][] = [
-    [
-      'a rotation is pending',
-      new AppError('invalid_state', 'no', { details: { state: 'rotation_pending' } }),
-      new RegExp(`"countersignd rotate ${ID}" makes it; "countersignd sync" fetches it`),
-    ],
-    [
-      'the secret is not here',
-      new AppError('secret_unavailable', 'no'),
-      new RegExp(`"countersignd sync" fetches it.*"countersignd rotate ${ID}" makes a new one`),
-    ],
-    [
-      'the history forked',
-      new AppError('invalid_state', 'make a new one', { details: { state: 'roster_forked' } }),
-      /^make a new one$/m,
-    ],
-  ]
-  for (const [what, error, says] of cases)
-    it(what, async () => {
-      const { code, out, err } = await call(refusing(error), ['code', ID])
-      assert.deepEqual([code, out], [EXIT.failed, ''])
-      assert.match(err, says)
-    })
-})
-
 describe('names of others', () => {
   const EVIL = 'Bob\u001b[2J\u202e'
   const id = `con_${'0'.repeat(26)}`
@@ -184,11 +154,13 @@ describe('names of others', () => {
     expires_at: '',
     created_at: '',
   }
+  const waits = new AppError('secret_unavailable', `Waiting for a device of "${EVIL}".`)
   const yes = async () => answer
   const approved = async () => invitation
   const api = {
     connections: {
       read: yes,
+      code: () => Promise.reject(waits),
       update: yes,
       favorite: yes,
       create: yes,
@@ -221,6 +193,11 @@ describe('names of others', () => {
     ['invite withdraw', invitation.id],
     ['rotate', id],
   ]
+  it('connection show says who has the secret without what a terminal obeys', async () => {
+    const shown = await call(api, ['connection show', id])
+    assert.match(shown.out, /^words {5}Waiting for a device of "Bob\ufffd\[2J\ufffd"\.$/m)
+  })
+
   for (const words of calls)
     it(`${words[0]} shows them without what a terminal obeys`, async () => {
       const { code, out, err } = await call(api, words)

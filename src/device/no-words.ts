@@ -1,0 +1,173 @@
+/**
+ * Why there are no words to say on a connection, and who has to do what. It is read from the checked
+ * roster and key logs; only the names of the own devices come from the account server.
+ */
+import { every } from '../api/cursor.ts'
+import type { Account } from '../api/port.ts'
+import { type Roster, changedMembers } from '../crypto/roster.ts'
+import { AppError } from '../errors.ts'
+import type { State } from '../state/state.ts'
+import { present } from './departed.ts'
+import type { Device } from './device.ts'
+import { isDoubted } from './looked-at.ts'
+import { type Known, rememberedRoster } from './remembered.ts'
+
+type Asking = Pick<Device, 'state' | 'identity'>
+
+const held = (
+  state: 'rotation_pending' | 'roster_forked' | 'changed_unverified' | 'ended',
+  message: string,
+) => new AppError('invalid_state', message, { details: { state } })
+
+const forked = () =>
+  held(
+    'roster_forked',
+    'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
+  )
+
+const ended = () =>
+  held(
+    'ended',
+    'An owner ended this connection for everybody: delete it, and make a new one where you still need it.',
+  )
+
+const rotationPending = (id: string) =>
+  held(
+    'rotation_pending',
+    `Somebody who knew the words of this connection left it, lost a device or signed one out: nothing verifies until it has a new secret. "countersignd sync" makes or fetches it; of a device that another member lost, a device of theirs has to sync first. "countersignd rotate ${id}" makes one by hand.`,
+  )
+
+/** "a", "b" or "c". */
+const anyOf = (names: readonly string[]): string => {
+  const quoted = names.map((name) => `"${name}"`)
+  const last = quoted.pop() ?? ''
+  return quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`
+}
+
+function namesIn({ names, connections }: State, connection: string) {
+  const members = connections.get(connection)?.members ?? []
+  return (account: string): string =>
+    members.find(({ user_id }) => user_id === account)?.display_name ??
+    names.get(account) ??
+    account
+}
+
+const isOwner = ({ members }: Roster, account: string) =>
+  members.some((one) => one.account === account && one.role === 'owner')
+
+/** Whom an owner has to confirm or to remove before anything verifies, as this device knows it. */
+function unsettled({ state, identity }: Asking, { roster, keyLogs }: Known) {
+  const changed = changedMembers(roster, keyLogs)
+  const own = identity.account
+  const isGone = (account: string) => keyLogs.get(account)?.active.length === 0
+  const others = roster.members.filter(({ account }) => account !== own)
+  return {
+    isOwnChanged: changed.includes(own),
+    changed: changed.find((account) => account !== own),
+    doubted: others.find((member) => isDoubted(state, member))?.account,
+    gone: others.find(({ account }) => isGone(account))?.account,
+    /** Owners who can sign. */
+    owners: roster.members
+      .filter(({ account, role }) => role === 'owner' && !changed.includes(account))
+      .map(({ account }) => account)
+      .filter((account) => !isGone(account)),
+  }
+}
+
+/** The commands by which this person confirms the keys of another. */
+const confirming = ({ trust }: State, account: string): string => {
+  const confirm = `compare the safety number, then "countersignd trust confirm ${account}"`
+  return trust.get(account) === null
+    ? `"countersignd trust follow ${account}", ${confirm}`
+    : confirm
+}
+
+const noOwner = (what: string) =>
+  held(
+    'changed_unverified',
+    `${what}, and no owner is left who could do so. Leave the connection and make a new one.`,
+  )
+
+/** What an owner, or the person here, has to decide about the keys of a member; null where that is not the cause. */
+function decisionDue(device: Asking, known: Known): AppError | null {
+  const { state, identity } = device
+  const { roster } = known
+  const { isOwnChanged, changed, doubted, gone, owners } = unsettled(device, known)
+  const nameOf = namesIn(state, roster.connection)
+  const theirs = anyOf(owners.map(nameOf))
+  const isMine = isOwner(roster, identity.account)
+  const remove = (account: string) =>
+    `"countersignd connection remove-member ${roster.connection} ${account}"`
+
+  if (isOwnChanged) {
+    if (owners.length === 0) return noOwner('An owner has to confirm your new keys first')
+    return held(
+      'changed_unverified',
+      `${theirs} has to confirm your new keys first: "countersignd trust confirm ${identity.account}" there, once the safety numbers were compared.`,
+    )
+  }
+  const unconfirmed = doubted ?? changed
+  if (unconfirmed !== undefined) {
+    const name = `"${nameOf(unconfirmed)}"`
+    if (isMine || doubted !== undefined)
+      return held(
+        'changed_unverified',
+        `You have to confirm the new keys of ${name} first: ${confirming(state, unconfirmed)}.${isMine ? ` Or remove them: ${remove(unconfirmed)}.` : ''}`,
+      )
+    const what = `An owner has to confirm the new keys of ${name} first`
+    if (owners.length === 0) return noOwner(what)
+    return held('changed_unverified', `${theirs} has to confirm the new keys of ${name} first.`)
+  }
+  if (gone === undefined) return null
+  const why = `"${nameOf(gone)}" signed out of the last device`
+  if (isMine) return held('rotation_pending', `${why}. Remove them first: ${remove(gone)}.`)
+  if (owners.length === 0) return noOwner(`${why}. An owner has to remove them first`)
+  return held('rotation_pending', `${why}. ${theirs} has to remove them first.`)
+}
+
+/** The names of the other devices of this account that are signed in. */
+async function otherDevices(account: Account): Promise<string[]> {
+  const devices = await every((query) => account.devices.list(query))
+  return devices
+    .filter(({ state, current }) => state === 'active' && !current)
+    .map(({ name }) => name)
+}
+
+/** Who hands over the secret that is not here. */
+async function waiting({ state, identity }: Asking, account: Account, id: string) {
+  const { name } = await account.connections.read({ id })
+  const own = await otherDevices(account)
+  const others = (state.connections.get(id)?.members ?? [])
+    .filter(({ user_id }) => user_id !== identity.account)
+    .map(({ display_name }) => display_name)
+  const who = [
+    ...(own.length === 0 ? [] : [`your device ${anyOf(own)}`]),
+    ...(others.length === 0 ? [] : [`a device of ${anyOf(others)}`]),
+  ]
+  const rotate = `"countersignd rotate ${id}" makes a new secret`
+  return new AppError(
+    'secret_unavailable',
+    who.length === 0
+      ? `No other device has the words for "${name}": ${rotate}.`
+      : `Waiting for ${who.join(' or ')} to hand over the words for "${name}": sync there ("countersignd sync"), then here. If no device has them any more, ${rotate}.`,
+  )
+}
+
+/**
+ * The error of a connection of which this device has no words to say.
+ * @returns invalid_state with `state` changed_unverified, rotation_pending, roster_forked or ended, or
+ *   secret_unavailable; the message says who has to act
+ * @throws AppError not_found for no connection of the account, and what the account throws
+ */
+export async function noWords(device: Asking, account: Account, id: string): Promise<AppError> {
+  const hold = device.state.connections.get(id)?.hold ?? null
+  if (hold === 'roster_forked') return forked()
+  if (hold === 'ended') return ended()
+  const known = rememberedRoster(device.state, id)
+  const due =
+    hold === null || known === null
+      ? null
+      : decisionDue(device, { ...known, roster: present(device.state, known.roster) })
+  if (due !== null) return due
+  return hold === null ? waiting(device, account, id) : rotationPending(id)
+}

@@ -1,0 +1,140 @@
+/** What is answered where there are no words to say: who has to act, and how. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { AppError } from '../../src/errors.ts'
+import { connections } from '../../src/handlers/connections.ts'
+import { trustCards } from '../../src/handlers/trust-cards.ts'
+import { type Desk, connected, three, verifies, worldOf } from '../device/people.ts'
+import { away } from '../device/signing-in.ts'
+import { at, instead } from './trust-desk.ts'
+
+const signedOut = { last_device: true, forget: false }
+
+/** The error that a request for the words gets, `state: message` or `code: message`. */
+async function refused(desk: Desk, id: string): Promise<string> {
+  try {
+    await connections.code({ id }, at(desk))
+  } catch (error) {
+    assert(error instanceof AppError)
+    return `${error.details.state ?? error.code}: ${error.message}`
+  }
+  return assert.fail('there are words')
+}
+
+async function confirm(desk: Desk, user_id: string) {
+  await trustCards.create({ body: { user_id } }, at(desk))
+  await trustCards.list({ limit: 50 }, at(desk))
+  await trustCards.update({ id: user_id, body: { confirmed: true } }, at(desk))
+}
+
+describe('after a member was reset', () => {
+  it('each side reads who has to confirm, and with that done there are words', async (t) => {
+    const { world, ada, cy, id } = await three(t)
+    const anew = await world.reset('bob')
+    for (const desk of [anew, ada, cy]) await desk.sync()
+    const waits = `changed_unverified: "ada" has to confirm your new keys first: "countersignd trust confirm ${anew.id}"`
+    assert((await refused(anew, id)).startsWith(waits), await refused(anew, id))
+    const acts = new RegExp(
+      `^changed_unverified: You have to confirm the new keys of "bob" first: "countersignd trust follow ${anew.id}", .*"countersignd trust confirm ${anew.id}".*"countersignd connection remove-member ${id} ${anew.id}"`,
+    )
+    assert.match(await refused(ada, id), acts)
+    assert.match(
+      await refused(cy, id),
+      /^changed_unverified: "ada" has to confirm the new keys of "bob" first\.$/,
+    )
+    await confirm(ada, anew.id)
+    for (const desk of [anew, cy]) await desk.sync()
+    world.later()
+    assert(await verifies(anew, ada, id))
+    assert(await verifies(cy, anew, id))
+  })
+
+  it('who follows them confirms them here, though an owner did', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await trustCards.create({ body: { user_id: bob.id } }, at(cy))
+    const anew = await world.reset('bob')
+    await ada.sync()
+    await confirm(ada, anew.id)
+    await cy.sync()
+    assert.match(
+      await refused(cy, id),
+      new RegExp(
+        `^changed_unverified: You have to confirm the new keys of "bob" first: compare the safety number, then "countersignd trust confirm ${anew.id}"\\.$`,
+      ),
+    )
+  })
+
+  it('who was the only owner: the connection is made anew', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    const anew = await world.reset('ada')
+    for (const desk of [anew, bob]) await desk.sync()
+    assert.match(await refused(anew, id), /your new keys first, and no owner is left.*make a new/)
+    assert.match(await refused(bob, id), /new keys of "ada" first, and no owner is left/)
+  })
+})
+
+describe('after a member signed out of the last device', () => {
+  it('an owner removes them', async (t) => {
+    const { ada, bob, cy, id } = await three(t)
+    const { id: gone } = bob
+    await bob.flow.end(signedOut)
+    for (const desk of [ada, cy]) await desk.sync()
+    assert.match(
+      await refused(ada, id),
+      new RegExp(
+        `^rotation_pending: "bob" signed out of the last device\\. Remove them first: "countersignd connection remove-member ${id} ${gone}"`,
+      ),
+    )
+    assert.match(await refused(cy, id), /"ada" has to remove them first/)
+  })
+})
+
+describe('while a new secret is due', () => {
+  it('after a member left: a sync makes it', async (t) => {
+    const { ada, bob, cy, id } = await three(t)
+    await connections.delete({ id }, at(cy))
+    const cut = bob.restart(instead('rosters', 'append', () => away))
+    await cut.device().sync.run('request')
+    assert.match(
+      await refused(cut, id),
+      new RegExp(`^rotation_pending: .*"countersignd sync".*"countersignd rotate ${id}"`),
+    )
+    await bob.restart().sync()
+    await ada.sync()
+    assert.notEqual(ada.words(id), null)
+  })
+})
+
+describe('a secret that is not here', () => {
+  it('is waited for from another device of this account, by its name', async (t) => {
+    const { world, ada } = await worldOf(t, 'ada')
+    const id = await ada.connect()
+    const laptop = await world.further(ada, 'laptop')
+    await laptop.sync()
+    assert.match(
+      await refused(laptop, id),
+      new RegExp(
+        `^secret_unavailable: Waiting for your device "ada's" to hand over the words for "Bank": .*"countersignd sync".*"countersignd rotate ${id}"`,
+      ),
+    )
+    await ada.sync()
+    await laptop.sync()
+    assert.notEqual(laptop.words(id), null)
+  })
+
+  it('is waited for from the others where this is the only device', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    bob.device().vault.delete(id)
+    const fresh = bob.restart()
+    assert.match(await refused(fresh, id), /Waiting for a device of "ada" to hand over/)
+  })
+
+  it('is nowhere where nobody else could have it', async (t) => {
+    const { ada } = await worldOf(t, 'ada')
+    const id = await ada.connect()
+    ada.device().vault.delete(id)
+    assert.match(await refused(ada.restart(), id), /No other device has the words for "Bank"/)
+  })
+})
