@@ -7,9 +7,9 @@ import { shown, table } from './table.ts'
 /** The id of the account that is signed in. */
 export const ownId = async (api: Api): Promise<string> => (await api.context.read({})).user.id
 
-/** Somebody of a connection by their account id. Throws AppError not_found. */
-function memberOf({ id, members }: Connection, account: string): Member {
-  const member = members.find(({ user_id }) => user_id === account)
+/** Somebody of a connection by the id that its members have. Throws AppError not_found. */
+function memberOf({ id, members }: Connection, mid: string): Member {
+  const member = members.find((one) => one.id === mid)
   if (member !== undefined) return member
   throw new AppError(
     'not_found',
@@ -29,10 +29,10 @@ export const connectionMembers: Command = {
     print(
       { items: members },
       table(
-        ['ACCOUNT', 'NAME', 'ROLE', 'STATE'],
-        members.map(({ user_id, display_name, role, state }) => [
-          user_id ?? 'not known yet',
-          user_id === own ? `${display_name} (you)` : display_name,
+        ['ID', 'NAME', 'ROLE', 'STATE'],
+        members.map(({ id: mid, display_name, role, state }) => [
+          mid,
+          mid === own ? `${display_name} (you)` : display_name,
           role,
           state,
         ]),
@@ -44,10 +44,10 @@ export const connectionMembers: Command = {
 export const connectionRemoveMember: Command = {
   usage: 'CONNECTION MEMBER [--json]',
   help: `
-Removes a member, by account id (acc_…); owners may. This device makes a new secret for everybody who stays: the words of the one who
+Removes a member, by the id that "countersignd connection members" shows; owners may. This device makes a new secret for everybody who stays: the words of the one who
 is removed fail from then on, on every device that has synced. They come back only when an owner invites them again.
 
-An account that is only invited loses its invitation. An invited mailbox: see "countersignd invite withdraw".`,
+Who is only invited, by account (acc_…) or by mailbox (inv_…), loses the invitation.`,
   args: [2, 2],
   async run({ args: [id = '', mid = ''], withApi, print, say }) {
     const member = await withApi(async (api) => {
@@ -57,7 +57,7 @@ An account that is only invited loses its invitation. An invited mailbox: see "c
       await api.members.remove({ id, mid })
       return found
     })
-    print({ connection_id: id, user_id: mid, state: 'removed' }, [])
+    print({ connection_id: id, user_id: member.user_id, state: 'removed' }, [])
     const name = shown(member.display_name)
     say(
       isActive(member)

@@ -133,7 +133,11 @@ export async function withdraw(
   return takenBack(device, [...known, ...theirs], () => account.invitations.withdraw({ id }))
 }
 
-/** Withdraw what invites somebody to a connection, by account or by mailbox. Throws AppError what the account throws. */
+/**
+ * Withdraw what invites somebody to a connection, by account or by mailbox.
+ * @param of `mid`: the id of the account or of the invitation to a mailbox, as the members have it
+ * @throws AppError what the account throws
+ */
 export async function uninvite(
   device: Inviting,
   account: Account,
@@ -141,7 +145,9 @@ export async function uninvite(
 ): Promise<void> {
   const { sent } = await account.invitations.list({})
   // To which account a mailbox belongs, the account server alone knows.
-  const theirs = sent.filter(({ connection_id, to }) => connection_id === id && to.user_id === mid)
+  const theirs = sent.filter(
+    (one) => one.connection_id === id && [one.id, one.to.user_id].includes(mid),
+  )
   const rows = device.state.invites
     .all()
     .filter(

@@ -1,3 +1,4 @@
+import { PREFIX, isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { leave } from './connections.ts'
 import { type Handlers, keeperOf } from './context.ts'
@@ -18,11 +19,13 @@ export const members: Handlers['members'] = {
     const { account } = context
     if (keeper === null) return account.members.remove({ id, mid })
     if (mid === keeper.identity.account) return leave(id, account, keeper)
-    const { remove } = await import('../device/members.ts')
-    try {
-      return await remove(keeper, account, id, mid)
-    } catch (error) {
-      if (!(error instanceof AppError && error.code === 'not_found')) throw error
+    if (isId(PREFIX.account, mid)) {
+      const { remove } = await import('../device/members.ts')
+      try {
+        return await remove(keeper, account, id, mid)
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === 'not_found')) throw error
+      }
     }
     const { uninvite } = await import('../device/invites.ts')
     await uninvite(keeper, account, { id, mid })

@@ -63,7 +63,7 @@ async function resources(
   return rows.map((row) => {
     const active = (activeOf.get(row.id) ?? []).map((one): Member => {
       const { account_id, display_name, role } = one
-      return { user_id: account_id, display_name, role, state: 'active' }
+      return { id: account_id, user_id: account_id, display_name, role, state: 'active' }
     })
     const all = [...active, ...invitedIn(invitedOf.get(row.id) ?? [])]
     return {

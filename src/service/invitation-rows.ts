@@ -70,6 +70,23 @@ export const isWaiting = (of: ExpressionBuilder<Schema, 'invitations'>, at: numb
 export const isStanding = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
   of.or([of.and([of('state', '=', 'pending'), of('expires_at', '>', at)]), isWaiting(of, at)])
 
+/** To the mailbox of this invitation of the connection, by whichever owner; to no account yet. */
+export const isOfMailbox = (
+  of: ExpressionBuilder<Schema, 'invitations'>,
+  connection: string,
+  invitation: string,
+) =>
+  of.and([
+    of('to_account', 'is', null),
+    of('to_email', '=', (query) =>
+      query
+        .selectFrom('invitations as named')
+        .select('named.to_email')
+        .where('named.id', '=', invitation)
+        .where('named.connection_id', '=', connection),
+    ),
+  ])
+
 /** The invitations to connections that keep a place there. */
 export const standing = (db: Kysely<Schema>, connections: readonly string[], at: number) =>
   db
@@ -86,9 +103,9 @@ export type Standing = Awaited<ReturnType<ReturnType<typeof standing>['executeTa
 /** Those of one connection as members of it, each once. */
 export function invitedIn(invited: readonly Standing[]): Member[] {
   const each = new Map(
-    invited.map(({ to_account: user_id, to_email, display_name }) => [
+    invited.map(({ id, to_account: user_id, to_email, display_name }) => [
       user_id ?? to_email,
-      { user_id, display_name: display_name ?? to_email ?? '' },
+      { id: user_id ?? id, user_id, display_name: display_name ?? to_email ?? '' },
     ]),
   )
   return [...each.values()].map((one) => ({ ...one, role: 'member', state: 'invited' }))

@@ -11,7 +11,7 @@ import {
 } from './connection-rows.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { invitations, isStanding, resource } from './invitation-rows.ts'
+import { PREFIX, invitations, isOfMailbox, isStanding, resource } from './invitation-rows.ts'
 import { sendAll } from './invitation-letters.ts'
 import { invite } from './inviting.ts'
 import { inviterIn } from './preset-rows.ts'
@@ -44,14 +44,16 @@ export const members = (ground: Ground): Service['members'] => {
         if (mid === account) throw noDevice('Leaving')
         await holdConnection(trx, connection)
         await demandOwner(trx, account, connection)
-        if (!isId('acc_', mid)) throw notFound('member')
+        if (!isId('acc_', mid) && !isId(PREFIX, mid)) throw notFound('member')
         if ((await roleIn(trx, connection, mid)) !== null) throw noDevice('Removing a member')
         const { numUpdatedRows: withdrawn } = await trx
           .updateTable('invitations')
           .set({ state: 'withdrawn', consent: 0 })
           .where('connection_id', '=', connection)
-          .where('to_account', '=', mid)
           .where((of) => isStanding(of, now()))
+          .where((of) =>
+            isId(PREFIX, mid) ? isOfMailbox(of, connection, mid) : of('to_account', '=', mid),
+          )
           .executeTakeFirst()
         if (withdrawn === 0n) throw notFound('member')
       })

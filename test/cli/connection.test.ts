@@ -80,6 +80,11 @@ test('owners and members: who may what, and the last owner', async (t) => {
     /That is you: "countersignd connection leave con_/,
   )
 
+  const mailbox = await ada.json('invite', id, 'dan@example.org')
+  assert.match((await ada.good(['connection', 'members', id])).out, RegExp(`^${mailbox.id} `, 'm'))
+  const withdrawn = await ada.good(['connection', 'remove-member', id, mailbox.id])
+  assert.match(withdrawn.err, /^Withdrew the invitation of dan@example\.org/)
+
   const { err } = await ada.good(['connection', 'role', id, bob.id, 'owner'])
   assert.match(err, / is an owner\.\n$/)
   await ada.good(['connection', 'leave', id, '--yes'])
@@ -137,8 +142,20 @@ describe('names of others', () => {
   const EVIL = 'Bob\u001b[2J\u202e'
   const id = `con_${'0'.repeat(26)}`
   const members = [
-    { user_id: `acc_${'1'.repeat(26)}`, display_name: EVIL, role: 'owner', state: 'active' },
-    { user_id: null, display_name: EVIL, role: 'member', state: 'invited' },
+    {
+      id: `acc_${'1'.repeat(26)}`,
+      user_id: `acc_${'1'.repeat(26)}`,
+      display_name: EVIL,
+      role: 'owner',
+      state: 'active',
+    },
+    {
+      id: `inv_${'1'.repeat(26)}`,
+      user_id: null,
+      display_name: EVIL,
+      role: 'member',
+      state: 'invited',
+    },
   ]
   const connection = { id, name: EVIL, kind: 'direct', state: 'ended', members, epoch: 1 }
   const answer = { ...connection, tag_ids: [], secret_here: true, created_at: '', updated_at: '' }
@@ -176,7 +193,7 @@ describe('names of others', () => {
       withdraw: approved,
     },
   } as unknown as Api
-  const member = members[0]?.user_id as string
+  const member = members[0]?.id as string
   const calls: [name: string, ...args: string[]][] = [
     ['connection create', '--name', 'x'],
     ['connection show', id],

@@ -49,7 +49,7 @@ test('an address, an account, and an address without one yet: listed, approved, 
   assert.match(await ada.refused('invite', nothing, bob.id), /There is no connection with this id/)
 
   const third = await ada.json('invite', id, 'carol@example.org')
-  assert.match((await ada.good(['connection', 'members', id])).out, /^not known yet +carol@/m)
+  assert.match((await ada.good(['connection', 'members', id])).out, /^inv_\w{26} +carol@/m)
   const withdrawn = await ada.good(['invite', 'withdraw', third.id])
   assert.equal(withdrawn.err, 'Withdrew the invitation of carol@example.org.\n')
   const carol = await town.person('carol')

@@ -33,6 +33,18 @@ const refused = async () => {
 }
 
 describe('an invitation that was taken back takes nobody in', () => {
+  it('of a mailbox, as a member by the id of its invitation', async (t) => {
+    const { ada, cy, id } = await two(t)
+    const { id: mid } = await ada.invite(id, { email: MAIL })
+    await members.remove({ id, mid }, at(ada))
+    assert.deepEqual(ada.state.invites.all(), [])
+    await takesNobodyIn(ada, id, cy, MAIL)
+    await assert.rejects(
+      members.remove({ id, mid }, at(ada)),
+      (error) => error instanceof AppError && error.code === 'not_found',
+    )
+  })
+
   it('where the account server answers that another one was', async (t) => {
     const { ada, bob, cy, id } = await two(t)
     const made = await ada.invite(id, { user_id: cy.id })

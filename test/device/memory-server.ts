@@ -69,7 +69,7 @@ export function memoryServer() {
     favorite: false,
     tag_ids: [],
     members: [...roles].map(([user_id, role]) => {
-      return { user_id, display_name: user_id, role, state: 'active' }
+      return { id: user_id, user_id, display_name: user_id, role, state: 'active' }
     }),
     preset_id: null,
     epoch,

@@ -403,7 +403,7 @@ describe('what a server may not do', () => {
         list: async (query) => {
           const { items, next_cursor } = await device.account.connections.list(query)
           const named = (user_id: string, display_name: string) =>
-            ({ user_id, display_name, role: 'owner', state: 'active' }) as const
+            ({ id: user_id, user_id, display_name, role: 'owner', state: 'active' }) as const
           const members = [named(me, 'Mallory'), named(other, 'Bob')]
           return { items: items.map((item) => ({ ...item, members })), next_cursor }
         },

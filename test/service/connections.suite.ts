@@ -41,6 +41,30 @@ export function connectionsSuite(
         }
       })
 
+      test('an invited mailbox is removed by the id that the members have, by any owner', async () => {
+        const [id, other] = [await club(), await club()]
+        await takeIn(ada, id, owner, 'owner')
+        await takeIn(ada, id, carl)
+        const email = newAddress()
+        const { id: invitation } = await invite(ada, id, email)
+        const listed = await members(owner, id)
+        assert.deepEqual(listed.at(-1), {
+          id: invitation,
+          user_id: null,
+          display_name: email,
+          role: 'member',
+          state: 'invited',
+        })
+        for (const { id: mid, user_id } of listed) if (user_id !== null) assert.equal(mid, user_id)
+        await fails('forbidden', carl.account.members.remove({ id, mid: invitation }))
+        await fails('not_found', ada.account.members.remove({ id: other, mid: invitation }))
+        assert.equal((await sent(ada, id))[0]?.state, 'pending')
+        await owner.account.members.remove({ id, mid: invitation })
+        assert.equal((await sent(ada, id))[0]?.state, 'withdrawn')
+        assert.equal((await members(ada, id)).length, 3)
+        await fails('not_found', owner.account.members.remove({ id, mid: invitation }))
+      })
+
       test('whoever is in it takes a device, and an owner', async () => {
         const id = await club()
         await takeIn(ada, id, carl)

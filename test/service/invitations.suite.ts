@@ -50,6 +50,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       const { kind, state, members: all } = await ada.account.connections.read({ id })
       assert.deepEqual([kind, state], ['direct', 'pending'])
       assert.deepEqual(all[1], {
+        id: bob.id,
         user_id: bob.id,
         display_name: 'Bob',
         role: 'member',
@@ -63,6 +64,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       const made = await invite(ada, id, address.toUpperCase().replace('EXAMPLE', 'Example'))
       assert.deepEqual(made.to, { user_id: null, display_name: null, email: address })
       assert.deepEqual((await members(ada, id))[1], {
+        id: made.id,
         user_id: null,
         display_name: address,
         role: 'member',
@@ -181,7 +183,9 @@ export function invitationsSuite(clubs: () => Clubs): void {
         const listed = (await members(ada, id)).find((one) => one.display_name === address)
         const own = (await sent(ada, id)).find((one) => one.id === made.id)
         assert.deepEqual(own, made)
-        shown.push({ ...rest, to: { ...to, email: '' }, listed: { ...listed, display_name: '' } })
+        assert.equal(listed?.id, made.id)
+        const unnamed = { ...listed, id: '', display_name: '' }
+        shown.push({ ...rest, to: { ...to, email: '' }, listed: unnamed })
       }
       assert.deepEqual(shown[1], shown[0])
       assert.deepEqual(shown[2], shown[0])

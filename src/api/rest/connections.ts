@@ -35,6 +35,12 @@ export const Invitees = v.optional(
 export const Member = named(
   'Member',
   v.object({
+    id: v.pipe(
+      v.string(),
+      v.description(
+        'What `DELETE …/members/{mid}` takes: the id of the account or, of a mailbox that was invited, that of its invitation (`inv_…`).',
+      ),
+    ),
     user_id: v.pipe(
       v.nullable(id('acc_')),
       v.description('null for a mailbox that was invited and has not approved yet.'),

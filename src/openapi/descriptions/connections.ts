@@ -47,7 +47,7 @@ export const connections: Descriptions<
   members: {
     add: 'For owners. A mailbox gets a mail and needs no account yet; whoever approves is taken in by the device that invited, at its next sync. 200 members are the most, invited ones included.',
     remove:
-      'For owners, or for oneself: that is leaving, which the only owner among others cannot. Those who stay get a new secret at once, so that words of whoever is gone fail. Coming back takes an invitation.',
+      'For owners; `mid` is the `id` that the members of the connection have, and of one who is only invited the invitation is withdrawn. Or for oneself: that is leaving, which the only owner among others cannot. Those who stay get a new secret at once, so that words of whoever is gone fail. Coming back takes an invitation.',
   },
   invitations: {
     list: 'All that were sent and received, answered ones included. Whether an invited mailbox has an account is not told until it approves.',
