@@ -21,13 +21,18 @@ function told({ kind, profile, stamp, match }: PublicMatch): string {
     : `Verified: the words of ${match?.display_name} ("${match?.connection_name}").`
 }
 
-function linesOf({ found, conclusive, ambiguous, matches }: PublicVerification): string[] {
-  if (!found)
-    return [
-      conclusive
-        ? 'Found nobody. Your own words, and words that were used before, count as nobody’s: "countersignd verify" tells them.'
-        : 'Inconclusive: found nobody, but this device could not check everything ("countersignd verify" says why).',
-    ]
+/** Why nobody was found. */
+function nobody({ conclusive, replayed, echo }: PublicVerification): string {
+  if (replayed) return 'Right words, but they were used before: no proof.'
+  if (echo) return 'Your own words, repeated back: no proof.'
+  return conclusive
+    ? 'Found nobody.'
+    : 'Inconclusive: found nobody, but this device could not check everything ("countersignd verify" says why).'
+}
+
+function linesOf(result: PublicVerification): string[] {
+  const { found, ambiguous, matches } = result
+  if (!found) return [nobody(result)]
   const warning = 'These are the words of more than one: ask for those of the next minute.'
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
 }
@@ -39,8 +44,8 @@ function colourOf({ verified, conclusive }: Pick<Verification, 'verified' | 'con
 }
 
 /** Several, or a stamp, say nothing of who speaks. */
-function codeOf({ found, conclusive, ambiguous, matches }: PublicVerification): number {
-  if (!found) return conclusive ? EXIT.notVerified : EXIT.inconclusive
+function codeOf({ found, conclusive, ambiguous, replayed, echo, matches }: PublicVerification) {
+  if (!found) return conclusive || replayed || echo ? EXIT.notVerified : EXIT.inconclusive
   return ambiguous || matches[0]?.kind === 'stamp' ? EXIT.inconclusive : EXIT.ok
 }
 
@@ -57,7 +62,7 @@ command answered "Verified".
              have a public code yourself: docs/cli.md, "The public code".
 
 Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". With --public,
-0: one person found; 10: nobody; 11: several, a stamp, or nobody while this device could not check everything.`,
+0: one person found; 10: nobody, or words that prove nothing as they were used before or are your own; 11: several, a stamp, or nobody while this device could not check everything.`,
   options: { public: { type: 'boolean' } },
   args: [0, 12],
   async run({ args, options, io, withApi, print }) {

@@ -1,30 +1,34 @@
 import { pageOf, readCursor } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
-import type { LogEntry, PublicVerification, Verification } from '../api/rest/verify.ts'
+import type { LogEntry, LoggedMatch, PublicVerification, Verification } from '../api/rest/verify.ts'
 import { isId, newId } from '../crypto/id.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
-/** What words are that this device knows. Only what verified is evidence: one's own words, and those used before, are of nobody. */
-function knownHere({
-  verified,
-  conclusive,
-  matches,
-  checked_at,
-}: Verification): PublicVerification {
+/**
+ * The answer for words that this device knows. Only words that verify are evidence of somebody. One's
+ * own, and those used before, belong to somebody all the same: nobody may be told "nobody" of them.
+ */
+function knownHere(here: Verification): PublicVerification {
+  const { verified, conclusive, replayed, echo, matches, first_verified_at, checked_at } = here
   const others = verified ? matches.filter(({ speaker }) => speaker === 'other') : []
   return {
-    found: others.length > 0,
-    conclusive,
+    found: verified,
+    conclusive: verified && conclusive,
     ambiguous: others.length > 1,
+    replayed,
+    echo,
+    ...(first_verified_at === undefined ? {} : { first_verified_at }),
     matches: others.map((match) => ({ kind: match.kind, assurance_level: match.kind, match })),
     checked_at,
   }
 }
 
+type LookUp = Awaited<ReturnType<Account['lookups']['create']>>
+
 /** What the account server says of words that match nothing here. A stamp is what its signature says, and its words only lead there. */
 function knownThere(
-  { accounts, stamps }: Awaited<ReturnType<Account['lookups']['create']>>,
+  { accounts, stamps, echo }: LookUp,
   { conclusive }: Verification,
   at: number,
 ): PublicVerification {
@@ -32,8 +36,10 @@ function knownThere(
   const count = profiles.size + stamps.length
   return {
     found: count > 0,
-    conclusive,
+    conclusive: conclusive && (count > 0 || !echo),
     ambiguous: count > 1,
+    replayed: false,
+    echo,
     matches: [
       ...[...profiles.values()].map((profile) => ({
         kind: 'account' as const,
@@ -55,10 +61,32 @@ function outcomeOf({
   found,
   conclusive,
   ambiguous,
+  echo,
   matches,
 }: PublicVerification): LogEntry['outcome'] {
+  if (!found && echo) return 'echo'
   if (!found) return conclusive ? 'not_verified' : 'inconclusive'
   return ambiguous || matches[0]?.kind !== 'account' ? 'inconclusive' : 'verified'
+}
+
+/** What a look-up at the account server found, as the verification log keeps it. */
+function loggedMatches({ accounts, stamps }: LookUp): LoggedMatch[] {
+  const byAccount = new Map(accounts.map((one) => [one.profile.id, one]))
+  return [
+    ...[...byAccount.values()].map(({ profile, window }) => ({
+      kind: 'account' as const,
+      speaker: 'other' as const,
+      user_id: profile.id,
+      display_name: profile.display_name,
+      window,
+    })),
+    ...stamps.map(({ stamp }) => ({
+      kind: 'stamp' as const,
+      speaker: 'other' as const,
+      user_id: stamp.issuer,
+      verification_url: stamp.verification_url,
+    })),
+  ]
 }
 
 export const verify: Handlers['verify'] = {
@@ -90,7 +118,7 @@ export const verify: Handlers['verify'] = {
         at: timeAt(at),
         method: 'public',
         outcome: outcomeOf(answer),
-        matches: [],
+        matches: loggedMatches(found),
         caller: caller?.token ?? null,
       })
     }

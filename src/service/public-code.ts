@@ -84,8 +84,9 @@ export const lookups = (ground: Ground): Service['lookups'] => {
   return {
     create: async ({ body }, { account }) => {
       await countTry(ground, account, LOOK_UPS)
+      const all = await words.find(body.words)
       // One's own words, repeated back, are no evidence of anybody.
-      const found = (await words.find(body.words)).filter((one) => one.account !== account)
+      const found = all.filter((one) => one.account !== account)
       const profiles = await profilesOf(
         db,
         found.map((one) => one.account),
@@ -95,6 +96,7 @@ export const lookups = (ground: Ground): Service['lookups'] => {
           const profile = profiles.get(one.account)
           return profile === undefined ? [] : [{ profile, window: one.window }]
         }),
+        echo: found.length < all.length,
         stamps: await stampsOf(body.words),
       }
     },

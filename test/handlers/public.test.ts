@@ -12,7 +12,7 @@ import { preferences } from '../../src/handlers/preferences.ts'
 import { profile } from '../../src/handlers/profile.ts'
 import { trust } from '../../src/handlers/trust-cards.ts'
 import { status } from '../../src/handlers/status.ts'
-import { verify } from '../../src/handlers/verify.ts'
+import { verificationLog, verify } from '../../src/handlers/verify.ts'
 import { MINUTE, keyOf } from '../device/bench.ts'
 import { newWorld, type Desk, type World } from '../device/people.ts'
 import { at, instead } from './trust-desk.ts'
@@ -219,20 +219,27 @@ describe('words that are looked up', () => {
   it('of a connection: nothing is sent, and they count once', async (t) => {
     const { world, ada, bob } = await people(t)
     const { desk, sent } = counted(ada)
+    await desk.sync()
     const says = connection(world, desk, bob.id)
     const answer = await lookUp(desk, says())
     assert.deepEqual([answer.found, answer.ambiguous], [true, false])
     assert.partialDeepStrictEqual(answer.matches, [
       { kind: 'connection', assurance_level: 'connection', match: { member_id: bob.id } },
     ])
-    // Used: neither here nor there they are evidence a second time.
-    assert.partialDeepStrictEqual(await lookUp(desk, says()), nothing)
+    assert.deepEqual([answer.conclusive, answer.replayed, answer.echo], [true, false, false])
+    // Used: neither here nor there they are evidence a second time, nor are they nobody's.
+    const replayed = { ...nothing, conclusive: false, replayed: true, echo: false }
+    assert.partialDeepStrictEqual(await lookUp(desk, says()), {
+      ...replayed,
+      first_verified_at: answer.checked_at,
+    })
+    assert.equal(logged(desk)[0], 'public not_verified')
     const again = await verify.words({ body: { words: says() } }, at(desk))
     assert.deepEqual([again.verified, again.replayed], [false, true])
     world.later()
     const words = says()
     await verify.words({ body: { words } }, at(desk))
-    assert.partialDeepStrictEqual(await lookUp(desk, words), nothing)
+    assert.partialDeepStrictEqual(await lookUp(desk, words), replayed)
     assert.deepEqual(sent, [])
   })
 
@@ -240,13 +247,18 @@ describe('words that are looked up', () => {
     const { world, ada, bob } = await people(t)
     await switchTo(ada, true)
     const { desk, sent } = counted(ada)
+    await desk.sync()
     connection(world, desk, bob.id)
     const id = desk.state.connections.all()[0]?.id ?? ''
-    assert.partialDeepStrictEqual(await lookUp(desk, desk.words(id) ?? ''), nothing)
-    assert.equal(logged(desk)[0]?.split(' ')[1], 'echo')
+    const echo = { ...nothing, conclusive: false, replayed: false, echo: true }
+    assert.partialDeepStrictEqual(await lookUp(desk, desk.words(id) ?? ''), echo)
+    assert.equal(logged(desk)[0], 'public echo')
     assert.deepEqual(sent, [])
     const { words } = (await codeOf(desk)) ?? assert.fail('no code')
-    assert.partialDeepStrictEqual(await lookUp(desk, words), nothing)
+    assert.partialDeepStrictEqual(await lookUp(desk, words), echo)
+    assert.equal(logged(desk)[0], 'public echo')
+    assert.equal(sent.length, 1)
+    assert.equal((await lookUp(desk, NOBODYS)).conclusive, true)
   })
 
   it('of a guest: nothing is sent; once that has ended they are nobody’s', async (t) => {
@@ -332,15 +344,30 @@ describe('words that are looked up', () => {
       const answer = {
         accounts: [...accounts] as { profile: PublicProfile; window: number }[],
         stamps: stamps.map((one) => ({ id: newId('stm_', 1), stamp: one })),
+        echo: false,
       }
       const desk = ada.restart(instead('lookups', 'create', () => async () => answer))
-      const { found, ambiguous, matches } = await lookUp(desk, NOBODYS)
-      assert.deepEqual([found, ambiguous], [kinds.length > 0, kinds.length > 1])
+      const { found: isFound, ambiguous, matches } = await lookUp(desk, NOBODYS)
+      assert.deepEqual([isFound, ambiguous], [kinds.length > 0, kinds.length > 1])
       assert.deepEqual(
         matches.map(({ kind, assurance_level }) => `${kind} ${assurance_level}`),
         kinds,
       )
       assert.equal(logged(desk)[0], `public ${outcome}`)
+      await desk.sync()
+      const { items } = await verificationLog.list({ limit: 50 }, at(desk))
+      const found = answer.accounts.map(({ profile: { id, display_name } }) => {
+        return { kind: 'account', speaker: 'other', user_id: id, display_name }
+      })
+      const { issuer: user_id, verification_url } = stamp
+      const marks = stamps.map(() => {
+        return { kind: 'stamp', speaker: 'other', user_id, verification_url }
+      })
+      const once = new Map([...found, ...marks].map((one) => [JSON.stringify(one), one]))
+      assert.deepEqual(
+        items[0]?.matches.map(({ window: _, ...match }) => match),
+        [...once.values()],
+      )
     })
 
   it('by a machine account: straight to the account server, with nothing of this device', async (t) => {

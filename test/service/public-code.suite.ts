@@ -125,8 +125,10 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
 
     test('one’s own words are evidence of nobody', async () => {
       const { bob, k } = await speaker()
-      const { accounts } = await ask(bob, wordsOf(bob.id, k, windowNow()))
-      assert.deepEqual(accounts, [])
+      const { accounts, echo } = await ask(bob, wordsOf(bob.id, k, windowNow()))
+      assert.deepEqual([accounts, echo], [[], true])
+      const others = await ask(await enrol(subject.server), wordsOf(bob.id, k, windowNow()))
+      assert.deepEqual([others.accounts.length, others.echo], [1, false])
     })
 
     test('the words of a stamp lead to it', async () => {

@@ -51,6 +51,10 @@ export const lookups = {
           window: v.pipe(v.number(), v.integer()),
         }),
       ),
+      echo: v.pipe(
+        v.boolean(),
+        v.description('Whether they are those of the own public code, which is not in `accounts`.'),
+      ),
       stamps: v.array(
         v.object({ id: id('stm_'), stamp: StampFound, assurance: v.optional(StampAssurance) }),
       ),

@@ -81,8 +81,19 @@ export const PublicVerification = named(
     conclusive: v.pipe(
       v.boolean(),
       v.description(
-        'false: this device could not check everything. Do not report "nobody" then, where nobody was found.',
+        'false: this device could not check everything, or the words are somebody’s and prove nothing. Do not report "nobody" then, where nobody was found.',
       ),
+    ),
+    replayed: v.pipe(
+      v.boolean(),
+      v.description('true: right words of a connection or guest that were used before. No proof.'),
+    ),
+    echo: v.pipe(
+      v.boolean(),
+      v.description('true: your own words, repeated back. They prove nothing.'),
+    ),
+    first_verified_at: v.optional(
+      v.pipe(Time, v.description('Where replayed: when they were used first.')),
     ),
     ambiguous: v.pipe(
       v.boolean(),
@@ -102,14 +113,42 @@ export const PublicVerification = named(
 )
 export type PublicVerification = v.InferOutput<typeof PublicVerification>
 
+/** A match as the log has it: also of somebody whom a public look-up found. */
+export const LoggedMatch = named(
+  'LoggedMatch',
+  v.object({
+    ...Match.entries,
+    kind: v.picklist(['connection', 'guest', 'account', 'stamp']),
+    user_id: v.optional(
+      v.pipe(
+        id('acc_'),
+        v.description('The account whose public code it is, or that signed the stamp.'),
+      ),
+    ),
+    verification_url: v.optional(v.pipe(v.string(), v.description('Where a stamp is checked.'))),
+    display_name: v.optional(
+      v.pipe(v.string(), v.description('As it was then; absent for a stamp.')),
+    ),
+    window: v.optional(
+      v.pipe(Match.entries.window, v.description('The minute of the words; absent for a stamp.')),
+    ),
+  }),
+)
+export type LoggedMatch = v.InferOutput<typeof LoggedMatch>
+
 export const LogEntry = named(
   'LogEntry',
   v.object({
     id: id('ver_'),
     at: Time,
     method: v.picklist(['local', 'public']),
-    outcome: v.picklist(['verified', 'not_verified', 'inconclusive', 'echo']),
-    matches: v.array(Match),
+    outcome: v.pipe(
+      v.picklist(['verified', 'not_verified', 'inconclusive', 'echo']),
+      v.description(
+        'Of a public look-up: verified where one account was found, not_verified for nobody, inconclusive for several or a stamp.',
+      ),
+    ),
+    matches: v.array(LoggedMatch),
     caller: v.pipe(v.nullable(v.string()), v.description('The id of the token that asked.')),
   }),
 )

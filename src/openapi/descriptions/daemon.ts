@@ -48,14 +48,14 @@ export const daemon: Descriptions<
     words:
       'Compares the words with those of everybody you know, for this minute and its neighbours, and counts right words as used. The words do not leave the machine; after 20 wrong tries of a token in a minute, or 60 of all tokens together, it answers 429.',
     public:
-      'For words of a stranger: those of connections and guests are answered here, all others are sent to the account server, which knows public codes and stamps. 20 look-ups a minute.',
+      'For words of a stranger: those of connections and guests are answered here, all others are sent to the account server, which knows public codes and stamps. Nobody is found only where `conclusive` is true; words that were used before (`replayed`) and your own (`echo`) are somebody’s and prove nothing. 20 look-ups a minute.',
   },
   stamp: {
     create:
       'Signs with the key of this device; the content stays here, the account server gets the signed digest alone. Give exactly one of `content`, `content_base64` and `sha256`. A stamp cannot be taken back.',
   },
   verificationLog: {
-    list: 'Every check of words that this account made, with its outcome and the token that asked; the words themselves are kept nowhere.',
+    list: 'Every check of words that this account made, public look-ups included, with its outcome, whom it found and the token that asked; the words themselves are kept nowhere.',
   },
   apiTokens: {
     list: 'The tokens of this daemon, revoked and expired ones included; of a machine account, its own. No answer shows a token again.',
