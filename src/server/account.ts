@@ -10,6 +10,7 @@ import { type Dispatch, type Gate, type Request, newDispatch } from '../dispatch
 import { AppError, statusOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { AccountServer } from '../service/service.ts'
+import { type AccountLoad, newAccountLoad } from './account-load.ts'
 import { hostsOf } from './hosts.ts'
 import { type Listening, listen } from './server.ts'
 
@@ -73,15 +74,18 @@ const renews = ({ method, segments }: Request) =>
 const proofOf = ({ proof, method, segments }: Request) =>
   proof === undefined ? null : { text: proof, method, path: `/${segments.join('/')}` }
 
-/** Who may come in to an account server. */
-export const accountGate = (server: AccountServer): Gate<Caller> => ({
+/** Who may come in to an account server, and how much of it one account may ask. */
+export const accountGate = (server: AccountServer, load: AccountLoad): Gate<Caller> => ({
   need: scopeTable(ACCOUNT),
   unauthorized,
-  authenticate: (request) => {
+  authenticate: async (request) => {
     const { token, scheme } = request
     if (scheme === 'DPoP' && token.startsWith('csm_')) throw notBound()
     // A proof beside a token that was presented alone does not make it a bound one.
-    return server.authenticate({ token, proof: scheme === 'DPoP' ? proofOf(request) : null })
+    const proof = scheme === 'DPoP' ? proofOf(request) : null
+    const caller = await server.authenticate({ token, proof })
+    await load.enter(request, caller.account)
+    return caller
   },
   context: (caller, request) => {
     if (caller !== null) return caller
@@ -100,13 +104,15 @@ export const accountGate = (server: AccountServer): Gate<Caller> => ({
 export const listenForAccount = (
   config: Pick<Config, 'accountBind' | 'accountPort' | 'publicUrl'>,
   { server, log }: { readonly server: AccountServer; readonly log: Log },
-): Promise<Listening> =>
-  listen({
+): Promise<Listening> => {
+  const load = newAccountLoad(server.takeWrite)
+  const answers = { ...server.answers, ...server.open }
+  return listen({
     bind: config.accountBind,
     port: config.accountPort,
     log,
     dispatch: challenging(
-      newDispatch(accountTable, { ...server.answers, ...server.open }, accountGate(server)),
+      load.counting(newDispatch(accountTable, answers, accountGate(server, load))),
     ),
     proofNonce: () => server.nonce(),
     rules: (port) => ({
@@ -116,3 +122,4 @@ export const listenForAccount = (
       peerAllowed: () => true,
     }),
   })
+}

@@ -42,6 +42,8 @@ export interface AccountServer {
    * @throws AppError `invalid_token` for a proof that is not good
    */
   readonly visitor: (proof: Proof) => Promise<Visitor>
+  /** Counts a write of an account. Throws AppError `rate_limited` where it made too many. */
+  readonly takeWrite: (account: string) => Promise<void>
   /** The nonce that proofs should carry now (RFC 9449 section 8). */
   readonly nonce: () => Promise<string>
   /** Acts under an Idempotency-Key: the act and its answer are kept together or not at all. */
@@ -129,6 +131,9 @@ export async function openService(of: {
     if (left !== undefined) (await exporter()).wake()
   }
   const proofs = onceMade(async () => (await import('./proofs.ts')).newProofs(await ground()))
+  const writes = onceMade(async () =>
+    (await import('./write-allowance.ts')).newWriteAllowance(await ground()),
+  )
   const once = onceMade(async () => {
     const { onceOver } = await import('./idempotency.ts')
     return onceOver({ engine, ...(await ground()) })
@@ -221,6 +226,7 @@ export async function openService(of: {
         const { provenBy } = await import('./sessions.ts')
         return provenBy(await proofs(), proof)
       }),
+    takeWrite: (account) => reaching(async () => (await writes()).take(account)),
     nonce: () => reaching(async () => (await proofs()).nonce()),
     once: (keyed, work) => reaching(async () => (await once())(keyed, work)),
     newEnrolmentCode: (account) =>
