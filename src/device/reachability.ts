@@ -19,9 +19,9 @@ export interface Reached {
 
 export interface Reachability {
   /** Record the outcome of a call: `error` is what it threw, null for an answer. */
-  note(error: unknown): void
+  readonly note: (error: unknown) => void
   /** What is known now. Resolves within half a second, whatever the account server does. */
-  read(): Promise<Reached>
+  readonly read: () => Promise<Reached>
 }
 
 /**

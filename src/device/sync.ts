@@ -1,7 +1,8 @@
 /**
- * Sync: bring this device's picture of the account up to date, hand over what was made while the server was away, and do what
- * others wait for. One run at a time: a request that comes while one runs joins it. The report says what was done. What the person
- * does meanwhile stands: a run writes nothing over it, and the next run sees both.
+ * Sync: bring this device's picture of the account up to date, hand over what was made while the
+ * server was away, and do what others wait for. One run at a time: the schedule joins the run under
+ * way, a request gets a run of its own after it. The report says what was done. What the person does
+ * meanwhile stands: a run writes nothing over it, and the next run sees both.
  */
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'

@@ -9,6 +9,8 @@ import { departFrom } from './departed.ts'
 import { demandApproved, holdDevices } from './device-rows.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { ENDED, tellEnds, withdrawalsOf } from './invitation-ends.ts'
+import { isStanding } from './invitation-rows.ts'
 import { holdKeyLog } from './key-logs.ts'
 import { noteActivities } from './org-activities.ts'
 import { demandHeld, endingWith, holdOrganisations } from './organisation-ends.ts'
@@ -141,6 +143,13 @@ async function erase(trx: Transaction<Schema>, account: string, at: number): Pro
   // Also where it was taken in meanwhile.
   await touchConnectionsOf(trx, account, at)
   await holdKeyLog(trx, account)
+  const open = await trx
+    .selectFrom('invitations')
+    .select(ENDED)
+    .where('from_account', '=', account)
+    .where((of) => isStanding(of, at))
+    .execute()
+  const withdrawn = await withdrawalsOf(trx, open)
   await departFrom(trx, account, at)
   await unlink(trx, account)
   const mailboxes = await mailboxesOf(trx, account)
@@ -148,6 +157,7 @@ async function erase(trx: Transaction<Schema>, account: string, at: number): Pro
   const left = await leaveOrganisations(trx, account)
   // The rest hangs on this row.
   await trx.deleteFrom('accounts').where('id', '=', account).execute()
+  await tellEnds(trx, withdrawn, at)
   return { mailboxes, left }
 }
 

@@ -11,7 +11,8 @@ import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, later } from './connection-rows.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { invitedIn, standing } from './invitation-rows.ts'
+import { ENDED, tellEnds, withdrawalsOf } from './invitation-ends.ts'
+import { invitedIn, isStanding, standing } from './invitation-rows.ts'
 import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
 
@@ -128,7 +129,7 @@ async function change(
  * End a connection that has no other member, and every invitation to it. Of one that an owner ended
  * for everybody, only the account's own part goes while others still list it.
  */
-async function end({ db }: Ground, account: string, id: string): Promise<void> {
+async function end({ db, now }: Ground, account: string, id: string): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await demandMember(trx, account, id)
     await holdConnection(trx, id)
@@ -152,11 +153,19 @@ async function end({ db }: Ground, account: string, id: string): Promise<void> {
         .execute()
       return
     }
+    const open = await trx
+      .selectFrom('invitations')
+      .select(ENDED)
+      .where('connection_id', '=', id)
+      .where((of) => isStanding(of, now()))
+      .execute()
+    const told = await withdrawalsOf(trx, open)
     const { numDeletedRows: ended } = await trx
       .deleteFrom('connections')
       .where('id', '=', id)
       .executeTakeFirst()
     if (ended === 0n) throw notFound('connection')
+    await tellEnds(trx, told, now())
   })
 }
 

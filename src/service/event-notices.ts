@@ -9,7 +9,7 @@ import { roleIn } from './connection-rows.ts'
 import type { Inviter, Target } from './invitation-letters.ts'
 import type { Named } from './invitation-rows.ts'
 import { named } from './mail/quoting.ts'
-import { type Note, notify, notifyAll } from './notices.ts'
+import { type Note, forgetNotes, notify, notifyAll } from './notices.ts'
 import type { Schema } from './schema.ts'
 
 const nameOf = async (db: Kysely<Schema>, account: string): Promise<string> =>
@@ -83,6 +83,10 @@ export async function tellMembers(
   at: number,
 ): Promise<void> {
   const { connection, op, member, by } = of
+  if (op === 'joined')
+    await forgetNotes(trx, member, ['invitation_received', 'removed_from_connection'], {
+      connection_id: connection,
+    })
   const others = await trx
     .selectFrom('memberships')
     .select(['account_id', 'name'])
@@ -149,10 +153,10 @@ const MOVES = new Map([
   ['leave', 'left'],
 ] as const)
 
-/** The same by a verified entry of the roster; most tell nobody anything. */
+/** The same by a verified entry of the roster; most tell nobody anything. `name`: what somebody who went called the connection. */
 export async function tellOfEntry(
   trx: Transaction<Schema>,
-  { connection, said }: { connection: string; said: JsonObject },
+  { connection, said, name }: { connection: string; said: JsonObject; name: string | null },
   at: number,
 ): Promise<void> {
   const by = said.get('actor') as string
@@ -161,6 +165,25 @@ export async function tellOfEntry(
   if (op === undefined) return
   const member = op === 'left' ? by : (said.get('member') as string)
   await tellMembers(trx, { connection, op, member, by }, at)
+  if (op === 'removed' && name !== null)
+    await tellRemoved(trx, { connection, member, by, name }, at)
+}
+
+/** Whoever was removed is told so; `name`: what they called the connection. */
+async function tellRemoved(
+  trx: Transaction<Schema>,
+  of: { connection: string; member: string; by: string; name: string },
+  at: number,
+): Promise<void> {
+  const { connection, member, by, name } = of
+  const actor = await nameOf(trx, by)
+  const note: Note = {
+    kind: 'removed_from_connection',
+    title: 'You were removed from a connection',
+    body: `${actor} removed you from the connection ${named(name)}. Its words are not yours to say any more.`,
+    data: { connection_id: connection, user_id: by },
+  }
+  await notify(trx, member, note, at)
 }
 
 /** All devices of an account were replaced: it is told, and so is everybody who relies on its keys. */

@@ -32,7 +32,7 @@ export const invitations = (db: Kysely<Schema>) =>
 export type Named = Awaited<ReturnType<ReturnType<typeof invitations>['executeTakeFirstOrThrow']>>
 
 /** For whoever approves on the last day, the device that invited still has one to take them in. */
-const GRACE_MS = 24 * 3_600_000
+export const GRACE_MS = 24 * 3_600_000
 
 /** As decided, or by the clock: also for who approved and was not taken in. */
 export function stateOf(
@@ -111,12 +111,22 @@ export function invitedIn(invited: readonly Standing[]): Member[] {
   return [...each.values()].map((one) => ({ ...one, role: 'member', state: 'invited' }))
 }
 
-/** Whoever is in a connection no longer, or no longer as an owner, takes nobody in: what they asked is asked no more. */
+/**
+ * Whoever is in a connection no longer, or no longer as an owner, takes nobody in: what they asked is asked no more.
+ * @returns the invitations, as they were before
+ */
 export async function withdrawAllOf(
   trx: Transaction<Schema>,
   { connection, account }: { connection: string; account: string },
   at: number,
-): Promise<void> {
+) {
+  const open = await trx
+    .selectFrom('invitations')
+    .selectAll()
+    .where('connection_id', '=', connection)
+    .where('from_account', '=', account)
+    .where((of) => isStanding(of, at))
+    .execute()
   await trx
     .updateTable('invitations')
     .set({ state: 'withdrawn', consent: 0 })
@@ -124,6 +134,7 @@ export async function withdrawAllOf(
     .where('from_account', '=', account)
     .where((of) => isStanding(of, at))
     .execute()
+  return open
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Invitation } from '../api/rest/invitations.ts'
 import { AppError } from '../errors.ts'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { tellInviter } from './event-notices.ts'
+import { tellEnds, withdrawalsOf } from './invitation-ends.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import {
@@ -18,6 +19,7 @@ import {
   resource,
   stateOf,
 } from './invitation-rows.ts'
+import { forgetNotes } from './notices.ts'
 import type { Schema } from './schema.ts'
 
 /** So many are listed of each direction, the newest. */
@@ -73,7 +75,8 @@ async function receivedBy(db: Kysely<Schema>, account: string, pendingAt: number
     rows(db)
       .where((of) =>
         of.or([
-          of('state', '!=', 'pending'),
+          // Also once its end was noted.
+          of('state', 'not in', ['pending', 'expired']),
           of.and([
             of('consent', '!=', 2),
             of.not(
@@ -143,7 +146,12 @@ export const invitations = ({ db, now }: Ground): Service['invitations'] => {
         await trx.updateTable('invitations').set(change).where('id', '=', id).execute()
       const after = (await read())!
       const said = direction === 'received' && change !== null ? change.state : undefined
-      if (said === 'approved' || said === 'declined') await tellInviter(trx, after, said, now())
+      if (said === 'approved' || said === 'declined') {
+        await tellInviter(trx, after, said, now())
+        await forgetNotes(trx, account, ['invitation_received'], { invitation_id: id })
+      }
+      if (direction === 'sent' && change !== null)
+        await tellEnds(trx, await withdrawalsOf(trx, [row]), now())
       return resource(after, direction, now())
     })
   }

@@ -11,6 +11,7 @@ import {
 } from './connection-rows.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { ENDED, tellEnds, withdrawalsOf } from './invitation-ends.ts'
 import { PREFIX, invitations, isOfMailbox, isStanding, resource } from './invitation-rows.ts'
 import { sendAll } from './invitation-letters.ts'
 import { invite } from './inviting.ts'
@@ -46,16 +47,24 @@ export const members = (ground: Ground): Service['members'] => {
         await demandOwner(trx, account, connection)
         if (!isId('acc_', mid) && !isId(PREFIX, mid)) throw notFound('member')
         if ((await roleIn(trx, connection, mid)) !== null) throw noDevice('Removing a member')
-        const { numUpdatedRows: withdrawn } = await trx
-          .updateTable('invitations')
-          .set({ state: 'withdrawn', consent: 0 })
+        const at = now()
+        const open = await trx
+          .selectFrom('invitations')
+          .select(ENDED)
           .where('connection_id', '=', connection)
-          .where((of) => isStanding(of, now()))
+          .where((of) => isStanding(of, at))
           .where((of) =>
             isId(PREFIX, mid) ? isOfMailbox(of, connection, mid) : of('to_account', '=', mid),
           )
-          .executeTakeFirst()
-        if (withdrawn === 0n) throw notFound('member')
+          .execute()
+        if (open.length === 0) throw notFound('member')
+        const ids = open.map(({ id }) => id)
+        await trx
+          .updateTable('invitations')
+          .set({ state: 'withdrawn', consent: 0 })
+          .where('id', 'in', ids)
+          .execute()
+        await tellEnds(trx, await withdrawalsOf(trx, open), at)
       })
     },
   }

@@ -14,6 +14,8 @@ export const PREFIX = 'ntf_'
 const MOST = 500
 const BY_STRANGERS: readonly NotificationKind[] = [
   'invitation_received',
+  'invitation_withdrawn',
+  'invitation_expired',
   'open_link_request',
   'org_invited',
   'org_alert',
@@ -69,6 +71,26 @@ export async function notifyAll(
       rows.map(({ account_id }) => account_id),
     )
   }
+}
+
+/**
+ * Delete what an account was told that is not so any more. At the end of a transaction, as `notify`.
+ * @param about the ids that the notification is about, or some of them
+ */
+export async function forgetNotes(
+  trx: Transaction<Schema>,
+  account: string,
+  kinds: readonly NotificationKind[],
+  about: Record<string, string>,
+): Promise<void> {
+  // The form that `notifyAll` writes, without its braces.
+  const part = JSON.stringify(about).slice(1, -1)
+  await trx
+    .deleteFrom('notifications')
+    .where('account_id', '=', account)
+    .where('kind', 'in', kinds)
+    .where('data', 'like', `%${part}%`)
+    .execute()
 }
 
 /** Keep the newest of each account: what strangers send pushes out nothing that happened to the account itself. */

@@ -4,6 +4,7 @@ import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { Notification } from '../api/rest/notifications.ts'
 import type { Ground } from './ground.ts'
+import { noteExpired } from './invitation-ends.ts'
 import { PREFIX } from './notices.ts'
 import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
@@ -20,6 +21,7 @@ const resource = (row: Schema['notifications']): Notification => ({
 
 export const notifications = ({ db, now }: Ground): Service['notifications'] => ({
   list: async (page, { account }) => {
+    await noteExpired({ db, now }, account)
     const rows = await pageRows(
       db.selectFrom('notifications').selectAll().where('account_id', '=', account),
       page,

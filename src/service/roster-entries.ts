@@ -25,6 +25,7 @@ import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from '.
 import { tellOfEntry } from './event-notices.ts'
 import { demandId, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { type Ended, tellEnds, withdrawalsOf } from './invitation-ends.ts'
 import {
   cover,
   endUnseenOf,
@@ -136,7 +137,7 @@ async function letGo(
   trx: Transaction<Schema>,
   of: { connection: string; account: string; confirmer: string | null },
   at: number,
-): Promise<boolean> {
+): Promise<Left | null> {
   const { connection, account, confirmer } = of
   const row = await trx
     .deleteFrom('memberships')
@@ -145,8 +146,8 @@ async function letGo(
     .returning('name')
     .executeTakeFirst()
   // The account was deleted, and everything of it with that: whoever stays was told then.
-  if (row === undefined) return false
-  await withdrawAllOf(trx, { connection, account }, at)
+  if (row === undefined) return null
+  const withdrawn = await withdrawAllOf(trx, { connection, account }, at)
   await endUnseenOf(trx, { connection, account })
   if (confirmer !== null) await cover(trx, { connection, account, name: row.name, confirmer }, at)
   else
@@ -156,7 +157,7 @@ async function letGo(
       .where('connection_id', '=', connection)
       .where('to_account', '=', account)
       .execute()
-  return true
+  return { withdrawn, name: row.name }
 }
 
 /**
@@ -177,12 +178,24 @@ async function endFor(trx: Transaction<Schema>, connection: string, at: number):
 /** Of a verified entry. */
 const opensEpoch = (entry: JsonObject) => entry.has('k_commit')
 
-/** What follows from an entry for who is in the connection, and as what. Answers whether it is news to the others. */
+/** What an entry did beside changing the members. */
+interface Left {
+  readonly withdrawn: readonly Ended[]
+  /** What somebody who went called the connection. */
+  readonly name: string | null
+}
+
+const NOTHING: Left = { withdrawn: [], name: null }
+
+/**
+ * What follows from an entry for who is in the connection, and as what.
+ * @returns null where it is no news to the others
+ */
 async function apply(
   trx: Transaction<Schema>,
   roster: Roster,
   { said, keyLogs, at }: { said: JsonObject; keyLogs: KeyLogs; at: number },
-): Promise<boolean> {
+): Promise<Left | null> {
   const { connection } = roster
   const text = (name: string) => {
     const value = said.get(name)
@@ -206,9 +219,13 @@ async function apply(
       .where('connection_id', '=', connection)
       .where('account_id', '=', member)
       .execute()
-    if (role === 'member') await withdrawAllOf(trx, { connection, account: member }, at)
+    if (role === 'member')
+      return {
+        ...NOTHING,
+        withdrawn: await withdrawAllOf(trx, { connection, account: member }, at),
+      }
   }
-  return true
+  return NOTHING
 }
 
 async function store(
@@ -228,13 +245,15 @@ async function store(
   await trx.insertInto('roster_entries').values({ connection_id: connection, seq, entry }).execute()
   // Before envelopes go, as when a key log grows: in another order the two would wait for each other.
   await touchConnection(trx, connection, at)
-  const isNews = await apply(trx, roster, of)
+  const left = await apply(trx, roster, of)
   if (opensEpoch(said)) {
     await trx.updateTable('connections').set({ epoch }).where('id', '=', connection).execute()
     await trx.deleteFrom('envelopes').where('connection_id', '=', connection).execute()
   }
   await storeEnvelopes(trx, { roster, sender: sender.device }, envelopes)
-  if (isNews) await tellOfEntry(trx, { connection, said }, at)
+  if (left === null) return
+  await tellOfEntry(trx, { connection, said, name: left.name }, at)
+  await tellEnds(trx, await withdrawalsOf(trx, left.withdrawn), at)
 }
 
 /** Add an entry to a roster. */

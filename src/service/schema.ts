@@ -443,8 +443,8 @@ export interface Schema {
     to_account: string | null
     /** In lower case. */
     to_email: string | null
-    /** As decided; one that is pending for too long has expired. */
-    state: 'pending' | 'approved' | 'declined' | 'withdrawn'
+    /** As decided. Expired: noted once its end had passed; until then one that is pending for too long has expired by the clock. */
+    state: 'pending' | 'approved' | 'declined' | 'withdrawn' | 'expired'
     /**
      * Whether owners may take the account in: 1 since it approved, which their devices are told; 2 once it was; 0 again when it left or was removed.
      * 2 while it is pending: whoever has the mailbox was a member and went since, so it has served.

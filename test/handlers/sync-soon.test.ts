@@ -6,6 +6,7 @@ import { connections } from '../../src/handlers/connections.ts'
 import type { Context } from '../../src/handlers/context.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { members } from '../../src/handlers/members.ts'
+import { sync as syncHandlers } from '../../src/handlers/sync.ts'
 import { type Enrolled, enrolled } from '../device/enrolled.ts'
 import { AppError } from '../../src/errors.ts'
 import { contextOf } from './context.ts'
@@ -85,6 +86,32 @@ describe('a run anew', () => {
     await idle
     assert.deepEqual([begun, seen], [2, ['idle']])
     assert.equal((await sync.runAnew('request')).ok, true, 'at once where none is under way')
+  })
+
+  it('is what POST /sync asks for: a run under way may have passed what happened since', async (t) => {
+    const device = await enrolled(t)
+    const listed = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    let lists = 0
+    const far = device.reopen({
+      connections: {
+        ...device.account.connections,
+        list: async (query) => {
+          const answer = await device.account.connections.list(query)
+          lists += 1
+          listed.resolve()
+          await gate.promise
+          return answer
+        },
+      },
+    })
+    const background = far.sync.run('timer')
+    await listed.promise
+    const asked = syncHandlers.run({}, contextOf(far))
+    gate.resolve()
+    assert.equal((await background).trigger, 'timer')
+    assert.equal((await asked).last_sync?.trigger, 'request')
+    assert.equal(lists, 2)
   })
 
   it('a failure stands in its report', async (t) => {

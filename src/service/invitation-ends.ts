@@ -1,0 +1,180 @@
+/**
+ * What becomes of notifications when an invitation is over. The one that asked for an answer goes, so that nobody is asked to approve
+ * what cannot be approved; where the invited account did not end it itself, another one says what happened.
+ */
+import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
+import { holdConnection, roleIn } from './connection-rows.ts'
+import { accountAt, displayName } from './context.ts'
+import type { Ground } from './ground.ts'
+import { GRACE_MS, isLeftBehind } from './invitation-rows.ts'
+import { named } from './mail/quoting.ts'
+import { type Note, forgetNotes, notifyAll } from './notices.ts'
+import type { Schema } from './schema.ts'
+
+type Row = Schema['invitations']
+
+/** An invitation that was over a moment ago, as it was before. */
+export type Ended = Pick<
+  Row,
+  | 'id'
+  | 'connection_id'
+  | 'connection_name'
+  | 'from_account'
+  | 'to_account'
+  | 'to_email'
+  | 'state'
+  | 'consent'
+>
+
+/** The columns of it. */
+export const ENDED = [
+  'id',
+  'connection_id',
+  'connection_name',
+  'from_account',
+  'to_account',
+  'to_email',
+  'state',
+  'consent',
+] as const
+
+/** What was prepared for an account: the invitation whose request goes, and what is said in its place, if anything. */
+export interface Told {
+  readonly account: string
+  readonly invitation: string
+  readonly note: Note | null
+}
+
+const dataOf = ({ id, connection_id }: Ended) => ({ invitation_id: id, connection_id })
+
+/** The account that an invitation is for; null for a mailbox that is nobody's. */
+const invitedBy = async (db: Kysely<Schema>, { to_account, to_email }: Ended) =>
+  to_account ?? (await accountAt(db, to_email!))
+
+/** Whether the account sees the invitation in its list: one for a mailbox of a member is hidden from that member. */
+const isSeenBy = async (db: Kysely<Schema>, row: Ended, account: string) =>
+  !isLeftBehind(row) && (await roleIn(db, row.connection_id, account)) === null
+
+async function toInvited(
+  db: Kysely<Schema>,
+  row: Ended,
+  note: (from: string, connection: string) => Pick<Note, 'kind' | 'title' | 'body'>,
+): Promise<Told[]> {
+  const account = await invitedBy(db, row)
+  if (account === null || account === row.from_account) return []
+  const from = named(await displayName(db, row.from_account))
+  const isSeen = await isSeenBy(db, row, account)
+  const said = isSeen ? { ...note(from, named(row.connection_name)), data: dataOf(row) } : null
+  return [{ account, invitation: row.id, note: said }]
+}
+
+/**
+ * What invited accounts are told of invitations that are taken back: by the inviter, or with the connection, or since the inviter may
+ * invite no more. To be called while the inviter's account is there.
+ */
+export async function withdrawalsOf(db: Kysely<Schema>, rows: readonly Ended[]): Promise<Told[]> {
+  const told: Told[] = []
+  for (const row of rows)
+    told.push(
+      ...(await toInvited(db, row, (from, connection) => ({
+        kind: 'invitation_withdrawn',
+        title: `${from} withdrew an invitation`,
+        body: `The invitation of ${from} to the connection ${connection} was withdrawn: there is nothing to answer any more.`,
+      }))),
+    )
+  return told
+}
+
+/** Write what was prepared. At the end of a transaction, as `notify`. */
+export async function tellEnds(
+  trx: Transaction<Schema>,
+  told: readonly Told[],
+  at: number,
+): Promise<void> {
+  // In one order, as in `notifyAll`.
+  for (const { account, invitation } of told.toSorted((a, b) => (a.account < b.account ? -1 : 1)))
+    await forgetNotes(trx, account, ['invitation_received'], { invitation_id: invitation })
+  const notes = told.flatMap(({ account, note }) =>
+    note === null ? [] : [[account, note] as const],
+  )
+  await notifyAll(trx, notes, at)
+}
+
+/** Whether an invitation has ended by the clock, and nobody noted it yet. */
+const isOver = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
+  of.or([
+    of.and([of('state', '=', 'pending'), of('expires_at', '<=', at)]),
+    of.and([of('consent', '=', 1), of('expires_at', '<=', at - GRACE_MS)]),
+  ])
+
+/** So many are noted before a list is answered; the rest before the next. */
+const MOST = 100
+
+/** The invitations of an account, in either direction, that have ended by the clock. Three queries, as each has an index. */
+async function overOf(db: Kysely<Schema>, account: string, at: number) {
+  const all = () =>
+    db
+      .selectFrom('invitations')
+      .select(['id', 'connection_id'])
+      .where((of) => isOver(of, at))
+      .limit(MOST)
+  const sent = await all().where('from_account', '=', account).execute()
+  const received = await all().where('to_account', '=', account).execute()
+  const mailed = await all()
+    .where('to_account', 'is', null)
+    .where('to_email', 'in', (of) =>
+      of.selectFrom('emails').select('address').where('account_id', '=', account),
+    )
+    .execute()
+  return [...sent, ...received, ...mailed]
+}
+
+/** What the inviter is told of an invitation that has ended by the clock. */
+async function toInviter(db: Kysely<Schema>, row: Ended): Promise<Told> {
+  const who = row.to_account === null ? row.to_email! : named(await displayName(db, row.to_account))
+  const connection = named(row.connection_name)
+  const note: Note = {
+    kind: 'invitation_expired',
+    title: `Your invitation of ${who} has expired`,
+    body:
+      row.state === 'approved'
+        ? `${who} approved your invitation to ${connection}, and no device of yours took them in within a day of its end. Invite them again.`
+        : `${who} did not answer your invitation to ${connection} in time. Invite them again where you still want to.`,
+    data: dataOf(row),
+  }
+  return { account: row.from_account, invitation: row.id, note }
+}
+
+/**
+ * Note invitations of an account that have ended by the clock, and tell both sides. Called before an account reads its notifications:
+ * a clock calls nobody.
+ */
+export async function noteExpired(
+  { db, now }: Pick<Ground, 'db' | 'now'>,
+  account: string,
+): Promise<void> {
+  const at = now()
+  for (const { id, connection_id } of await overOf(db, account, at))
+    await db.transaction().execute(async (trx) => {
+      await holdConnection(trx, connection_id)
+      const row = await trx
+        .selectFrom('invitations')
+        .select(ENDED)
+        .where('id', '=', id)
+        .where((of) => isOver(of, at))
+        .executeTakeFirst()
+      // Somebody else was faster.
+      if (row === undefined) return
+      await trx
+        .updateTable('invitations')
+        .set({ state: 'expired', ...(row.state === 'approved' ? { consent: 0 as const } : {}) })
+        .where('id', '=', id)
+        .execute()
+      const invited = await toInvited(trx, row, (from, connection) => ({
+        kind: 'invitation_expired',
+        title: `An invitation of ${from} has expired`,
+        body: `The invitation of ${from} to the connection ${connection} has expired. To be in it, ask for another one.`,
+      }))
+      await tellEnds(trx, [await toInviter(trx, row), ...invited], at)
+    })
+}

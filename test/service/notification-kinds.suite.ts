@@ -1,0 +1,329 @@
+/** Every kind of notification, fired once from its real cause through the routes. For every engine. */
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import { after, before, describe, test } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import {
+  type Notification,
+  NotificationKind,
+  type NotificationKind as Kind,
+} from '../../src/api/rest/notifications.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { every } from '../../src/api/cursor.ts'
+import { make, takeIn } from './connecting.ts'
+import { invite } from './connections-subject.ts'
+import { DAY } from './emails-subject.ts'
+import type { Engine } from './engines.ts'
+import {
+  type Organisations,
+  invite as inviteToOrganisation,
+  openOrganisation,
+  suspend,
+  activate,
+} from './org-members-subject.ts'
+import { addressOf, approve, connect, join, mailedCode, resetOf, revocationBy } from './person.ts'
+
+type By = { readonly account: Account }
+
+const ANYBODY = { key: null }
+
+export function notificationKindsSuite(name: string, engine: Engine): void {
+  describe(`kinds of notifications: ${name}`, () => {
+    let place: Organisations
+    before(async () => {
+      place = await openOrganisation(engine)
+    })
+    after(() => place.close())
+
+    const toldTo = ({ account }: By): Promise<Notification[]> =>
+      every((query) => account.notifications.list(query))
+    /** The one notification of a kind, once it is there. */
+    async function told(to: By, kind: Kind): Promise<Notification> {
+      for (;;) {
+        const found = (await toldTo(to)).filter((one) => one.kind === kind)
+        assert(found.length < 2, `${kind} came ${found.length} times`)
+        if (found[0] !== undefined) return found[0]
+        await setImmediate()
+      }
+    }
+    const person = (called?: string) => place.byMail(undefined, called)
+    const follow = (token: string) =>
+      place.subject.service.open.confirmationPages.confirm({ token, body: {} }, ANYBODY)
+
+    /** A connection of somebody's, with somebody else invited to it. */
+    async function invited() {
+      const [host, guest] = [await person('Host'), await person('Guest')]
+      const { id } = await connect(host, 'Club')
+      const invitation = await invite(host, id, guest)
+      return { host, guest, connection: id, invitation: invitation.id }
+    }
+    /** The same, and two others who are in it. */
+    async function club() {
+      const [host, guest, other] = [await person('Host'), await person('Guest'), await person()]
+      const { id } = await connect(host, 'Club')
+      await takeIn(host, id, other)
+      await takeIn(host, id, guest)
+      return { host, guest, other, connection: id }
+    }
+    /** An account with a further device, and with what comes of it. */
+    async function further() {
+      const owner = await person()
+      const newcomer = await join(
+        place.subject.server,
+        await mailedCode(place.subject.server, await addressOf(owner)),
+      )
+      await approve(owner, newcomer)
+      return { owner, newcomer }
+    }
+    /** An account whose devices were all replaced; `again` is the one that came in their place. */
+    async function reset() {
+      const { server } = place.subject
+      const [owner, follower] = [await person(), await person()]
+      await follower.account.trustCards.create({ body: { user_id: owner.id } })
+      const code = await mailedCode(server, await addressOf(owner))
+      return { follower, again: place.inside(await resetOf(server, owner.id, code)) }
+    }
+
+    /** The cause of each kind. Answers who is told. */
+    const CAUSES: Readonly<Record<Kind, () => Promise<By>>> = {
+      invitation_received: async () => (await invited()).guest,
+      invitation_approved: async () => {
+        const { host, guest, invitation } = await invited()
+        await guest.account.invitations.approve({ id: invitation })
+        return host
+      },
+      invitation_declined: async () => {
+        const { host, guest, invitation } = await invited()
+        await guest.account.invitations.decline({ id: invitation })
+        return host
+      },
+      invitation_withdrawn: async () => {
+        const { host, guest, invitation } = await invited()
+        await host.account.invitations.withdraw({ id: invitation })
+        return guest
+      },
+      invitation_expired: async () => {
+        const { host } = await invited()
+        place.later(14 * DAY)
+        return host
+      },
+      member_joined: async () => (await club()).other,
+      member_left: async () => {
+        const { guest, other, connection } = await club()
+        await make(guest, connection, { op: 'leave' })
+        return other
+      },
+      connection_ended: async () => {
+        const { host, guest, connection } = await club()
+        await make(host, connection, { op: 'end' })
+        return guest
+      },
+      removed_from_connection: async () => {
+        const { host, guest, connection } = await club()
+        await make(host, connection, { op: 'remove', member: guest.id })
+        return guest
+      },
+      open_link_request: async () => {
+        const owner = await person()
+        const { slug } = await owner.account.openLinks.create({ body: {} })
+        const email = `${newId('', Date.now())}@example.org`
+        await place.subject.service.open.openLinkPages.ask(
+          { slug, body: { display_name: 'Gus', email, message: '' } },
+          ANYBODY,
+        )
+        await follow((await place.mailed(email))[0]!)
+        return owner
+      },
+      guest_code_opened: async () => {
+        const owner = await person()
+        const { id } = await owner.account.deviceGuestCodes.create({
+          body: {
+            id: newId('gst_', Date.now()),
+            label: 'A friend',
+            expires_at: new Date(place.subject.clock.ms + DAY).toISOString(),
+          },
+        })
+        await place.subject.service.open.guestPages.opened({ id }, ANYBODY)
+        return owner
+      },
+      keys_changed: async () => (await reset()).follower,
+      device_added: async () => (await further()).owner,
+      device_revoked: async () => {
+        const { owner, newcomer } = await further()
+        const entry = await revocationBy(owner, newcomer.device)
+        await owner.account.keyLogs.append({ body: { entry } })
+        return owner
+      },
+      account_reset: async () => (await reset()).again,
+      email_added: async () => {
+        const owner = await person()
+        const { token } = await place.claimed(owner, `${newId('', Date.now())}@example.org`)
+        await follow(token)
+        return owner
+      },
+      export_ready: async () => {
+        const owner = await person()
+        await owner.account.exports.create({})
+        return owner
+      },
+      export_failed: async () => {
+        const owner = await person()
+        // A row that was damaged on the disk.
+        await place.hand.db
+          .insertInto('verifications')
+          .values({ account_id: owner.id, id: newId('ver_', Date.now()), entry: '{' })
+          .execute()
+        await owner.account.exports.create({})
+        return owner
+      },
+      org_invited: async () => {
+        const [owner, guest] = [await place.owner(), await person()]
+        await inviteToOrganisation(owner, await addressOf(guest))
+        return guest
+      },
+      org_alert: async () => {
+        const owner = await place.owner()
+        const rule = { name: 'Groups', event: 'group_created', threshold: 1, window_minutes: 5 }
+        await owner.account.orgAlerts.create({
+          body: { ...rule, event: 'group_created', enabled: true, notify: [owner.id] },
+        })
+        await owner.account.orgGroups.create({ body: { name: 'Night shift' } })
+        return owner
+      },
+      org_activated: async () => {
+        const owner = await place.owner()
+        const member = await place.member(owner)
+        await suspend(owner, member.id)
+        await activate(owner, member.id)
+        return member
+      },
+      org_suspended: async () => {
+        const owner = await place.owner()
+        const member = await place.member(owner)
+        await suspend(owner, member.id)
+        return member
+      },
+      org_role_changed: async () => {
+        const owner = await place.owner()
+        const member = await place.member(owner)
+        await inviteToOrganisation(owner, member.address, 'admin')
+        return member
+      },
+    }
+
+    test('the schema has a cause for each kind, and the table no other', () => {
+      assert.deepEqual(Object.keys(CAUSES).toSorted(), NotificationKind.options.toSorted())
+    })
+
+    for (const kind of NotificationKind.options)
+      test(kind, async () => {
+        const note = await told(await CAUSES[kind](), kind)
+        assert.match(note.title, /^.{8,}$/)
+        assert.match(note.body, /^.{20,}$/)
+        assert.equal(note.read, false)
+      })
+
+    const kindsTo = async (to: By) => (await toldTo(to)).map(({ kind }) => kind)
+
+    /** What ends an invitation, and what its receiver is left with. */
+    const ENDS: [
+      name: string,
+      end: (of: Awaited<ReturnType<typeof invited>>) => Promise<unknown>,
+      left: Kind[],
+    ][] = [
+      ['approved', ({ guest, invitation: id }) => guest.account.invitations.approve({ id }), []],
+      ['declined', ({ guest, invitation: id }) => guest.account.invitations.decline({ id }), []],
+      [
+        'withdrawn',
+        ({ host, invitation: id }) => host.account.invitations.withdraw({ id }),
+        ['invitation_withdrawn'],
+      ],
+      [
+        'withdrawn as a member',
+        ({ host, guest, connection: id }) => host.account.members.remove({ id, mid: guest.id }),
+        ['invitation_withdrawn'],
+      ],
+      [
+        'withdrawn after it was approved',
+        async ({ host, guest, invitation: id }) => {
+          await guest.account.invitations.approve({ id })
+          await host.account.invitations.withdraw({ id })
+        },
+        ['invitation_withdrawn'],
+      ],
+      [
+        'ended with its connection',
+        ({ host, connection: id }) => host.account.connections.delete({ id }),
+        ['invitation_withdrawn'],
+      ],
+      [
+        'ended with the account of the inviter',
+        ({ host }) => host.account.account.delete({}),
+        ['invitation_withdrawn'],
+      ],
+      ['expired', async () => place.later(14 * DAY), ['invitation_expired']],
+    ]
+    for (const [how, end, left] of ENDS)
+      test(`an invitation that is ${how} asks nobody to answer it any more`, async () => {
+        const of = await invited()
+        assert.deepEqual(await kindsTo(of.guest), ['invitation_received'])
+        await end(of)
+        assert.deepEqual(await kindsTo(of.guest), left)
+        assert.deepEqual(await kindsTo(of.guest), left, 'once')
+      })
+
+    test('whoever is made a member, or invites no more, leaves no request behind', async () => {
+      const { host, guest, other, connection } = await club()
+      assert(!(await kindsTo(guest)).includes('invitation_received'))
+      await make(host, connection, { op: 'role', member: other.id, role: 'owner' })
+      const dora = await person('Dora')
+      await invite(other, connection, dora)
+      assert.deepEqual(await kindsTo(dora), ['invitation_received'])
+      await make(host, connection, { op: 'role', member: other.id, role: 'member' })
+      assert.deepEqual(await kindsTo(dora), ['invitation_withdrawn'])
+    })
+
+    test('an invitation that its receiver cannot see ends without a word', async () => {
+      const { host, guest, connection } = await club()
+      const before = await kindsTo(guest)
+      const hidden = await invite(host, connection, await addressOf(guest))
+      await host.account.invitations.withdraw({ id: hidden.id })
+      assert.deepEqual(await kindsTo(guest), before)
+      const other = await invite(host, connection, await addressOf(guest))
+      place.later(14 * DAY)
+      assert.deepEqual(await kindsTo(guest), before)
+      await told(host, 'invitation_expired')
+      const { received } = await guest.account.invitations.list({})
+      assert(!received.some(({ id }) => id === other.id), 'also once its end was noted')
+    })
+
+    test('both sides hear of the end by the clock, whichever looks first, and of an approval too', async () => {
+      for (const first of ['host', 'guest'] as const)
+        for (const answer of ['none', 'approved'] as const) {
+          const of = await invited()
+          if (answer === 'approved')
+            await of.guest.account.invitations.approve({ id: of.invitation })
+          place.later((answer === 'approved' ? 15 : 14) * DAY)
+          const second = first === 'host' ? of.guest : of.host
+          for (const who of [of[first], second])
+            assert.deepEqual((await told(who, 'invitation_expired')).data, {
+              invitation_id: of.invitation,
+              connection_id: of.connection,
+            })
+          const { sent } = await of.host.account.invitations.list({})
+          assert.equal(sent[0]?.state, 'expired')
+          const again = await invite(of.host, of.connection, of.guest)
+          assert.notEqual(again.id, of.invitation)
+        }
+    })
+
+    test('whoever is taken in again was not removed', async () => {
+      const { host, guest, connection } = await club()
+      await make(host, connection, { op: 'remove', member: guest.id })
+      const { data } = await told(guest, 'removed_from_connection')
+      assert.deepEqual(data, { connection_id: connection, user_id: host.id })
+      await takeIn(host, connection, guest)
+      assert(!(await kindsTo(guest)).includes('removed_from_connection'))
+    })
+  })
+}
