@@ -1,6 +1,13 @@
-import type { Handlers } from './context.ts'
+import { type Handlers, keeperOf } from './context.ts'
 
 export const exports: Handlers['exports'] = {
+  /** Hands over what only this device has so far: checks of words, and stamps without a receipt. */
+  create: async (_, context) => {
+    const keeper = keeperOf(context)
+    if (keeper !== null) await keeper.sync.handOver()
+    return context.account.exports.create({})
+  },
+
   /** A link for an API token of this daemon ends with that token. */
   download: async ({ id }, { account, caller, byMachine, home }) => {
     const token = caller?.token ?? null

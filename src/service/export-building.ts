@@ -75,7 +75,7 @@ export function newExporter(of: {
 
   /** Make the file and keep it. Gives its size in bytes. */
   async function store(job: Job): Promise<number> {
-    const source = { db, id: job.account, account: accountOf(job.account) }
+    const source = { db, id: job.account, account: accountOf(job.account), now }
     let seq = 0
     let size = 0
     for await (const bytes of zipOf(source, { at: now(), step: steps(job) })) {

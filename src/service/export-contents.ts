@@ -9,6 +9,7 @@ import {
   keyLog,
   listed,
   rosters,
+  sessions,
   stamps,
   trustCards,
 } from './export-pages.ts'
@@ -66,7 +67,7 @@ export const CONTENTS: readonly (One | Many)[] = [
   {
     file: 'sessions.json',
     about: 'where you are signed in',
-    pages: ({ account }) => listed((query) => account.sessions.list(query)),
+    pages: sessions,
   },
   {
     file: 'api-tokens.json',
@@ -140,6 +141,11 @@ export const CONTENTS: readonly (One | Many)[] = [
     about: 'your stamps, with the receipts of the account server; what was stamped was never here',
     pages: stamps,
     counted: 'stamps',
+  },
+  {
+    file: 'exports.json',
+    about: 'exports that you asked for, this one included',
+    pages: ({ account }) => listed((query) => account.exports.list(query)),
   },
   {
     file: 'notifications.json',

@@ -6,6 +6,7 @@ import type { Kysely } from 'kysely'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { Schema } from './schema.ts'
+import { sessionPage } from './session-list.ts'
 
 /** Whose export it is. */
 export interface Source {
@@ -13,6 +14,8 @@ export interface Source {
   readonly id: string
   /** What a caller without a device is answered. */
   readonly account: Account
+  /** Unix milliseconds. */
+  readonly now: () => number
 }
 
 /** What is read or made at once: so many rows that nobody else's request waits noticeably. */
@@ -84,6 +87,10 @@ export async function* trustCards({ account }: Source) {
       yield [{ ...card, history }]
     }
 }
+
+/** Also that of the daemon in the server's own process, which is listed to itself alone otherwise. */
+export const sessions = ({ db, id: account, now }: Source) =>
+  listed((query) => sessionPage({ db, now }, query, { account, current: null, within: true }))
 
 /** The account server makes tokens for machine accounts only. */
 export async function* apiTokens({ account }: Source) {

@@ -69,6 +69,7 @@ const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
   'tags.assign': { of: 'tag' },
   'exports.download': { of: 'export' },
   'account.delete': {},
+  'exports.create': {},
   'profiles.keys': { of: 'account' },
   'devices.delete': { of: 'device' },
   'apiTokens.list': {},

@@ -174,7 +174,16 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       assert.deepEqual(found.get('chat'), [{ turn_id, ...said, created_at }])
       const { jti: id, stamp } = stamped
       assert.deepEqual(found.get('stamps'), [{ id, stamp, receipt }])
-      const alone = new Set(['sessions', 'key-log', 'rosters', 'feedback', 'chat', 'stamps'])
+      assert.equal(found.get('exports')[0].id, ready.id)
+      const alone = new Set([
+        'exports',
+        'sessions',
+        'key-log',
+        'rosters',
+        'feedback',
+        'chat',
+        'stamps',
+      ])
       assert.deepEqual(
         [...found.keys()].toSorted(),
         [...Object.keys(expected), ...alone].toSorted(),

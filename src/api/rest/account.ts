@@ -138,7 +138,7 @@ export const exports = {
     method: 'POST',
     path: '/api/v1/exports',
     summary: 'Request an export of all that the account server has of the account',
-    by: 'account',
+    by: 'both',
     reply: v.object({ id: id('exp_') }),
     status: 202,
   },
