@@ -1,0 +1,42 @@
+/** What `status` prints of the account server. */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { Api } from '../../src/cli/command.ts'
+import { call } from './calling.ts'
+
+const STATUS = {
+  authenticated: true,
+  device_registered: true,
+  global_key_active: false,
+  environment: 'production',
+  backend: 'https://accounts.example.org',
+  version: '1.2.3',
+  cached_connections: 1,
+  last_sync_at: '2026-01-31T09:15:00.000Z',
+  backend_reachable: true,
+  backend_unreachable_since: null,
+  not_working: [],
+  summary: 'Signed in.',
+  keychain: 'file',
+}
+
+const printed = async (more: object) => {
+  const api = { status: { read: async () => ({ ...STATUS, ...more }) } } as unknown as Api
+  return (await call(api, ['status'])).out
+}
+
+it('says that the account server answers, or that this is not known', async () => {
+  assert.match(await printed({}), /^reachable +yes$/m)
+  assert.match(await printed({ backend_reachable: null }), /^reachable +not known: /m)
+  assert.doesNotMatch(await printed({}), /not working/)
+})
+
+it('says since when it does not answer, and what fails meanwhile', async () => {
+  const out = await printed({
+    backend_reachable: false,
+    backend_unreachable_since: '2026-01-31T09:30:00.000Z',
+    not_working: ['Lists.', 'Changes.'],
+  })
+  assert.match(out, /^reachable +no, since 2026-01-31T09:30:00\.000Z$/m)
+  assert.match(out, /^ +not working: Lists\.\n +not working: Changes\.$/m)
+})
