@@ -16,6 +16,7 @@ export const ROWS = [
   'Other local users',
   'Port squatting',
   'Slow clients, floods',
+  'Requests pipelined and not read',
   'Smuggling, odd HTTP',
   'Methods',
   'Oversize and hostile JSON',

@@ -7,6 +7,7 @@ import { ask } from '../daemon.ts'
 import { type Drill, JSON_TYPE, NEW_TOKEN, portOf, saidBy } from './attack.ts'
 import { counted } from './counted.ts'
 import type { Scene } from './scene.ts'
+import { floodDrills } from './floods.ts'
 import { idle } from './slow.ts'
 
 const MOST_OF_TOKEN = 20
@@ -158,4 +159,4 @@ const openLink: Drill = {
   },
 }
 
-export const drills: readonly Drill[] = [peers, idle, openLink, threeWords]
+export const drills: readonly Drill[] = [peers, idle, ...floodDrills, openLink, threeWords]

@@ -1,0 +1,45 @@
+/** The floods at a process of its own: it answers others meanwhile, stays small, and ends when it is asked to. */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { sized } from '../soak/size.ts'
+import { startChild } from './child.ts'
+import { FLOODS, MOST_MIB, flood, leaveRows, rssOf } from './floods.ts'
+import { isWell } from './wire.ts'
+
+const ROWS = sized(0, 27_000)
+const HONEST = 300
+
+/** In CI, as many requests as one read holds, and no rows beside them. */
+const part = sized(10, 1)
+
+for (const asked of FLOODS)
+  it(`${asked.connections} × ${asked.requests / part} unread requests to ${asked.path}`, async (t) => {
+    const daemon = await startChild()
+    const { pid } = daemon
+    const at = asked.listener === 'api' ? daemon.address : daemon.accountAddress
+    let isUp = true
+    const stop = async () => {
+      if (isUp) await daemon.end()
+      isUp = false
+    }
+    t.after(stop)
+    await leaveRows(ROWS)
+    const endFlood = await flood(at, { ...asked, requests: asked.requests / part })
+    t.after(endFlood)
+    const took: number[] = []
+    let mib = 0
+    for (let i = 0; i < HONEST; i++) {
+      const from = performance.now()
+      assert.equal(await isWell(at), null)
+      took.push(performance.now() - from)
+      if (process.platform === 'linux') mib = Math.max(mib, rssOf(pid))
+    }
+    assert(mib < MOST_MIB, `${mib} MiB resident`)
+    const from = performance.now()
+    await stop()
+    const ms = took.toSorted((a, b) => a - b)
+    t.diagnostic(
+      `/health p50 ${ms[HONEST / 2]!.toFixed(1)} ms, p99 ${ms[HONEST * 0.99]!.toFixed(1)} ms; ` +
+        `at most ${Math.round(mib)} MiB; ended after ${Math.round(performance.now() - from)} ms`,
+    )
+  })

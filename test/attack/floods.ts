@@ -1,0 +1,98 @@
+/** Many requests on each of many connections, whose answers nobody reads, and an honest client beside them. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { Worker } from 'node:worker_threads'
+import type { Drill } from './attack.ts'
+import { counted } from './counted.ts'
+import type { Listener } from './routes.ts'
+import type { Scene } from './scene.ts'
+import { isWell } from './wire.ts'
+
+export interface Flood {
+  readonly listener: Listener
+  readonly path: string
+  readonly connections: number
+  readonly requests: number
+}
+
+/** In a thread of its own, so that what it costs is not counted as the server's. It says when all was handed to the system. */
+const FLOODER = `
+const { workerData: { port, connections, request, requests }, parentPort } = require('node:worker_threads')
+const { connect } = require('node:net')
+const bytes = Buffer.from(request.repeat(requests))
+const all = Array.from({ length: connections }, () => new Promise((resolve) => {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.pause()
+  socket.on('connect', () => { socket.write(bytes); resolve() })
+}))
+Promise.all(all).then(() => parentPort.postMessage('flooding'))`
+
+const portOf = (address: string) => Number(new URL(address).port)
+
+/** Flood a listener. Out: how to end it. */
+export async function flood(address: string, asked: Flood): Promise<() => Promise<unknown>> {
+  const request = `GET ${asked.path} HTTP/1.1\r\nHost: ${new URL(address).host}\r\n\r\n`
+  const workerData = { port: portOf(address), request, ...asked }
+  const worker = new Worker(FLOODER, { eval: true, workerData })
+  await once(worker, 'message')
+  return () => worker.terminate()
+}
+
+/** Resident memory of a process, in MiB. */
+export const rssOf = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+/** What a daemon may have in memory while it is flooded, in MiB. */
+export const MOST_MIB = 300
+const HONEST = 200
+
+const drillOf = (asked: Flood, name: string): Drill => ({
+  row: 'Requests pipelined and not read',
+  name,
+  async run(scene: Scene) {
+    const { heard, outcome } = counted()
+    const { address } = scene.at[asked.listener]
+    const end = await flood(address, asked)
+    for (let i = 0; i < HONEST; i++) heard('200', await isWell(address))
+    if (scene.pid !== undefined && process.platform === 'linux') {
+      const mib = rssOf(scene.pid)
+      heard('memory', mib < MOST_MIB ? null : `${Math.round(mib)} MiB resident`)
+    }
+    await end()
+    return outcome()
+  },
+})
+
+export const FLOODS: readonly Flood[] = [
+  { listener: 'api', path: '/api/v1/health', connections: 200, requests: 12_030 },
+  { listener: 'account', path: '/assets/stamp.js', connections: 60, requests: 11_500 },
+]
+
+/** A tenth of the requests: as many as one read holds. `floods.test.ts` sends all of them where there is time. */
+export const floodDrills: readonly Drill[] = FLOODS.map((asked) =>
+  drillOf(
+    { ...asked, requests: Math.round(asked.requests / 10) },
+    `${asked.connections} connections with ${Math.round(asked.requests / 10)} requests each to ${asked.path}, unread, and honest requests beside them`,
+  ),
+)
+
+const PER_ADDRESS = 9_000
+
+/** Leave rows of ended connections in the kernel's listing; of each address there are only so many ports. */
+export async function leaveRows(rows: number): Promise<void> {
+  const server = createServer((socket) => socket.end())
+  server.listen(0, '0.0.0.0')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  let left = rows
+  const connectAll = async () => {
+    while (left-- > 0) {
+      const socket = connect(port, `127.0.0.${2 + Math.floor(left / PER_ADDRESS)}`)
+      await once(socket.resume(), 'close')
+    }
+  }
+  await Promise.all(Array.from({ length: 50 }, connectAll))
+  server.close()
+}
