@@ -241,7 +241,7 @@ const listenForApi = (
       address = urlOf(config.bind, port)
       return {
         hosts: hostsOf(config.bind, port),
-        navigable: /^\/api\/v1\/docs$/,
+        navigable: /^\/(?:api\/v1\/docs)?$/,
         tokenPath: '/api/v1/token',
         peerAllowed: peerCheck(config.tokenUsers),
       }

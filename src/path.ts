@@ -2,6 +2,7 @@
  * The one reading of a request target. Scope table and router get the same segments, split here once and never decoded:
  * a path that could be read in two ways is refused, so that the two can never disagree about it.
  */
+import { redact } from './crypto/redact.ts'
 import { AppError } from './errors.ts'
 
 export interface Target {
@@ -39,9 +40,13 @@ function segmentsOf(path: string): string[] | null {
   return segments
 }
 
+/** As long as an error quotes a path. */
+const LONGEST_QUOTE = 200
+
 /**
  * Split an origin-form request target (RFC 9112 section 3.2.1).
- * @throws AppError bad_request where the target is not in origin form or its path is not canonical
+ * @throws AppError bad_request where the target is not in origin form or its path is not canonical; no_such_route where it would
+ *   be canonical without the slash at its end
  */
 export function splitTarget(target: string): Target {
   const mark = target.indexOf('?')
@@ -49,6 +54,11 @@ export function splitTarget(target: string): Target {
   const query = mark === -1 ? '' : target.slice(mark + 1)
   if (path === '/') return { segments: [], query }
   const segments = path.charCodeAt(0) === SLASH ? segmentsOf(path) : null
+  if (segments === null && segmentsOf(path.slice(0, -1)) !== null && path.endsWith('/'))
+    throw new AppError(
+      'no_such_route',
+      `No path here ends with a slash. Ask for ${redact(path.slice(0, -1)).slice(0, LONGEST_QUOTE)}.`,
+    )
   if (segments === null)
     throw new AppError(
       'bad_request',

@@ -40,7 +40,7 @@ export function newRouter<T>(): Router<T> {
   function add(method: string, path: string, value: T): void {
     const names: string[] = []
     let node = root
-    for (const segment of path.slice(1).split('/')) {
+    for (const segment of path === '/' ? [] : path.slice(1).split('/')) {
       if (segment.startsWith('{')) {
         names.push(segment.slice(1, -1))
         node = node.parameter ??= newNode()

@@ -28,6 +28,18 @@ for (const [target, segments, query] of split)
     assert.deepEqual(splitTarget(target), { segments, query })
   })
 
+for (const [target, without] of [
+  ['/a/', '/a'],
+  ['/a/?x', '/a'],
+  ['/a/b/', '/a/b'],
+] as const)
+  test(`${target} is refused, and the path without the slash is named`, () => {
+    assert.throws(() => splitTarget(target), {
+      code: 'no_such_route',
+      message: `No path here ends with a slash. Ask for ${without}.`,
+    })
+  })
+
 const refused = [
   '',
   '?',
@@ -38,9 +50,6 @@ const refused = [
   '//',
   '//a',
   '/a//b',
-  '/a/',
-  '/a/?x',
-  '/a/b/',
   '/.',
   '/..',
   '/./a',

@@ -22,6 +22,7 @@ type Rules = readonly (readonly [pattern: string, need: Need])[]
  * command line asks.
  */
 export const REST: Rules = [
+  ['/', 'none'],
   ['/health', 'none'],
   ['/api/v1/health', 'none'],
   ['/api/v1/openapi.json', 'none'],
@@ -43,6 +44,7 @@ export const REST: Rules = [
  * for approval, and what the tokens of machine accounts are for. Its REST rows are the daemon's.
  */
 export const ACCOUNT: Rules = [
+  ['/', 'none'],
   ['/health/**', 'none'],
   ['/g/**', 'none'],
   ['/s/**', 'none'],
@@ -74,7 +76,7 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 /** Compile a rule list into the look-up of a request's need. */
 export function scopeTable(rules: Rules) {
   const compiled = rules.map(([pattern, need]) => {
-    const segments = pattern.slice(1).split('/')
+    const segments = pattern === '/' ? [] : pattern.slice(1).split('/')
     const open = segments.at(-1) === '**'
     return { segments: open ? segments.slice(0, -1) : segments, open, need }
   })

@@ -117,7 +117,7 @@ export const listenForAccount = (
     proofNonce: () => server.nonce(),
     rules: (port) => ({
       hosts: hostsOf(config.accountBind, port, config.publicUrl),
-      navigable: /^\/(?:[gos]|confirm|exports)\/[\w-]+$/,
+      navigable: /^\/(?:(?:[gos]|confirm|exports)\/[\w-]+)?$/,
       tokenPath: null,
       peerAllowed: () => true,
     }),

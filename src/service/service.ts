@@ -194,6 +194,7 @@ export async function openService(of: {
     verifications: async () => (await import('./verifications.ts')).verifications(await ground()),
   })
   const loadedOpen = lazily<Open>({ ...entrance, ...site }, ['account'], {
+    home: async () => (await import('./site.ts')).home(),
     assets: async () => (await import('./site.ts')).assets(),
     clock: async () => (await import('./clock.ts')).clock(await ground()),
     confirmationPages: async () =>

@@ -12,6 +12,7 @@ import type { Ground } from './ground.ts'
 import { guestCodeState } from './guest-codes.ts'
 import { readKeyLog } from './key-logs.ts'
 import { guestPage } from './pages/guest-page.ts'
+import { homePage } from './pages/home-page.ts'
 import { stampPage } from './pages/stamp-page.ts'
 
 /** What asks for readiness asks again in seconds, and takes silence for death. */
@@ -113,6 +114,8 @@ export const stampPages = ({ db, now, receiptKey }: Ground): Open['stampPages'] 
     },
   }
 }
+
+export const home = (): Open['home'] => ({ read: async () => homePage() })
 
 /** Exactly what is served; a name from a path never becomes one of a file. */
 const ASSETS: ReadonlyMap<string, string> = new Map([

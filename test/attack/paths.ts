@@ -42,7 +42,6 @@ const SPELLINGS: readonly Spelling[] = [
   ['a parameter', ({ before, name, after }) => `${before}/${name};x${after}`],
   ['a backslash', ({ before, name, after }) => `${before}\\${name}${after}`],
   ['an escaped backslash', ({ before, name, after }) => `${before}%5c${name}${after}`],
-  ['a slash at the end', (_, path) => `${path}/`],
   ['an escaped NUL', ({ before, name, after }) => `${before}/${name}%00${after}`],
   ['an escaped space', ({ before, name, after }) => `${before}/${name}%20${after}`],
   ['an escaped question mark', (_, path) => `${path}%3fx`],
@@ -52,6 +51,7 @@ const SPELLINGS: readonly Spelling[] = [
 
 /** Canonical, and another path: of nothing, or of an id of this name, whose route may take other methods. */
 const LOOKALIKES: readonly Spelling[] = [
+  ['a slash at the end', (_, path) => `${path}/`],
   ['capital letters', ({ before, name, after }) => `${before}/${name.toUpperCase()}${after}`],
   ['capital letters all over', (_, path) => path.toUpperCase()],
   ['a dot behind', ({ before, name, after }) => `${before}/${name}.${after}`],
@@ -59,11 +59,14 @@ const LOOKALIKES: readonly Spelling[] = [
   ['an extension', (_, path) => `${path}.json/x`],
 ]
 
+/** A path that has a name to spell: not the first page's. */
+const isNamed = (target: Target) => isRoute(target) && target.path !== '/'
+
 const spelled = (spellings: readonly Spelling[], want: RegExp, alone: boolean) =>
   spellings.map(([name, spell]): Attack => ({
     row: 'Path confusion',
     name,
-    on: isRoute,
+    on: isNamed,
     shots: async (target, scene) => {
       const path = spell(fixed(target), target.path)
       const who = target.listener === 'api' ? 'write' : 'machine write'

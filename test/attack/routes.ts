@@ -97,7 +97,7 @@ function filled(pattern: string, idIn: IdIn): string {
   return first.replace(/{(\w+)}/g, (_, name: string) => plausible(name))
 }
 
-const NOWHERE = ['/', '/nowhere', '/api/v1/nowhere', '/api/v2/org/members']
+const NOWHERE = ['/nowhere', '/api/v1/nowhere', '/api/v2/org/members']
 
 /** Every route, in the order of the tables, and a few paths that lead nowhere. */
 export function targetsOf(tables: Tables = TABLES, idIn: IdIn = () => undefined): Target[] {

@@ -68,7 +68,8 @@ async function listener(which: Listener, table: Table, weak: Weakness) {
     }),
     rules: (port) => ({
       hosts: hostsOf('127.0.0.1', port),
-      navigable: which === 'api' ? /^\/api\/v1\/docs$/ : /^\/(?:[gos]|confirm|exports)\/[\w-]+$/,
+      navigable:
+        which === 'api' ? /^\/(?:api\/v1\/docs)?$/ : /^\/(?:(?:[gos]|confirm|exports)\/[\w-]+)?$/,
       tokenPath: which === 'api' ? '/api/v1/token' : null,
       peerAllowed: () => true,
       ...weak.rules,

@@ -70,8 +70,8 @@ for (const { route, method, path, expected } of cases)
   })
 
 const needs: [rules: typeof REST, method: string, path: string, need: string][] = [
-  [REST, 'GET', '/', 'read'],
-  [REST, 'POST', '/', 'write'],
+  [REST, 'GET', '/', 'none'],
+  [REST, 'POST', '/', 'none'],
   [REST, 'PUT', '/api/v1/tags', 'write'],
   [REST, 'HEAD', '/api/v1/tags', 'read'],
   [REST, 'OPTIONS', '/api/v1/tags', 'read'],
@@ -120,7 +120,7 @@ const needs: [rules: typeof REST, method: string, path: string, need: string][] 
   [ACCOUNT, 'DELETE', '/api/v1/guest-codes/x', 'write'],
   [ACCOUNT, 'GET', '/device/v1/rosters/x', 'session'],
   [ACCOUNT, 'GET', '/device/v2/rosters', 'read'],
-  [ACCOUNT, 'GET', '/', 'read'],
+  [ACCOUNT, 'GET', '/', 'none'],
 ]
 
 for (const [rules, method, path, need] of needs)

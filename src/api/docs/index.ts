@@ -1,7 +1,16 @@
-/** *docs*: the files that the documentation page is made of. Public as the page is. */
+/** *docs*: the first page, and the files that the documentation page is made of. Public as that page is. */
 import type { Table } from '../route.ts'
 
 export const docsTable = {
+  home: {
+    read: {
+      method: 'GET',
+      path: '/',
+      summary: 'What this is, where it is documented and how to get a token',
+      by: 'daemon',
+      media: ['text/html; charset=utf-8', 'text/plain; charset=utf-8'],
+    },
+  },
   docsFiles: {
     read: {
       method: 'GET',

@@ -16,6 +16,15 @@ export const StampFile = v.object({
 })
 
 export const site = {
+  home: {
+    read: {
+      method: 'GET',
+      path: '/',
+      summary: 'What this is, for a person who opens the address alone',
+      by: 'account',
+      media: html,
+    },
+  },
   siteHealth: {
     read: {
       method: 'GET',

@@ -1,0 +1,54 @@
+/** The address alone, and paths that end with a slash: a person who opens one learns where to go. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ask } from '../daemon.ts'
+import { type Listener, LISTENERS, daemon, withDaemon } from './guarding.ts'
+
+withDaemon()
+
+const get = (at: Listener, path: string, headers: Record<string, string> = {}) =>
+  ask(daemon[at], 'GET', path, { headers })
+
+describe('the address alone', () => {
+  it('is a page in a browser', async () => {
+    const { status, headers, text } = await get('address', '/', { Accept: 'text/html,*/*;q=0.8' })
+    assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'])
+    assert.match(text, /<a href="\/api\/v1\/docs">/)
+    assert.match(text, /countersignd token create/)
+  })
+
+  it('is a text elsewhere, whose links work', async () => {
+    const { status, headers, text } = await get('address', '/')
+    assert.deepEqual([status, headers['content-type']], [200, 'text/plain; charset=utf-8'])
+    const [docs = assert.fail()] = /http\S+\/docs/.exec(text) ?? []
+    assert.equal((await fetch(docs)).status, 200)
+  })
+
+  it('is a page at the account server', async () => {
+    const { status, headers, text } = await get('accountAddress', '/')
+    assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'])
+    assert.match(text, /SVC_BACKEND_URL/)
+  })
+
+  for (const at of LISTENERS)
+    it(`takes nothing but GET and HEAD: ${at}`, async () => {
+      const { status, headers } = await ask(daemon[at], 'POST', '/', { body: {} })
+      assert.deepEqual([status, headers.allow], [405, 'GET, HEAD'])
+    })
+})
+
+for (const path of ['/api/v1/docs', '/health', '/api/v1/org/members'])
+  it(`${path}/ names ${path}`, async () => {
+    const { status, json } = await get('address', `${path}/?x=1`)
+    const { error, message } = json as { error: string; message: string }
+    assert.deepEqual([status, error], [404, 'no_such_route'])
+    assert.equal(message, `No path here ends with a slash. Ask for ${path}.`)
+  })
+
+it('a token in a path with a slash at its end is not given back', async () => {
+  const { token } = (
+    await ask(daemon.address, 'POST', '/api/v1/token', { body: { name: 'x', scope: 'read' } })
+  ).json as { token: string }
+  const { text } = await get('address', `/api/v1/${token}/`)
+  assert(!text.includes(token), text)
+})
