@@ -9,6 +9,7 @@ import { third } from './version-3.ts'
 import { fourth } from './version-4.ts'
 import { fifth } from './version-5.ts'
 import { sixth } from './version-6.ts'
+import { seventh } from './version-7.ts'
 import { first, second } from './versions.ts'
 
 interface Version {
@@ -24,6 +25,7 @@ const VERSIONS: readonly Version[] = [
   { statements: fourth, more: nameWhatIsThere },
   { statements: fifth, more: nameMembers },
   { statements: sixth },
+  { statements: seventh },
 ]
 
 /** The version that this program brings a database to. */

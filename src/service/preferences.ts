@@ -17,6 +17,7 @@ const DEFAULT = {
   time_zone: null,
   public_code: 0,
   email_notifications: 1,
+  findable_by_email: 1,
 } as const satisfies Omit<Row, 'account_id'>
 
 async function rowOf(db: Kysely<Schema>, account: string): Promise<Row> {
@@ -33,6 +34,7 @@ const resource = (row: Row): Preferences => ({
   time_zone: row.time_zone ?? 'UTC',
   public_code: row.public_code === 1,
   email_notifications: row.email_notifications === 1,
+  findable_by_email: row.findable_by_email === 1,
 })
 
 /** Throws AppError `validation_failed` for what nobody could write a time by. */
@@ -63,6 +65,7 @@ function changes(body: Changes): Partial<Row> {
     time_zone: body.time_zone,
     public_code: bit(body.public_code),
     email_notifications: bit(body.email_notifications),
+    findable_by_email: bit(body.findable_by_email),
   }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }

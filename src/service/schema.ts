@@ -19,6 +19,8 @@ export interface Schema {
     time_zone: string | null
     public_code: 0 | 1
     email_notifications: 0 | 1
+    /** Whether others find the account by a mailbox that it has proven. */
+    findable_by_email: 0 | 1
   }
   /** Secrets of public codes, which the account server has to know (section 6). */
   public_codes: {
@@ -141,7 +143,13 @@ export interface Schema {
   }
   /** Secrets that all replicas share. */
   server_secrets: {
-    name: 'nonce' | 'download links' | 'turn of mailed codes' | 'turn of handles' | 'turn of slugs'
+    name:
+      | 'nonce'
+      | 'download links'
+      | 'turn of mailed codes'
+      | 'turn of handles'
+      | 'turn of slugs'
+      | 'turn of look-ups by mailbox'
     secret: string
   }
   organisations: {

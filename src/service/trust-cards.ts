@@ -8,11 +8,10 @@ import type { Service } from '../api/port.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { formatId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
-import { accountAt } from './context.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { accountBehind } from './mailbox-lookups.ts'
 import { pageRows } from './page-rows.ts'
-import { type Brake, countTry } from './tries.ts'
 import { EVENT, noteEvents } from './trust-events.ts'
 import {
   type Watching,
@@ -28,30 +27,12 @@ import {
 const HOUR_MS = 3_600_000
 const MONTH_MS = 30 * 24 * HOUR_MS
 
-/** Whoever follows by mailbox learns whether it has an account. */
-const BY_MAILBOX: Brake = {
-  what: 'follow by mailbox',
-  most: 30,
-  periodMs: HOUR_MS,
-  told: 'Too many people were looked up by their mailbox: 30 an hour is the most.',
-}
-
 const refusedFollow = (state: 'self' | 'followed') =>
   new AppError(
     'invalid_state',
     state === 'self' ? 'This is your own account.' : 'You follow this person already.',
     { details: { state } },
   )
-
-/** The account behind a proven mailbox. Throws AppError `not_found`, `rate_limited`. */
-async function accountBehind(ground: Ground, asking: string, email: string): Promise<string> {
-  // Counted whether or not there is one.
-  await countTry(ground, asking, BY_MAILBOX)
-  const account = await accountAt(ground.db, email.toLowerCase())
-  if (account === null)
-    throw new AppError('not_found', 'Nobody here has proven to be at this mailbox.')
-  return account
-}
 
 async function follow(
   { db, now }: Ground,

@@ -246,6 +246,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
           time_zone: null,
           public_code: 1,
           email_notifications: 1,
+          findable_by_email: 1,
         })
         .execute()
       await db.insertInto('public_codes').values({ account_id, k: 'k', turn: 1 }).execute()

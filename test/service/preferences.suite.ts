@@ -27,6 +27,7 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
       time_zone: 'UTC',
       public_code: false,
       email_notifications: true,
+      findable_by_email: true,
     }
 
     test('what nobody chose is a default; a change leaves the rest', async () => {

@@ -23,6 +23,10 @@ const entries = {
     v.boolean(),
     v.description('Whether invitations and alerts come by mail too.'),
   ),
+  findable_by_email: v.pipe(
+    v.boolean(),
+    v.description('Whether others who know an address of yours can follow you by it.'),
+  ),
 }
 
 export const Preferences = named('Preferences', v.object(entries))
