@@ -11,7 +11,7 @@ import { type Scene, newScene } from './scene.ts'
 import { standIn } from './stand-in.ts'
 
 /** Every so-manieth route of each attack. */
-const NTH = 40
+const NTH = 37
 
 const shown = ({ row, attack, target, why, got }: Fault) =>
   `${row} · ${attack} · ${target}: ${why}; got ${got.slice(0, 300)}`
