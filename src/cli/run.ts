@@ -9,7 +9,7 @@ import { withApi } from './api.ts'
 import { type Command, type Invocation, type Io, UsageError } from './command.ts'
 import { coloured } from './colour.ts'
 import { COMMANDS } from './commands.ts'
-import { shownText } from './table.ts'
+import { harmlessIo, jsonText } from './output.ts'
 import { versionFacts, versionLine } from './version-line.ts'
 
 const COMMON = {
@@ -127,7 +127,7 @@ async function runCommand(name: string, command: Command, argv: readonly string[
     json,
     withApi: (work) => withApi(config(), io, work),
     print: (answer, lines) =>
-      void io.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : linesOf([lines].flat())),
+      void io.stdout.write(json ? `${jsonText(answer)}\n` : linesOf([lines].flat())),
     say: (text) => void (json || io.stderr.write(`${text}\n`)),
   })
   return code ?? EXIT.ok
@@ -146,8 +146,7 @@ function failure(error: unknown): { code: number; text: string } {
 
 function tellFailure(code: number, text: string, { stderr, env }: Io): number {
   const name = coloured('red', 'countersignd:', { stream: stderr, env })
-  // Names that others chose may be in it.
-  stderr.write(`${name} ${shownText(text)}\n`)
+  stderr.write(`${name} ${text}\n`)
   return code
 }
 
@@ -166,7 +165,8 @@ function tellVersion([option, ...more]: readonly string[], io: Io): number {
  * @param argv the words after the program's name
  * @returns the exit code
  */
-export async function run(argv: readonly string[], io: Io): Promise<number> {
+export async function run(argv: readonly string[], streams: Io): Promise<number> {
+  const io = harmlessIo(streams)
   const [first] = argv
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     io.stdout.write(overview())

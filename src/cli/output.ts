@@ -1,0 +1,43 @@
+/**
+ * What commands write, made harmless for a terminal in one place: names, mail addresses, answers of
+ * an account server and what a backup says of itself come from elsewhere, and a terminal obeys the
+ * control characters in them.
+ */
+import type { Io } from './command.ts'
+
+/**
+ * Everything that a terminal obeys, or that turns around what is read (Unicode's bidirectional
+ * controls): kept are line feeds, tabs, the colours of `coloured`, and the carriage return with
+ * which the progress bar begins again.
+ */
+const OBEYED =
+  /^\r(?!\n)|\p{Cc}\[3[1239]m|\r(?=\n)|(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
+/** A text with U+FFFD in the place of what a terminal would obey. */
+const harmless = (text: string): string =>
+  text.replace(OBEYED, (found, at: number) => {
+    if (found.length > 1) return found.startsWith('\u001b') ? found : `�${found.slice(1)}`
+    if (found !== '\r') return '�'
+    return text[at + 1] === '\n' ? '' : at === 0 ? found : '�'
+  })
+
+/** A value as JSON that parses to the same, with every character escaped that a terminal obeys. */
+export const jsonText = (value: unknown): string =>
+  JSON.stringify(value, null, 2).replace(
+    /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+const through = (stream: Io['stdout']): Io['stdout'] => ({
+  write: (text) => stream.write(harmless(text)),
+  ...(stream.isTTY === undefined ? {} : { isTTY: stream.isTTY }),
+})
+
+/** The streams of a command, with everything written to them made harmless. */
+export const harmlessIo = ({ stdout, stderr, stdin, env, machine }: Io): Io => ({
+  stdout: through(stdout),
+  stderr: through(stderr),
+  stdin,
+  env,
+  ...(machine === undefined ? {} : { machine }),
+})

@@ -1,0 +1,46 @@
+/** What reaches a terminal, whatever others put into names, files and answers. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { harmlessIo, jsonText } from '../../src/cli/output.ts'
+import { EXIT } from '../../src/errors.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { streams, terminal } from './terminal.ts'
+
+const HOSTILE = 'a\u001b[2J\u001b]0;x\u0007b\u009bK\u202ec\u0000'
+
+describe('text on its way to a terminal', () => {
+  const cases: [name: string, given: string, written: string][] = [
+    ['plain', 'Ann\t1\nBob\n', 'Ann\t1\nBob\n'],
+    ['letters of all scripts, and signs', 'Zoë 好 עברית 🎉\n', 'Zoë 好 עברית 🎉\n'],
+    ['what a terminal obeys', HOSTILE, 'a�[2J�]0;x�b�K�c�'],
+    ['lines that are overwritten', 'good\rbad\r\n', 'good�bad\n'],
+    ['the progress bar', '\r[##--]', '\r[##--]'],
+    ['the colours of the program', '\u001b[32mok\u001b[39m', '\u001b[32mok\u001b[39m'],
+    ['other attributes', '\u001b[8mhidden\u001b[0m', '�[8mhidden�[0m'],
+  ]
+  for (const [name, given, written] of cases)
+    it(name, () => {
+      const { io, said } = streams()
+      const { stdout, stderr } = harmlessIo({ ...io, env: {} })
+      stdout.write(given)
+      stderr.write(given)
+      assert.deepEqual(said, { out: written, err: written })
+    })
+
+  it('as JSON: the same value, and nothing that a terminal obeys', () => {
+    const text = jsonText({ [HOSTILE]: HOSTILE })
+    assert.deepEqual(JSON.parse(text), { [HOSTILE]: HOSTILE })
+    assert.doesNotMatch(text, /[^\n\P{Cc}]|\u202e/u)
+  })
+
+  it('in an error of a command, by every way out', async (t) => {
+    const cli = terminal(freshFolder(t))
+    const name = HOSTILE.replace('\u0000', '')
+    for (const args of [[name], ['stamp', 'verify', name, name]]) {
+      const { code, out, err } = await cli(args)
+      assert.notEqual(code, EXIT.ok)
+      assert.doesNotMatch(out + err, /[^\n\P{Cc}]|\u202e/u)
+      assert.match(err, /�/)
+    }
+  })
+})
