@@ -14,7 +14,7 @@ import { logRows } from '../state/logs.ts'
 import { metaRows } from '../state/meta.ts'
 import { trustRows } from '../state/trust.ts'
 import { VERSIONS } from '../state/versions.ts'
-import { openReadOnly } from './doctor/read-only.ts'
+import { openReadOnly } from '../state/read-only.ts'
 import { isForSystem } from './system-instance.ts'
 
 export interface StampMemory {

@@ -1,6 +1,6 @@
 /**
  * A backup put back into a new or empty state folder: whole, or nothing stays. Everything is written to a folder inside of it first,
- * and moved when all is there and authentic; while that folder is there nothing starts, and another restore begins anew.
+ * and moved when all is there, authentic and whole; while that folder is there nothing starts, and another restore begins anew.
  */
 import {
   closeSync,
@@ -117,8 +117,9 @@ async function clear(dir: string): Promise<void> {
 /** Fill a folder that is empty, whose lock is held; where that fails it is empty again. */
 async function fill(
   { stateDir: dir, keychain: choice, credentialsDir }: Where,
-  { secrets }: Contents,
+  contents: Contents,
   files: AsyncIterable<{ name: string; bytes: AsyncIterable<Uint8Array> }>,
+  path: string,
 ): Promise<Keychain['backend']> {
   const staging = join(dir, RESTORING)
   const written: string[] = []
@@ -126,8 +127,11 @@ async function fill(
   try {
     mkdirSync(staging, { mode: 0o700 })
     for await (const { name, bytes } of files) await writeWhole(join(staging, name), bytes)
+    // Loaded when used: the curves are.
+    const { demandWhole } = await import('./whole-backup.ts')
+    await demandWhole(staging, contents, path)
     keychain = await openKeychain({ stateDir: staging, choice, credentialsDir })
-    for (const [name, secret] of Object.entries(secrets)) {
+    for (const [name, secret] of Object.entries(contents.secrets)) {
       written.push(name)
       keychain.set(name, secret)
     }
@@ -180,7 +184,7 @@ export async function restore(where: Where, path: string, passphrase: string): P
     const keychain = await holding(dir, async () => {
       demandEmpty(dir)
       if (isRestoring(dir)) await clear(dir)
-      return fill(where, contents, files())
+      return fill(where, contents, files(), path)
     })
     const { secrets: _secrets, files: _files, ...about } = contents
     return { ...about, keychain }

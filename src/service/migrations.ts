@@ -31,6 +31,17 @@ const VERSIONS: readonly Version[] = [
 /** The version that this program brings a database to. */
 export const NEWEST_VERSION = VERSIONS.length
 
+const LEDGER = `create table if not exists schema_version (
+    version integer primary key,
+    applied_at text not null default current_timestamp
+  )`
+
+/** What makes the tables of a version in a new database of SQLite, without rows. */
+export const statementsUntil = (version: number): readonly string[] => [
+  LEDGER,
+  ...VERSIONS.slice(0, version).flatMap(({ statements }) => statements('text')),
+]
+
 /** Sessions are bound to the authentication key of their device, which only its entry of the key log names. */
 async function bindSessions(query: Query): Promise<void> {
   const rows = await query(
@@ -119,10 +130,7 @@ async function nameMembers(query: Query): Promise<void> {
  * @returns whether there was one
  */
 async function step(query: Query, { idType, copies }: Engine): Promise<boolean> {
-  await query(`create table if not exists schema_version (
-    version integer primary key,
-    applied_at text not null default current_timestamp
-  )`)
+  await query(LEDGER)
   const [row] = await query('select max(version) as version from schema_version')
   const version = Number(row?.['version'] ?? 0)
   if (version > VERSIONS.length)

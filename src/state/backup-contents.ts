@@ -3,6 +3,7 @@
  * behind the other, as long as the line says.
  */
 import * as v from 'valibot'
+import { PREFIX, isId } from '../crypto/id.ts'
 import { StartError } from '../errors.ts'
 
 /** A file that a backup may hold; no other name is written to a state folder. */
@@ -11,20 +12,28 @@ const FILE = /^(state\.db|account\.db|secret|audit(-\d{12})?\.jsonl)$/
 const LONGEST_LINE = 64 * 1024 * 1024
 const LINE_FEED = 0x0a
 
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
+
 const size = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 
+// The texts are shown to the person: each has the one form in which a backup is written.
 const Contents = v.object({
   /** The version of the program that made it. */
-  written_by: v.string(),
-  created_at: v.string(),
+  written_by: v.pipe(v.string(), v.regex(/^[\w.+-]{1,100}$/)),
+  created_at: v.pipe(v.string(), v.isoTimestamp()),
   state_version: size,
   /** Of the embedded account's database; null where there is none in it. */
   account_version: v.nullable(size),
   /** Where the embedded account's database is; null where the account is another server's, or nobody's. */
   account_database: v.nullable(v.picklist(['sqlite', 'postgresql'])),
-  account: v.nullable(v.string()),
-  /** The account server; null for the one inside the daemon. */
-  server: v.nullable(v.string()),
+  account: v.nullable(
+    v.pipe(
+      v.string(),
+      v.check((text) => isId(PREFIX.account, text)),
+    ),
+  ),
+  /** The origin of the account server; null for the one inside the daemon. */
+  server: v.nullable(v.pipe(v.string(), v.check(isOrigin))),
   /** What the keychain has, by name. */
   secrets: v.record(v.string(), v.string()),
   files: v.array(v.object({ name: v.pipe(v.string(), v.regex(FILE)), size })),
@@ -52,8 +61,12 @@ function parse(line: Buffer, path: string): Contents {
     throw strange(path)
   }
   const parsed = v.safeParse(Contents, value)
-  const names = parsed.success ? parsed.output.files.map(({ name }) => name) : []
-  if (!parsed.success || new Set(names).size < names.length || !names.includes('state.db'))
+  if (!parsed.success) throw strange(path)
+  const { files, account_database: database, account_version: version } = parsed.output
+  const names = files.map(({ name }) => name)
+  const hasAccount = database === 'sqlite'
+  const fits = names.includes('account.db') === hasAccount && (version !== null) === hasAccount
+  if (new Set(names).size < names.length || !names.includes('state.db') || !fits)
     throw strange(path)
   return parsed.output
 }

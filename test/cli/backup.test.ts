@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { lockState } from '../../src/state/lock.ts'
@@ -30,6 +31,21 @@ function passphraseFile(t: TestContext, text = `${PASSPHRASE}\n`, mode = 0o600):
   chmodSync(path, mode)
   return path
 }
+
+/** A database of SQLite that holds nothing, in one page. */
+const EMPTY = (() => {
+  const db = new DatabaseSync(':memory:')
+  db.exec('create table t (a); drop table t')
+  const bytes = Buffer.from(db.serialize())
+  db.close()
+  return bytes
+})()
+const OTHER = `acc_${'0'.repeat(25)}1`
+const KEYS = JSON.stringify({
+  sign: '11'.repeat(32),
+  seal: '22'.repeat(32),
+  auth: '33'.repeat(32),
+})
 
 /** A folder that is not there yet. */
 const newFolder = (t: TestContext) => join(freshFolder(t), 'state')
@@ -228,6 +244,35 @@ describe('the format', () => {
   const more = (content: Buffer) =>
     resealed(content, PASSPHRASE, (plain) => Buffer.concat([plain, Buffer.of(0)]))
   const less = (content: Buffer) => resealed(content, PASSPHRASE, (plain) => plain.subarray(0, -1))
+  /** The same backup with another file in the place of one of its own. */
+  const withFile = (name: string, change: (bytes: Buffer) => Buffer) => (content: Buffer) =>
+    resealed(content, PASSPHRASE, (plain) => {
+      const end = plain.indexOf('\n')
+      const value = JSON.parse(plain.toString('utf8', 0, end)) as Json
+      const parts: Buffer[] = []
+      let at = end + 1
+      for (const one of value.files) {
+        const bytes = plain.subarray(at, at + one.size)
+        at += one.size
+        const next = one.name === name ? change(Buffer.from(bytes)) : bytes
+        one.size = next.length
+        parts.push(next)
+      }
+      return Buffer.concat([Buffer.from(`${JSON.stringify(value)}\n`), ...parts])
+    })
+  /** A database of the backup after some statements. */
+  const sql = (name: string, statements: string) =>
+    withFile(name, (bytes) => {
+      const path = join(dir.path, 'edited.db')
+      writeFileSync(path, bytes, { mode: 0o600 })
+      const db = new DatabaseSync(path)
+      db.exec(`pragma journal_mode = delete; ${statements}`)
+      db.close()
+      return readFileSync(path)
+    })
+  const flipped = (bytes: Buffer) => bytes.fill(0xff, 4096 * 3, 4096 * 4)
+  const HOSTILE = '\u001b[2J\u001b]0;x\u0007\u202e'
+
   type Exit = keyof typeof EXIT
   const bad: [string, Exit, RegExp, (content: Buffer) => Buffer | Uint8Array][] = [
     ['nothing', 'failed', /not a backup/, () => Buffer.alloc(0)],
@@ -257,6 +302,92 @@ describe('the format', () => {
     ['a size that is too large', 'failed', /else/, line((of) => (of.files[0].size += 1e9))],
     ['a byte too many', 'failed', /else/, more],
     ['a byte too few', 'failed', /else/, less],
+    ['a text that a terminal obeys', 'failed', /else/, line((of) => (of.account = HOSTILE))],
+    ['another in it', 'failed', /else/, line((of) => (of.created_at += HOSTILE))],
+    ['a third in it', 'failed', /else/, line((of) => (of.written_by += HOSTILE))],
+    ['a server that is none', 'failed', /else/, line((of) => (of.server = 'https://a/b'))],
+    ['no database of the account', 'failed', /else/, line((of) => (of.account_database = null))],
+    [
+      'a database of three bytes',
+      'failed',
+      /state.db is cut short/,
+      withFile('state.db', () => Buffer.from('abc')),
+    ],
+    ['an empty database', 'failed', /state.db has other tables/, withFile('state.db', () => EMPTY)],
+    ['half a database', 'failed', /state.db/, withFile('state.db', (b) => b.subarray(0, 8192))],
+    ['a page of rubbish', 'failed', /state.db is damaged|malformed/, withFile('state.db', flipped)],
+    [
+      'no database at all',
+      'failed',
+      /state.db .*|not a database/,
+      withFile('state.db', (b) => b.fill(1)),
+    ],
+    ['a table gone', 'failed', /state.db has other tables/, sql('state.db', 'drop table trust')],
+    [
+      'a trigger',
+      'failed',
+      /state.db has other tables/,
+      sql('state.db', 'create trigger t after insert on tokens begin delete from tokens; end'),
+    ],
+    ['another version', 'failed', /not of version 3/, sql('state.db', 'pragma user_version = 2')],
+    [
+      'an older version that it is not',
+      'failed',
+      /other tables than version 1/,
+      line((of) => (of.state_version = 1)),
+    ],
+    ['an account that is another', 'failed', /another account/, line((of) => (of.account = OTHER))],
+    [
+      'a server that is another',
+      'failed',
+      /another account server/,
+      line((of) => (of.server = 'https://a.example')),
+    ],
+    [
+      'the account’s database cut',
+      'failed',
+      /account.db is cut short/,
+      withFile('account.db', () => Buffer.from('abc')),
+    ],
+    [
+      'the account’s database emptied',
+      'failed',
+      /does not have the account/,
+      sql('account.db', 'pragma foreign_keys = off; delete from accounts'),
+    ],
+    [
+      'an account’s table gone',
+      'failed',
+      /account.db has other tables/,
+      sql('account.db', 'drop table receipt_key'),
+    ],
+    ['no keys', 'failed', /keys of its device are missing/, line((of) => delete of.secrets.device)],
+    ['keys of another', 'failed', /keys of its device/, line((of) => (of.secrets.device = KEYS))],
+    [
+      'no session',
+      'failed',
+      /session of its device is missing/,
+      line((of) => delete of.secrets.session),
+    ],
+    ['no key of its secrets', 'failed', /lost the key/, line((of) => delete of.secrets.vault)],
+    [
+      'another key of its secrets',
+      'failed',
+      /not a whole backup/,
+      line((of) => (of.secrets.vault = 'ab'.repeat(32))),
+    ],
+    [
+      'a secret of something else',
+      'failed',
+      /belong to nothing/,
+      line((of) => (of.secrets.other = 'x')),
+    ],
+    [
+      'no secret of the folder',
+      'failed',
+      /folder’s secret/,
+      withFile('secret', () => Buffer.alloc(0)),
+    ],
   ]
   for (const [what, exit, message, spoil] of bad)
     it(`with ${what} is refused, and leaves nothing`, async (t) => {
@@ -266,6 +397,7 @@ describe('the format', () => {
       )
       assert.deepEqual([code, out], [EXIT[exit], ''], err)
       assert.match(err, message)
+      assert.doesNotMatch(err, /[^\n\P{Cc}]|\u202e/u)
       assert(!existsSync(target))
     })
 

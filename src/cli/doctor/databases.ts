@@ -7,7 +7,7 @@ import { SMALLEST, damaged, isDamage, lost } from '../../state/database-file.ts'
 import { isResult } from '../../state/sqlite.ts'
 import { VERSIONS } from '../../state/versions.ts'
 import { type Check, type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
-import { isWithoutIndex, openReadOnly } from './read-only.ts'
+import { isWithoutIndex, openReadOnly } from '../../state/read-only.ts'
 
 interface Kind {
   readonly file: 'state.db' | 'account.db'

@@ -5,7 +5,7 @@ import type { SyncReport } from '../../api/rest/sync.ts'
 import { type Facts, readFacts } from '../../device/identity.ts'
 import { metaRows } from '../../state/meta.ts'
 import { replayRows } from '../../state/replays.ts'
-import { openReadOnly } from './read-only.ts'
+import { openReadOnly } from '../../state/read-only.ts'
 
 export interface Memory {
   /** Whether there is anything to remember, and it could be read. */

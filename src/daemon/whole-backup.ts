@@ -1,0 +1,176 @@
+/**
+ * Whether what a backup laid down is whole: databases that SQLite finds sound, with the tables of
+ * the version that the backup names, and the secrets that belong to them. An authentic file proves
+ * that the passphrase is right, not that there was anything worth keeping in it.
+ */
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { thumbprint } from '../crypto/jwk.ts'
+import { readFacts, readKeys } from '../device/identity.ts'
+import { secretNames } from '../device/secret-names.ts'
+import { openVault } from '../device/vault.ts'
+import { StartError } from '../errors.ts'
+import type { Keychain } from '../keychain/keychain.ts'
+import { statementsUntil } from '../service/migrations.ts'
+import type { Contents } from '../state/backup-contents.ts'
+import { SMALLEST, isDamage } from '../state/database-file.ts'
+import { metaRows } from '../state/meta.ts'
+import { openReadOnly } from '../state/read-only.ts'
+import { secretRows } from '../state/secrets.ts'
+import { tokenRows } from '../state/tokens.ts'
+import { VERSIONS } from '../state/versions.ts'
+
+/** What is wrong, as a clause. */
+class Broken extends Error {}
+
+function demand(holds: boolean, what: string): asserts holds {
+  if (!holds) throw new Broken(what)
+}
+
+/** The one value of a query. */
+const valueOf = (db: DatabaseSync, sql: string): unknown =>
+  Object.values(db.prepare(sql).get() ?? {})[0]
+
+/** Every table with its columns, and whatever else would act when it is read or written. */
+const shapeOf = (db: DatabaseSync): string =>
+  JSON.stringify(
+    db
+      .prepare(
+        `select o.type as kind, o.name as object, c.name as part
+         from sqlite_schema o left join pragma_table_info(o.name) c
+         where o.type <> 'index' and o.name not like 'sqlite!_%' escape '!' order by 1, 2, 3`,
+      )
+      .all(),
+  )
+
+/** The same of a new database that these statements make. */
+function shapeBy(statements: readonly string[]): string {
+  const db = new DatabaseSync(':memory:')
+  try {
+    for (const statement of statements) db.exec(statement)
+    return shapeOf(db)
+  } finally {
+    db.close()
+  }
+}
+
+interface Kind {
+  readonly file: string
+  /** The version that the backup names, and the query that answers that of the database. */
+  readonly version: number
+  readonly query: string
+  readonly statements: readonly string[]
+}
+
+/** Look at a database, and do something with it that reads. */
+async function sound<T>(
+  dir: string,
+  { file, version, query, statements }: Kind,
+  work: (db: DatabaseSync) => T | Promise<T>,
+): Promise<T> {
+  const path = join(dir, file)
+  demand(statSync(path).size >= SMALLEST, `its ${file} is cut short`)
+  const db = openReadOnly(path)
+  try {
+    demand(valueOf(db, 'pragma integrity_check(1)') === 'ok', `its ${file} is damaged`)
+    demand(
+      shapeOf(db) === shapeBy(statements),
+      `its ${file} has other tables than version ${version}`,
+    )
+    demand(valueOf(db, query) === version, `its ${file} is not of version ${version}`)
+    return await work(db)
+  } catch (cause) {
+    throw isDamage(cause) ? new Broken(`its ${file} is damaged (${cause.message})`) : cause
+  } finally {
+    db.close()
+  }
+}
+
+/** The secrets of a backup in the place of a keychain, to be read. */
+const keychainOf = (secrets: Contents['secrets']): Keychain => ({
+  backend: 'file',
+  get: (name) => (Object.hasOwn(secrets, name) ? (secrets[name] as string) : null),
+  set: () => undefined,
+  delete: () => undefined,
+})
+
+/** That the keys are those of the device, and open each of its sealed secrets. */
+async function demandSecrets(db: DatabaseSync, { account, server, secrets }: Contents) {
+  const meta = metaRows(db)
+  const facts = readFacts({ meta })
+  demand((facts?.account ?? null) === account, 'its state.db is of another account')
+  demand((facts?.server ?? null) === server, 'its state.db is of another account server')
+  const tokens = tokenRows(db)
+  const begun = tokens.begun()
+  const known = secretNames([
+    ...tokens.all().map(({ id }) => id),
+    ...(begun === null ? [] : [begun]),
+  ])
+  demand(
+    Object.keys(secrets).every((name) => known.includes(name)),
+    'it holds secrets that belong to nothing in it',
+  )
+  const keychain = keychainOf(secrets)
+  if (facts !== null) {
+    const keys = await readKeys(keychain)
+    demand(
+      keys !== null && thumbprint(keys.sign.jwk) === facts.kid,
+      'the keys of its device are missing, or are another’s',
+    )
+    demand(keychain.get('session') !== null, 'the session of its device is missing')
+  }
+  const rows = secretRows(db)
+  const vault = openVault(keychain, rows)
+  for (const id of rows.ids()) vault.get(id)
+}
+
+/**
+ * Look through what was laid down.
+ * @param path of the backup, for messages
+ * @throws StartError failed for what is not whole; AppError and errors of node:fs about the disk
+ */
+export async function demandWhole(dir: string, contents: Contents, path: string): Promise<void> {
+  const { state_version, account_version } = contents
+  try {
+    const secret = join(dir, 'secret')
+    demand(
+      existsSync(secret) && /^[0-9a-f]{64}\n$/.test(readFileSync(secret, 'latin1')),
+      'its folder’s secret is missing',
+    )
+    await sound(
+      dir,
+      {
+        file: 'state.db',
+        version: state_version,
+        query: 'pragma user_version',
+        statements: VERSIONS.slice(0, state_version),
+      },
+      (db) => demandSecrets(db, contents),
+    )
+    if (account_version !== null)
+      await sound(
+        dir,
+        {
+          file: 'account.db',
+          version: account_version,
+          query: 'select max(version) from schema_version',
+          statements: statementsUntil(account_version),
+        },
+        (db) => {
+          const isThere = contents.account !== null
+          const own = db.prepare('select 1 from accounts where id = ?').get(contents.account)
+          demand(!isThere || own !== undefined, 'its account.db does not have the account')
+        },
+      )
+  } catch (cause) {
+    // The disk of this machine says nothing about the backup.
+    if (typeof (cause as NodeJS.ErrnoException).syscall === 'string') throw cause
+    const why = cause instanceof Broken ? cause.message : (cause as Error).message
+    throw new StartError(
+      'failed',
+      `${path} opens, but is not a whole backup: ${why}. Nothing was restored. Take another backup.`,
+      cause,
+    )
+  }
+}
