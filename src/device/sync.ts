@@ -118,7 +118,6 @@ export function newSync(options: {
         watch.measured(now())
       })
     } else if (watch.state(now()) === 'behind') remark(report, CLOCK_BEHIND)
-    else watch.noted(now())
   }
 
   async function work(report: SyncReport): Promise<void> {
@@ -180,6 +179,7 @@ export function newSync(options: {
     try {
       state.transaction(() => {
         state.meta.set(REPORT, report)
+        watch.noted(now())
         if (report.ok) state.meta.set(GOOD, report.finished_at)
       })
     } catch (cause) {
