@@ -2,7 +2,8 @@
  * Rosters, envelopes and epochs (protocol, section 4) before a server that nobody trusts. README.md says what is left out.
  *
  * A1 and B1 are devices of members from the start; A is the owner. C1 is taken in, removed, leaves, comes back. A2 is a second
- * device of A's, which A1 may revoke: from then on it is in the hands of a thief, and acts as if it had not heard.
+ * device of A's, which A1 may revoke, or which revokes itself: from then on it is in the hands of a thief, who keeps what it knew
+ * and acts as if it had not heard.
  *
  * An entry of the roster is known by its number, as by a hash that nobody can make twice. Entry 0 opened the connection. To show a
  * device any stored entry, and all that it rests on, is everything that a server can do to a history: withhold, delay, repeat, roll
@@ -32,6 +33,7 @@
 
 typedef Entry {
   byte line;     /* set of entries: this one and all before it */
+  byte prev;     /* the one before it */
   byte opened;   /* the entry that opened its epoch */
   byte members;  /* set of accounts */
   byte lately;   /* those who were members at any time in this epoch */
@@ -51,13 +53,16 @@ typedef View {
   byte highest;  /* no part of the device: the newest entry that it ever kept */
   bit log;       /* whether it has seen that A2 is revoked */
   bit forked;    /* it has seen two valid histories, and uses none of them any more */
-  bit split      /* no part of the device: it once saw two */
+  byte saw       /* no part of the device: set of entries that it kept or was shown beside those; of two histories, the first two that differ */
 }
 
 Entry entry[ENTRIES];
 View dev[DEVICES];
 byte stored = 1; /* entries that the server has */
 bit revoked;     /* the key log of A revokes A2 */
+#ifdef TRUSTS_A_DEVICE_THAT_REVOKED_ITSELF
+bit by_itself;   /* A2 signed that; nothing else asks who did */
+#endif
 byte shown;      /* what the server picked in the step under way */
 
 /* A line that some run must come through: Spin lists those that it did not. */
@@ -74,6 +79,11 @@ bit seen = 1;
 #define epoch_of(d) entry[head_of(d).opened]
 #define is_member(d) (dev[d].known != NONE && has(head_of(d).members, account(d)))
 #define extends(later, earlier) has(entry[later].line, earlier)
+
+/* How many entries a history has. */
+#define length(e) \
+  (has(entry[e].line, 0) + has(entry[e].line, 1) + has(entry[e].line, 2) + has(entry[e].line, 3) + \
+   has(entry[e].line, 4) + has(entry[e].line, 5) + has(entry[e].line, 6))
 
 /* The devices of accounts that are active in a key log of A's which goes this far. */
 #define devices_of(accounts, log) \
@@ -114,6 +124,13 @@ bit seen = 1;
 #endif
 #define is_newer(e) (dev[me].known == NONE -> has(entry[e].members, account(me)) : follows(e))
 
+/* Which entries that are not newer are an older part of the history that the device knows. All others are of another history. */
+#ifdef TAKES_A_SHORT_BRANCH_FOR_A_ROLLBACK
+#define is_older(e) (length(e) < length(dev[me].known))
+#else
+#define is_older(e) extends(dev[me].known, e)
+#endif
+
 /* Whether an entry waits until the key log of its signer was shown as far as the entry names it. */
 #ifdef TAKES_KEY_LOGS_ON_TRUST
 #define names_unseen(e) false
@@ -131,6 +148,13 @@ bit seen = 1;
 #define forked_after_all 0
 #else
 #define forked_after_all dev[me].forked
+#endif
+
+/* Whether somebody may be taken in now. */
+#ifdef ADDS_WHILE_A_ROTATION_IS_PENDING
+#define may_add true
+#else
+#define may_add (!HEAD.pending)
 #endif
 
 /* What an owner's removal does. */
@@ -153,6 +177,8 @@ bit seen = 1;
 #define is_due(d) false
 #elif defined(MINDS_ITS_OWN_REVOCATIONS_ONLY)
 #define is_due(d) (head_of(d).pending || (account(d) == A1 && has_revoked(d)))
+#elif defined(TRUSTS_A_DEVICE_THAT_REVOKED_ITSELF)
+#define is_due(d) (head_of(d).pending || (has_revoked(d) && (account(d) == A1 || !by_itself)))
 #elif defined(ANY_ENTRY_SETTLES_A_REVOCATION)
 #define is_due(d) (head_of(d).pending || dev[d].log > head_of(d).log)
 #else
@@ -171,6 +197,7 @@ bit K_is_sealed_to_listed_devices_only = 1;
 bit places_only_go_forward = 1;
 bit epochs_have_their_envelopes = 1;
 bit a_fork_is_for_good = 1;
+bit nobody_is_added_while_a_rotation_is_pending = 1;
 
 /* Before K is sealed, by what this device knows. (Whoever makes a K has it without an envelope.) */
 inline check_seal(to, accounts) {
@@ -185,6 +212,7 @@ inline keep(newest) {
   places_only_go_forward = dev[me].highest == NONE || extends(newest, dev[me].highest);
   assert(places_only_go_forward);
   dev[me].highest = newest;
+  dev[me].saw = dev[me].saw | entry[newest].line;
   if
   :: dev[me].known == NONE || entry[newest].opened != OPENED -> dev[me].k = 0
   :: else
@@ -204,6 +232,7 @@ inline post(after, is_opening, is_leaving) {
   d_step {
     stored++;
     entry[NEW].line = HEAD.line | bit(NEW);
+    entry[NEW].prev = dev[me].known;
     entry[NEW].members = after;
     entry[NEW].log = HEAD.log || (account(me) == A1 && dev[me].log);
     if
@@ -259,6 +288,17 @@ inline open_envelope() {
   fi
 }
 
+/* What a device that knows a history is shown. Of all that it saw, as few entries are kept as show whether that is one history. */
+#define lowest(set) ((set) & -(set))
+#define only_in(e, other) (entry[e].line & ~entry[other].line)
+inline see(e) {
+  if
+  :: dev[me].known == NONE || extends(dev[me].known, e) -> skip
+  :: extends(e, dev[me].known) -> dev[me].saw = dev[me].saw | entry[e].line
+  :: else -> dev[me].saw = lowest(only_in(e, dev[me].known)) | lowest(only_in(dev[me].known, e))
+  fi
+}
+
 inline sync() {
   if
   :: revoked && !dev[me].log && me != A2 -> dev[me].log = 1
@@ -268,17 +308,17 @@ inline sync() {
   if
   :: names_unseen(shown) -> mark /* the key log that was shown does not go as far: refused */
   :: else ->
+     see(shown);
      if
      :: is_newer(shown) -> d_step { keep(shown) }; open_envelope()
      :: else ->
         if
         :: dev[me].known == NONE -> mark /* others are in it, not this account: nothing to it */
-        :: dev[me].known != NONE && extends(dev[me].known, shown) -> mark /* rolled back: refused */
+        :: dev[me].known != NONE && is_older(shown) -> mark /* rolled back: refused */
         :: else ->
            mark; /* two valid successors of one entry: what the device knew is of no use any more */
            d_step {
              dev[me].forked = 1;
-             dev[me].split = 1;
              dev[me].known = NONE;
              dev[me].highest = NONE;
              dev[me].log = 0;
@@ -298,7 +338,7 @@ proctype Device(byte me) {
   :: atomic { !dev[me].forked -> sync() }
 
   :: atomic { /* An owner takes C in. */
-       can_post && account(me) == A1 && holds_k && !HEAD.pending && !has(HEAD.members, C1) ->
+       can_post && account(me) == A1 && holds_k && may_add && !has(HEAD.members, C1) ->
        post(HEAD.members | bit(C1), false, false);
        d_step {
          check_seal(bit(C1), HEAD.members | bit(C1));
@@ -356,6 +396,14 @@ proctype Device(byte me) {
        revoked = 1;
        dev[me].log = 1
      }
+
+  :: atomic { /* A2 signs out, or whoever stole it has it do so and keeps what it knew. */
+       me == A2 && !revoked && !dev[me].forked ->
+#ifdef TRUSTS_A_DEVICE_THAT_REVOKED_ITSELF
+       by_itself = 1;
+#endif
+       revoked = 1
+     }
   od
 }
 
@@ -372,6 +420,10 @@ active proctype Promises() {
           assert(no_former_member_holds_a_later_K);
           epochs_have_their_envelopes = is_within(entry[e].wanted, entry[e].sealed | entry[e].wrong);
           assert(epochs_have_their_envelopes);
+          nobody_is_added_while_a_rotation_is_pending =
+            is_within(entry[e].members, entry[entry[e].prev].members) ||
+            !entry[entry[e].prev].pending;
+          assert(nobody_is_added_while_a_rotation_is_pending);
           e++
        :: else -> break
        od;
@@ -383,7 +435,13 @@ active proctype Promises() {
              nothing_verifies_while_a_rotation_is_due =
                head_of(d).lately == head_of(d).members && dev[d].log <= epoch_of(d).log;
              assert(nothing_verifies_while_a_rotation_is_due);
-             a_fork_is_for_good = !dev[d].split;
+             /* All that it saw is in the history of one entry. */
+             a_fork_is_for_good = 0;
+             i = 0;
+             do
+             :: i < stored -> a_fork_is_for_good = a_fork_is_for_good || is_within(dev[d].saw, entry[i].line); i++
+             :: else -> break
+             od;
              assert(a_fork_is_for_good)
           :: else
           fi;
@@ -441,6 +499,9 @@ active proctype Witnesses() {
   :: atomic { is_member(B1) && dev[B1].k != 0 && has_revoked(B1) && has(epoch_of(B1).sealed, A2) -> mark }
   :: atomic { agree(A1, B1) && dev[B1].log && has(entry[0].sealed, A2) -> mark }
 
+  /* It had K and signed out, and B knows before A that a rotation is due. */
+  :: atomic { is_member(B1) && has_revoked(B1) && has(epoch_of(B1).sealed, A2) && is_member(A1) && !dev[A1].log -> mark }
+
   /* Two have seen a fork, and one is kept in the dark. */
   :: atomic { dev[A1].forked && dev[B1].forked && verifies(C1) -> mark }
 
@@ -452,6 +513,12 @@ active proctype Witnesses() {
 init {
   d_step {
     entry[0].line = bit(0);
+    dev[A1].saw = bit(0);
+    dev[B1].saw = bit(0);
+    if
+    :: DEVICES == 4 -> dev[DEVICES - 1].saw = bit(0)
+    :: else
+    fi;
     entry[0].members = bit(A1) | bit(B1);
     entry[0].lately = entry[0].members;
     entry[0].admitted = entry[0].members;
