@@ -112,6 +112,34 @@ export const Page = v.strictObject({
 })
 export type Page = v.InferOutput<typeof Page>
 
+/** The query of a list that can be filtered: a page of the items that meet every filter given. */
+export const pageOfThose = <const T extends v.ObjectEntries>(filters: T) =>
+  v.strictObject({ ...Page.entries, ...filters })
+
+/** Only the items in one state. */
+export const inState = <const T extends readonly [string, ...string[]]>(states: T) =>
+  v.optional(v.pipe(v.picklist(states), v.description('Only those in this state.')))
+
+const isDay = (text: string) => {
+  const at = Date.parse(text)
+  return at >= 0 && timeAt(at).startsWith(text)
+}
+
+/** A day in UTC. */
+export const Day = v.pipe(
+  v.string(),
+  v.regex(/^\d{4}-\d{2}-\d{2}$/, 'Give a day as in 2026-01-31.'),
+  v.isoDate('Give a day that exists.'),
+  // The form alone lets the 30th of February pass.
+  v.check((text) => isDay(text), 'Give a day that exists, in 1970 or later.'),
+)
+
+/** Only the items of some days. */
+export const betweenDays = {
+  from: v.optional(v.pipe(Day, v.description('Only those of this day, in UTC, and later.'))),
+  to: v.optional(v.pipe(Day, v.description('Only those of this day, in UTC, and earlier.'))),
+}
+
 /** A page of a list, newest first. */
 export const listOf = <const T extends v.GenericSchema>(item: T) =>
   v.object({

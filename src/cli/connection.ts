@@ -3,6 +3,7 @@ import type { Connection, Member } from '../api/rest/connections.ts'
 import { AppError } from '../errors.ts'
 import { byId, idOf } from './by-id.ts'
 import { type Api, type Command, type Invocation, UsageError } from './command.ts'
+import { STATE, given } from './filters.ts'
 import { inviteeOf } from './invitee.ts'
 import { shown, table } from './table.ts'
 
@@ -14,11 +15,25 @@ export const readConnection = (api: Api, id: string): Promise<Connection> =>
 export const isActive = ({ state }: Member): boolean => state === 'active'
 
 export const connectionList: Command = {
-  usage: '[--json]',
-  help: 'Lists connections, newest first.',
+  usage: '[--tag TAG] [--favorite] [--state pending|active|ended] [--json]',
+  help: `
+Lists connections, newest first.
+
+  --tag TAG       only those with this tag, by its id ("countersignd tag list")
+  --favorite      only favourites
+  --state STATE   only those in this state`,
+  options: { ...STATE, tag: { type: 'string' }, favorite: { type: 'boolean' } },
   args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi((api) => every((query) => api.connections.list(query)))
+  async run({ options, withApi, print }) {
+    const { tag, favorite } = options
+    const those = {
+      ...(given(options, ['state']) as { state?: Connection['state'] }),
+      ...(favorite === true ? { favorite } : {}),
+      ...(tag === undefined ? {} : { tag_id: idOf('tag', String(tag)) }),
+    }
+    const items = await withApi((api) =>
+      every((query) => api.connections.list({ ...query, ...those })),
+    )
     print(
       { items },
       table(

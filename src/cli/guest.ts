@@ -1,16 +1,25 @@
+import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { AppError } from '../errors.ts'
 import { byId } from './by-id.ts'
 import { type Command, UsageError } from './command.ts'
 import { seconds } from './duration.ts'
+import { STATE, given } from './filters.ts'
 import { every } from '../api/cursor.ts'
 import { table } from './table.ts'
 
 export const guestList: Command = {
-  usage: '[--json]',
-  help: 'Lists guest codes, newest first. Their links are shown at creation and in the QR image only.',
+  usage: '[--state active|revoked|expired] [--json]',
+  help: `
+Lists guest codes, newest first. Their links are shown at creation and in the QR image only.
+
+  --state STATE   only those in this state`,
+  options: STATE,
   args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi((api) => every((query) => api.guestCodes.list(query)))
+  async run({ options, withApi, print }) {
+    const those = given(options, ['state']) as { state?: GuestCode['state'] }
+    const items = await withApi((api) =>
+      every((query) => api.guestCodes.list({ ...query, ...those })),
+    )
     print(
       { items },
       table(

@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts'
 import { byId, ofAccount } from './by-id.ts'
 import type { Api, Command } from './command.ts'
 import { isActive, readConnection } from './connection.ts'
+import { STATE, given } from './filters.ts'
 import { invitedOf, inviteeOf, inviterOf } from './invitee.ts'
 import { shown, table } from './table.ts'
 
@@ -51,13 +52,17 @@ const lineOf = (invitation: Invitation): string[] => {
 }
 
 export const inviteList: Command = {
-  usage: '[--json]',
+  usage: '[--state pending|approved|declined|withdrawn|expired] [--json]',
   help: `
 Lists invitations, those that you got first. An approved one stays in the list: "countersignd connection members" shows who is in.
-Whoever is not yet is taken in at the next sync of the device that invited them.`,
+Whoever is not yet is taken in at the next sync of the device that invited them.
+
+  --state STATE   only those in this state`,
+  options: STATE,
   args: [0, 0],
-  async run({ withApi, print }) {
-    const both = await withApi((api) => api.invitations.list({}))
+  async run({ options, withApi, print }) {
+    const those = given(options, ['state']) as { state?: Invitation['state'] }
+    const both = await withApi((api) => api.invitations.list(those))
     print(
       both,
       table(

@@ -3,6 +3,7 @@ import type { OpenLink, OpenLinkRequest } from '../api/rest/open-links.ts'
 import { AppError } from '../errors.ts'
 import { byId, idOf } from './by-id.ts'
 import type { Api, Command } from './command.ts'
+import { STATE, given } from './filters.ts'
 import { shown, table } from './table.ts'
 
 export const linkList: Command = {
@@ -113,13 +114,19 @@ export const linkDelete: Command = {
 }
 
 export const linkRequests: Command = {
-  usage: '[--json]',
+  usage: '[--state pending|approved|declined] [--json]',
   help: `
 Lists who asked to connect by your open links, newest first. The mailbox of each is proven; anybody can write any name. A message that is
-longer than a line is whole with --json.`,
+longer than a line is whole with --json.
+
+  --state STATE   only those in this state`,
+  options: STATE,
   args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi((api) => every((query) => api.openLinkRequests.list(query)))
+  async run({ options, withApi, print }) {
+    const those = given(options, ['state']) as { state?: OpenLinkRequest['state'] }
+    const items = await withApi((api) =>
+      every((query) => api.openLinkRequests.list({ ...query, ...those })),
+    )
     print(
       { items },
       table(

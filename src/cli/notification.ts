@@ -16,11 +16,18 @@ function demandIds(ids: readonly string[]): string[] {
 const counted = (count: number) => `${count} notification${count === 1 ? '' : 's'}`
 
 export const notificationList: Command = {
-  usage: '[--json]',
-  help: 'Lists what happened, newest first. What you have not marked as read is "new".',
+  usage: '[--unread] [--json]',
+  help: `
+Lists what happened, newest first. What you have not marked as read is "new".
+
+  --unread   only what is new`,
+  options: { unread: { type: 'boolean' } },
   args: [0, 0],
-  async run({ withApi, print }) {
-    const items = await withApi((api) => every((query) => api.notifications.list(query)))
+  async run({ options, withApi, print }) {
+    const those = options['unread'] === true ? { unread: true } : {}
+    const items = await withApi((api) =>
+      every((query) => api.notifications.list({ ...query, ...those })),
+    )
     const [heading = '', ...rows] = table(
       ['ID', 'TIME', '', 'WHAT'],
       items.map(({ id, created_at, read, title }) => [id, created_at, read ? '' : 'new', title]),

@@ -1,5 +1,6 @@
 import type { Metric, OrgActivity } from '../api/rest/org.ts'
 import { type Api, type Command, UsageError } from './command.ts'
+import { given } from './filters.ts'
 import { shown, table } from './table.ts'
 
 /** The most that one request gives. */
@@ -16,17 +17,10 @@ const FIGURES = {
   activities: 'activities in all',
 } as const
 
-type Options = Readonly<Record<string, string | boolean | undefined>>
-
 const DAYS = { from: { type: 'string' }, to: { type: 'string' } } as const
 const DAYS_HELP = `\
   --from DAY   the first day, as in 2026-01-31 and in UTC; 29 days before the last unless told
   --to DAY     the last day; today unless told`
-
-const given = (options: Options, names: readonly string[]) =>
-  Object.fromEntries(
-    names.flatMap((name) => (options[name] === undefined ? [] : [[name, String(options[name])]])),
-  )
 
 const whoIs = (actor: OrgActivity['actor']) =>
   actor === null ? '-' : `${actor.display_name} (${actor.user_id})`
@@ -38,12 +32,16 @@ function limitIn(text: string): number {
   return Number(text)
 }
 
-/** The newest activities, page by page. */
-async function newest(api: Api, limit: number): Promise<OrgActivity[]> {
+/** The newest activities of some days, page by page. */
+async function newest(
+  api: Api,
+  limit: number,
+  days: Record<string, string>,
+): Promise<OrgActivity[]> {
   const items: OrgActivity[] = []
   let cursor: string | null | undefined
   while (cursor !== null && items.length < limit) {
-    const query = { limit: Math.min(PAGE, limit - items.length) }
+    const query = { ...days, limit: Math.min(PAGE, limit - items.length) }
     const page = await api.orgActivity.list(cursor === undefined ? query : { ...query, cursor })
     items.push(...page.items)
     cursor = page.next_cursor
@@ -52,16 +50,17 @@ async function newest(api: Api, limit: number): Promise<OrgActivity[]> {
 }
 
 export const orgActivity: Command = {
-  usage: '[--limit N] [--json]',
+  usage: '[--limit N] [--from DAY] [--to DAY] [--json]',
   help: `
 Lists what happened in the organisation that this device acts in, newest first.
 
   --limit N   so many; ${USUAL} unless told`,
-  options: { limit: { type: 'string' } },
+  options: { ...DAYS, limit: { type: 'string' } },
   args: [0, 0],
   async run({ options, withApi, print }) {
     const limit = limitIn(String(options['limit'] ?? USUAL))
-    const items = await withApi((api) => newest(api, limit))
+    const days = given(options, ['from', 'to'])
+    const items = await withApi((api) => newest(api, limit, days))
     print(
       { items },
       table(

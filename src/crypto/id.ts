@@ -70,6 +70,18 @@ export function isId(prefix: string, text: string): boolean {
   return text.startsWith(prefix) && BODY_FORM.test(text.slice(prefix.length))
 }
 
+/**
+ * A bound of the ids of a time: it sorts after every new id of an earlier millisecond, and before
+ * every one of this millisecond and later. Takes Unix milliseconds, below 2^48.
+ */
+export function firstIdAt(prefix: string, unixMs: number): string {
+  const bytes = new Uint8Array(16)
+  const view = new DataView(bytes.buffer)
+  view.setUint16(0, Math.floor(unixMs / 2 ** 32))
+  view.setUint32(2, unixMs % 2 ** 32)
+  return formatId(prefix, bytes)
+}
+
 const latest = { ms: -1, counter: 0 }
 
 /**

@@ -1,8 +1,9 @@
-import { pageOf, readCursor } from '../api/cursor.ts'
+import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
+import { spanOf } from '../api/days.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { LogEntry, LoggedMatch, PublicVerification, Verification } from '../api/rest/verify.ts'
-import { isId, newId } from '../crypto/id.ts'
+import { firstIdAt, isId, newId } from '../crypto/id.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /**
@@ -132,7 +133,10 @@ export const verificationLog: Handlers['verificationLog'] = {
     const theirs = await account.verificationLog.list(page)
     if (device === null) return theirs
     const before = readCursor(page.cursor, (id) => isId('ver_', id))
-    const ours = device.state.verifications.page(page.limit + 1, before)
+    const { since, until } = spanOf(page)
+    const end = firstIdAt('ver_', until)
+    const upTo = before !== null && before < end ? before : end
+    const ours = device.state.verifications.page(rowsFor(page), upTo, firstIdAt('ver_', since))
     const entries = new Map<string, LogEntry>()
     for (const entry of [...theirs.items, ...ours]) entries.set(entry.id, entry)
     const sorted = [...entries.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1))

@@ -33,6 +33,44 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
     ])
     .where('own.account_id', '=', account)
 
+type Filters = Pick<Parameters<Service['connections']['list']>[0], 'state' | 'tag_id' | 'favorite'>
+
+/** Those of the connections of an account that meet every filter given; a state as `resources` has it. */
+const filtered = (
+  query: ReturnType<typeof seenBy>,
+  account: string,
+  { state, tag_id: tag, favorite }: Filters,
+) =>
+  query
+    .$if(favorite !== undefined, (those) => those.where('favorite', '=', favorite ? 1 : 0))
+    .$if(tag !== undefined, (those) =>
+      those.where((of) =>
+        of.exists(
+          of
+            .selectFrom('tag_assignments')
+            .select('tag_id')
+            .whereRef('tag_assignments.connection_id', '=', 'own.connection_id')
+            .where('tag_assignments.account_id', '=', account)
+            .where('tag_id', '=', tag!),
+        ),
+      ),
+    )
+    .$if(state !== undefined, (those) =>
+      those.where('ended_at', state === 'ended' ? 'is not' : 'is', null),
+    )
+    .$if(state === 'pending' || state === 'active', (those) =>
+      those.where((of) => {
+        const other = of.exists(
+          of
+            .selectFrom('memberships as other')
+            .select('other.account_id')
+            .whereRef('other.connection_id', '=', 'own.connection_id')
+            .where('other.account_id', '!=', account),
+        )
+        return state === 'active' ? other : of.not(other)
+      }),
+    )
+
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
 
 /** The rows as resources, with the members of all of them, whoever is invited, and the account's tags, in one query each. */
@@ -171,7 +209,8 @@ async function end({ db, now }: Ground, account: string, id: string): Promise<vo
 
 export const connections = (ground: Ground): Service['connections'] => ({
   list: async (page, { account }) => {
-    const rows = await pageRows(seenBy(ground.db, account), page, PREFIX, 'own.connection_id')
+    const those = filtered(seenBy(ground.db, account), account, page)
+    const rows = await pageRows(those, page, PREFIX, 'own.connection_id')
     return pageOf(await resources(ground.db, account, rows, ground.now()), page)
   },
   read: ({ id }, { account }) => readConnection(ground, account, id),

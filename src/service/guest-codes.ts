@@ -2,6 +2,7 @@
  * Guest codes. The device made the secret and keeps it; the server knows only that the code exists, until when, and whether
  * its page was opened. A revoked code stays listed, so that its owner sees what became of it.
  */
+import type { ExpressionBuilder } from 'kysely'
 import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import { invalid } from '../api/input.ts'
@@ -24,6 +25,19 @@ export function guestCodeState(row: Pick<Row, 'revoked_at' | 'expires_at'>, now:
   return row.expires_at <= now ? 'expired' : 'active'
 }
 
+/** The same as a condition. */
+const isInState = (
+  of: ExpressionBuilder<Schema, 'guest_codes'>,
+  state: GuestCode['state'],
+  now: number,
+) =>
+  state === 'revoked'
+    ? of('revoked_at', 'is not', null)
+    : of.and([
+        of('revoked_at', 'is', null),
+        of('expires_at', state === 'expired' ? '<=' : '>', now),
+      ])
+
 /** A guest code as it is answered; what only its device knows is the device's to say. */
 export const resource = (row: Row, now: number): GuestCode => ({
   id: row.id,
@@ -38,13 +52,17 @@ export const resource = (row: Row, now: number): GuestCode => ({
 })
 
 export const guestCodes = ({ db, now }: Ground): Service['guestCodes'] => ({
-  list: async (page, { account }) => {
+  list: async ({ state, ...page }, { account }) => {
+    const at = now()
     const rows = await pageRows(
-      db.selectFrom('guest_codes').selectAll().where('account_id', '=', account),
+      db
+        .selectFrom('guest_codes')
+        .selectAll()
+        .where('account_id', '=', account)
+        .$if(state !== undefined, (query) => query.where((of) => isInState(of, state!, at))),
       page,
       PREFIX,
     )
-    const at = now()
     return pageOf(
       rows.map((row) => resource(row, at)),
       page,

@@ -44,6 +44,19 @@ export function stateOf(
   return isOver ? 'expired' : state
 }
 
+/** The same as a condition. */
+export function isInState(
+  of: ExpressionBuilder<Schema, 'invitations'>,
+  state: Invitation['state'],
+  at: number,
+) {
+  const isOver = of.or([
+    of.and([of('state', '=', 'pending'), of('expires_at', '<=', at)]),
+    of.and([of('consent', '=', of.lit(1)), of('expires_at', '<=', at - GRACE_MS)]),
+  ])
+  return state === 'expired' ? isOver : of.and([of('state', '=', state), of.not(isOver)])
+}
+
 export const resource = (
   row: Named,
   direction: Invitation['direction'],

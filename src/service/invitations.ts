@@ -15,6 +15,7 @@ import {
   type Named,
   PREFIX,
   invitations as rows,
+  isInState,
   isLeftBehind,
   resource,
   stateOf,
@@ -56,12 +57,16 @@ async function isFor(db: Kysely<Schema>, account: string, row: Named): Promise<b
   return own !== undefined
 }
 
-const sentBy = async (db: Kysely<Schema>, account: string, pendingAt: number | null) =>
+/** Of which invitations: all, or those in one state at a time in Unix milliseconds. */
+interface Filter {
+  readonly state: Invitation['state'] | undefined
+  readonly at: number
+}
+
+const sentBy = async (db: Kysely<Schema>, account: string, { state, at }: Filter) =>
   rows(db)
     .where('from_account', '=', account)
-    .$if(pendingAt !== null, (query) =>
-      query.where('state', '=', 'pending').where('expires_at', '>', pendingAt!),
-    )
+    .$if(state !== undefined, (query) => query.where((of) => isInState(of, state!, at)))
     .orderBy('invitations.id', 'desc')
     .limit(MOST)
     .execute()
@@ -70,7 +75,7 @@ const sentBy = async (db: Kysely<Schema>, account: string, pendingAt: number | n
  * One for a mailbox of a member is hidden: its sender must not learn from an answer whose the mailbox is. It stays so when the member
  * goes.
  */
-async function receivedBy(db: Kysely<Schema>, account: string, pendingAt: number | null) {
+async function receivedBy(db: Kysely<Schema>, account: string, { state, at }: Filter) {
   const all = () =>
     rows(db)
       .where((of) =>
@@ -91,9 +96,7 @@ async function receivedBy(db: Kysely<Schema>, account: string, pendingAt: number
           ]),
         ]),
       )
-      .$if(pendingAt !== null, (query) =>
-        query.where('state', '=', 'pending').where('expires_at', '>', pendingAt!),
-      )
+      .$if(state !== undefined, (query) => query.where((of) => isInState(of, state!, at)))
       .orderBy('invitations.id', 'desc')
       .limit(MOST)
   // Two queries, as each has an index.
@@ -107,12 +110,12 @@ async function receivedBy(db: Kysely<Schema>, account: string, pendingAt: number
   return [...byAccount, ...byMailbox].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, MOST)
 }
 
-async function both(db: Kysely<Schema>, account: string, at: number, pendingAt: number | null) {
-  const received = await receivedBy(db, account, pendingAt)
-  const sent = await sentBy(db, account, pendingAt)
+async function both(db: Kysely<Schema>, account: string, filter: Filter) {
+  const received = await receivedBy(db, account, filter)
+  const sent = await sentBy(db, account, filter)
   return {
-    received: received.map((row) => resource(row, 'received', at)),
-    sent: sent.map((row) => resource(row, 'sent', at)),
+    received: received.map((row) => resource(row, 'received', filter.at)),
+    sent: sent.map((row) => resource(row, 'sent', filter.at)),
   }
 }
 
@@ -177,9 +180,9 @@ export const invitations = ({ db, now }: Ground): Service['invitations'] => {
   }
 
   return {
-    list: async (_, { account }) => both(db, account, now(), null),
+    list: async ({ state }, { account }) => both(db, account, { state, at: now() }),
 
-    pending: async (_, { account }) => both(db, account, now(), now()),
+    pending: async (_, { account }) => both(db, account, { state: 'pending', at: now() }),
 
     approve: async ({ id }, { account }) =>
       answer({ id, account, direction: 'received' }, (_, row, isMember) => {

@@ -20,10 +20,16 @@ const resource = (row: Schema['notifications']): Notification => ({
 })
 
 export const notifications = ({ db, now }: Ground): Service['notifications'] => ({
-  list: async (page, { account }) => {
+  list: async ({ unread, ...page }, { account }) => {
     await noteExpired({ db, now }, account)
     const rows = await pageRows(
-      db.selectFrom('notifications').selectAll().where('account_id', '=', account),
+      db
+        .selectFrom('notifications')
+        .selectAll()
+        .where('account_id', '=', account)
+        .$if(unread !== undefined, (query) =>
+          query.where('read_at', unread === true ? 'is' : 'is not', null),
+        ),
       page,
       PREFIX,
     )

@@ -89,9 +89,12 @@ export const dropUnconfirmed = ({ db, now }: Pick<Ground, 'db' | 'now'>) =>
 const MOST_ANSWERED = 1000
 
 export const openLinkRequests = ({ db, now, background }: Ground): Service['openLinkRequests'] => ({
-  list: async (page, { account }) => {
+  list: async ({ state, ...page }, { account }) => {
     background.run(() => dropUnconfirmed({ db, now }))
-    const rows = await pageRows(requestsOf(db, account), page, PREFIX)
+    const those = requestsOf(db, account).$if(state !== undefined, (query) =>
+      query.where('state', '=', state!),
+    )
+    const rows = await pageRows(those, page, PREFIX)
     return pageOf(rows.map(resource), page)
   },
 

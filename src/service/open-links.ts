@@ -106,8 +106,11 @@ export const openLinks = ({ db, publicUrl, now }: Ground): Service['openLinks'] 
     }
 
   return {
-    list: async (page, { account }) => {
-      const rows = await pageRows(linksOf(db, account), page, PREFIX)
+    list: async ({ state, ...page }, { account }) => {
+      const those = linksOf(db, account).$if(state !== undefined, (query) =>
+        query.where('state', '=', state!),
+      )
+      const rows = await pageRows(those, page, PREFIX)
       const url = publicUrl()
       return pageOf(
         rows.map((row) => resource(row, url)),

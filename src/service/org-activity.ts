@@ -1,8 +1,10 @@
 /** Activity of the organisation that the caller acts in: the list, newest first, and how much of it there was of each. */
 import { pageOf } from '../api/cursor.ts'
+import { spanOf } from '../api/days.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { OrgActivity, OrgEvent } from '../api/rest/org.ts'
+import { firstIdAt } from '../crypto/id.ts'
 import type { Ground } from './ground.ts'
 import { DAY_MS, PREFIX } from './org-activity-rows.ts'
 import { badFrom, readDays } from './org-days.ts'
@@ -19,13 +21,18 @@ const actorOf = (user_id: string | null, display_name: string | null) =>
 
 export const orgActivity = ({ db, now }: Pick<Ground, 'db' | 'now'>): Service['orgActivity'] => ({
   list: async (page, session) => {
+    const { since, until } = spanOf(page)
     const acting = await demandActing(db, session)
     const rows = await pageRows(
       db
         .selectFrom('organisation_activities as activity')
         .leftJoin('accounts', 'accounts.id', 'activity.actor_id')
         .select(['activity.id', 'at', 'actor_id', 'display_name', 'event', 'target', 'data'])
-        .where('organisation_id', '=', acting.id),
+        .where('organisation_id', '=', acting.id)
+        // It may have been heard of later than it happened, never sooner.
+        .where('activity.id', '>=', firstIdAt(PREFIX, since))
+        .where('at', '>=', since)
+        .where('at', '<', until),
       page,
       PREFIX,
       'activity.id',

@@ -33,12 +33,13 @@ export const members = (db: Kysely<Schema>, organisation: string) =>
     ])
     .where('organisation_members.organisation_id', '=', organisation)
 
-/** So many of them, the newest, before one; in no order. */
+/** So many of them, the newest, before one and in one state where that is given; in no order. */
 export const membersBefore = (
   db: Kysely<Schema>,
   organisation: string,
   before: string | null,
   most: number,
+  state?: OrgMember['state'],
 ) =>
   members(db, organisation).where('organisation_members.account_id', 'in', (of) =>
     of
@@ -46,6 +47,7 @@ export const membersBefore = (
       .select('page.account_id')
       .where('page.organisation_id', '=', organisation)
       .$if(before !== null, (query) => query.where('page.member_id', '<', before!))
+      .$if(state !== undefined, (query) => query.where('page.state', '=', state!))
       .orderBy('page.member_id', 'desc')
       .limit(most),
   )

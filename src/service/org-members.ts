@@ -182,12 +182,19 @@ export const orgMembers = (ground: Ground): Service['orgMembers'] => {
   }
 
   return {
-    list: async (page, session) => {
+    list: async ({ state, ...page }, session) => {
       const { id: organisation } = await demandActing(db, session)
       // Whoever joins in between keeps their place: asked in this order, nobody is missed.
-      const invited = await pageRows(invites(db, organisation), page, PREFIX)
+      const invited = await pageRows(
+        invites(db, organisation).$if(state !== undefined, (query) =>
+          // None is active: a mailbox is a member once an account joins by it.
+          query.where('state', '=', state as Invite['state']),
+        ),
+        page,
+        PREFIX,
+      )
       const before = readCursor(page.cursor, (id) => isId(PREFIX, id))
-      const joined = await membersBefore(db, organisation, before, rowsFor(page)).execute()
+      const joined = await membersBefore(db, organisation, before, rowsFor(page), state).execute()
       const all = new Map<string, Meant>([
         ...invited.map((invite) => [invite.id, { invite }] as const),
         ...joined.map((member) => [member.member_id, { member }] as const),

@@ -1,8 +1,10 @@
 /** The verification log of an account: written by its devices, kept as they wrote it. The words are not in it. */
 import { pageOf } from '../api/cursor.ts'
+import { spanOf } from '../api/days.ts'
 import type { Service } from '../api/port.ts'
 import type { OrgEvent } from '../api/rest/org.ts'
 import type { LogEntry } from '../api/rest/verify.ts'
+import { firstIdAt } from '../crypto/id.ts'
 import type { Ground } from './ground.ts'
 import { noteOwn } from './org-activities.ts'
 import { pageRows } from './page-rows.ts'
@@ -61,9 +63,16 @@ export const verifications = (ground: Ground): Service['verifications'] => ({
 })
 
 export const verificationLog = ({ db }: Ground): Service['verificationLog'] => ({
+  /** The id of an entry begins with the time of the check. */
   list: async (page, { account }) => {
+    const { since, until } = spanOf(page)
     const rows = await pageRows(
-      db.selectFrom('verifications').select('entry').where('account_id', '=', account),
+      db
+        .selectFrom('verifications')
+        .select('entry')
+        .where('account_id', '=', account)
+        .where('id', '>=', firstIdAt('ver_', since))
+        .where('id', '<', firstIdAt('ver_', until)),
       page,
       'ver_',
     )

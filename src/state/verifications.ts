@@ -3,6 +3,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { LogEntry } from '../api/rest/verify.ts'
 import { statement, transaction } from './sqlite.ts'
 
+/** Sorts after every id. */
+const AFTER_ALL = '~'
+
 export type VerificationRows = ReturnType<typeof verificationRows>
 
 /** The verification rows. */
@@ -17,13 +20,9 @@ export function verificationRows(db: DatabaseSync) {
     db,
     `insert into verifications (${columns}, pushed) values (?, ?, ?, ?, ?, ?, 0)`,
   )
-  const newest = statement<Stored>(
+  const page = statement<Stored>(
     db,
-    `select ${columns} from verifications order by id desc limit ?`,
-  )
-  const before = statement<Stored>(
-    db,
-    `select ${columns} from verifications where id < ? order by id desc limit ?`,
+    `select ${columns} from verifications where id >= ? and id < ? order by id desc limit ?`,
   )
   const unpushed = statement<Stored>(
     db,
@@ -35,11 +34,9 @@ export function verificationRows(db: DatabaseSync) {
       const matches = JSON.stringify(row.matches)
       insert.run(row.id, row.at, row.method, row.outcome, matches, row.caller)
     },
-    /** Newest first; `beforeId` is the last id of the page before. */
-    page(limit: number, beforeId: string | null): LogEntry[] {
-      const rows = beforeId === null ? newest.all(limit) : before.all(beforeId, limit)
-      return rows.map(parsed)
-    },
+    /** Newest first, of the ids from `fromId` to before `beforeId`; of all without them. */
+    page: (limit: number, beforeId: string | null, fromId = ''): LogEntry[] =>
+      page.all(fromId, beforeId ?? AFTER_ALL, limit).map(parsed),
     /** What the server does not have yet, oldest first. */
     unpushed: (limit: number): LogEntry[] => unpushed.all(limit).map(parsed),
     /** Notes that the server has them, all in one transaction. */

@@ -18,7 +18,7 @@ export const IN_PATH: Readonly<Record<Before<Paths>, string>> = {
   '/api/v1/trust-cards': 'user_id of whom you follow (acc_…), from trust_cards_list.',
   '/api/v1/connections': 'Id of a connection (con_…), from connections_list.',
   '/api/v1/connections/{id}/members':
-    'user_id of a member (acc_…), from connections_read; your own, from context_read, to leave.',
+    'Id of a member (acc_…, or inv_… of an invited mailbox), from connections_read; your own, from context_read, to leave.',
   '/api/v1/invitations':
     'Id of an invitation (inv_…), from invitations_pending or invitations_list.',
   '/api/v1/guest-codes': 'Id of a guest code (gst_…), from guest_codes_list.',
@@ -48,6 +48,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   preset_id: 'Id of a preset (pre_…), from presets_list. Left out: the default preset; null: none.',
   external_member_id:
     'Id of the person without an account whom it is for (ext_…), from external_members_list.',
+  tag_id: 'Id of a tag that the connections have (tag_…), from tags_list.',
   tag_ids: 'Ids of the tags that a connection begins with (tag_…), from tags_list.',
   organisation_id:
     'Id of an organisation (org_…), from context_read; null returns to the personal context.',

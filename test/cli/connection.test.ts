@@ -119,6 +119,26 @@ test('leave and delete ask at a terminal, want --yes without one, and do what th
   assert.match(await ada.refused('connection', 'show', id), /There is no connection with this id/)
 })
 
+test('connection list: only those with a tag, the favourites, or in a state', async (t) => {
+  const { ada, id } = await connected(t, 'bob')
+  const { id: alone } = await ada.json('connection', 'create', '--name', 'Club')
+  const { id: tag } = await ada.json('tag', 'create', '--name', 'Work')
+  await ada.good(['tag', 'assign', tag, id])
+  await ada.good(['connection', 'favorite', alone])
+  const listed = async (...args: string[]) =>
+    ((await ada.json('connection', 'list', ...args)).items as { id: string }[]).map((one) => one.id)
+  assert.deepEqual(await listed('--tag', tag), [id])
+  assert.deepEqual(await listed('--favorite'), [alone])
+  assert.deepEqual(await listed('--state', 'pending'), [alone])
+  assert.deepEqual(await listed('--state', 'active', '--tag', tag), [id])
+  assert.deepEqual(await listed('--state', 'ended'), [])
+  assert.match(
+    await ada.refused('connection', 'list', '--state', 'gone'),
+    /state\): Expected .*"ended"/,
+  )
+  assert.match(await ada.refused('connection', 'list', '--tag', 'Work'), /There is no tag/)
+})
+
 test('the only owner deletes a connection for everybody, who delete what is left of it', async (t) => {
   const {
     ada,

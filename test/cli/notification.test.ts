@@ -30,6 +30,11 @@ test('what happened is listed, marked as read and deleted', async (t) => {
     (await bob.good(['notification', 'list'])).out,
     new RegExp(`^${first!.id}  2\\S+Z +"`, 'm'),
   )
+  const unread = (await bob.json('notification', 'list', '--unread')).items as { id: string }[]
+  assert.deepEqual(
+    unread.map(({ id }) => id),
+    [second!.id],
+  )
   assert.deepEqual(await bob.json('notification', 'read'), { read: 1 })
   assert.equal((await bob.good(['notification', 'read'])).err, 'Marked 0 notifications as read.\n')
 

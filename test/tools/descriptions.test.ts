@@ -146,7 +146,7 @@ describe('what tools take', () => {
 
   const ids: [tool: ToolName, parameter: string, from: string][] = [
     ['connections_read', 'id', 'con_…), from connections_list'],
-    ['members_remove', 'mid', 'acc_…), from connections_read'],
+    ['members_remove', 'mid', 'from connections_read'],
     ['tags_assign', 'id', 'tag_…), from tags_list'],
     ['tags_assign', 'cid', 'con_…), from connections_list'],
     ['org_groups_update', 'id', 'grp_…), from org_groups_list'],

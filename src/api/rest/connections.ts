@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Page, Time, email, id, listOf, name, named } from '../fields.ts'
+import { Time, email, id, inState, listOf, name, named, pageOfThose } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { Invitation } from './invitations.ts'
 
@@ -52,6 +52,8 @@ export const Member = named(
 )
 export type Member = v.InferOutput<typeof Member>
 
+const STATES = ['pending', 'active', 'ended'] as const
+
 export const Connection = named(
   'Connection',
   v.object({
@@ -59,7 +61,7 @@ export const Connection = named(
     name: v.string(),
     kind: v.picklist(['direct', 'group']),
     state: v.pipe(
-      v.picklist(['pending', 'active', 'ended']),
+      v.picklist(STATES),
       v.description(
         'pending until a second member is active. ended: its owner ended it for everybody; its words prove nothing, delete it.',
       ),
@@ -102,7 +104,16 @@ export const connections = {
     path: '/api/v1/connections',
     summary: 'List connections',
     by: 'both',
-    query: Page,
+    query: pageOfThose({
+      state: inState(STATES),
+      tag_id: v.optional(v.pipe(id('tag_'), v.description('Only those with this tag.'))),
+      favorite: v.optional(
+        v.pipe(
+          v.boolean(),
+          v.description('true: only favourites. false: only those that are none.'),
+        ),
+      ),
+    }),
     reply: listOf(Connection),
   },
   create: {

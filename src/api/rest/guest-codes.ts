@@ -1,5 +1,16 @@
 import * as v from 'valibot'
-import { Page, Time, email, id, listOf, name, named, text } from '../fields.ts'
+import {
+  Page,
+  Time,
+  email,
+  id,
+  inState,
+  listOf,
+  name,
+  named,
+  pageOfThose,
+  text,
+} from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 /** A year and a day: a guest code is for a while, a connection for good. */
@@ -7,12 +18,14 @@ const LONGEST_S = 31_708_800
 
 export const GuestLabel = name(200)
 
+const STATES = ['active', 'revoked', 'expired'] as const
+
 export const GuestCode = named(
   'GuestCode',
   v.object({
     id: id('gst_'),
     label: v.string(),
-    state: v.picklist(['active', 'revoked', 'expired']),
+    state: v.picklist(STATES),
     expires_at: Time,
     external_member_id: v.nullable(v.string()),
     last_opened_at: v.pipe(v.nullable(Time), v.description('When the guest last opened the page.')),
@@ -47,7 +60,7 @@ export const guestCodes = {
     path: '/api/v1/guest-codes',
     summary: 'List guest codes',
     by: 'both',
-    query: Page,
+    query: pageOfThose({ state: inState(STATES) }),
     reply: listOf(GuestCode),
   },
   create: {

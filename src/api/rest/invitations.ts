@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Time, id, named } from '../fields.ts'
+import { Time, id, inState, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 /** One side of an invitation. */
@@ -12,6 +12,8 @@ const Party = v.object({
   email: v.nullable(v.string()),
 })
 
+const STATES = ['pending', 'approved', 'declined', 'withdrawn', 'expired'] as const
+
 export const Invitation = named(
   'Invitation',
   v.object({
@@ -22,7 +24,7 @@ export const Invitation = named(
     from: Party,
     to: Party,
     state: v.pipe(
-      v.picklist(['pending', 'approved', 'declined', 'withdrawn', 'expired']),
+      v.picklist(STATES),
       v.description(
         'approved: a device of an owner takes the member in, at once or at its next sync.',
       ),
@@ -45,6 +47,7 @@ export const invitations = {
     path: '/api/v1/invitations',
     summary: 'List invitations in both directions',
     by: 'account',
+    query: v.strictObject({ state: inState(STATES) }),
     reply: Both,
   },
   pending: {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Page, Time, id, listOf, named } from '../fields.ts'
+import { Time, id, listOf, named, pageOfThose } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 /** What notifications are about. */
@@ -59,7 +59,14 @@ export const notifications = {
     path: '/api/v1/notifications',
     summary: 'List notifications',
     by: 'account',
-    query: Page,
+    query: pageOfThose({
+      unread: v.optional(
+        v.pipe(
+          v.boolean(),
+          v.description('true: only those not marked as read. false: only those that are.'),
+        ),
+      ),
+    }),
     reply: listOf(Notification),
   },
   delete: {

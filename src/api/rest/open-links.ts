@@ -1,9 +1,12 @@
 import * as v from 'valibot'
-import { Page, Slug, Time, id, listOf, name, named } from '../fields.ts'
+import { Slug, Time, id, inState, listOf, name, named, pageOfThose } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 const Title = name(100)
 const Count = v.pipe(v.number(), v.integer())
+
+const LINK_STATES = ['active', 'paused'] as const
+const REQUEST_STATES = ['pending', 'approved', 'declined'] as const
 
 export const OpenLink = named(
   'OpenLink',
@@ -11,7 +14,7 @@ export const OpenLink = named(
     id: id('lnk_'),
     slug: v.string(),
     title: v.string(),
-    state: v.picklist(['active', 'paused']),
+    state: v.picklist(LINK_STATES),
     url: v.pipe(v.string(), v.description('The page on which anybody may ask to connect.')),
     pending_requests: Count,
     preset_id: v.nullable(v.string()),
@@ -33,7 +36,7 @@ export const OpenLinkRequest = named(
       email: v.string(),
     }),
     message: v.nullable(v.string()),
-    state: v.picklist(['pending', 'approved', 'declined']),
+    state: v.picklist(REQUEST_STATES),
     connection_id: v.pipe(
       v.nullable(v.string()),
       v.description('The connection that the approval made; null until then.'),
@@ -49,7 +52,7 @@ export const openLinks = {
     path: '/api/v1/open-links',
     summary: 'List open links',
     by: 'account',
-    query: Page,
+    query: pageOfThose({ state: inState(LINK_STATES) }),
     reply: listOf(OpenLink),
   },
   create: {
@@ -125,7 +128,7 @@ export const openLinkRequests = {
     path: '/api/v1/open-links/requests',
     summary: 'List approval requests',
     by: 'account',
-    query: Page,
+    query: pageOfThose({ state: inState(REQUEST_STATES) }),
     reply: listOf(OpenLinkRequest),
   },
   approve: {

@@ -1,12 +1,26 @@
 /** Organisation management. Every route acts in the organisation that is active for the caller, and needs a token of scope `full`. */
 import * as v from 'valibot'
-import { Page, Time, id, listOf, name, named, text, timeAt } from '../fields.ts'
+import {
+  Day,
+  Page,
+  Time,
+  betweenDays,
+  id,
+  inState,
+  listOf,
+  name,
+  named,
+  pageOfThose,
+  text,
+} from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 /** So many are invited by one request. */
 export const MOST_INVITES = 500
 
 const Count = v.pipe(v.number(), v.integer())
+
+const MEMBER_STATES = ['invited', 'active', 'suspended'] as const
 
 export const OrgRole = v.picklist(['owner', 'admin', 'member'])
 export type OrgRole = v.InferOutput<typeof OrgRole>
@@ -28,7 +42,7 @@ export const OrgMember = named(
     display_name: v.nullable(v.string()),
     kind: v.picklist(['person', 'machine']),
     role: OrgRole,
-    state: v.picklist(['invited', 'active', 'suspended']),
+    state: v.picklist(MEMBER_STATES),
     group_ids: v.array(id('grp_')),
     joined_at: v.pipe(v.nullable(Time), v.description('null until the member is active.')),
     created_at: Time,
@@ -42,7 +56,7 @@ export const orgMembers = {
     path: '/api/v1/org/members',
     summary: 'List the members of the organisation, those invited included',
     by: 'account',
-    query: Page,
+    query: pageOfThose({ state: inState(MEMBER_STATES) }),
     reply: listOf(OrgMember),
   },
   read: {
@@ -332,19 +346,6 @@ export const OrgActivity = named(
 )
 export type OrgActivity = v.InferOutput<typeof OrgActivity>
 
-const isDay = (text: string) => {
-  const at = Date.parse(text)
-  return at >= 0 && timeAt(at).startsWith(text)
-}
-
-/** A day in UTC. */
-const Day = v.pipe(
-  v.string(),
-  v.regex(/^\d{4}-\d{2}-\d{2}$/, 'Give a day as in 2026-01-31.'),
-  v.isoDate('Give a day that exists.'),
-  // The form alone lets the 30th of February pass.
-  v.check((text) => isDay(text), 'Give a day that exists, in 1970 or later.'),
-)
 const from = v.optional(
   v.pipe(Day, v.description('The first day, in UTC; 29 days before the last unless told.')),
 )
@@ -361,7 +362,7 @@ export const orgActivity = {
     path: '/api/v1/org/activity',
     summary: 'List what happened in the organisation',
     by: 'account',
-    query: Page,
+    query: pageOfThose(betweenDays),
     reply: listOf(OrgActivity),
   },
   summary: {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Page, Time, Words, id, listOf, named } from '../fields.ts'
+import { Time, Words, betweenDays, id, listOf, named, pageOfThose } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { PublicProfile } from './profiles.ts'
 
@@ -181,7 +181,7 @@ export const verificationLog = {
     path: '/api/v1/verification-log',
     summary: 'List verifications',
     by: 'both',
-    query: Page,
+    query: pageOfThose(betweenDays),
     reply: listOf(LogEntry),
   },
 } as const satisfies Routes
