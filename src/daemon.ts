@@ -130,7 +130,14 @@ export async function openDaemon(
       accountOf: (identity) => backend.accountOf(identity, () => signIn.again()),
       deviceOf: (identity, account) =>
         openDevice({
-          ...{ state, keychain, identity, account, clock: backend.clock, now, log, run },
+          state,
+          keychain,
+          identity,
+          account,
+          clock: backend.clock,
+          now,
+          log,
+          run,
           uptime: () => uptime() * 1000,
           syncSoon: () => opened.onDue('request'),
         }),
