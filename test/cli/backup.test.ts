@@ -215,7 +215,7 @@ describe('the format', () => {
       'secret',
       'state.db',
     ])
-    assert.deepEqual([line.state_version, line.account_version, line.server], [3, 5, null])
+    assert.deepEqual([line.state_version, line.account_version, line.server], [4, 7, null])
     assert.match(line.account, /^acc_/)
     assert.match(files.get('secret')?.toString() ?? '', /^[0-9a-f]{64}\n$/)
     assert.equal(files.get('state.db')?.toString('latin1', 0, 15), 'SQLite format 3')
@@ -329,7 +329,7 @@ describe('the format', () => {
       /state.db has other tables/,
       sql('state.db', 'create trigger t after insert on tokens begin delete from tokens; end'),
     ],
-    ['another version', 'failed', /not of version 3/, sql('state.db', 'pragma user_version = 2')],
+    ['another version', 'failed', /not of version 4/, sql('state.db', 'pragma user_version = 2')],
     [
       'an older version that it is not',
       'failed',

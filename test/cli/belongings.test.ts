@@ -134,7 +134,13 @@ test('profile and preferences, shown and changed', async (t) => {
   })
 
   const shown = (...rows: string[]) => rows.map((row) => `${row}\n`).join('')
-  const rows = ['language     en', 'time zone    UTC', 'public code  off', 'mail         on']
+  const rows = [
+    'language     en',
+    'time zone    UTC',
+    'public code  off',
+    'mail         on',
+    'findable     on',
+  ]
   assert.equal((await good(['preferences'])).out, shown(...rows))
   const args = ['preferences', 'set', '--locale', 'de-CH', '--time-zone', 'Europe/Zurich']
   const changed = await good([...args, '--public-code', 'on', '--email-notifications', 'off'])
@@ -145,6 +151,7 @@ test('profile and preferences, shown and changed', async (t) => {
       'time zone    Europe/Zurich',
       'public code  on',
       'mail         off',
+      'findable     on',
     ),
   )
   assert.match((await good(['profile'])).out, /^words {5}[a-z]+ [a-z]+ [a-z]+ {2}\(until 2\S+Z\)$/m)

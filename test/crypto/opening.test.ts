@@ -51,6 +51,7 @@ describe('a roster that is opened', () => {
       kCommit: payload.k_commit,
       members: [{ account, role: 'owner', logSeq: 1, keyedSeq: 1, generation: 1 }],
       rotationPending: false,
+      ended: false,
       entries: [open],
     })
     assert.equal(open, sign('roster+jws', first, payload))
