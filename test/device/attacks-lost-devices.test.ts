@@ -223,12 +223,12 @@ describe('a revoked device verifies nowhere', () => {
       const { sync, ...device } = busy.device()
       const running = sync.run('timer')
       await asked.promise
-      const idle = async () => {
+      const runAnew: typeof sync.runAnew = (trigger) => {
         isRevoked = true
         held.resolve()
-        await sync.idle()
+        return sync.runAnew(trigger)
       }
-      await revoke({ ...device, sync: { ...sync, idle } }, busy.account(), stolen.deviceId)
+      await revoke({ ...device, sync: { ...sync, runAnew } }, busy.account(), stolen.deviceId)
       await running
       world.later()
       // Whoever has the device can say what Bob said before, as well as what Ada did.
