@@ -47,21 +47,30 @@ export const siteHealth = ({ db, version, started, now }: Ground): Open['siteHea
   }
 }
 
+const UNKNOWN = { accountId: '', ownerName: '', guestName: null, state: 'unknown' } as const
+
 export const guestPages = ({ db, now }: Ground): Open['guestPages'] => ({
   read: async ({ id }) => {
     const at = now()
     const row = isId('gst_', id)
       ? await db
           .selectFrom('guest_codes')
-          .innerJoin('accounts', 'accounts.id', 'account_id')
-          .select(['account_id', 'display_name', 'expires_at', 'revoked_at'])
+          .innerJoin('accounts', 'accounts.id', 'guest_codes.account_id')
+          .leftJoin('external_members', 'external_members.id', 'external_member_id')
+          .select([
+            'guest_codes.account_id as accountId',
+            'accounts.display_name as ownerName',
+            'external_members.display_name as guestName',
+            'expires_at',
+            'revoked_at',
+          ])
           .where('guest_codes.id', '=', id)
           .executeTakeFirst()
       : undefined
-    if (row === undefined)
-      return guestPage({ id, accountId: '', ownerName: '', state: 'unknown', now: at })
-    const { account_id: accountId, display_name: ownerName } = row
-    return guestPage({ id, accountId, ownerName, state: guestCodeState(row, at), now: at })
+    if (row === undefined) return guestPage({ ...UNKNOWN, id, now: at })
+    const { accountId, ownerName, guestName } = row
+    const state = guestCodeState(row, at)
+    return guestPage({ id, accountId, ownerName, guestName, state, now: at })
   },
 
   opened: async ({ id }) => {

@@ -111,7 +111,9 @@ export async function newScene(
     ids.set(path.slice(path.lastIndexOf('/') + 1), resource.id)
     if (resource.slug !== undefined) ids.set('o', resource.slug)
   }
-  ids.set('g', ids.get('guest-codes')!).set('s', ids.get('stamp')!)
+  const external_member_id = ids.get('external-members')!
+  const guest = await made('/api/v1/guest-codes', { label: HTML, external_member_id })
+  ids.set('g', guest.id).set('s', ids.get('stamp')!)
   // Whoever has the link opens the page; the first time the owner is told of it.
   await ask(accountAddress, 'POST', `/g/${ids.get('g')}/opened`)
   const lists = Object.values(tables.api)

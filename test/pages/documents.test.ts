@@ -6,7 +6,15 @@ import { escape, html } from '../../src/service/pages/html.ts'
 import { stampPage } from '../../src/service/pages/stamp-page.ts'
 
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>' onload='x`
-const guest = { id: 'gst_1', accountId: 'acc_1', ownerName: 'Ann', now: 1767225600000 } as const
+const guest = {
+  id: 'gst_1',
+  accountId: 'acc_1',
+  ownerName: 'Ann',
+  guestName: null,
+  now: 1767225600000,
+} as const
+/** All that people wrote, as HTML. */
+const hostile = { id: HOSTILE, accountId: HOSTILE, ownerName: HOSTILE, guestName: HOSTILE } as const
 
 describe('the documents', () => {
   const pages = [
@@ -14,7 +22,7 @@ describe('the documents', () => {
       (state) =>
         [
           `guest, ${state}`,
-          guestPage({ ...guest, id: HOSTILE, accountId: HOSTILE, ownerName: HOSTILE, state }),
+          guestPage({ ...guest, ...hostile, state }),
           { active: undefined, revoked: 410, expired: 410, unknown: 404 }[state],
         ] as const,
     ),
@@ -44,6 +52,16 @@ describe('the documents', () => {
       }
     })
   }
+
+  it('names whom a code is for while it is active, and not afterwards', () => {
+    const named = (state: 'active' | 'revoked' | 'expired' | 'unknown') =>
+      (guestPage({ ...guest, guestName: 'Maria Muster', state }).body as string).includes('Maria')
+    assert.equal(named('active'), true)
+    for (const state of ['revoked', 'expired', 'unknown'] as const)
+      assert.equal(named(state), false)
+    const forNobody = guestPage({ ...guest, state: 'active' }).body as string
+    assert.ok(!forNobody.includes('Made for'))
+  })
 
   it('does not name an owner for a code that is unknown', () => {
     const page = guestPage({ ...guest, ownerName: 'Somebody', state: 'unknown' })

@@ -33,10 +33,10 @@ after(async () => {
 const W0 = windowOf(T0)
 
 /** A guest code on the site, and the words of both sides by src/crypto. */
-function newGuest(ownerName = 'Ann Ode') {
+function newGuest(ownerName = 'Ann Ode', guestName: string | null = null) {
   const id = newId(PREFIX.guest, T0)
   const accountId = newId(PREFIX.account, T0)
-  site.guests.set(id, { accountId, ownerName, state: 'active' })
+  site.guests.set(id, { accountId, ownerName, guestName, state: 'active' })
   const secret = crypto.getRandomValues(new Uint8Array(32))
   const subject = parseId(PREFIX.guest, id)
   const kc = codeKey({ label: LABEL.guest, key: secret, subject, epoch: 1, head: ZERO_HEAD })
@@ -82,6 +82,22 @@ describe('the guest page', { skip }, () => {
     await page.clock.runFor(MINUTE)
     await page.locator(`#words[data-window="${W0 + 1}"]`).waitFor()
     assert.deepEqual(await shown(page), { words: guest.own(W0 + 1), window: W0 + 1 })
+  })
+
+  it('shows for whom the code was made, to be read before the words, also after a reload', async () => {
+    const guest = newGuest('Ann Ode', 'Maria Muster')
+    await using page = await visit.open(guest.link)
+    await shown(page)
+    assert.equal(await page.locator('#made-for').innerText(), 'Made for Maria Muster.')
+    assert.ok(await page.locator('#made-for').isVisible())
+    await page.reload()
+    await shown(page)
+    assert.equal(await page.locator('#made-for').innerText(), 'Made for Maria Muster.')
+    assert.ok(!site.requests.some((line) => line.includes(guest.fragment)))
+    const forNobody = newGuest()
+    await page.goto(forNobody.link)
+    await shown(page)
+    assert.equal(await page.locator('#made-for').count(), 0)
   })
 
   it('judges what the other side says', async () => {
@@ -251,6 +267,7 @@ describe('the guest page', { skip }, () => {
       site.guests.set(guest.id, {
         accountId: guest.accountId,
         ownerName: 'Ann Ode',
+        guestName: null,
         state: 'active',
       })
       await page.goto(`${guest.plain}?before=${state}#${guest.fragment}`)
@@ -266,10 +283,11 @@ describe('the guest page', { skip }, () => {
   })
 
   it('keeps HTML in a name text', async () => {
-    const guest = newGuest(HOSTILE)
+    const guest = newGuest(HOSTILE, HOSTILE)
     await using page = await visit.open(guest.link)
     await shown(page)
     assert.equal(await page.locator('h1 bdi').textContent(), HOSTILE)
+    assert.equal(await page.locator('#made-for bdi').textContent(), HOSTILE)
     assert.equal(await page.locator('img').count(), 0)
     assert.equal(await page.title(), `Calls with ${HOSTILE} – Countersign`)
   })
@@ -289,7 +307,7 @@ describe('the guest page', { skip }, () => {
   })
 
   it('is not wider than a small phone, in any state of it', async () => {
-    const guest = newGuest('W'.repeat(120))
+    const guest = newGuest('W'.repeat(120), 'M'.repeat(100))
     await using page = await visit.open(guest.link)
     await shown(page)
     await check(page, 'matadorx carload recede')

@@ -48,7 +48,7 @@ async function bundle(): Promise<Map<string, Uint8Array>> {
 /** Starts the site on a free port of loopback, at this time. */
 export async function startSite(now: number): Promise<Site> {
   const assets = await bundle()
-  const unknown = { accountId: '', ownerName: '', state: 'unknown' } as const
+  const unknown = { accountId: '', ownerName: '', guestName: null, state: 'unknown' } as const
   const site = {
     now,
     guests: new Map(),

@@ -12,6 +12,8 @@ export type GuestPage = {
   id: string
   accountId: string
   ownerName: string
+  /** The external member whom the code is for, shown while it is active; null for none. */
+  guestName: string | null
   state: 'active' | 'revoked' | 'expired' | 'unknown'
   /** The server's time in Unix milliseconds; the page counts its minutes by it. */
   now: number
@@ -62,6 +64,9 @@ function ended(of: GuestPage): { title: string; lines: Html[]; status: number } 
   return { title: 'There is no such code', lines: [line], status: 404 }
 }
 
+const madeFor = ({ guestName }: GuestPage): Html | string =>
+  guestName === null ? '' : html`<p id="made-for">Made for <bdi>${guestName}</bdi>.</p>`
+
 const active = (of: GuestPage): Html =>
   html`<main
     class="page"
@@ -72,6 +77,7 @@ const active = (of: GuestPage): Html =>
   >
     <p class="eyebrow">Guest code</p>
     <h1>Calls with <bdi>${of.ownerName}</bdi></h1>
+    ${madeFor(of)}
     <p class="rule">
       <strong>Whoever places the call speaks first.</strong> If you were called, read yours only
       after theirs check out.
@@ -129,8 +135,8 @@ const active = (of: GuestPage): Html =>
       <summary>What the words prove, and what they do not</summary>
       <ul>
         <li>
-          They prove that the other side holds the secret of your link at this minute. The name
-          above is what the account calls itself.
+          They prove that the other side holds the secret of your link at this minute. The account
+          chose the names above itself.
         </li>
         <li>
           They do not stop somebody who passes your conversation on, word by word, while you talk.
