@@ -33,6 +33,7 @@ export const externalCreate: Command = {
   help: `
 Keeps somebody without an account, whom guest codes can be for: "countersignd guest create --for ID". They hear nothing of it.
 
+  --name NAME       shown on the page of their guest codes
   --email ADDRESS   where "countersignd guest send" mails their links
   --phone NUMBER    for yourself
   --note TEXT       for yourself`,

@@ -23,10 +23,11 @@ Lists guest codes, newest first. Their links are shown at creation and in the QR
     print(
       { items },
       table(
-        ['ID', 'LABEL', 'STATE', 'EXPIRES', 'LAST OPENED'],
-        items.map(({ id, label, state, expires_at, last_opened_at }) => [
+        ['ID', 'LABEL', 'FOR', 'STATE', 'EXPIRES', 'LAST OPENED'],
+        items.map(({ id, label, external_member: external, state, expires_at, last_opened_at }) => [
           id,
           label,
+          external?.display_name ?? '',
           state,
           expires_at,
           last_opened_at ?? 'never',
@@ -42,7 +43,8 @@ export const guestCreate: Command = {
 Creates a guest code and prints its link, this once. Whoever has the link can say its words: hand it over in person or by a
 channel you trust.
 
-  --for EXTERNAL   the external member whom it is for, by id ("countersignd external list")
+  --for EXTERNAL   the external member whom it is for, by id ("countersignd external list");
+                   the page of the code shows their name
 
 On a call, whoever places it speaks first; the other says theirs only after the first were checked.`,
   options: {

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
+import { subjectOf } from '../api/match-subject.ts'
 import type { PublicVerification, Verification } from '../api/rest/verify.ts'
 import { EXIT } from '../errors.ts'
 import { type Colour, coloured } from './colour.ts'
@@ -16,9 +17,7 @@ function told({ kind, profile, stamp, match }: PublicMatch): string {
   }
   if (kind === 'stamp')
     return `A stamp by ${stamp?.issuer} of ${stamp?.signed_at}. Words prove nothing: check it at ${stamp?.verification_url}`
-  return kind === 'guest'
-    ? `Verified: the words of guest "${match?.display_name}".`
-    : `Verified: the words of ${match?.display_name} ("${match?.connection_name}").`
+  return `Verified: the words of ${subjectOf(match!)}.`
 }
 
 /** Why nobody was found. */

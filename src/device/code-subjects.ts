@@ -1,7 +1,9 @@
 /** Connections and guest codes as their words see them. The state is what they are; nothing is remembered here. */
+import type { ExternalMemberName } from '../api/rest/guest-codes.ts'
 import { LABEL, ZERO_HEAD, codeKey } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import type { Hold } from '../state/connections.ts'
+import type { GuestRow } from '../state/guests.ts'
 import type { State } from '../state/state.ts'
 import type { Vault } from './vault.ts'
 
@@ -22,6 +24,8 @@ export interface Subject {
   readonly head: Uint8Array
   readonly hold: Hold | null
   readonly speakers: readonly Speaker[]
+  /** Whom a guest code is for; null for none, and for a connection. */
+  readonly externalMember: ExternalMemberName | null
   /** Unix milliseconds; null for a connection, which does not end by itself. */
   readonly expiresAt: number | null
 }
@@ -58,9 +62,15 @@ function readConnection({ connections }: State, account: string, id: string): Su
     speakers: members.map(({ user_id, display_name }) =>
       accountSpeaker(user_id, display_name, account),
     ),
+    externalMember: null,
     expiresAt: null,
   }
 }
+
+const externalMemberOf = (row: GuestRow): ExternalMemberName | null =>
+  row.external_member_id === null || row.external_member_name === null
+    ? null
+    : { id: row.external_member_id, display_name: row.external_member_name }
 
 function readGuest({ guests }: State, account: string, id: string): Subject | null {
   const row = guests.get(id)
@@ -76,6 +86,7 @@ function readGuest({ guests }: State, account: string, id: string): Subject | nu
     head: ZERO_HEAD,
     hold: null,
     speakers: [{ id, bytes, self: false, name }, accountSpeaker(account, name, account)],
+    externalMember: externalMemberOf(row),
     expiresAt,
   }
 }

@@ -127,11 +127,11 @@ export function openCodes(
     const subject = readSubject(state, account, id)
     const speaker = subject?.speakers.find((one) => Buffer.from(one.bytes).equals(bytes))
     if (subject === null || speaker === undefined) return null
-    const { kind, name, epoch, expiresAt } = subject
+    const { kind, name, epoch, expiresAt, externalMember } = subject
     if (expiresAt !== null && expiresAt <= now) return null
     const named =
       kind === 'guest'
-        ? { guest_code_id: id }
+        ? { guest_code_id: id, external_member: externalMember }
         : { connection_id: id, connection_name: name, member_id: speaker.id }
     return {
       match: {

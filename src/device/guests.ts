@@ -13,14 +13,26 @@ import type { Device } from './device.ts'
 export const guestUrl = (publicUrl: string, id: string, secret: Uint8Array): string =>
   `${publicUrl}/g/${id}#${encodeBase64url(secret)}`
 
-/** What this device keeps of a guest code. */
-export const guestRow = (guest: GuestCode): GuestRow => ({
-  id: guest.id,
-  label: guest.label,
-  state: guest.state,
-  expires_at: Date.parse(guest.expires_at),
-  created_at: Date.parse(guest.created_at),
-})
+/** What this device keeps of a guest code: whom it is for only while its words can verify. */
+export function guestRow(guest: GuestCode): GuestRow {
+  const external = guest.state === 'active' ? guest.external_member : null
+  return {
+    id: guest.id,
+    label: guest.label,
+    state: guest.state,
+    expires_at: Date.parse(guest.expires_at),
+    created_at: Date.parse(guest.created_at),
+    external_member_id: external?.id ?? null,
+    external_member_name: external?.display_name ?? null,
+  }
+}
+
+/** Whether a sync finds nothing to change in what this device keeps of a guest code. */
+export const isSameGuest = (one: GuestRow, other: GuestRow): boolean =>
+  one.state === other.state &&
+  one.label === other.label &&
+  one.external_member_id === other.external_member_id &&
+  one.external_member_name === other.external_member_name
 
 /**
  * Make a guest code. The secret is kept before the server hears of the code, as with connections.
@@ -56,6 +68,6 @@ export function forgetGuestCode({ state, vault, codes, sync }: Device, id: strin
   codes.remove(id)
   state.transaction(() => {
     vault.delete(id)
-    state.guests.setState(id, 'revoked')
+    state.guests.end(id, 'revoked')
   })
 }

@@ -12,7 +12,7 @@ import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
 import { dismissed } from './dismissed.ts'
-import { guestRow } from './guests.ts'
+import { guestRow, isSameGuest } from './guests.ts'
 import { type Identity, readFacts } from './identity.ts'
 import type { Known } from './remembered.ts'
 import { unmarkAsked, wasAskedLongAgo } from './account-deletion-mark.ts'
@@ -187,7 +187,7 @@ export function newPull(of: {
       if (touched.has(guest.id)) continue
       const row = guestRow(guest)
       const known = state.guests.get(row.id)
-      if (known?.state === row.state && known.label === row.label) continue
+      if (known !== null && isSameGuest(known, row)) continue
       // What has ended does not begin again, whatever the server says: its secret is gone.
       if (known !== null && known.state !== 'active' && row.state === 'active') continue
       if (row.state !== 'active') vault.delete(row.id)

@@ -3,6 +3,7 @@
  * reasons say why not. Every match counts once (RFC 6238 section 5.2), and that is written down before anybody is told.
  */
 import { timeAt } from '../api/fields.ts'
+import { subjectOf } from '../api/match-subject.ts'
 import type { LogEntry, Match, Reason, Verification } from '../api/rest/verify.ts'
 import { windowOf } from '../crypto/code.ts'
 import { newId } from '../crypto/id.ts'
@@ -64,15 +65,12 @@ function threeWords(words: string | readonly string[]): number[] {
 const isEnded = (hit: Hit) => hit.isEnded
 const isOfOther = ({ match }: Hit) => match.speaker === 'other'
 
-const whose = ({ kind, display_name, connection_name }: Match) =>
-  kind === 'guest' ? `guest "${display_name}"` : `${display_name} ("${connection_name}")`
-
 function summarise(
   { verified, replayed, conclusive, matches }: Omit<Verification, 'summary' | 'checked_at'>,
   others: readonly Match[],
   reasons: readonly Reason[],
 ): string {
-  const names = others.map(whose).join(', ')
+  const names = others.map(subjectOf).join(', ')
   if (verified) {
     const sure = conclusive ? '' : ` Not everything could be checked (${reasons.join(', ')}).`
     return `Verified: the words of ${names}.${sure}`

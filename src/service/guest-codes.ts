@@ -2,7 +2,7 @@
  * Guest codes. The device made the secret and keeps it; the server knows only that the code exists, until when, and whether
  * its page was opened. A revoked code stays listed, so that its owner sees what became of it.
  */
-import type { ExpressionBuilder } from 'kysely'
+import type { ExpressionBuilder, Kysely } from 'kysely'
 import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import { invalid } from '../api/input.ts'
@@ -17,7 +17,28 @@ import type { Schema } from './schema.ts'
 
 export const PREFIX = 'gst_'
 
-type Row = Schema['guest_codes']
+type Row = Schema['guest_codes'] & {
+  /** The name of the external member; null for a code that is for none. */
+  readonly external_member_name: string | null
+}
+
+/** Guest codes, each with the name of whom it is for. */
+const guestCodeRows = (db: Kysely<Schema>) =>
+  db
+    .selectFrom('guest_codes')
+    .selectAll()
+    .select((of) =>
+      of
+        .selectFrom('external_members')
+        .select('display_name')
+        .whereRef('external_members.id', '=', 'guest_codes.external_member_id')
+        .as('external_member_name'),
+    )
+
+const externalMemberOf = (row: Row): GuestCode['external_member'] =>
+  row.external_member_id === null || row.external_member_name === null
+    ? null
+    : { id: row.external_member_id, display_name: row.external_member_name }
 
 /** Revoked decides before expired: it is what the owner did. */
 export function guestCodeState(row: Pick<Row, 'revoked_at' | 'expires_at'>, now: number) {
@@ -45,6 +66,7 @@ export const resource = (row: Row, now: number): GuestCode => ({
   state: guestCodeState(row, now),
   expires_at: timeAt(row.expires_at),
   external_member_id: row.external_member_id,
+  external_member: externalMemberOf(row),
   last_opened_at: row.last_opened_at === null ? null : timeAt(row.last_opened_at),
   secret_here: false,
   code: null,
@@ -55,9 +77,7 @@ export const guestCodes = ({ db, now }: Ground): Service['guestCodes'] => ({
   list: async ({ state, ...page }, { account }) => {
     const at = now()
     const rows = await pageRows(
-      db
-        .selectFrom('guest_codes')
-        .selectAll()
+      guestCodeRows(db)
         .where('account_id', '=', account)
         .$if(state !== undefined, (query) => query.where((of) => isInState(of, state!, at))),
       page,
@@ -107,9 +127,7 @@ export const deviceGuestCodes = (ground: Ground): Service['deviceGuestCodes'] =>
         .onConflict((conflict) => conflict.doNothing())
         .execute()
       // A device that did not hear the answer asks again, and finds what it made.
-      return trx
-        .selectFrom('guest_codes')
-        .selectAll()
+      return guestCodeRows(trx)
         .where('id', '=', id)
         .where('account_id', '=', account)
         .where('label', '=', label)

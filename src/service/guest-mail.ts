@@ -51,7 +51,7 @@ async function guestCodeOf(db: Kysely<Schema>, { account, id }: { account: strin
     .selectFrom('guest_codes')
     .leftJoin('external_members', 'external_members.id', 'external_member_id')
     .selectAll('guest_codes')
-    .select('email')
+    .select(['email', 'external_members.display_name as external_member_name'])
     .where('guest_codes.id', '=', id)
     .where('guest_codes.account_id', '=', account)
     .executeTakeFirst()

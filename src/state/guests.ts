@@ -8,6 +8,9 @@ export interface GuestRow {
   readonly state: string
   readonly expires_at: number
   readonly created_at: number
+  /** The external member whom the code is for; null for none, and for a code that has ended. */
+  readonly external_member_id: string | null
+  readonly external_member_name: string | null
 }
 
 export type GuestRows = ReturnType<typeof guestRows>
@@ -16,24 +19,33 @@ export type GuestRows = ReturnType<typeof guestRows>
 export function guestRows(db: DatabaseSync) {
   const put = statement(
     db,
-    `insert into guests (id, label, state, expires_at, created_at) values (?, ?, ?, ?, ?)
+    `insert into guests (id, label, state, expires_at, created_at,
+       external_member_id, external_member_name) values (?, ?, ?, ?, ?, ?, ?)
      on conflict do update set label = excluded.label, state = excluded.state,
-       expires_at = excluded.expires_at, created_at = excluded.created_at`,
+       expires_at = excluded.expires_at, created_at = excluded.created_at,
+       external_member_id = excluded.external_member_id,
+       external_member_name = excluded.external_member_name`,
   )
   const get = statement<GuestRow>(db, 'select * from guests where id = ?')
   const all = statement<GuestRow>(db, 'select * from guests order by id desc')
-  const setState = statement(db, 'update guests set state = ? where id = ?')
+  const end = statement(
+    db,
+    `update guests set state = ?, external_member_id = null, external_member_name = null
+     where id = ?`,
+  )
   const remove = statement(db, 'delete from guests where id = ?')
   return {
     /** Stores or replaces a guest code. */
     put(row: GuestRow): void {
-      put.run(row.id, row.label, row.state, row.expires_at, row.created_at)
+      const { id, label, state, expires_at, created_at } = row
+      const { external_member_id, external_member_name } = row
+      put.run(id, label, state, expires_at, created_at, external_member_id, external_member_name)
     },
     get: (id: string): GuestRow | null => get.get(id),
     /** Every guest code, newest first. */
     all: (): GuestRow[] => all.all(),
-    /** Whether there was one. */
-    setState: (id: string, state: string): boolean => setState.run(state, id) > 0,
+    /** Marks a guest code as ended and deletes whom it was for; answers whether there was one. */
+    end: (id: string, state: 'revoked' | 'expired'): boolean => end.run(state, id) > 0,
     /** Whether there was one. */
     delete: (id: string): boolean => remove.run(id) > 0,
   }

@@ -151,4 +151,9 @@ export const VERSIONS: readonly string[] = [
   drop table connections_before;
   create index connections_by_hold on connections (hold);
   `,
+  // The external member of a guest code. The next sync fills it in for codes from before.
+  `
+  alter table guests add column external_member_id text;
+  alter table guests add column external_member_name text;
+  `,
 ]

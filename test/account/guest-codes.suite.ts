@@ -22,6 +22,7 @@ export function guestCodesSuite(accounts: () => Accounts): void {
         state: 'active',
         expires_at,
         external_member_id: null,
+        external_member: null,
         last_opened_at: null,
         secret_here: false,
         code: null,
@@ -67,12 +68,14 @@ export function guestCodesSuite(accounts: () => Accounts): void {
       const body = { id, label: 'Kitchen', expires_at, external_member_id: external.id }
       const made = await account.deviceGuestCodes.create({ body })
       assert.equal(made.external_member_id, external.id)
+      assert.deepEqual(made.external_member, { id: external.id, display_name: 'Plumber' })
       assert.deepEqual(await account.deviceGuestCodes.send({ id, body: { secret } }), made)
       const { text } = await arrived(server, email, /link/)
       assert.match(text, new RegExp(`/g/${id}#${secret}$`, 'm'))
       assert.equal(await account.externalMembers.delete({ id: external.id }), undefined)
       const [left] = (await account.guestCodes.list({})).items
-      assert.deepEqual(left, { ...made, state: 'revoked', external_member_id: null })
+      const ended = { state: 'revoked' as const, external_member_id: null, external_member: null }
+      assert.deepEqual(left, { ...made, ...ended })
       await fails('invalid_state', account.deviceGuestCodes.send({ id, body: { secret } }))
     })
 

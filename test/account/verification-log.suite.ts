@@ -22,6 +22,7 @@ export function verificationLogSuite(accounts: () => Accounts): void {
           kind: 'guest' as const,
           speaker: 'other' as const,
           guest_code_id: newId('gst_', Date.now()),
+          external_member: { id: newId('ext_', Date.now()), display_name: 'Maria Muster' },
           display_name,
           window: 29453760,
         },

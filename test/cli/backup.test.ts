@@ -13,7 +13,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
+import { NEWEST_VERSION } from '../../src/service/migrations.ts'
 import { lockState } from '../../src/state/lock.ts'
+import { VERSIONS } from '../../src/state/versions.ts'
 import { ask, caller, listed, newToken, type Json } from '../e2e/caller.ts'
 import { secretsIn } from '../e2e/kept.ts'
 import { folder, startDaemon as startProgram } from '../e2e/program.ts'
@@ -215,7 +217,10 @@ describe('the format', () => {
       'secret',
       'state.db',
     ])
-    assert.deepEqual([line.state_version, line.account_version, line.server], [4, 7, null])
+    assert.deepEqual(
+      [line.state_version, line.account_version, line.server],
+      [VERSIONS.length, NEWEST_VERSION, null],
+    )
     assert.match(line.account, /^acc_/)
     assert.match(files.get('secret')?.toString() ?? '', /^[0-9a-f]{64}\n$/)
     assert.equal(files.get('state.db')?.toString('latin1', 0, 15), 'SQLite format 3')
@@ -329,7 +334,12 @@ describe('the format', () => {
       /state.db has other tables/,
       sql('state.db', 'create trigger t after insert on tokens begin delete from tokens; end'),
     ],
-    ['another version', 'failed', /not of version 4/, sql('state.db', 'pragma user_version = 2')],
+    [
+      'another version',
+      'failed',
+      new RegExp(`not of version ${VERSIONS.length}`),
+      sql('state.db', 'pragma user_version = 2'),
+    ],
     [
       'an older version that it is not',
       'failed',

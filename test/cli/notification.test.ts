@@ -3,8 +3,11 @@ import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
+import { linkOf, wordsFrom } from '../e2e/peer.ts'
 import { call } from './calling.ts'
 import { newTown } from './town.ts'
+
+const minuteNow = () => Math.floor(Date.now() / 60_000)
 
 test('what happened is listed, marked as read and deleted', async (t) => {
   const town = await newTown(t)
@@ -80,6 +83,13 @@ test('somebody without an account: kept, given a guest code that is mailed, dele
 
   const guest = await ada.json('guest', 'create', '--label', 'Kitchen', '--for', id)
   assert.equal(guest.external_member_id, id)
+  assert.match((await ada.good(['guest', 'list'])).out, /^gst_\w+  Kitchen  The plumber  active  /m)
+  const { id: subject, k } = linkOf(guest.url)
+  const words = wordsFrom({ label: 'guest', k, subject, speaker: subject, window: minuteNow() })
+  assert.equal(
+    (await ada.good(['verify', '--public', words])).out,
+    'Verified: the words of guest "Kitchen" (The plumber).\n',
+  )
   const sent = await ada.good(['guest', 'send', guest.id])
   assert.deepEqual(
     [sent.out, sent.err],

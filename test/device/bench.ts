@@ -58,6 +58,7 @@ export interface Bench {
     label?: string
     k?: Uint8Array
     expiresAt?: number
+    externalMember?: { id: string; display_name: string } | null
   }) => string
   /** What a speaker says about a subject of the bench in a window. */
   readonly say: (subject: string, speaker: string, window?: number) => string
@@ -127,9 +128,23 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
         codes.putConnection(row)
         return subject
       },
-      guest({ id: subject = GUEST, label = 'Ann', k = keyOf(subject), expiresAt = T0 + DAY } = {}) {
+      guest({
+        id: subject = GUEST,
+        label = 'Ann',
+        k = keyOf(subject),
+        expiresAt = T0 + DAY,
+        externalMember = null,
+      } = {}) {
         keep(subject, k)
-        const row = { id: subject, label, state: 'active', expires_at: expiresAt, created_at: T0 }
+        const row = {
+          id: subject,
+          label,
+          state: 'active',
+          expires_at: expiresAt,
+          created_at: T0,
+          external_member_id: externalMember?.id ?? null,
+          external_member_name: externalMember?.display_name ?? null,
+        }
         used.guests.put(row)
         codes.putGuest(row)
         return subject

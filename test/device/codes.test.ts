@@ -104,7 +104,7 @@ describe('changes', () => {
     assert.deepEqual(counts(), [0, 0])
     clock.ms -= 5000
     assert.deepEqual(counts(), [1, 1])
-    state.guests.setState(GUEST, 'revoked')
+    state.guests.end(GUEST, 'revoked')
     codes.putGuest({ id: GUEST })
     assert.deepEqual([counts(), codes.has(GUEST)], [[0, 0], false])
     clock.ms += 5000

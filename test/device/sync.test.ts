@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
 import { connections } from '../../src/handlers/connections.ts'
+import { createGuestCode } from '../../src/device/guests.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { status as statusHandler } from '../../src/handlers/status.ts'
@@ -75,6 +76,31 @@ describe('sync', () => {
         pushed: { verifications: 0, envelopes: 0 },
       },
     )
+  })
+
+  it('a guest code gets the external member whom it is for, once, and loses them when it ends', async (t) => {
+    const device = await enrolled(t)
+    const member = await device.account.externalMembers.create({
+      body: { display_name: 'Maria Muster' },
+    })
+    const of = { label: 'Mum', expiresIn: 3600, externalMember: member.id }
+    const { made } = await createGuestCode(device, device.account, of, device.clock.ms)
+    const row = device.state.guests.get(made.id)!
+    const keptName = () => device.state.guests.get(made.id)?.external_member_name
+    assert.equal(keptName(), 'Maria Muster')
+    // As a state from before external members were kept.
+    device.state.guests.put({ ...row, external_member_id: null, external_member_name: null })
+    for (const pulled of [1, 0]) {
+      const report = await device.sync.run('timer')
+      assert.deepEqual([report.ok, report.pulled.guest_codes], [true, pulled])
+      assert.deepEqual({ ...device.state.guests.get(made.id) }, { ...row })
+    }
+    // By another device of the account: this one hears of it at its next sync.
+    await device.account.guestCodes.delete({ id: made.id })
+    for (const pulled of [1, 0]) {
+      const report = await device.sync.run('timer')
+      assert.deepEqual([report.pulled.guest_codes, keptName()], [pulled, null])
+    }
   })
 
   it('a connection and a guest code that vanished at the account are forgotten here', async (t) => {

@@ -61,6 +61,39 @@ describe('directional', () => {
     )
   })
 
+  it('a guest code for an external member: match, log and summary name them, after another start too', async (t) => {
+    const first = bench(t)
+    const externalMember = { id: `ext_0${'3'.repeat(25)}`, display_name: 'Maria Muster' }
+    const other = first.guest({ id: `gst_0${'4'.repeat(25)}`, label: 'Ben' })
+    first.guest({ label: 'Mum', externalMember })
+    for (const [{ verifier }, window] of [
+      [first, W0],
+      [first.reopen(), W0 + 1],
+    ] as const) {
+      const heard = await verifier.verify(first.say(GUEST, GUEST, window), null)
+      assert.equal(heard.summary, 'Verified: the words of guest "Mum" (Maria Muster).')
+      assert.deepEqual(heard.matches[0]?.external_member, externalMember)
+      const [logged] = first.state.verifications.page(1, null)
+      assert.deepEqual(logged?.matches, heard.matches)
+    }
+    const echo = await first.verifier.verify(first.say(GUEST, ME), null)
+    assert.deepEqual(echo.matches[0]?.external_member, externalMember)
+    const without = await first.verifier.verify(first.say(other, other), null)
+    assert.equal(without.summary, 'Verified: the words of guest "Ben".')
+    assert.equal(without.matches[0]?.external_member, null)
+  })
+
+  it('a label that is the name of the external member is not repeated', async (t) => {
+    const { verifier, guest, say } = bench(t)
+    const display_name = 'Maria Muster'
+    guest({
+      label: display_name,
+      externalMember: { id: `ext_0${'3'.repeat(25)}`, display_name },
+    })
+    const { summary } = await verifier.verify(say(GUEST, GUEST), null)
+    assert.equal(summary, 'Verified: the words of guest "Maria Muster".')
+  })
+
   it('one’s own words turn with the minute', (t) => {
     const { connection, say, codes } = bench(t)
     connection()

@@ -106,6 +106,7 @@ describe('three words on a call', { skip: noBrowser }, () => {
       kind: 'guest',
       speaker: 'other',
       guest_code_id: id,
+      external_member: null,
       display_name: label,
       window,
     }

@@ -97,6 +97,23 @@ describe('sending a guest code', () => {
 })
 
 describe('an external member that is deleted', () => {
+  it('is named by matches and the log until then; afterwards this device keeps their name no more', async (t) => {
+    const { device, context, newExternal, newGuest } = await desk(t)
+    const { id, display_name } = await newExternal({ display_name: 'Maria Muster' })
+    const guest = await newGuest(id)
+    assert.deepEqual(guest.external_member, { id, display_name })
+    const { summary, matches } = await device.reopen().verifier.verify(saidBy(guest, device), null)
+    assert.equal(summary, 'Verified: the words of guest "Kitchen" (Maria Muster).')
+    assert.deepEqual(matches[0]?.external_member, { id, display_name })
+    await device.sync.run('request')
+    const { items } = await device.account.verificationLog.list({})
+    assert.deepEqual(items[0]?.matches, matches)
+    const kept = () => JSON.stringify(device.state.guests.all())
+    assert.ok(kept().includes(display_name))
+    await externalMembers.delete({ id }, context)
+    assert.ok(!kept().includes(display_name))
+  })
+
   it('takes along the secrets of the guest codes that are for them, at once; others stay', async (t) => {
     const { device, context, newExternal, newGuest } = await desk(t)
     const [gone, stays] = [await newExternal(), await newExternal()]

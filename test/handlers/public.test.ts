@@ -264,10 +264,11 @@ describe('words that are looked up', () => {
   it('of a guest: nothing is sent; once that has ended they are nobody’s', async (t) => {
     const { world, ada } = await people(t)
     const { desk, sent } = counted(ada)
-    const { id, url } = await guestCodes.create(
-      { body: { label: 'Plumber', expires_in: 3600 } },
-      at(desk),
-    )
+    const member = await desk.account().externalMembers.create({
+      body: { display_name: 'Maria Muster' },
+    })
+    const body = { label: 'Plumber', expires_in: 3600, external_member_id: member.id }
+    const { id, url } = await guestCodes.create({ body }, at(desk))
     const subject = parseId('gst_', id)
     const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
     const read = codeReader(
@@ -275,8 +276,13 @@ describe('words that are looked up', () => {
     )
     const says = () => wordsAt(read(windowOf(world.clock.ms), subject)).join(' ')
     const { matches } = await lookUp(desk, says())
+    const external_member = { id: member.id, display_name: 'Maria Muster' }
     assert.partialDeepStrictEqual(matches, [
-      { kind: 'guest', assurance_level: 'guest', match: { display_name: 'Plumber' } },
+      {
+        kind: 'guest',
+        assurance_level: 'guest',
+        match: { display_name: 'Plumber', external_member },
+      },
     ])
     assert.equal(sent.length, 0)
     world.later(60)

@@ -137,6 +137,22 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await listed(ada, made.id), made)
     })
 
+    test('a guest code carries the name of whom it is for, until they are deleted', async () => {
+      const { id, display_name } = await newExternal(ada, { display_name: 'Maria Muster' })
+      const body = { external_member_id: id, expires_at: time(HOUR) }
+      const made = await newGuest(ada, body)
+      assert.deepEqual(made.external_member, { id, display_name })
+      const again = await newGuest(ada, body, made.id)
+      const mail = { to: newAddress(), secret: newSecret() }
+      const sent = await ada.account.deviceGuestCodes.send({ id: made.id, body: mail })
+      const other = await newGuest(ada)
+      for (const one of [again, sent, await listed(ada, made.id)]) assert.deepEqual(one, made)
+      assert.deepEqual([other.external_member, other.external_member_id], [null, null])
+      assert.equal((await listed(ada, other.id))?.external_member, null)
+      await ada.account.externalMembers.delete({ id })
+      assert.equal((await listed(ada, made.id))?.external_member, null)
+    })
+
     test('a guest code for nobody’s external member, or somebody else’s, is not made', async () => {
       const theirs = await newExternal(eve)
       const before = (await ada.account.guestCodes.list({})).items
@@ -160,7 +176,7 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       const spared = [await newGuest(ada), await newGuest(ada, { external_member_id: other.id })]
 
       assert.equal(await ada.account.externalMembers.delete({ id: one.id }), undefined)
-      const ended = { state: 'revoked', external_member_id: null }
+      const ended = { state: 'revoked', external_member_id: null, external_member: null }
       assert.deepEqual(await listed(ada, mine.id), { ...mine, ...ended })
       assert.deepEqual(await listed(ada, revoked.id), { ...revoked, ...ended })
       for (const guest of spared) assert.deepEqual(await listed(ada, guest.id), guest)
@@ -397,6 +413,36 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual(await told(), [first])
       assert.equal((await listed(ada, guest.id))?.last_opened_at, time())
       assert.deepEqual((await eve.account.notifications.list({})).items, [])
+    })
+
+    test('shows for whom the code was made while it is active, with HTML in the name as text', async () => {
+      const read = async (id: string) => {
+        const { status = 200, body } = await subject.service.open.guestPages.read({ id }, VISITOR)
+        return { status, text: body as string }
+      }
+      const display_name = 'Maria <img src=x onerror=alert(1)>'
+      const { id: external_member_id } = await newExternal(eve, { display_name })
+      const [guest, revoked] = [
+        await newGuest(eve, { external_member_id }),
+        await newGuest(eve, { external_member_id }),
+      ]
+      const shown = 'Made for <bdi>Maria &lt;img src=x onerror=alert(1)&gt;</bdi>.'
+      const { status, text } = await read(guest.id)
+      assert.equal(status, 200)
+      assert.ok(text.includes(shown), text)
+      assert.ok(text.includes('Calls with <bdi>Eve</bdi>') && text.includes(eve.id))
+      assert.ok(!text.includes('<img'))
+      assert.ok(!(await read((await newGuest(eve)).id)).text.includes('Made for'))
+      await eve.account.guestCodes.delete({ id: revoked.id })
+      const expired = await newGuest(eve, { external_member_id, expires_at: time(1000) })
+      subject.clock.ms += 1000
+      for (const { id } of [revoked, expired]) {
+        const page = await read(id)
+        assert.deepEqual([page.status, page.text.includes('Maria')], [410, false])
+      }
+      await eve.account.externalMembers.delete({ id: external_member_id })
+      const page = await read(guest.id)
+      assert.deepEqual([page.status, page.text.includes('Maria')], [410, false])
     })
 
     test('one that has ended is opened by nobody', async () => {

@@ -52,6 +52,26 @@ test('an older database is brought forward, a migration that fails leaves it as 
   db.close()
 })
 
+test('a database of version 4 keeps its guest codes, which are for nobody until a sync', (t) => {
+  const dir = freshFolder(t)
+  const old = new DatabaseSync(join(dir, 'state.db'))
+  for (const version of VERSIONS.slice(0, 4)) old.exec(version)
+  old.exec('pragma user_version = 4')
+  old.exec(
+    `insert into guests (id, label, state, expires_at, created_at)
+     values ('gst_1', 'Mum', 'active', 2, 1)`,
+  )
+  old.close()
+  const state = openState(dir)
+  t.after(() => state.close())
+  const kept = { id: 'gst_1', label: 'Mum', state: 'active', expires_at: 2, created_at: 1 }
+  const none = { external_member_id: null, external_member_name: null }
+  assert.deepEqual({ ...state.guests.get('gst_1') }, { ...kept, ...none })
+  const external = { external_member_id: 'ext_1', external_member_name: 'Maria Muster' }
+  state.guests.put({ ...kept, ...external })
+  assert.deepEqual({ ...state.guests.get('gst_1') }, { ...kept, ...external })
+})
+
 test('a database of version 3 keeps what holds its connections back', (t) => {
   const dir = freshFolder(t)
   const old = new DatabaseSync(join(dir, 'state.db'))
@@ -181,7 +201,15 @@ test('a full disk is told as such, stores nothing, and is no end', (t) => {
   assert.throws(() => state.meta.set('big', big), full)
   const both = (): void =>
     state.transaction(() => {
-      state.guests.put({ id: 'g', label: '', state: 'active', expires_at: 1, created_at: 1 })
+      state.guests.put({
+        id: 'g',
+        label: '',
+        state: 'active',
+        expires_at: 1,
+        created_at: 1,
+        external_member_id: null,
+        external_member_name: null,
+      })
       state.meta.set('big', big)
     })
   assert.throws(both, full)

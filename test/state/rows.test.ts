@@ -142,29 +142,36 @@ kept(
   },
 )
 
-const guest = (id: string, label: string) => ({
+const guest = (
+  id: string,
+  label: string,
+  external: { id: string; name: string } | null = null,
+) => ({
   id,
   label,
   state: 'active',
   expires_at: 5e12,
   created_at: 4e12,
+  external_member_id: external?.id ?? null,
+  external_member_name: external?.name ?? null,
 })
+const mum = { id: 'ext_1', name: 'Maria Muster' }
 
 kept(
-  'guests: replaced, marked, deleted; times beyond 32 bits',
+  'guests: replaced, ended, deleted; one that ended is for nobody; times beyond 32 bits',
   ({ guests }) => {
     guests.put(guest('gst_1', 'old'))
-    guests.put(guest('gst_1', 'new'))
-    guests.put(guest('gst_2', 'two'))
+    guests.put(guest('gst_1', 'new', mum))
+    guests.put(guest('gst_2', 'two', mum))
     guests.put(guest('gst_3', 'three'))
-    assert.equal(guests.setState('gst_2', 'revoked'), true)
-    assert.equal(guests.setState('gst_9', 'revoked'), false)
+    assert.equal(guests.end('gst_2', 'revoked'), true)
+    assert.equal(guests.end('gst_9', 'revoked'), false)
     assert.equal(guests.delete('gst_3'), true)
     assert.equal(guests.delete('gst_3'), false)
   },
   ({ guests }) => {
     const revoked = { ...guest('gst_2', 'two'), state: 'revoked' }
-    assert.deepEqual(plain(guests.all()), [revoked, guest('gst_1', 'new')])
+    assert.deepEqual(plain(guests.all()), [revoked, guest('gst_1', 'new', mum)])
     assert.deepEqual(plain(guests.get('gst_2')), revoked)
     assert.equal(guests.get('gst_3'), null)
   },

@@ -18,6 +18,13 @@ const LONGEST_S = 31_708_800
 
 export const GuestLabel = name(200)
 
+/** An external member, as a guest code or a match of its words names them. */
+export const ExternalMemberName = named(
+  'ExternalMemberName',
+  v.object({ id: id('ext_'), display_name: v.string() }),
+)
+export type ExternalMemberName = v.InferOutput<typeof ExternalMemberName>
+
 const STATES = ['active', 'revoked', 'expired'] as const
 
 export const GuestCode = named(
@@ -28,6 +35,12 @@ export const GuestCode = named(
     state: v.picklist(STATES),
     expires_at: Time,
     external_member_id: v.nullable(v.string()),
+    external_member: v.pipe(
+      v.nullable(ExternalMemberName),
+      v.description(
+        'The external member whom it is for; null for none, and once they are deleted.',
+      ),
+    ),
     last_opened_at: v.pipe(v.nullable(Time), v.description('When the guest last opened the page.')),
     secret_here: v.pipe(v.boolean(), v.description('Whether this device holds the secret.')),
     code: v.pipe(
@@ -139,7 +152,10 @@ export const ExternalMember = named(
   'ExternalMember',
   v.object({
     id: id('ext_'),
-    display_name: v.string(),
+    display_name: v.pipe(
+      v.string(),
+      v.description('Their name. The page of an active guest code for them shows it to the guest.'),
+    ),
     email: v.nullable(v.string()),
     phone: v.nullable(v.string()),
     note: v.nullable(v.string()),
@@ -163,7 +179,10 @@ export const externalMembers = {
     summary: 'Create an external member',
     by: 'account',
     body: v.strictObject({
-      display_name: v.pipe(name(100), v.description('What you call them.')),
+      display_name: v.pipe(
+        name(100),
+        v.description('What you call them. The guest sees it on the page of their guest code.'),
+      ),
       email: v.optional(
         v.pipe(v.nullable(email), v.description('Where guest codes for them are mailed to.')),
       ),

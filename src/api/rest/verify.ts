@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Time, Words, betweenDays, id, listOf, named, pageOfThose } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { ExternalMemberName } from './guest-codes.ts'
 import { PublicProfile } from './profiles.ts'
 
 export const Match = named(
@@ -14,6 +15,12 @@ export const Match = named(
     connection_id: v.optional(id('con_')),
     connection_name: v.optional(v.string()),
     guest_code_id: v.optional(id('gst_')),
+    external_member: v.optional(
+      v.pipe(
+        v.nullable(ExternalMemberName),
+        v.description('Of a guest: the external member whom the code is for; null for none.'),
+      ),
+    ),
     member_id: v.optional(id('acc_')),
     display_name: v.string(),
     window: v.pipe(v.number(), v.integer(), v.description('The minute of the words, since 1970.')),

@@ -35,7 +35,7 @@ export const arranging: Texts<'guestCodes' | 'externalMembers' | 'tags' | 'prese
   external_members_create: {
     title: 'Keep a person without an account',
     description:
-      'Note a person without an account (name, email, phone) to make guest codes for. Nothing is sent and no code is made: next is guest_codes_create with external_member_id.',
+      'Note a person without an account (name, email, phone) to make guest codes for. The guest sees the name on the page of the code. Nothing is sent and no code is made: next is guest_codes_create with external_member_id.',
   },
   external_members_delete: {
     title: 'Delete a person without an account',
