@@ -26,7 +26,9 @@ export function connectionsSuite(accounts: () => Accounts): void {
         state: 'pending',
         favorite: false,
         tag_ids: [],
-        members: [{ user_id: ada.id, display_name: 'Ada', role: 'owner', state: 'active' }],
+        members: [
+          { id: ada.id, user_id: ada.id, display_name: 'Ada', role: 'owner', state: 'active' },
+        ],
         preset_id: null,
         epoch: 1,
         secret_here: false,

@@ -77,7 +77,7 @@ export function devicesSuite(accounts: () => Accounts): void {
       await laptop.account.approval.create({ body: { head: encodeBase64url(head) } })
       const again = await ada.account.keyLogs.append({ body: { entry } })
       assert.deepEqual(again.entries, entries)
-      await arrived(server, email, /new device, "laptop 2", was added/)
+      await arrived(server, email, /new device, "laptop 2",\s+was added/)
     })
 
     test('list: newest first, each with its state and keys', async () => {
