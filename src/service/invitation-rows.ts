@@ -125,27 +125,27 @@ export function invitedIn(invited: readonly Standing[]): Member[] {
 }
 
 /**
- * Whoever is in a connection no longer, or no longer as an owner, takes nobody in: what they asked is asked no more.
+ * Withdraws the open invitations of a connection.
+ * @param of `account`: the inviter, who left or is an owner no longer; null for every inviter
+ * @param at Unix milliseconds
  * @returns the invitations, as they were before
  */
 export async function withdrawAllOf(
   trx: Transaction<Schema>,
-  { connection, account }: { connection: string; account: string },
+  { connection, account }: { connection: string; account: string | null },
   at: number,
 ) {
-  const open = await trx
-    .selectFrom('invitations')
-    .selectAll()
-    .where('connection_id', '=', connection)
-    .where('from_account', '=', account)
-    .where((of) => isStanding(of, at))
-    .execute()
+  const isOpen = (of: ExpressionBuilder<Schema, 'invitations'>) =>
+    of.and([
+      of('connection_id', '=', connection),
+      ...(account === null ? [] : [of('from_account', '=', account)]),
+      isStanding(of, at),
+    ])
+  const open = await trx.selectFrom('invitations').selectAll().where(isOpen).execute()
   await trx
     .updateTable('invitations')
     .set({ state: 'withdrawn', consent: 0 })
-    .where('connection_id', '=', connection)
-    .where('from_account', '=', account)
-    .where((of) => isStanding(of, at))
+    .where(isOpen)
     .execute()
   return open
 }

@@ -163,16 +163,13 @@ async function letGo(
 /**
  * The connection is over. Its other members keep it in their lists, as ended, until they delete it;
  * nobody is taken in any more, and no device fetches its secret.
+ * @returns the invitations that it withdrew
  */
-async function endFor(trx: Transaction<Schema>, connection: string, at: number): Promise<void> {
+async function endFor(trx: Transaction<Schema>, connection: string, at: number) {
   await trx.updateTable('connections').set({ ended_at: at }).where('id', '=', connection).execute()
-  await trx
-    .updateTable('invitations')
-    .set({ state: 'withdrawn', consent: 0 })
-    .where('connection_id', '=', connection)
-    .where((of) => isStanding(of, at))
-    .execute()
+  const withdrawn = await withdrawAllOf(trx, { connection, account: null }, at)
   await trx.deleteFrom('envelopes').where('connection_id', '=', connection).execute()
+  return withdrawn
 }
 
 /** Of a verified entry. */
@@ -209,8 +206,9 @@ async function apply(
   }
   if (op === 'leave') return letGo(trx, { connection, account: actor, confirmer: null }, at)
   if (op === 'end') {
-    await endFor(trx, connection, at)
+    const withdrawn = await endFor(trx, connection, at)
     await letGo(trx, { connection, account: actor, confirmer: null }, at)
+    return { ...NOTHING, withdrawn }
   }
   if (op === 'role') {
     await trx

@@ -257,6 +257,11 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
         ['invitation_withdrawn'],
       ],
       [
+        'ended with its connection, for all members',
+        ({ host, connection }) => make(host, connection, { op: 'end' }),
+        ['invitation_withdrawn'],
+      ],
+      [
         'ended with the account of the inviter',
         ({ host }) => host.account.account.delete({}),
         ['invitation_withdrawn'],
