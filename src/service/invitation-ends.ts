@@ -2,11 +2,11 @@
  * What becomes of notifications when an invitation is over. The one that asked for an answer goes, so that nobody is asked to approve
  * what cannot be approved; where the invited account did not end it itself, another one says what happened.
  */
-import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { accountAt, displayName } from './context.ts'
 import type { Ground } from './ground.ts'
-import { GRACE_MS, isLeftBehind } from './invitation-rows.ts'
+import { isLeftBehind, isOver } from './invitation-rows.ts'
 import { named } from './mail/quoting.ts'
 import { type Note, forgetNotes, notifyAll } from './notices.ts'
 import type { Schema } from './schema.ts'
@@ -99,13 +99,6 @@ export async function tellEnds(
   )
   await notifyAll(trx, notes, at)
 }
-
-/** Whether an invitation has ended by the clock, and nobody noted it yet. */
-const isOver = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
-  of.or([
-    of.and([of('state', '=', 'pending'), of('expires_at', '<=', at)]),
-    of.and([of('consent', '=', 1), of('expires_at', '<=', at - GRACE_MS)]),
-  ])
 
 /** So many are noted before a list is answered; the rest before the next. */
 const MOST = 100

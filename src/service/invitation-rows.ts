@@ -32,7 +32,7 @@ export const invitations = (db: Kysely<Schema>) =>
 export type Named = Awaited<ReturnType<ReturnType<typeof invitations>['executeTakeFirstOrThrow']>>
 
 /** For whoever approves on the last day, the device that invited still has one to take them in. */
-export const GRACE_MS = 24 * 3_600_000
+const GRACE_MS = 24 * 3_600_000
 
 /** As decided, or by the clock: also for who approved and was not taken in. */
 export function stateOf(
@@ -44,18 +44,22 @@ export function stateOf(
   return isOver ? 'expired' : state
 }
 
-/** The same as a condition. */
-export function isInState(
-  of: ExpressionBuilder<Schema, 'invitations'>,
-  state: Invitation['state'],
-  at: number,
-) {
-  const isOver = of.or([
+/** Whether an invitation has expired, and no row stores that yet. */
+export const isOver = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
+  of.or([
     of.and([of('state', '=', 'pending'), of('expires_at', '<=', at)]),
     of.and([of('consent', '=', of.lit(1)), of('expires_at', '<=', at - GRACE_MS)]),
   ])
-  return state === 'expired' ? isOver : of.and([of('state', '=', state), of.not(isOver)])
-}
+
+/** `stateOf` as a condition. */
+export const isInState = (
+  of: ExpressionBuilder<Schema, 'invitations'>,
+  state: Invitation['state'],
+  at: number,
+) =>
+  state === 'expired'
+    ? of.or([of('state', '=', state), isOver(of, at)])
+    : of.and([of('state', '=', state), of.not(isOver(of, at))])
 
 export const resource = (
   row: Named,
