@@ -5,7 +5,7 @@
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { Ground } from './ground.ts'
-import { isActiveToken } from './machine-tokens.ts'
+import { machineTokenState } from './machine-tokens.ts'
 import { newServerSecret } from './server-secrets.ts'
 
 const LIFETIME_MS = 300_000
@@ -80,7 +80,7 @@ export function newDownloadLinks({
       return Number(expires) * 1000 > now()
     },
 
-    // The tokens of machine accounts are known here; of a daemon's tokens only the ends are noted.
+    // The table has the tokens of machine accounts. Of a daemon's tokens only the end is stored.
     hasEnded: async (account, holder) => {
       if (holder === '') return false
       const { kind } = await db
@@ -88,7 +88,10 @@ export function newDownloadLinks({
         .select('kind')
         .where('id', '=', account)
         .executeTakeFirstOrThrow()
-      if (kind === 'machine') return !(await isActiveToken(db, account, holder))
+      if (kind === 'machine') {
+        const state = await machineTokenState(db, account, holder)
+        if (state !== 'unknown') return state === 'ended'
+      }
       const ended = await db
         .selectFrom('seen_once')
         .select('id')

@@ -122,20 +122,26 @@ export async function machineTokenExpiry(
   return expires_at
 }
 
-/** Whether this token of a machine account was not revoked, and the account is not suspended. */
-export async function isActiveToken(
+/**
+ * How a token stands for a machine account, apart from its expiry: `ended` when it is revoked or the
+ * account is suspended, `unknown` when it is none of the account's own, such as one of its daemon.
+ */
+export async function machineTokenState(
   db: Kysely<Schema>,
   account: string,
   token: string,
-): Promise<boolean> {
+): Promise<'active' | 'ended' | 'unknown'> {
   const row = await activeMachines(db)
-    .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')
-    .select('id')
-    .where('id', '=', token)
+    .leftJoin('machine_tokens', (join) =>
+      join
+        .onRef('machine_tokens.account_id', '=', 'machines.account_id')
+        .on('machine_tokens.id', '=', token),
+    )
+    .select(['machine_tokens.id', 'revoked_at'])
     .where('machines.account_id', '=', account)
-    .where('revoked_at', 'is', null)
     .executeTakeFirst()
-  return row !== undefined
+  if (row === undefined || row.revoked_at !== null) return 'ended'
+  return row.id === null ? 'unknown' : 'active'
 }
 
 async function demandMachine({ db }: Needs, account: string): Promise<void> {

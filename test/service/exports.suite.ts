@@ -442,7 +442,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         await fetchFile(subject.service, kept)
       })
 
-      test('made for a token of a machine account ends with it, and with a suspension', async () => {
+      test('made for a token of a machine account, or of its daemon, ends with it, and with a suspension', async () => {
         const owner = own(ada)
         const { id: organisation_id } = await owner.organisations.create({ body: { name: 'Acme' } })
         const key = newDeviceKeys().auth.jwk
@@ -462,6 +462,17 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
           await newLink({ name: 'c', scope: 'read' }),
         ]
         for (const { link } of [revoked, brief, kept]) await fetchFile(subject.service, link)
+        const { downloads } = machine(null)
+        const [ended, lasting] = [newId('tok_', subject.clock.ms), newId('tok_', subject.clock.ms)]
+        const linkFor = async (token_id: string) =>
+          partsOf(
+            (await downloads.create({ body: { export_id, token_id, token_expires_at: null } })).url,
+          )
+        const [over, daemons] = [await linkFor(ended), await linkFor(lasting)]
+        for (const link of [over, daemons]) await fetchFile(subject.service, link)
+        await downloads.end({ id: ended })
+        await fails('not_found', fetchFile(subject.service, over))
+        await fetchFile(subject.service, daemons)
         await machine(null).machineTokens.delete({ id: revoked.id })
         await fails('not_found', fetchFile(subject.service, revoked.link))
         subject.clock.ms += 60_000
@@ -476,9 +487,10 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
               .execute(),
           )
         await suspend('suspended')
-        await fails('not_found', fetchFile(subject.service, kept.link))
+        for (const link of [kept.link, daemons])
+          await fails('not_found', fetchFile(subject.service, link))
         await suspend('active')
-        await fetchFile(subject.service, kept.link)
+        for (const link of [kept.link, daemons]) await fetchFile(subject.service, link)
       })
 
       test('of an export that is not ready, or went away while it was sent: no file', async () => {
