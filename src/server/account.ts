@@ -74,6 +74,12 @@ const renews = ({ method, segments }: Request) =>
 const proofOf = ({ proof, method, segments }: Request) =>
   proof === undefined ? null : { text: proof, method, path: `/${segments.join('/')}` }
 
+/**
+ * The id of the token or the device that asks. Not of the session: what a device repeats after it
+ * signed in again is the same act, and counts towards the same share.
+ */
+const idOf = ({ token, device, account }: Session): string => token ?? device ?? account
+
 /** Who may come in to an account server, and how much of it one account may ask. */
 export const accountGate = (server: AccountServer, load: AccountLoad): Gate<Caller> => ({
   need: scopeTable(ACCOUNT),
@@ -84,7 +90,7 @@ export const accountGate = (server: AccountServer, load: AccountLoad): Gate<Call
     // A proof beside a token that was presented alone does not make it a bound one.
     const proof = scheme === 'DPoP' ? proofOf(request) : null
     const caller = await server.authenticate({ token, proof })
-    await load.enter(request, caller.account)
+    await load.enter(request, { account: caller.account, caller: idOf(caller) })
     return caller
   },
   context: (caller, request) => {
@@ -92,8 +98,7 @@ export const accountGate = (server: AccountServer, load: AccountLoad): Gate<Call
     const proof = renews(request) ? proofOf(request) : null
     return proof === null ? NOBODY : server.visitor(proof)
   },
-  // An id says what it is of. Not the session: what a device repeats after it signed in anew is still the same act.
-  callerId: ({ token, device, account }) => token ?? device ?? account,
+  callerId: idOf,
   once: server.once,
 })
 

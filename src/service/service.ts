@@ -42,8 +42,8 @@ export interface AccountServer {
    * @throws AppError `invalid_token` for a proof that is not good
    */
   readonly visitor: (proof: Proof) => Promise<Visitor>
-  /** Counts a write of an account. Throws AppError `rate_limited` where it made too many. */
-  readonly takeWrite: (account: string) => Promise<void>
+  /** Counts a write; see `WriteAllowance`. Throws AppError `rate_limited`. */
+  readonly takeWrite: (subject: string, most: number) => Promise<void>
   /** The nonce that proofs should carry now (RFC 9449 section 8). */
   readonly nonce: () => Promise<string>
   /** Acts under an Idempotency-Key: the act and its answer are kept together or not at all. */
@@ -227,7 +227,7 @@ export async function openService(of: {
         const { provenBy } = await import('./sessions.ts')
         return provenBy(await proofs(), proof)
       }),
-    takeWrite: (account) => reaching(async () => (await writes()).take(account)),
+    takeWrite: (subject, most) => reaching(async () => (await writes()).take(subject, most)),
     nonce: () => reaching(async () => (await proofs()).nonce()),
     once: (keyed, work) => reaching(async () => (await once())(keyed, work)),
     newEnrolmentCode: (account) =>
