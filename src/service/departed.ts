@@ -128,12 +128,16 @@ export async function departFrom(
   at: number,
 ): Promise<void> {
   const account_hash = pseudonymOf(account)
-  const own = await trx
-    .deleteFrom('memberships')
+  // The members of a connection that has ended are not notified.
+  const open = await trx
+    .selectFrom('memberships')
+    .innerJoin('connections', 'connections.id', 'connection_id')
+    .select('connection_id')
     .where('account_id', '=', account)
-    .returning('connection_id')
+    .where('ended_at', 'is', null)
     .execute()
-  for (const { connection_id: connection } of own)
+  await trx.deleteFrom('memberships').where('account_id', '=', account).execute()
+  for (const { connection_id: connection } of open)
     await tellMembers(trx, { connection, op: 'left', member: account, by: account }, at)
   await trx
     .deleteFrom('connections')

@@ -322,6 +322,14 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
         }
     })
 
+    test('an account that is deleted does not leave a connection that had ended', async () => {
+      const { host, guest, other, connection } = await club()
+      await make(host, connection, { op: 'end' })
+      const before = await kindsTo(other)
+      await guest.account.account.delete({})
+      assert.deepEqual(await kindsTo(other), before)
+    })
+
     test('whoever is taken in again was not removed', async () => {
       const { host, guest, connection } = await club()
       await make(host, connection, { op: 'remove', member: guest.id })
