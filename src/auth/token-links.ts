@@ -2,14 +2,12 @@
  * Download links that API tokens fetched: they end when their token is revoked. A token that expires
  * needs nothing here, since no link outlives the expiry that the account server was given with it.
  */
+import { DOWNLOAD_LINK_MS } from '../api/device/downloads.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { MetaRows } from '../state/meta.ts'
-
-/** No link lives longer than this; see `service/download-links.ts`. */
-const LIFETIME_MS = 300_000
 
 /** Until when a token may hold a link, Unix milliseconds: kept, since a restart ends no link. */
 const heldBy = (token: string) => `download_links/${token}`
@@ -36,7 +34,7 @@ export function newTokenLinks(of: { meta: MetaRows; now: () => number; log: Log 
   return {
     get(account, { id, token, expiry }) {
       // Before the request: a revocation meanwhile must end this link too.
-      meta.set(heldBy(token), now() + LIFETIME_MS)
+      meta.set(heldBy(token), now() + DOWNLOAD_LINK_MS)
       const token_expires_at = expiry === null ? null : timeAt(expiry)
       return account.downloads.create({
         body: { export_id: id, token_id: token, token_expires_at },

@@ -2,6 +2,7 @@
  * Why there are no words to say on a connection, and who has to do what. It is read from the checked
  * roster and key logs; only the names of the own devices come from the account server.
  */
+import { connectionEnded } from '../api/connection-ended.ts'
 import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import { type Roster, changedMembers } from '../crypto/roster.ts'
@@ -15,7 +16,7 @@ import { type Known, rememberedRoster } from './remembered.ts'
 type Asking = Pick<Device, 'state' | 'identity'>
 
 const held = (
-  state: 'rotation_pending' | 'roster_forked' | 'changed_unverified' | 'ended',
+  state: 'rotation_pending' | 'roster_forked' | 'changed_unverified',
   message: string,
 ) => new AppError('invalid_state', message, { details: { state } })
 
@@ -23,12 +24,6 @@ const forked = () =>
   held(
     'roster_forked',
     'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
-  )
-
-const ended = () =>
-  held(
-    'ended',
-    'An owner ended this connection for everybody: delete it, and make a new one where you still need it.',
   )
 
 const rotationPending = (id: string) =>
@@ -162,7 +157,7 @@ async function waiting({ state, identity }: Asking, account: Account, id: string
 export async function noWords(device: Asking, account: Account, id: string): Promise<AppError> {
   const hold = device.state.connections.get(id)?.hold ?? null
   if (hold === 'roster_forked') return forked()
-  if (hold === 'ended') return ended()
+  if (hold === 'ended') return connectionEnded()
   const known = rememberedRoster(device.state, id)
   const due =
     hold === null || known === null

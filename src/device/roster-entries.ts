@@ -3,6 +3,7 @@
  * same moment decides anew on what the first has done. A crash leaves the roster as it was, or with the entry and its envelopes.
  */
 import { randomBytes } from 'node:crypto'
+import { connectionEnded } from '../api/connection-ended.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
@@ -99,12 +100,7 @@ export function demandWhole({ state }: Pick<Signing, 'state'>, id: string): void
 
 /** A connection that an owner ended takes no more entries. Throws AppError. */
 function demandGoingOn({ roster }: Known): void {
-  if (roster.ended)
-    throw new AppError(
-      'invalid_state',
-      'An owner ended this connection for everybody: delete it, and make a new one.',
-      { details: { state: 'ended' } },
-    )
+  if (roster.ended) throw connectionEnded()
 }
 
 /** What signs must be of a member, and of the generation that an owner took in (section 3). Throws AppError. */

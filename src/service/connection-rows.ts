@@ -3,6 +3,7 @@
  * devices see that it changed.
  */
 import type { Expression, ExpressionBuilder, Kysely, Transaction } from 'kysely'
+import { connectionEnded } from '../api/connection-ended.ts'
 import { AppError } from '../errors.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Schema } from './schema.ts'
@@ -56,11 +57,7 @@ export async function demandGoingOn(db: Kysely<Schema>, connection: string): Pro
     .where('id', '=', connection)
     .executeTakeFirst()
   if (row === undefined || row.ended_at === null) return
-  throw new AppError(
-    'invalid_state',
-    'An owner ended this connection for everybody: delete it, and make a new one.',
-    { details: { state: 'ended' } },
-  )
+  throw connectionEnded()
 }
 
 /** Keep others from changing a connection, should it exist, until the transaction ends. */

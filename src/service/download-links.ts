@@ -4,13 +4,13 @@
  * database have. It ends with its token.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { DOWNLOAD_LINK_MS } from '../api/device/downloads.ts'
 import type { Ground } from './ground.ts'
 import { machineTokenState } from './machine-tokens.ts'
 import { newServerSecret } from './server-secrets.ts'
 
-const LIFETIME_MS = 300_000
 /** A link may still be made by a request that began before its token ended. */
-const ENDED_MS = 2 * LIFETIME_MS
+const ENDED_MS = 2 * DOWNLOAD_LINK_MS
 
 /** The parts of a link. */
 export interface Signed {
@@ -62,7 +62,7 @@ export function newDownloadLinks({
 
   return {
     linkTo: async ({ id, holder, until }) => {
-      const seconds = Math.floor(Math.min(now() + LIFETIME_MS, until) / 1000)
+      const seconds = Math.floor(Math.min(now() + DOWNLOAD_LINK_MS, until) / 1000)
       const expires = String(seconds)
       const query = new URLSearchParams({
         expires,

@@ -2,6 +2,9 @@ import * as v from 'valibot'
 import { Time, id } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
+/** No link to an export is good for longer, milliseconds. */
+export const DOWNLOAD_LINK_MS = 300_000
+
 /** Links to exports that a daemon gets for one of its API tokens, and ends with it. */
 export const downloads = {
   create: {

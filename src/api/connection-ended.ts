@@ -1,0 +1,9 @@
+import { AppError } from '../errors.ts'
+
+/** The error for an operation on a connection that an owner ended: `invalid_state`, `ended`. */
+export const connectionEnded = (): AppError =>
+  new AppError(
+    'invalid_state',
+    'An owner ended this connection for everybody: delete it, and make a new one where you still need it.',
+    { details: { state: 'ended' } },
+  )
