@@ -18,6 +18,7 @@ import { announce, withdraw } from './daemon/announcement.ts'
 import { type Backend, openBackend } from './daemon/backend.ts'
 import type { Backups } from './daemon/backup.ts'
 import { demandSameServer } from './daemon/folder.ts'
+import { bootId } from './daemon/boot.ts'
 import { type Trigger, newSchedule } from './daemon/schedule.ts'
 import { newTurn } from './daemon/turn.ts'
 import { isAsked } from './device/account-deletion-mark.ts'
@@ -139,6 +140,7 @@ export async function openDaemon(
           log,
           run,
           uptime: () => uptime() * 1000,
+          boot: bootId(),
           syncSoon: () => opened.onDue('request'),
         }),
       taken: () => opened.onDue('start'),

@@ -32,6 +32,8 @@ const RENEWED_MS = 60_000
 interface Reading {
   readonly wall_ms: number
   readonly uptime_ms: number
+  /** Which start of which machine the uptime is of; null where the system does not tell. */
+  readonly boot: string | null
 }
 
 /**
@@ -39,7 +41,7 @@ interface Reading {
  * - `steady`: both went on alike
  * - `ahead`: the wall clock went on further
  * - `behind`: the wall clock shows less time than the machine has run, or an earlier time than then
- * - `unmeasured`: there is no reading, or the machine was restarted since
+ * - `unmeasured`: there is no reading, or the machine was restarted since, or is another one
  */
 export type ClockState = 'steady' | 'ahead' | 'behind' | 'unmeasured'
 
@@ -49,13 +51,22 @@ export const isWrong = (clock: ClockState): boolean => clock === 'ahead' || cloc
 /**
  * Refuses to say words by a clock that moved: set ahead, it gives words that are good later, for
  * anybody who heard them.
+ * @param source the account server's clock: where nothing measures this one, a sync does not help
  * @throws AppError invalid_state
  */
-export function demandClock(clock: ClockState): void {
+export function demandClock(clock: ClockState, source: ServerClock): void {
   if (!isWrong(clock)) return
+  const what =
+    source === 'own'
+      ? 'went back behind what it showed before'
+      : `went ${clock === 'ahead' ? 'ahead' : 'back'} since it was measured`
+  const remedy =
+    source === 'own'
+      ? 'Set it right. Where it is right now, and was ahead before: "countersignd sync --clock-is-right".'
+      : 'Set it right, then sync (POST /api/v1/sync).'
   throw new AppError(
     'invalid_state',
-    `The clock of this machine went ${clock === 'ahead' ? 'ahead' : 'back'} since it was measured, so the words of this minute are not known. Set it right, then sync (POST /api/v1/sync).`,
+    `The clock of this machine ${what}, so the words of this minute are not known. ${remedy}`,
     { details: { state: 'clock_uncertain' } },
   )
 }
@@ -72,28 +83,36 @@ export interface ClockWatch {
 /**
  * Watch the wall clock. The reading is kept in the database, so that a restart in between hides
  * nothing. Where the account server is in this process, nothing measures the clock: what it shows is
- * taken as it comes, but never back.
- * @param uptime milliseconds since the machine was started, the time that it slept included
+ * taken as it comes, but never back. Uptimes of two starts, or of two machines, are not compared.
+ * @param of `uptime` is milliseconds since the machine was started, the time that it slept included;
+ *   `boot` identifies that start
  */
 export function newClockWatch(of: {
   meta: MetaRows
   clock: ServerClock
   uptime: () => number
+  boot: string | null
 }): ClockWatch {
-  const { meta, clock, uptime } = of
+  const { meta, clock, uptime, boot } = of
   const isOwn = clock === 'own'
   const read = () => meta.get(READING) as Reading | null
 
+  /** How long the machine has run since, in milliseconds; null where it was started again. */
+  function ranSince(reading: Reading): number | null {
+    if (reading.boot !== boot) return null
+    const ran = uptime() - reading.uptime_ms
+    return ran < 0 ? null : ran
+  }
   function stateSince(reading: Reading | null, at: number): ClockState {
     if (reading === null) return isOwn ? 'steady' : 'unmeasured'
-    const ran = uptime() - reading.uptime_ms
-    if (at < reading.wall_ms + Math.max(0, ran) - DRIFT_MS) return 'behind'
+    const ran = ranSince(reading)
+    if (at < reading.wall_ms + (ran ?? 0) - DRIFT_MS) return 'behind'
     if (isOwn) return 'steady'
-    if (ran < 0) return 'unmeasured'
+    if (ran === null) return 'unmeasured'
     return at - reading.wall_ms - ran > DRIFT_MS ? 'ahead' : 'steady'
   }
   const measured = (at: number) =>
-    meta.set(READING, { wall_ms: at, uptime_ms: uptime() } satisfies Reading)
+    meta.set(READING, { wall_ms: at, uptime_ms: uptime(), boot } satisfies Reading)
 
   return {
     state: (at) => stateSince(read(), at),

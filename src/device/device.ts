@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
-import { type ClockState, type ServerClock, newClockWatch } from './clock.ts'
+import { type ClockState, type ServerClock, demandClock, newClockWatch } from './clock.ts'
 import { type Codes, openCodes } from './codes.ts'
 import type { Identity } from './identity.ts'
 import { type Sync, newSync } from './sync.ts'
@@ -36,6 +36,12 @@ export interface Device extends Run {
   readonly freshness: Freshness
   /** Throws AppError not_signed_in once this device has signed out: what an account answers later is not kept. */
   readonly demandSeat: () => void
+  /**
+   * Refuse to say words of a time that is not known.
+   * @param at Unix milliseconds
+   * @throws AppError invalid_state
+   */
+  demandClock(at: number): void
   /**
    * Take the machine's clock as right, on the person's word, where no server measures it.
    * @throws AppError invalid_state where one does
@@ -70,14 +76,16 @@ export function openDevice(options: {
   now: () => number
   /** Milliseconds since the machine was started, the time that it slept included. */
   uptime: () => number
+  /** Which start of which machine that counts from; null where the system does not tell. */
+  boot: string | null
   log: Log
   run: Run
   /** Have a sync run soon, where somebody looks after that. */
   syncSoon: () => void
 }): Device {
-  const { state, keychain, identity, clock, now, uptime, syncSoon } = options
+  const { state, keychain, identity, clock, now, uptime, boot, syncSoon } = options
   let left = false
-  const watch = newClockWatch({ meta: state.meta, clock, uptime })
+  const watch = newClockWatch({ meta: state.meta, clock, uptime, boot })
   const vault = openVault(keychain, state.secrets)
   const codes = openCodes(state, vault, identity.account)
   function demandSeat(): void {
@@ -109,6 +117,7 @@ export function openDevice(options: {
     syncSoon,
     freshness,
     demandSeat,
+    demandClock: (at) => demandClock(clockState(at), clock),
     acceptClock() {
       if (clock !== 'own')
         throw new AppError(

@@ -1,7 +1,6 @@
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { Device } from '../device/device.ts'
-import { demandClock } from '../device/clock.ts'
 import { dropDeparted } from '../device/departed.ts'
 import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
 import { AppError } from '../errors.ts'
@@ -97,7 +96,7 @@ export const connections: Handlers['connections'] = {
     const at = local.now()
     const code = local.codes.toSay(id, at)
     if (code !== null) {
-      demandClock(local.freshness.clock(at))
+      local.demandClock(at)
       return code
     }
     const { noWords } = await import('../device/no-words.ts')

@@ -30,6 +30,12 @@ const set = ({ clock }: Enrolled, ms: number) => {
 const restart = ({ clock }: Enrolled, offMs: number) => {
   clock.ms += offMs
   clock.set = clock.ms
+  clock.boot = 'boot-2'
+}
+/** The state folder moves to a machine that has run for this long. */
+const moveState = ({ clock }: Enrolled, ranMs: number) => {
+  clock.set = clock.ms - ranMs
+  clock.boot = 'boot-of-another-machine'
 }
 /** Time goes by. */
 const pass = ({ clock }: Enrolled, ms: number) => {
@@ -120,6 +126,15 @@ describe('a clock that moved since it was measured', () => {
     assert.equal((await connections.code({ id }, contextOf(device))).connection_id, id)
   })
 
+  it('is uncertain, and not wrong, on another machine that has run for longer', async (t) => {
+    const { first, open } = await far(t)
+    moveState(first, 10 * first.clock.ms)
+    const device = open()
+    assert.deepEqual((await device.verifier.verify(WRONG, null)).reasons, ['clock_uncertain'])
+    const id = await device.connect()
+    assert.equal((await connections.code({ id }, contextOf(device))).connection_id, id)
+  })
+
   for (const [name, ms] of [
     ['ahead', SPAN],
     ['back', -SPAN],
@@ -181,6 +196,36 @@ describe('the account on this machine alone, whose clock nothing measures', () =
     restart(device, -SPAN)
     const { verified, reasons } = await device.reopen().verifier.verify(recorded, null)
     assert.deepEqual([verified, reasons], [false, ['clock_uncertain']])
+  })
+
+  it('goes on after its state moved to a machine that has run for longer', async (t) => {
+    const { device, says } = await alone(t)
+    moveState(device, 10 * device.clock.ms)
+    const moved = device.reopen()
+    const { verified, reasons } = await moved.verifier.verify(says(moved.clock.ms), null)
+    assert.deepEqual([verified, reasons], [true, []])
+  })
+
+  it('is set back before its state moves: no words from before the last use are accepted', async (t) => {
+    const { device, says } = await alone(t)
+    const recorded = says(device.clock.ms)
+    pass(device, SPAN)
+    await device.verifier.verify(WRONG, null)
+    device.clock.ms -= SPAN
+    moveState(device, 10 * device.clock.ms)
+    const { verified, reasons } = await device.reopen().verifier.verify(recorded, null)
+    assert.deepEqual([verified, reasons], [false, ['clock_uncertain']])
+  })
+
+  it('refuses own words when set back, and names the command that accepts the clock', async (t) => {
+    const { device } = await alone(t)
+    const id = await device.connect()
+    set(device, -SPAN)
+    await assert.rejects(connections.code({ id }, contextOf(device)), {
+      code: 'invalid_state',
+      message: /went back.*"countersignd sync --clock-is-right"/,
+      details: { state: 'clock_uncertain' },
+    })
   })
 
   it('goes on after the machine was off or asleep, or is set ahead', async (t) => {

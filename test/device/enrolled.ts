@@ -28,8 +28,8 @@ export interface Ground {
   readonly door: Door
   /** An enrolment code for one account. */
   readonly codeFor: (account: string) => Promise<string>
-  /** The time, and how far the wall clock was set ahead or back since the machine was started. */
-  readonly clock: { ms: number; set: number }
+  /** The time, how far the wall clock was set since the machine was started, and its boot id. */
+  readonly clock: { ms: number; set: number; boot: string | null }
   /** Where the state lies. */
   readonly dir: string
 }
@@ -40,7 +40,7 @@ export const actAt = (at: number): Act => ({ id: randomBytes(16), at })
 /** A device before enrolment, and a server. */
 export async function newGround(t: TestContext): Promise<Ground> {
   const dir = freshFolder(t)
-  const clock = { ms: T0, set: 0 }
+  const clock: Ground['clock'] = { ms: T0, set: 0, boot: 'boot-1' }
   const state = openState(dir)
   const server = await openService({
     url: null,
@@ -106,6 +106,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
           clock: serverClock,
           now: () => clock.ms,
           uptime: () => clock.ms - clock.set,
+          boot: clock.boot,
           log: (_, event, fields = {}) => {
             const { cause } = typeof fields === 'function' ? fields() : fields
             logged.push({ event, cause })

@@ -103,6 +103,7 @@ export async function newWorld(t: TestContext) {
           clock: door.clock,
           now,
           uptime: now,
+          boot: null,
           syncSoon: () => undefined,
           log,
           run: run as Parameters<typeof openDevice>[0]['run'],

@@ -69,6 +69,7 @@ const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
         clock: 'own',
         now,
         uptime: now,
+        boot: null,
         syncSoon: () => undefined,
         log: () => undefined,
         run: { startedAt: T0, environment: 'embedded', backend: () => BACKEND, keychain: 'file' },

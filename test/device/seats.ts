@@ -41,6 +41,7 @@ export function deviceOf(
     clock: 'own',
     now: () => T0,
     uptime: () => T0,
+    boot: null,
     syncSoon: () => undefined,
     log: () => undefined,
     run,
