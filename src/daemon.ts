@@ -141,7 +141,7 @@ export async function openDaemon(
           run,
           uptime: () => uptime() * 1000,
           boot: bootId(),
-          syncSoon: () => opened.onDue('request'),
+          syncSoon: (trigger) => opened.onDue(trigger),
         }),
       taken: () => opened.onDue('start'),
       outcome: (error) => reachability.note(error),

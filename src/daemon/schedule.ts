@@ -20,6 +20,7 @@ export interface Schedule {
   /**
    * Somebody signed in or was approved, or did what another device answers: one turn at once, however often this is called
    * until it begins, and further ones at growing distances. Nothing before `start`.
+   * @param trigger with `timer`, which is nobody's act, the wait after a failure stays as it is
    */
   soon(trigger: Trigger): void
   stop(): void
@@ -92,7 +93,7 @@ export function newSchedule(
       planSoon('start')
     },
     soon(trigger) {
-      if (!runs) return
+      if (!runs || (trigger === 'timer' && failures > 0)) return
       followed = 0
       planSoon(trigger)
     },

@@ -1,5 +1,6 @@
 /** This device, as handlers see it: who it is, what it holds, and what it can do without asking anybody. */
 import type { Account } from '../api/port.ts'
+import type { SyncReport } from '../api/rest/sync.ts'
 import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { Log } from '../log.ts'
@@ -10,6 +11,9 @@ import type { Identity } from './identity.ts'
 import { type Sync, newSync } from './sync.ts'
 import { type Vault, openVault } from './vault.ts'
 import { type Freshness, type Verifier, newVerifier } from './verifier.ts'
+
+/** While the clock is not steady, a sync is asked for this often, in milliseconds of uptime. */
+const MEASURED_AGAIN_MS = 60_000
 
 /** Facts of this run. */
 export interface Run {
@@ -80,8 +84,8 @@ export function openDevice(options: {
   boot: string | null
   log: Log
   run: Run
-  /** Have a sync run soon, where somebody looks after that. */
-  syncSoon: () => void
+  /** Have a sync run soon, where a daemon runs; `timer` where no act of the person asks for it. */
+  syncSoon: (trigger: SyncReport['trigger']) => void
 }): Device {
   const { state, keychain, identity, clock, now, uptime, boot, syncSoon } = options
   let left = false
@@ -93,10 +97,20 @@ export function openDevice(options: {
   }
   const sync = newSync({ ...options, vault, codes, watch, demandSeat })
 
+  let seenState: ClockState = 'steady'
+  /** The uptime when the clock last asked for a sync. */
+  let askedAt = 0
+
   /** Only a sync tells how far a clock that moved is off now. */
   function clockState(at: number): ClockState {
     const found = watch.state(at)
-    if (found !== 'steady' && clock !== 'own') syncSoon()
+    if (clock === 'own') return found
+    if (found === 'steady') seenState = found
+    else if (found !== seenState || uptime() - askedAt >= MEASURED_AGAIN_MS) {
+      seenState = found
+      askedAt = uptime()
+      syncSoon('timer')
+    }
     return found
   }
   const freshness: Freshness = {
@@ -114,7 +128,7 @@ export function openDevice(options: {
     codes,
     verifier,
     sync,
-    syncSoon,
+    syncSoon: () => syncSoon('request'),
     freshness,
     demandSeat,
     demandClock: (at) => demandClock(clockState(at), clock),

@@ -146,6 +146,30 @@ describe('the schedule', () => {
     assert.equal(turns.length, 3)
   })
 
+  it('keeps the wait after failures, unless the person acts', async () => {
+    const { schedule, waiting, turns, come, end } = bench()
+    schedule.start()
+    come()
+    assert.deepEqual(await end(false), [MINUTE])
+    for (let i = 0; i < 10; i++) schedule.soon('timer')
+    assert.deepEqual(
+      waiting.map(({ ms }) => ms),
+      [MINUTE],
+    )
+    come()
+    assert.deepEqual(await end(false), [2 * MINUTE])
+    schedule.soon('request')
+    assert.deepEqual(
+      waiting.map(({ ms }) => ms),
+      [100],
+    )
+    come()
+    assert.deepEqual(await end(true), [2000])
+    schedule.soon('timer')
+    come()
+    assert.equal(turns.at(-1)?.trigger, 'timer')
+  })
+
   it('plans nothing before its start and after its end', async () => {
     const { schedule, waiting, come, end } = bench()
     schedule.soon('request')

@@ -135,6 +135,29 @@ describe('a clock that moved since it was measured', () => {
     assert.equal((await connections.code({ id }, contextOf(device))).connection_id, id)
   })
 
+  it('asks for a sync once a minute, however often it is looked at, and not as an act', async (t) => {
+    const { first } = await far(t)
+    const look = async () => {
+      for (let i = 0; i < 5; i++) {
+        await first.verifier.verify(WRONG, String(i))
+        await guestCodes.list({ limit: 50 }, contextOf(first))
+      }
+    }
+    await look()
+    assert.deepEqual(first.soon, [])
+    set(first, SPAN)
+    await look()
+    assert.deepEqual(first.soon, ['timer'])
+    pass(first, MINUTE)
+    await look()
+    assert.deepEqual(first.soon, ['timer', 'timer'])
+    set(first, -SPAN)
+    await look()
+    set(first, -SPAN)
+    await look()
+    assert.deepEqual(first.soon, ['timer', 'timer', 'timer'], 'another state is another reason')
+  })
+
   for (const [name, ms] of [
     ['ahead', SPAN],
     ['back', -SPAN],

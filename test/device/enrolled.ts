@@ -69,7 +69,7 @@ export interface Enrolled extends Device {
   readonly dir: string
   /** What the device logged since it was opened: the event, and what caused it. */
   readonly logged: readonly { readonly event: string; readonly cause: unknown }[]
-  /** One entry for each time that something asked for a sync at once. */
+  /** What began it, for each time that a sync was asked for at once. */
   readonly soon: readonly string[]
   /** The account itself, as nobody has replaced it. */
   readonly account: Account
@@ -98,7 +98,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
       }),
       deviceOf: (identity, account) =>
         openDevice({
-          syncSoon: () => void soon.push('asked'),
+          syncSoon: (trigger) => void soon.push(trigger),
           state,
           keychain,
           identity,
