@@ -59,17 +59,22 @@ async function register(
   }
 }
 
-/** What is signed of the clock: the server's offset as measured, or that there was no other clock to compare with. */
-const clockOf = (offset: number | null) =>
-  offset === null ? { source: 'local', offset_ms: 0 } : { source: 'server', offset_ms: offset }
+/** The signed `clock`: the server's offset, or `local` where it is not known, or not any more. */
+function clockOf({ freshness, now }: Device) {
+  const offset = freshness.clock(now()) === 'steady' ? freshness.offsetMs() : null
+  return offset === null
+    ? { source: 'local', offset_ms: 0 }
+    : { source: 'server', offset_ms: offset }
+}
 
 async function sign(
-  { identity, freshness }: Device,
+  device: Device,
   jti: string,
   digest: Digest,
   said: { media_type: string | null; context: string | null },
   at: number,
 ): Promise<string> {
+  const { identity } = device
   const log = await identity.keyLog()
   return signStamp(
     {
@@ -80,7 +85,7 @@ async function sign(
       len: digest.len,
       media_type: said.media_type,
       iat: Math.floor(at / 1000),
-      clock: clockOf(freshness.offsetMs()),
+      clock: clockOf(device),
       key_log: { seq: log.seq, head: encodeBase64url(log.head) },
       ctx: said.context,
       assurance: 'device',

@@ -5,10 +5,13 @@ import { timeAt } from '../../src/api/fields.ts'
 import type { ServerClock } from '../../src/device/clock.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
+import { preferences } from '../../src/handlers/preferences.ts'
+import { profile } from '../../src/handlers/profile.ts'
+import { stamp } from '../../src/handlers/stamp.ts'
 import { contextOf } from '../handlers/context.ts'
 import { wordsFrom } from '../e2e/peer.ts'
 import { MINUTE } from './bench.ts'
-import { type Enrolled, enrolled } from './enrolled.ts'
+import { type Enrolled, actAt, enrolled } from './enrolled.ts'
 
 const SPAN = 10 * MINUTE
 const WRONG = 'matador carload recede'
@@ -178,6 +181,27 @@ describe('a clock that moved since it was measured', () => {
         later.items.map(({ code, secret_here }) => [code, secret_here]),
         [[null, true]],
       )
+    })
+
+  for (const [name, ms] of [
+    ['ahead', SPAN],
+    ['back', -SPAN],
+  ] as const)
+    it(`${name}: the profile has no public words, and a stamp names no offset of the server's`, async (t) => {
+      const { first } = await far(t)
+      await preferences.update({ body: { public_code: true } }, contextOf(first))
+      const said = async () => (await profile.read({}, contextOf(first))).public_code
+      const clockIn = async (content: string) => {
+        const act = { act: actAt(first.clock.ms) }
+        const { stamp: jws } = await stamp.create({ body: { content } }, contextOf(first, {}, act))
+        const [, payload = ''] = jws.split('.')
+        return JSON.parse(Buffer.from(payload, 'base64url').toString()).clock
+      }
+      assert.notEqual(await said(), null)
+      assert.equal((await clockIn('before')).source, 'server')
+      set(first, ms)
+      assert.equal(await said(), null)
+      assert.deepEqual(await clockIn('after'), { source: 'local', offset_ms: 0 })
     })
 })
 

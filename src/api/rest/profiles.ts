@@ -35,7 +35,9 @@ export const Profile = named(
     headline: v.nullable(v.string()),
     public_code: v.pipe(
       v.nullable(v.object({ words: v.string(), valid_until: Time })),
-      v.description('The words to say now; null while it is off, or its secret is not here.'),
+      v.description(
+        'The words to say now; null while it is off, its secret is not here, or the clock moved.',
+      ),
     ),
   }),
 )
