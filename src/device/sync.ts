@@ -17,6 +17,7 @@ import type { Identity } from './identity.ts'
 import { newDuties } from './duties.ts'
 import { dropOpening } from './openings.ts'
 import { followCode, isActive } from './public-code.ts'
+import { runEach } from './parts.ts'
 import { complain, newPull, remark } from './pull.ts'
 import { newPush } from './push.ts'
 import { refreshTrust } from './trust.ts'
@@ -131,10 +132,18 @@ export function newSync(options: {
     await pull.guestCodes(guests, report)
     // Whoever has it here may have it switched off elsewhere, or ended by a revocation.
     if (isActive(options)) await followCode(options, account)
-    await push.verifications(report)
-    // A server without the log that stamps name refuses good ones: they wait until it has it again.
-    if (isLogKnown) await push.stamps(report)
-    await duties(report)
+    // An older account server refuses entries that it does not know: rotations must not wait for it.
+    await runEach(
+      [
+        () => push.verifications(report),
+        // A server without the log that stamps name refuses good ones: they wait until it has it again.
+        async () => {
+          if (isLogKnown) await push.stamps(report)
+        },
+        () => duties(report),
+      ],
+      (cause) => log('warn', 'part of a sync failed', { cause }),
+    )
     // On the account server's word alone nobody is unfollowed: their keys may be what it would like to change.
     for (const id of await refreshTrust(options, account))
       remark(

@@ -113,6 +113,51 @@ describe('late stamps', () => {
     })
 })
 
+describe('a part of a sync that the account server refuses', () => {
+  it('keeps neither stamps nor pending work waiting, and is reported', async (t) => {
+    const device = await enrolled(t)
+    changeFacts(device.state, { receiptKey: sign.jwk })
+    const id = IDS[0] as string
+    device.state.stamps.insert({ id, jws: `jws ${id}`, receipt: null, created_at: T0 })
+    await device.connect()
+    await device.verifier.verify('matador carload recede', null)
+    let reads = 0
+    const refuse = () => Promise.reject(new AppError('validation_failed', 'Not a known match.'))
+    const { sync } = device.reopen({
+      verifications: { ...device.account.verifications, push: refuse },
+      stamps: { create: async () => ({ receipt: RECEIPTS.get(id) as string }) },
+      duties: {
+        read: async () => {
+          reads += 1
+          return { joins: [], unsealed: [] }
+        },
+      },
+    })
+    const report = await sync.run('timer')
+    assert.deepEqual([report.ok, report.error], [false, 'Not a known match.'])
+    assert.equal(sync.failureOf(report)?.code, 'validation_failed')
+    assert.deepEqual([device.state.stamps.withoutReceipt(-1), reads], [[], 1])
+  })
+
+  it('ends the sync where the account server is away', async (t) => {
+    const device = await enrolled(t)
+    await device.connect()
+    await device.verifier.verify('matador carload recede', null)
+    let reads = 0
+    const away = () => Promise.reject(new AppError('backend_unavailable', 'Away.'))
+    const { sync } = device.reopen({
+      verifications: { ...device.account.verifications, push: away },
+      duties: {
+        read: async () => {
+          reads += 1
+          return { joins: [], unsealed: [] }
+        },
+      },
+    })
+    assert.deepEqual([(await sync.run('timer')).error, reads], ['Away.', 0])
+  })
+})
+
 describe('a receipt that cannot be right', () => {
   const other = newDeviceKeys().sign
   const lies: [what: string, lie: (jti: string, stamp: string) => string][] = [
