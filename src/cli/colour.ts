@@ -2,9 +2,19 @@
  * Colours for people. They only say again what the words say, and scripts never get them: where the output is no terminal, with
  * NO_COLOR (no-color.org) and on a terminal that is dumb, a text stays as it is; FORCE_COLOR brings them to a pager.
  */
-import { styleText } from 'node:util'
+import { randomBytes } from 'node:crypto'
 
-export type Colour = 'red' | 'yellow' | 'green'
+/** Select Graphic Rendition (ECMA-48 section 8.3.117). */
+const SGR = { red: 31, yellow: 33, green: 32 } as const
+const DEFAULT = 39
+
+export type Colour = keyof typeof SGR
+
+/**
+ * Stands in a coloured text for the ESC of the program's own colours until it is written. It is
+ * random, so that no text from elsewhere can contain it.
+ */
+export const COLOUR_MARK = `\u001b${randomBytes(8).toString('hex')}`
 
 /** Where a text goes, as far as it matters here. */
 export interface Paper {
@@ -19,6 +29,6 @@ function takesColour({ stream, env }: Paper): boolean {
   return stream.isTTY === true && refused === '' && TERM !== 'dumb'
 }
 
-/** The text in a colour, where that is taken. */
+/** The text in a colour, where that is taken. `harmlessIo` writes the marks as ESC. */
 export const coloured = (colour: Colour, text: string, paper: Paper): string =>
-  takesColour(paper) ? styleText(colour, text, { validateStream: false }) : text
+  takesColour(paper) ? `${COLOUR_MARK}[${SGR[colour]}m${text}${COLOUR_MARK}[${DEFAULT}m` : text

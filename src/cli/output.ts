@@ -3,6 +3,8 @@
  * an account server and what a backup says of itself come from elsewhere, and a terminal obeys the
  * control characters in them.
  */
+import { printableJson } from '../crypto/quoted.ts'
+import { COLOUR_MARK } from './colour.ts'
 import type { Io } from './command.ts'
 
 /**
@@ -10,23 +12,21 @@ import type { Io } from './command.ts'
  * controls): kept are line feeds, tabs, the colours of `coloured`, and the carriage return with
  * which the progress bar begins again.
  */
-const OBEYED =
-  /^\r(?!\n)|\p{Cc}\[3[1239]m|\r(?=\n)|(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+const OBEYED = new RegExp(
+  String.raw`${COLOUR_MARK}|^\r(?!\n)|\r(?=\n)|(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]`,
+  'gu',
+)
 
 /** A text with U+FFFD in the place of what a terminal would obey. */
 const harmless = (text: string): string =>
   text.replace(OBEYED, (found, at: number) => {
-    if (found.length > 1) return found.startsWith('\u001b') ? found : `�${found.slice(1)}`
+    if (found === COLOUR_MARK) return '\u001b'
     if (found !== '\r') return '�'
     return text[at + 1] === '\n' ? '' : at === 0 ? found : '�'
   })
 
-/** A value as JSON that parses to the same, with every character escaped that a terminal obeys. */
-export const jsonText = (value: unknown): string =>
-  JSON.stringify(value, null, 2).replace(
-    /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+/** A value as JSON of several lines, with every character escaped that a terminal obeys. */
+export const jsonText = (value: unknown): string => printableJson(value, 2)
 
 const through = (stream: Io['stdout']): Io['stdout'] => ({
   write: (text) => stream.write(harmless(text)),

@@ -3,6 +3,7 @@
  * are plain integers. `JSON.parse` keeps the last of two equal names and forgets how a number was
  * written, and two readers that differ there read two different entries under one signature.
  */
+import { quoted } from './quoted.ts'
 import { Refusal } from './refusal.ts'
 
 export type Json = null | boolean | number | string | Json[] | JsonObject
@@ -67,7 +68,7 @@ export function parseJson(bytes: Uint8Array): Json {
     if (mark('}')) return members
     do {
       const name = string()
-      if (members.has(name)) throw new Refusal('duplicate_member', `two members: ${name}`)
+      if (members.has(name)) throw new Refusal('duplicate_member', `two members: ${quoted(name)}`)
       if (!mark(':')) throw badJson()
       members.set(name, value(depth + 1))
     } while (mark(','))

@@ -10,6 +10,7 @@ import { jwkForm, type PublicJwk } from './jwk.ts'
 import { parseCompact, type Compact } from './jws.ts'
 import { signCompact } from './jws-signature.ts'
 import { text, type Kind } from './payload.ts'
+import { quoted } from './quoted.ts'
 import { demand } from './refusal.ts'
 
 /** How far the clocks of two parties may be apart, in seconds. */
@@ -44,7 +45,7 @@ export function parseJwt(
   for (const name of header.keys()) {
     // RFC 7515 section 4.1.11: nothing to understand, so nothing that `crit` or `b64` could change.
     const known = wanted.includes(name) || optional.includes(name)
-    demand(known, 'extra_header', `the header may not hold ${name}`)
+    demand(known, 'extra_header', `the header may not hold ${quoted(name)}`)
   }
   demand(ALGS.includes(header.get('alg')), 'wrong_alg', 'alg is Ed25519')
   return parsed

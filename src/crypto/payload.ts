@@ -7,6 +7,7 @@ import { decodeBase64url } from './base64url.ts'
 import { isId } from './id.ts'
 import { jwkBytes, type Curve, type PublicJwk } from './jwk.ts'
 import type { Json, JsonObject } from './json.ts'
+import { quoted } from './quoted.ts'
 import { demand, type Reason } from './refusal.ts'
 
 export type Kind<T> = (value: Json) => T
@@ -42,7 +43,7 @@ export function record<R extends Shape, O extends Shape = Record<never, never>>(
   return (value) => {
     demand(value instanceof Map, 'bad_value', 'not an object')
     for (const name of value.keys()) {
-      demand(kinds.has(name), 'unknown_member', `unknown member: ${name}`)
+      demand(kinds.has(name), 'unknown_member', `unknown member: ${quoted(name)}`)
     }
     for (const name of Object.keys(required)) {
       demand(value.has(name), 'missing_member', `no member ${name}`)

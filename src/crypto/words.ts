@@ -3,6 +3,7 @@
  * the whole (case, spacing, punctuation), never of a word: an unknown word is named with its
  * neighbours and never corrected.
  */
+import { quoted } from './quoted.ts'
 import { demand, Refusal } from './refusal.ts'
 import { nearestWords } from './suggest.ts'
 import { WORDLIST } from './wordlist.ts'
@@ -36,7 +37,7 @@ export function parseWords(input: string, expect: number): { words: string[]; in
     const ends = decodeRun(run, indices)
     if (ends.at(-1) !== run.length) {
       const suggestions = nearestWords(run, ends, theList().words, wordEnd)
-      throw new Refusal('unknown_word', `not a word of the list: ${run}`, {
+      throw new Refusal('unknown_word', `not a word of the list: ${quoted(run)}`, {
         word: run,
         suggestions,
       })

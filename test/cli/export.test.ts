@@ -8,12 +8,13 @@ import { join } from 'node:path'
 import { type TestContext, describe, it } from 'node:test'
 import type { Export } from '../../src/api/rest/account.ts'
 import type { Api } from '../../src/cli/command.ts'
+import { harmlessIo } from '../../src/cli/output.ts'
 import { newProgressBar } from '../../src/cli/progress-bar.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { unzip } from '../service/unzip.ts'
 import { call } from './calling.ts'
-import { daemonHere, terminal } from './terminal.ts'
+import { daemonHere, terminal, streams } from './terminal.ts'
 
 const ID = 'exp_01m7zcejkxe189qvn7jpcpjyhz'
 const BYTES = Buffer.from('the bytes of a file')
@@ -267,12 +268,12 @@ describe('export list, download, delete', () => {
 
 describe('the bar', () => {
   const drawn = (env: NodeJS.ProcessEnv, isTTY: boolean, quiet = false) => {
-    let out = ''
-    const stderr = { write: (text: string) => (out += text), isTTY }
+    const { io, said } = streams()
+    const { stderr } = harmlessIo({ ...io, stderr: { ...io.stderr, isTTY }, env })
     const bar = newProgressBar({ stderr, env, quiet }, 'Exporting')
     for (const percent of [-1, 0, 0, 50, 50, 99.9, 100, 101]) bar.show(percent)
     bar.end()
-    return out
+    return said.err
   }
 
   it('is drawn over itself at a terminal, once for each step', () => {
@@ -284,9 +285,9 @@ describe('the bar', () => {
   })
 
   it('has colours unless NO_COLOR forbids', () => {
-    assert.ok(drawn({}, true).includes('\x1b['))
-    assert.ok(drawn({ NO_COLOR: '' }, true).includes('\x1b['))
-    assert.ok(!drawn({ NO_COLOR: '1' }, true).includes('\x1b'))
+    assert.match(drawn({}, true), /\u001b\[32m#+\u001b\[39m/)
+    assert.match(drawn({ NO_COLOR: '' }, true), /\u001b\[32m#+\u001b\[39m/)
+    assert.ok(!drawn({ NO_COLOR: '1' }, true).includes('\u001b'))
   })
 
   for (const [what, env, isTTY, quiet] of [

@@ -1,12 +1,14 @@
 /** What reaches a terminal, whatever others put into names, files and answers. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { coloured } from '../../src/cli/colour.ts'
 import { harmlessIo, jsonText } from '../../src/cli/output.ts'
 import { EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { streams, terminal } from './terminal.ts'
 
 const HOSTILE = 'a\u001b[2J\u001b]0;x\u0007b\u009bK\u202ec\u0000'
+const COLOURS = { stream: { isTTY: true }, env: {} }
 
 describe('text on its way to a terminal', () => {
   const cases: [name: string, given: string, written: string][] = [
@@ -15,7 +17,13 @@ describe('text on its way to a terminal', () => {
     ['what a terminal obeys', HOSTILE, 'a�[2J�]0;x�b�K�c�'],
     ['lines that are overwritten', 'good\rbad\r\n', 'good�bad\n'],
     ['the progress bar', '\r[##--]', '\r[##--]'],
-    ['the colours of the program', '\u001b[32mok\u001b[39m', '\u001b[32mok\u001b[39m'],
+    ['the colours of the program', coloured('green', 'ok', COLOURS), '\u001b[32mok\u001b[39m'],
+    ['colours in text from elsewhere', '\u001b[32mok\u001b[39m', '�[32mok�[39m'],
+    [
+      'the same inside a colour',
+      coloured('red', '\u001b[32mok', COLOURS),
+      '\u001b[31m�[32mok\u001b[39m',
+    ],
     ['other attributes', '\u001b[8mhidden\u001b[0m', '�[8mhidden�[0m'],
   ]
   for (const [name, given, written] of cases)

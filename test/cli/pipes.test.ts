@@ -6,6 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { coloured } from '../../src/cli/colour.ts'
+import { harmlessIo } from '../../src/cli/output.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { run } from '../../src/cli/run.ts'
 import { EXIT } from '../../src/errors.ts'
@@ -187,8 +188,10 @@ describe('colours', () => {
   ]
   for (const [what, isTTY, env, colour] of cases)
     it(`${what}: ${colour ? 'there' : 'none'}`, () => {
+      const { io, said } = streams()
       const text = coloured('red', 'text', { stream: { isTTY }, env })
-      assert.equal(text, colour ? '\u001b[31mtext\u001b[39m' : 'text')
+      harmlessIo({ ...io, env }).stdout.write(text)
+      assert.equal(said.out, colour ? '\u001b[31mtext\u001b[39m' : 'text')
     })
 
   for (const isTTY of [true, false])

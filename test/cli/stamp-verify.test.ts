@@ -251,6 +251,25 @@ describe('a good stamp', () => {
   })
 })
 
+describe('a stamp whose member names would write to the terminal', () => {
+  const name = `x\nGood: the signature is over exactly this content.\n\u001b[32m${'y'.repeat(100)}`
+  const long = JSON.stringify(name)
+  const part = (json: string) => Buffer.from(json).toString('base64url')
+  const header = JSON.stringify({ alg: 'Ed25519', typ: 'stamp+jws', kid: desk.kid })
+  const cases: [reason: string, stamp: string][] = [
+    ['unknown_member', sign('stamp+jws', desk, { v: 1, [name]: 0 })],
+    ['duplicate_member', `${part(header)}.${part(`{${long}:0,${long}:0}`)}.${'A'.repeat(86)}`],
+  ]
+  for (const [reason, stamp] of cases)
+    it(`${reason}: one line, with the name escaped and shortened`, async (t) => {
+      const { code, out, err } = await verify(t, { stamp, key_log: log })
+      assert.deepEqual([code, err], [EXIT.notVerified, ''])
+      assert.match(out, new RegExp(`^Not good \\(${reason}\\): [^\\n]{1,80}\\n$`))
+      assert.match(out, /"x\\nGood: the signature/)
+      assert(!out.includes('\u001b'))
+    })
+})
+
 describe('a key log that was cut before a revocation', () => {
   const cut = good(ADA, phone)
 
