@@ -285,8 +285,8 @@ describe('the bar', () => {
   })
 
   it('has colours unless NO_COLOR forbids', () => {
-    assert.match(drawn({}, true), /\u001b\[32m#+\u001b\[39m/)
-    assert.match(drawn({ NO_COLOR: '' }, true), /\u001b\[32m#+\u001b\[39m/)
+    assert.ok(drawn({}, true).includes('\u001b[32m#'))
+    assert.ok(drawn({ NO_COLOR: '' }, true).includes('\u001b[32m#'))
     assert.ok(!drawn({ NO_COLOR: '1' }, true).includes('\u001b'))
   })
 
