@@ -24,6 +24,8 @@ const LIVE_OF_TAGS = 5
 const LIVE_OF_SERVER = 1000
 /** How many names are tried for a new code: of a million, few are taken. */
 const NAMES = 20
+/** In the place of a hash: no code opens this row. */
+const WITHHELD = ''
 const LOCATOR = 4
 const LENGTH = 16
 
@@ -52,10 +54,13 @@ interface NewCode {
   readonly expiresAt: number
 }
 
-/** Throws AppError `rate_limited` where no name is free. */
+/**
+ * @param of `isWithheld`: the code is counted, and opens nothing
+ * @throws AppError `rate_limited` where no name is free
+ */
 async function makeCode(
   { db, now }: Needs,
-  of: { account: string | null; email: string | null },
+  of: { account: string | null; email: string | null; isWithheld: boolean },
 ): Promise<NewCode> {
   const at = now()
   await db.deleteFrom('enrolment_codes').where('expires_at', '<=', at).execute()
@@ -67,7 +72,7 @@ async function makeCode(
       .insertInto('enrolment_codes')
       .values({
         locator,
-        secret_hash: hashed(text.slice(LOCATOR)),
+        secret_hash: of.isWithheld ? WITHHELD : hashed(text.slice(LOCATOR)),
         account_id: of.account,
         email: of.email,
         device_id: null,
@@ -90,16 +95,16 @@ const dropCode = (db: Kysely<Schema>, locator: string) =>
  * @param account the only account it serves; without one, the first that uses it
  */
 export const newEnrolmentCode = async (needs: Needs, account: string | null): Promise<string> =>
-  (await makeCode(needs, { account, email: null })).code
+  (await makeCode(needs, { account, email: null, isWithheld: false })).code
 
 /**
  * Make a code for a mailbox and have it sent there. A code that was not sent does not count. Where the
- * tagged addresses of a mailbox have as many as they may, none is made, and the answer does not say so:
- * it would tell which of them has an account.
+ * tagged addresses of a mailbox have as many as they may, the code is withheld: counted for its address,
+ * and neither sent nor good. So the answers do not tell which of the addresses has an account.
  * @param address in lower case
  * @param send sends the code
  * @returns when it expires, Unix milliseconds
- * @throws AppError `rate_limited` while five live ones were sent there, or a thousand anywhere; what `send` throws
+ * @throws AppError `rate_limited` while five live ones were asked for there, or a thousand anywhere; what `send` throws
  */
 export async function sendEnrolmentCode(
   needs: Needs,
@@ -107,15 +112,15 @@ export async function sendEnrolmentCode(
   send: (code: string) => Promise<void>,
 ): Promise<number> {
   const { db, now } = needs
-  const made = await db.transaction().execute(async (trx) => {
+  const { locator, code, expiresAt, isWithheld } = await db.transaction().execute(async (trx) => {
     // Of many at the same moment, exactly as many as there is room for are made.
     await holdTurn(trx, 'turn of mailed codes')
     await demandRoom({ db: trx, now }, address)
-    if (await areTagsFull(trx, address, now())) return null
-    return makeCode({ db: trx, now }, { account: null, email: address })
+    const isWithheld = await areTagsFull(trx, address, now())
+    const made = await makeCode({ db: trx, now }, { account: null, email: address, isWithheld })
+    return { ...made, isWithheld }
   })
-  if (made === null) return now() + LIFETIME_MS
-  const { locator, code, expiresAt } = made
+  if (isWithheld) return expiresAt
   try {
     await send(code)
   } catch (error) {
@@ -177,6 +182,7 @@ async function areTagsFull(
     .selectFrom('enrolment_codes')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('expires_at', '>', at)
+    .where('secret_hash', '!=', WITHHELD)
     // From the plus sign to the character after it; the alphabet of domains has no wildcard.
     .where('email', '>=', `${local}+`)
     .where('email', '<', `${local},`)

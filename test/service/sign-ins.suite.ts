@@ -51,7 +51,26 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
         .values(Array.from({ length: count }, (_, n) => row(n)))
         .execute()
     }
-    return { place, db, clock, now, sent, ask, codes, mailed }
+    /** An account that has proven an address. */
+    const enrol = async (address: string) => {
+      const account_id = 'acc_ada'
+      await db
+        .insertInto('accounts')
+        .values({ id: account_id, kind: 'person', display_name: 'Ada' })
+        .execute()
+      await db
+        .insertInto('emails')
+        .values({
+          address,
+          account_id,
+          is_primary: 1,
+          verified_at: clock.ms,
+          id: 'eml_ada',
+          created_at: null,
+        })
+        .execute()
+    }
+    return { place, db, clock, now, sent, ask, codes, mailed, enrol }
   }
 
   /** Is told to wait for so many seconds. */
@@ -135,26 +154,42 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
     })
 
     test('a tagged address of an account has codes of its own, whatever strangers ask for', async (t) => {
-      const { ask, sent, db, clock } = await opened(t)
-      const [id, address] = ['acc_ada', 'ada+countersign@example.org']
-      await db.insertInto('accounts').values({ id, kind: 'person', display_name: 'Ada' }).execute()
-      await db
-        .insertInto('emails')
-        .values({
-          address,
-          account_id: id,
-          is_primary: 1,
-          verified_at: clock.ms,
-          id: 'eml_ada',
-          created_at: null,
-        })
-        .execute()
+      const { ask, sent, enrol } = await opened(t)
+      const address = 'ada+countersign@example.org'
+      await enrol(address)
       for (let i = 0; i < 20; i++) await ask(`ada+${i}@example.org`)
       assert.equal(sent.length, 5)
       for (let i = 0; i < 5; i++) await ask(address)
       assert.equal(sent.filter(({ to }) => to === address).length, 5)
       await limited(ask(address), 900, /to this address/)
     })
+
+    for (const others of [0, 3, 5, 8])
+      test(`with ${others} codes for other tags, the answers for a tagged address are alike with and without an account`, async (t) => {
+        const answers = async (hasAccount: boolean) => {
+          const { ask, enrol } = await opened(t)
+          const address = 'ada+shop@example.org'
+          if (hasAccount) await enrol(address)
+          for (let i = 0; i < others; i++) await ask(`ada+fill${i}@example.org`)
+          const given: unknown[] = []
+          for (let i = 0; i < 7; i++)
+            given.push(
+              await ask(address).catch(({ code, message, headers, details }: AppError) => ({
+                code,
+                message,
+                headers,
+                details,
+              })),
+            )
+          return given
+        }
+        const known = await answers(true)
+        assert.deepEqual(await answers(false), known)
+        assert.deepEqual(
+          known.map((answer) => Object.hasOwn(answer as object, 'code')),
+          [false, false, false, false, false, true, true],
+        )
+      })
 
     test('also of many asked at once, with the other addresses beside it', async (t) => {
       const one = await opened(t)
