@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.ts'
+import type { BodyMemory } from './body-memory.ts'
 import { DEEPEST, newShapeCheck } from './json-shape.ts'
 import { LARGE_BYTES } from './large-bodies.ts'
 
@@ -29,20 +30,25 @@ function checkType(req: IncomingMessage, wanted: string): void {
     throw new AppError('unsupported_media_type', 'Send the body without a Content-Encoding.')
 }
 
-/** Read a body; `check` is called with its bytes as they come, and what it throws ends the reading. */
+/**
+ * Read a body into `memory`. The caller releases it.
+ * @param check called with the bytes as they come; an error that it throws ends the reading
+ */
 function read(
   req: IncomingMessage,
   limit: number,
   check: (bytes: Uint8Array) => void,
-): Promise<Buffer> {
+  memory: BodyMemory,
+): Promise<{ bytes: Buffer; release: () => void }> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
     let size = 0
     const refuse = (error: AppError) => {
       req.removeAllListeners('data')
       req.pause()
+      body.release()
       reject(error)
     }
+    const body = memory(limit, refuse)
     req.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (size > limit) {
@@ -51,15 +57,13 @@ function read(
       }
       try {
         check(chunk)
-        chunks.push(chunk)
+        body.append(chunk)
       } catch (error) {
         refuse(error as AppError)
       }
     })
-    req.once('end', () =>
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
-    )
-    req.once('error', () => reject(new AppError('bad_request', 'The body ended early.')))
+    req.once('end', () => resolve({ bytes: body.finish(), release: body.release }))
+    req.once('error', () => refuse(new AppError('bad_request', 'The body ended early.')))
   })
 }
 
@@ -183,8 +187,9 @@ const KINDS = {
 /**
  * Read and parse the body of a request. Without one, JSON is undefined, a form has no parameters and text is empty.
  * @param of `limit`: the largest body taken, in bytes; `as`: what it is read as; `proceed`: called before reading, so
- *   that `100 Continue` is sent only for a body that is wanted; `whenLarge`: waited for before a large one is parsed
- * @throws AppError 400, 413 or 415
+ *   that `100 Continue` is sent only for a body that is wanted; `whenLarge`: waited for before a large one is parsed; `memory`: holds
+ *   the bytes until they are parsed
+ * @throws AppError 400, 408, 413 or 415
  */
 export async function readBody(
   req: IncomingMessage,
@@ -193,15 +198,20 @@ export async function readBody(
     as?: keyof typeof KINDS | undefined
     proceed: () => void
     whenLarge: () => Promise<void>
+    memory: BodyMemory
   },
 ): Promise<unknown> {
-  const { limit, as = 'json', proceed, whenLarge } = of
+  const { limit, as = 'json', proceed, whenLarge, memory } = of
   const { type, check, parse, none } = KINDS[as]
   if (!hasBody(req)) return none()
   checkType(req, type)
   if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
   proceed()
-  const bytes = await read(req, limit, check())
-  if (bytes.length >= LARGE_BYTES) await whenLarge()
-  return parse(bytes)
+  const { bytes, release } = await read(req, limit, check(), memory)
+  try {
+    if (bytes.length >= LARGE_BYTES) await whenLarge()
+    return parse(bytes)
+  } finally {
+    release()
+  }
 }

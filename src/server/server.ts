@@ -9,6 +9,7 @@ import { askPeerUid } from '../auth/peer.ts'
 import type { Dispatch, Outcome } from '../dispatch.ts'
 import { AppError, type Code, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { newBodyMemory } from './body-memory.ts'
 import { hasBody, readBody } from './body.ts'
 import { newConnections } from './connections.ts'
 import { credentialOf } from './credential.ts'
@@ -119,6 +120,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   const turns = newTurns(server)
   const countUnread = newUnread()
   const largeBodies = newLargeBodies()
+  const memory = newBodyMemory()
 
   /** Announce the end of a connection with this answer: what was sent behind its request is not to be done. */
   function end(connection: Connection, res: ServerResponse): void {
@@ -187,7 +189,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         idempotencyKey: fields['idempotency-key'],
         header: (name) => req.headers[name] as string | undefined,
         body: (limit, as) =>
-          readBody(req, { limit, as, proceed, whenLarge: () => largeBodies(digest) }),
+          readBody(req, { limit, as, proceed, whenLarge: () => largeBodies(digest), memory }),
       })
       settle(connection, res)
       if (media) await sendContent(res, requestId, status, value as Content)

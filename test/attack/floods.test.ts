@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { sized } from '../soak/size.ts'
 import { startChild } from './child.ts'
-import { FLOODS, MOST_MIB, flood, leaveRows, rssOf } from './floods.ts'
+import { FLOODS, MOST_MIB, flood, floodChunks, leaveRows, rssOf } from './floods.ts'
 import { isWell } from './wire.ts'
 
 const ROWS = sized(0, 27_000)
@@ -43,3 +43,17 @@ for (const asked of FLOODS)
         `at most ${Math.round(mib)} MiB; ended after ${Math.round(performance.now() - from)} ms`,
     )
   })
+
+it('20 bodies of 60,000 chunks of one byte', { skip: process.platform !== 'linux' }, async (t) => {
+  const daemon = await startChild()
+  t.after(() => daemon.end())
+  const { waiting, end } = floodChunks(daemon.accountAddress, { connections: 20, chunks: 60_000 })
+  t.after(end)
+  let mib = 0
+  while (waiting() > 0) {
+    assert.equal(await isWell(daemon.accountAddress), null)
+    mib = Math.max(mib, rssOf(daemon.pid))
+  }
+  t.diagnostic(`at most ${Math.round(mib)} MiB`)
+  assert(mib < MOST_MIB, `${mib} MiB resident`)
+})

@@ -78,6 +78,39 @@ export const floodDrills: readonly Drill[] = FLOODS.map((asked) =>
   ),
 )
 
+/**
+ * Send a body in chunks of one byte on each of many connections to an address.
+ * @returns how many connections wait for their answers, and how to end them
+ */
+export function floodChunks(
+  address: string,
+  { connections, chunks }: { readonly connections: number; readonly chunks: number },
+): { waiting: () => number; end: () => void } {
+  const bytes =
+    `POST /device/v1/sign-ins HTTP/1.1\r\nHost: ${new URL(address).host}\r\n` +
+    'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n' +
+    `${'1\r\n \r\n'.repeat(chunks)}0\r\n\r\n`
+  let waiting = connections
+  const sockets = Array.from({ length: connections }, () => {
+    const socket = connect(portOf(address), '127.0.0.1')
+    let isWaiting = true
+    const done = () => {
+      if (isWaiting) waiting--
+      isWaiting = false
+    }
+    socket.once('data', done).once('close', done)
+    socket.on('error', () => undefined)
+    socket.write(bytes)
+    return socket
+  })
+  return {
+    waiting: () => waiting,
+    end: () => {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
 const PER_ADDRESS = 9_000
 
 /** Leave rows of ended connections in the kernel's listing; of each address there are only so many ports. */

@@ -1,0 +1,64 @@
+/** The memory that the bodies of requests may occupy while they are received. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type Socket, connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { newBodyMemory } from '../../src/server/body-memory.ts'
+import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { hostOf } from './raw.ts'
+
+const MIB = 1024 * 1024
+/** More than fit into 64 MiB when each occupies 1 MiB. */
+const UPLOADS = 66
+
+describe('the memory of the bodies being received', () => {
+  let daemon: TestDaemon
+  before(async () => (daemon = await startDaemon()))
+  after(() => daemon.close())
+
+  it('drops the body that made no progress for longest, with 408, and keeps the others', async () => {
+    const { port } = new URL(daemon.address)
+    const head = `POST /api/v1/token HTTP/1.1\r\nHost: ${hostOf(daemon.address)}\r\nContent-Type: application/json\r\nContent-Length: ${MIB}\r\n\r\n`
+    const sockets: Socket[] = []
+    const firstAnswer = Promise.withResolvers<string>()
+    for (let i = 0; i < UPLOADS; i++) {
+      const socket = connect(Number(port), '127.0.0.1')
+      sockets.push(socket)
+      socket.once('data', (bytes: Buffer) =>
+        firstAnswer.resolve(`${i}: ${bytes.toString('latin1')}`),
+      )
+      socket.on('error', (error) => firstAnswer.resolve(`${i}: ${error.message}`))
+      await new Promise((resolve) => socket.write(head + ' '.repeat(MIB - 2), resolve))
+    }
+    assert.match(await firstAnswer.promise, /^\d+: HTTP\/1.1 408 .*"error":"request_timeout"/s)
+    const last = sockets.at(-1) as Socket
+    const answered = once(last, 'data')
+    last.write('{}')
+    const [bytes] = (await answered) as [Buffer]
+    assert.match(bytes.toString('latin1'), /^HTTP\/1.1 422 /)
+    for (const socket of sockets) socket.destroy()
+  })
+
+  it('is one buffer for each body, however small the chunks are', () => {
+    const memory = newBodyMemory()
+    const body = memory(MIB, () => assert.fail('dropped'))
+    const text = Buffer.from('0123456789'.repeat(1000))
+    for (const byte of text) body.append(Buffer.of(byte))
+    const bytes = body.finish()
+    assert.deepEqual(bytes, text)
+    assert(bytes.buffer.byteLength <= 2 * text.length, `${bytes.buffer.byteLength} bytes`)
+  })
+
+  it('is free again after the release of a body', () => {
+    const memory = newBodyMemory()
+    for (let i = 0; i < 100; i++) {
+      const body = memory(MIB, () => assert.fail('dropped'))
+      body.append(Buffer.alloc(MIB))
+      body.finish()
+      body.release()
+    }
+    const dropped: number[] = []
+    for (let i = 0; i < 65; i++) memory(MIB, () => dropped.push(i)).append(Buffer.alloc(MIB))
+    assert.deepEqual(dropped, [0])
+  })
+})
