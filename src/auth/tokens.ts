@@ -37,7 +37,7 @@ interface TokenRecord {
   readonly name: string
   readonly label: string | null
   readonly scope: Scope
-  /** Under which account it was made, or null. Absent in records of earlier programs until used. */
+  /** The account it was made under, or null. Records of earlier programs lack it until first use. */
   readonly account?: string | null
   readonly created_at: number
   readonly expires_at: number | null
@@ -51,6 +51,8 @@ interface Entry {
   revokedAt: number | null
   lastUsedAt: number | null
   used: boolean
+  /** The account of a record that names none. */
+  readonly legacyAccount: string | null
 }
 
 export interface NewTokenInput {
@@ -131,6 +133,7 @@ export function openTokens(options: {
       revokedAt: row.revoked_at,
       lastUsedAt: row.last_used_at,
       used: false,
+      legacyAccount: row.legacy_account,
     })
 
   function remember(tokenHash: string, entry: Entry): void {
@@ -160,17 +163,16 @@ export function openTokens(options: {
         'keychain_locked',
         `The keychain has no entry for token ${entry.id}: unlock it, or revoke the token and create another.`,
       )
-    entry.record = bound(entry.id, JSON.parse(stored) as TokenRecord)
+    entry.record = bound(entry, JSON.parse(stored) as TokenRecord)
     // The database may have been put back to a day before the token was revoked.
     entry.revokedAt ??= entry.record.revoked_at ?? null
     return entry.record
   }
 
-  /** Binds a token of an earlier program to the account that is signed in. */
-  function bound(id: string, record: TokenRecord): TokenRecord {
-    const here = account()
-    if (record.account !== undefined || here === null) return record
-    const made = { ...record, account: here }
+  /** Adds the account to the record of an earlier program, so that the database no longer decides it. */
+  function bound({ id, legacyAccount }: Entry, record: TokenRecord): TokenRecord {
+    if (record.account !== undefined) return record
+    const made = { ...record, account: legacyAccount }
     keychain.set(tokenEntry(id), JSON.stringify(made))
     return made
   }
@@ -179,8 +181,7 @@ export function openTokens(options: {
    * A token serves the account that it was made under, and no account where there was none. While no
    * one is signed in it still reads the state of the daemon.
    */
-  const isOfAnother = ({ account: own }: TokenRecord) =>
-    account() !== null && own !== undefined && own !== account()
+  const isOfAnother = (record: TokenRecord) => account() !== null && record.account !== account()
 
   /** A revoked token whose keychain entry somebody removed is nothing any more; it must not take the list with it. */
   const isListed = (entry: Entry) =>
@@ -207,7 +208,14 @@ export function openTokens(options: {
       rows.begin(id)
       keychain.set(tokenEntry(id), JSON.stringify(record))
       rows.insert({ hash: record.hash, id, created_at: at })
-      remember(record.hash, { id, record, revokedAt: null, lastUsedAt: null, used: false })
+      remember(record.hash, {
+        id,
+        record,
+        revokedAt: null,
+        lastUsedAt: null,
+        used: false,
+        legacyAccount: null,
+      })
       return {
         id,
         name,

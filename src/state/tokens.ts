@@ -10,6 +10,8 @@ export interface TokenRow {
   readonly created_at: number
   readonly revoked_at: number | null
   readonly last_used_at: number | null
+  /** The account of a token whose record in the keychain has no `account`; null where it had none. */
+  readonly legacy_account: string | null
 }
 
 /** The name of what the keychain holds of a token. */
