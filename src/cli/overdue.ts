@@ -1,20 +1,25 @@
 /**
- * Ends a process that was asked to stop and whose event loop does not turn any more. JavaScript hears of a signal, and of a
- * timer, from the event loop alone, so a thread of its own watches the loop. It acts only after somebody asked for the stop:
- * a loop that is slow, or even stuck, is left alone until then.
+ * Ends a process that was asked to stop while its event loop is blocked. JavaScript receives signals
+ * and timers through the event loop alone, so a separate thread watches the loop. The thread acts only
+ * after a request to stop: until then it leaves a slow or blocked loop alone.
  */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 import { Worker } from 'node:worker_threads'
 
-/** How often the event loop reports that it turns. */
-const BEAT_MS = 1_000
-/** Two of these without a report: the loop is held up, and may have a signal waiting. */
-const PATIENCE_MS = 2_000
-/** A start is over by then, and pays nothing for the thread. */
-const SETTLED_MS = 2_000
+/** When the thread starts and how soon it takes the event loop for blocked, in milliseconds. */
+export interface Times {
+  /** The delay of the thread's start: the start of the program is over by then and pays nothing for it. */
+  readonly settledMs: number
+  /**
+   * Without a report of the event loop for so long, the loop is blocked and a signal may be waiting.
+   * The loop reports twice as often.
+   */
+  readonly patienceMs: number
+}
+const TIMES: Times = { settledMs: 2_000, patienceMs: 2_000 }
 
-/** Numbers that both threads see. */
+/** Indices into the numbers that both threads share. */
 const TURNS = 0
 const IS_ASKED = 1
 
@@ -28,14 +33,14 @@ interface Watched {
 }
 
 /**
- * What the thread runs. It is passed on as text, so it refers to nothing outside but its data.
+ * The code of the thread. It is passed as text, so it refers to nothing outside but `workerData`.
  *
- * The handler that libuv installs for a signal runs whatever the program does, and writes 16 bytes to a pipe, from which the event
- * loop reads them: a pointer, and the signal's number. While the loop is held up they stay there. The thread reads them, and
- * writes them back for the loop.
+ * libuv's signal handler runs even while the event loop is blocked. It writes 16 bytes to a pipe, from
+ * which the event loop reads them: a pointer and the signal's number. While the loop is blocked they
+ * stay in the pipe. The thread reads them and writes them back for the loop.
  */
 function watch(): void {
-  const { workerData } = process.getBuiltinModule('node:worker_threads')
+  const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
   const {
     closeSync,
     constants: flags,
@@ -65,6 +70,7 @@ function watch(): void {
     }
   }
 
+  parentPort?.postMessage(null)
   let turns = Atomics.load(shared, turnsAt)
   let askedAt: number | null = null
   for (;;) {
@@ -80,8 +86,8 @@ function watch(): void {
 }
 
 /**
- * The pipes through which libuv passes signals on to event loops, found as those whose two ends are both here and do not block. The
- * one that does block is libuv's lock, and must not be touched. Empty where there is no `/proc`.
+ * The pipes by which libuv forwards signals to event loops: those with both ends in this process, both
+ * non-blocking. The blocking pipe is libuv's lock and must not be touched. Empty without `/proc`.
  */
 function signalPipes(): (readonly [reading: string, writing: string])[] {
   const ends = new Map<string, { reading?: string; writing?: string }>()
@@ -101,7 +107,7 @@ function signalPipes(): (readonly [reading: string, writing: string])[] {
       const known = ends.get(target) ?? {}
       ends.set(target, { ...known, [(flags & 1) === 0 ? 'reading' : 'writing']: fd })
     } catch {
-      // It was that of the folder itself, and is closed by now.
+      // The descriptor of the folder itself: it is closed by now.
     }
   return [...ends.values()].flatMap(({ reading, writing }) =>
     reading === undefined || writing === undefined ? [] : [[reading, writing] as const],
@@ -110,30 +116,39 @@ function signalPipes(): (readonly [reading: string, writing: string])[] {
 
 /**
  * Watch the event loop of this process from another thread.
- * @param longestMs how long after the stop was asked for the process may live, in milliseconds
- * @returns `asked`: to be called when the loop itself has heard of it
+ * @param longestMs how long the process may live after the request to stop, in milliseconds
+ * @param times see `Times`
+ * @returns `asked`: to be called when the event loop has received that request; `ready`: resolves when
+ *   the thread watches
  */
-export function endWhenOverdue(longestMs: number): { asked(): void } {
+export function endWhenOverdue(
+  longestMs: number,
+  { settledMs, patienceMs }: Times = TIMES,
+): { asked(): void; ready: Promise<void> } {
   const cells = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
   const shared = new Int32Array(cells)
   // Before anything else opens pipes.
   const pipes = signalPipes()
   const { SIGINT, SIGTERM } = constants.signals
   const signals = [SIGINT, SIGTERM]
+  const { promise: ready, resolve } = Promise.withResolvers<void>()
   const begin = () => {
-    const workerData: Watched = { cells, pipes, signals, patienceMs: PATIENCE_MS, longestMs }
+    const workerData: Watched = { cells, pipes, signals, patienceMs, longestMs }
     const beat = () => {
       Atomics.add(shared, TURNS, 1)
       Atomics.notify(shared, TURNS)
     }
-    setInterval(beat, BEAT_MS).unref()
+    setInterval(beat, patienceMs / 2).unref()
     const options = { eval: true, env: {}, execArgv: [], workerData }
-    new Worker(`(${watch.toString()})()`, options).unref()
+    const worker = new Worker(`(${watch.toString()})()`, options)
+    worker.once('message', () => resolve())
+    worker.unref()
   }
-  setTimeout(begin, SETTLED_MS).unref()
+  setTimeout(begin, settledMs).unref()
   return {
     asked() {
       Atomics.store(shared, IS_ASKED, 1)
     },
+    ready,
   }
 }

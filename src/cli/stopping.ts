@@ -1,6 +1,6 @@
 /** How a program that serves ends: when it is asked to, in good order, and in any case soon. */
 import type { Log } from '../log.ts'
-import { endWhenOverdue } from './overdue.ts'
+import { type Times, endWhenOverdue } from './overdue.ts'
 
 /** Longer than all that is waited for in good order; what then still runs waits for somebody who does not answer. */
 const LONGEST_MS = 15_000
@@ -11,12 +11,17 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const OVERDUE_MS = LONGEST_MS + 500
 
 /**
- * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. Where the event loop is held up, so that nobody
- * hears of the signal, the process ends when it could have stopped in good order.
+ * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. While the event loop
+ * is blocked no signal reaches it: then the process ends `overdueMs` after the first one.
+ * @param watched `times`: see `endWhenOverdue`; `onReady`: called when its thread watches
  */
-export const askedToStop = (overdueMs = OVERDUE_MS): Promise<void> =>
+export const askedToStop = (
+  overdueMs = OVERDUE_MS,
+  { times, onReady }: { times?: Times; onReady?: () => void } = {},
+): Promise<void> =>
   new Promise((resolve) => {
-    const overdue = endWhenOverdue(overdueMs)
+    const overdue = endWhenOverdue(overdueMs, times)
+    if (onReady !== undefined) void overdue.ready.then(onReady)
     const asked = () => {
       for (const signal of SIGNALS) process.off(signal, asked)
       overdue.asked()

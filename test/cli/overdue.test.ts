@@ -1,4 +1,4 @@
-/** A program whose event loop does not turn ends all the same when it is asked to, and only then. */
+/** A program with a blocked event loop ends after a request to stop, and not before. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,22 +8,22 @@ import { it } from 'node:test'
 import { ROOT } from '../e2e/program.ts'
 
 const MODULE = join(ROOT, 'src/cli/stopping.ts')
-/** The watching thread runs by then. */
-const WATCHED_MS = 4_000
+/** Short, so that the tests are. */
+const TIMES = { settledMs: 1, patienceMs: 50 }
 
-/** A program that may be stopped: what it does after a while, and to close. */
+/** A program that may be stopped: what it does once the thread watches, and to close. */
 function program({ later, close = '' }: { later: string; close?: string }) {
   const source = `import { askedToStop, stop } from ${JSON.stringify(MODULE)}
-    const stopped = askedToStop(100)
-    setTimeout(() => { ${later} }, ${WATCHED_MS})
+    const onReady = () => { ${later} }
+    const stopped = askedToStop(100, { times: ${JSON.stringify(TIMES)}, onReady })
     setInterval(() => undefined, 1000)
     await stopped
     await stop({ close: async () => { ${close} } }, () => undefined, 60_000)`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', source], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const lines = createInterface(child.stdout)
-  return { child, said: () => once(lines, 'line'), exit: once(child, 'exit') }
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  return { child, line: () => lines.next(), exit: once(child, 'exit') }
 }
 
 const linux = { skip: process.platform !== 'linux' && 'Linux only' }
@@ -31,17 +31,17 @@ const SPINNING = "process.stdout.write('spins\\n'); for (;;);"
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
   it(`ends by ${signal} while its loop does not turn`, linux, async (t) => {
-    const { child, said, exit } = program({ later: SPINNING })
+    const { child, line, exit } = program({ later: SPINNING })
     t.after(() => child.kill('SIGKILL'))
-    await said()
+    await line()
     child.kill(signal)
     assert.deepEqual(await exit, [null, 'SIGKILL'])
   })
 
 it('ends where its loop stops turning after it was asked', async (t) => {
-  const { child, said, exit } = program({ later: "console.log('runs')", close: 'for (;;);' })
+  const { child, line, exit } = program({ later: "console.log('runs')", close: 'for (;;);' })
   t.after(() => child.kill('SIGKILL'))
-  await said()
+  await line()
   child.kill('SIGTERM')
   assert.deepEqual(await exit, [null, 'SIGKILL'])
 })
@@ -49,15 +49,15 @@ it('ends where its loop stops turning after it was asked', async (t) => {
 it('is left alone while it is only slow, and hears other signals afterwards', linux, async (t) => {
   const slow = `process.on('SIGUSR2', () => console.log('heard'))
     process.stdout.write('spins\\n')
-    const end = performance.now() + 6000
+    const end = performance.now() + ${20 * TIMES.patienceMs}
     while (performance.now() < end);
     console.log('turns')`
-  const { child, said, exit } = program({ later: slow })
+  const { child, line, exit } = program({ later: slow })
   t.after(() => child.kill('SIGKILL'))
-  await said()
+  await line()
   child.kill('SIGUSR2')
-  assert.deepEqual(await said(), ['turns'])
-  assert.deepEqual(await said(), ['heard'])
+  assert.equal((await line()).value, 'turns')
+  assert.equal((await line()).value, 'heard')
   child.kill('SIGKILL')
   await exit
 })
