@@ -6,15 +6,23 @@ import { createInterface } from 'node:readline'
 import { ROOT, environment, folder } from '../e2e/program.ts'
 import type { Place } from './furnished.ts'
 
-/** Start `countersignd serve` over a new folder. Its log goes nowhere; it ends with this process. */
-export async function startChild(): Promise<Place & { pid: number; end(): Promise<void> }> {
+/** How a process ended: its exit code, or the signal that killed it. */
+export type Exit = [code: number | null, signal: NodeJS.Signals | null]
+
+/**
+ * Start `countersignd serve` over a new folder. Its log goes nowhere; it ends with this process.
+ * @returns `end`: sends SIGTERM and waits for the exit; `kill`: sends SIGKILL
+ */
+export async function startChild(): Promise<
+  Place & { pid: number; end(): Promise<Exit>; kill(): void }
+> {
   const home = folder()
   const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'serve', '--json'], {
     env: environment(home.path),
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   const closed = once(child, 'close')
-  const kill = () => child.kill('SIGKILL')
+  const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
@@ -26,9 +34,11 @@ export async function startChild(): Promise<Place & { pid: number; end(): Promis
     pid: child.pid as number,
     async end() {
       child.kill('SIGTERM')
-      await closed
+      const exit = (await closed) as Exit
       process.off('exit', kill)
       home.remove()
+      return exit
     },
+    kill,
   }
 }

@@ -18,26 +18,35 @@ export interface Flood {
 
 /** In a thread of its own, so that what it costs is not counted as the server's. It says when all was handed to the system. */
 const FLOODER = `
-const { workerData: { port, connections, request, requests }, parentPort } = require('node:worker_threads')
+const { workerData: { port, connections, request, requests, cells }, parentPort } = require('node:worker_threads')
 const { connect } = require('node:net')
+const open = new Int32Array(cells)
 const bytes = Buffer.from(request.repeat(requests))
 const all = Array.from({ length: connections }, () => new Promise((resolve) => {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
+  socket.on('close', () => Atomics.sub(open, 0, 1))
   socket.pause()
-  socket.on('connect', () => { socket.write(bytes); resolve() })
+  socket.on('connect', () => { socket.write(bytes); Atomics.add(open, 0, 1); resolve() })
 }))
 Promise.all(all).then(() => parentPort.postMessage('flooding'))`
 
 const portOf = (address: string) => Number(new URL(address).port)
 
-/** Flood a listener. Out: how to end it. */
-export async function flood(address: string, asked: Flood): Promise<() => Promise<unknown>> {
+/**
+ * Flood a listener, until `end` is called.
+ * @returns `open`: how many of its connections are open
+ */
+export async function flood(
+  address: string,
+  asked: Flood,
+): Promise<{ open(): number; end(): Promise<unknown> }> {
   const request = `GET ${asked.path} HTTP/1.1\r\nHost: ${new URL(address).host}\r\n\r\n`
-  const workerData = { port: portOf(address), request, ...asked }
+  const cells = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+  const workerData = { port: portOf(address), request, cells, ...asked }
   const worker = new Worker(FLOODER, { eval: true, workerData })
   await once(worker, 'message')
-  return () => worker.terminate()
+  return { open: () => Atomics.load(new Int32Array(cells), 0), end: () => worker.terminate() }
 }
 
 /** Resident memory of a process, in MiB. */
@@ -54,7 +63,7 @@ const drillOf = (asked: Flood, name: string): Drill => ({
   async run(scene: Scene) {
     const { heard, outcome } = counted()
     const { address } = scene.at[asked.listener]
-    const end = await flood(address, asked)
+    const { end } = await flood(address, asked)
     for (let i = 0; i < HONEST; i++) heard('200', await isWell(address))
     if (scene.pid !== undefined && process.platform === 'linux') {
       const mib = rssOf(scene.pid)
