@@ -9,8 +9,9 @@ import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { MetaRows } from '../state/meta.ts'
 
+const HELD = 'download_links/'
 /** Until when a token may hold a link, Unix milliseconds: kept, since a restart ends no link. */
-const heldBy = (token: string) => `download_links/${token}`
+const heldBy = (token: string) => HELD + token
 
 export interface TokenLinks {
   /**
@@ -33,6 +34,7 @@ export function newTokenLinks(of: { meta: MetaRows; now: () => number; log: Log 
   const { meta, now, log } = of
   return {
     get(account, { id, token, expiry }) {
+      meta.deleteUpTo(HELD, now())
       // Before the request: a revocation meanwhile must end this link too.
       meta.set(heldBy(token), now() + DOWNLOAD_LINK_MS)
       const token_expires_at = expiry === null ? null : timeAt(expiry)

@@ -19,7 +19,7 @@ interface Departed {
 /** By account. */
 type AllDeparted = Readonly<Record<string, Departed>>
 
-type Meta = Pick<State, 'meta'>
+type Meta = { readonly meta: Pick<State['meta'], 'get' | 'set' | 'delete'> }
 
 /** No account comes back: a server that takes its word back and says it again gets no new secret each time. */
 const MOST_TIMES = 3

@@ -12,6 +12,10 @@ export function metaRows(db: DatabaseSync) {
     'insert into meta values (?, ?) on conflict do update set value = excluded.value',
   )
   const remove = statement(db, 'delete from meta where key = ?')
+  const removeUpTo = statement(
+    db,
+    'delete from meta where substr(key, 1, length(?1)) = ?1 and cast(value as integer) <= ?2',
+  )
   return {
     /** The value, null when there is none. */
     get(key: string): unknown {
@@ -23,6 +27,10 @@ export function metaRows(db: DatabaseSync) {
     },
     delete(key: string): void {
       remove.run(key)
+    },
+    /** Deletes the rows whose key begins with `prefix` and whose value, a number, is at most `most`. */
+    deleteUpTo(prefix: string, most: number): void {
+      removeUpTo.run(prefix, most)
     },
   }
 }
