@@ -38,7 +38,23 @@ function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }
   })
 }
 
-/** Leave or end a connection as `leaveOrEnd` does, and forget it; where nothing can be signed, forget it here. */
+const isNotFound = (error: unknown) => error instanceof AppError && error.code === 'not_found'
+
+/** Whether the account server has the connection no more for this account. */
+async function isGone(id: string, account: Account): Promise<boolean> {
+  try {
+    await account.connections.read({ id })
+    return false
+  } catch (error) {
+    if (isNotFound(error)) return true
+    throw error
+  }
+}
+
+/**
+ * Leave or end a connection as `leaveOrEnd` does, and forget it; where nothing can be signed, forget
+ * it here. Succeeds where an earlier request did it whose answer was lost.
+ */
 export async function leave(
   id: string,
   account: Account,
@@ -49,10 +65,11 @@ export async function leave(
   try {
     forget(id, await leaveOrEnd(device, account, id, asLastOwner), device)
   } catch (error) {
-    // The account server has carried it out already, and its answer was lost.
-    if (error instanceof AppError && error.code === 'not_found') forget(id, 'left', device)
-    if (!isUnsignable(error)) throw error
-    dismiss(device.state, id)
+    // The account server may have carried it out already, and its answer was lost.
+    const isDone =
+      isNotFound(error) && device.state.connections.get(id) !== null && (await isGone(id, account))
+    if (!isDone && !isUnsignable(error)) throw error
+    if (!isDone) dismiss(device.state, id)
     forget(id, 'left', device)
   }
 }

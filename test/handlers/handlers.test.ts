@@ -73,6 +73,21 @@ describe('connections', () => {
       assert.equal((await verifier.verify(words, null)).matches[0]?.connection_name, 'The bank')
   })
 
+  it('stays where something else was not found while it was left, and goes where it is gone', async (t) => {
+    const { device, context } = await desk(t)
+    const id = await device.connect()
+    const none = () => Promise.reject(new AppError('not_found', 'There is no such thing.'))
+    const lost = device.reopen({
+      connections: { ...device.account.connections, delete: none },
+      rosters: { ...device.account.rosters, read: none, append: none },
+    })
+    await fails('not_found', connections.delete({ id }, contextOf(lost)))
+    assert.notEqual(device.state.connections.get(id), null, 'it is still here')
+    await device.account.connections.delete({ id })
+    await connections.delete({ id }, context)
+    assert.deepEqual([device.vault.has(id), device.state.connections.get(id)], [false, null])
+  })
+
   it('a deleted one is gone here too, and its words are nobody’s', async (t) => {
     const { device, context } = await desk(t)
     const id = await device.connect()
