@@ -7,7 +7,7 @@ import type { SyncReport } from '../api/rest/sync.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { complain } from './pull.ts'
+import { complain, remark } from './pull.ts'
 import type { Signing } from './roster-entries.ts'
 
 /** About the one connection, and no reason to leave the others: it is decided again at the next sync. */
@@ -77,14 +77,25 @@ export function newDuties(of: { device: Signing; account: Account; log: Log }) {
     }
   }
 
+  /** One kind of pending work; where the account server limits its rate, the next sync goes on with it. */
+  async function unlessLimited(report: SyncReport, work: () => Promise<void>) {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'rate_limited')) throw error
+      log('warn', 'duty put off', { cause: error })
+      remark(report, error.message)
+    }
+  }
+
   return async (report: SyncReport): Promise<void> => {
-    await rotations(report)
+    await unlessLimited(report, () => rotations(report))
     if (state.invites.all().length > 0) {
       const { dropEnded } = await import('./invites.ts')
       await dropEnded(device, account)
     }
     const hints = await account.duties.read({})
-    await joins(report, hints.joins)
-    await seals(report, hints.unsealed)
+    await unlessLimited(report, () => joins(report, hints.joins))
+    await unlessLimited(report, () => seals(report, hints.unsealed))
   }
 }

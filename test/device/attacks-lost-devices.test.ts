@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
+import { AppError } from '../../src/errors.ts'
 import { leaveOrEnd, remove, rotateNow } from '../../src/device/members.ts'
 import { revoke } from '../../src/device/revocation.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
@@ -108,6 +109,28 @@ describe('a stolen device that the thief signs out', () => {
     world.later()
     assert(await verifies(bob, ada, id))
     assert(await verifies(ada, bob, id))
+  })
+
+  it('a rotation whose rate is limited waits for the next sync, and nothing else does', async (t) => {
+    const { bob, ada, stolen } = await theft(t)
+    await stolen.flow.end(signedOut)
+    await bob.sync()
+    let reads = 0
+    const limited = ada.restart((account) => ({
+      ...account,
+      rosters: {
+        ...account.rosters,
+        append: () => Promise.reject(new AppError('rate_limited', 'Too many entries.')),
+      },
+      duties: {
+        read: async (query) => {
+          reads += 1
+          return account.duties.read(query)
+        },
+      },
+    }))
+    const { ok, error } = await limited.device().sync.run('timer')
+    assert.deepEqual([ok, error, reads], [true, 'Too many entries.', 1])
   })
 
   for (const [when, prepare] of [
