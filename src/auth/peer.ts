@@ -1,6 +1,7 @@
 /**
- * Who is at the other end of a loopback connection. TCP carries no credentials, but Linux lists the owner of every socket;
- * elsewhere the token route stands on the loopback bind alone, as the interface says.
+ * Who is at the other end of a loopback connection. TCP carries no credentials, but Linux lists the
+ * owner of every socket; elsewhere the token route stands on the loopback bind alone, as the
+ * interface says.
  */
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -11,7 +12,10 @@ import { StartError } from '../errors.ts'
 const ESTABLISHED = '01'
 const TIME_WAIT = '06'
 
-/** An address and port as `/proc/net/tcp` writes them: 32-bit words in host byte order (little-endian), the port in hex. */
+/**
+ * An address and port as `/proc/net/tcp` writes them: 32-bit words in host byte order
+ * (little-endian), the port in hex.
+ */
 function procAddress(address: string, port: number): string {
   const bytes = address.includes(':') ? ipv6Bytes(address) : address.split('.').map(Number)
   const words: string[] = []
@@ -35,13 +39,13 @@ function ipv6Bytes(address: string): number[] {
   return [...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 255])
 }
 
-/** The owners of sockets, by both ends as a listing writes them: local and remote address, with a space between them. */
+/** Socket owners by local and remote address, as a listing writes them, with a space between. */
 type Owners = ReadonlyMap<string, number | null>
 
 /**
- * The owner of every socket in a listing (the text of `/proc/net/tcp` or `tcp6`): a uid, or null where that says nothing of
- * who is there. A client that closed its socket shows uid 0 and inode 0, so only a live socket has an owner, and of two rows
- * with the same ends neither has.
+ * The owner of every socket in a listing (the text of `/proc/net/tcp` or `tcp6`): a uid, or null
+ * where it is not known. A socket that its client closed has uid 0 and inode 0, so only a live
+ * socket has an owner, and of two rows with the same addresses neither has.
  */
 export function ownersIn(listing: string): Owners {
   const owners = new Map<string, number | null>()
@@ -52,7 +56,7 @@ export function ownersIn(listing: string): Owners {
     const to = listing.indexOf(' ', listing.indexOf(' ', from) + 1)
     const next = listing.indexOf('\n', to) + 1
     const state = listing.slice(to + 1, to + 3)
-    // What is left of a connection that has ended is nobody's, and there may be tens of thousands of them.
+    // An ended connection has no owner, and tens of thousands of them may be listed.
     if (state !== TIME_WAIT) {
       const ends = listing.slice(from, to)
       const cells = listing.slice(to + 1, next === 0 ? undefined : next - 1).split(/ +/)
@@ -65,7 +69,10 @@ export function ownersIn(listing: string): Owners {
   return owners
 }
 
-/** RFC 4291 section 2.5.5.2: what stands before an IPv4 address in an IPv6 socket, as `/proc/net/tcp6` writes it. */
+/**
+ * RFC 4291 section 2.5.5.2: what stands before an IPv4 address in an IPv6 socket, as
+ * `/proc/net/tcp6` writes it.
+ */
 const MAPPED = '0000000000000000FFFF0000'
 
 type Listing = 'tcp' | 'tcp6'
@@ -83,7 +90,10 @@ function placesOf({ remoteAddress, remotePort, localAddress, localPort }: Socket
   return [{ name: 'tcp', ends: wide.ends } as const, mapped]
 }
 
-/** Other systems have no such list, and a kernel without IPv6 has no `tcp6`: what cannot be read names nobody. */
+/**
+ * Other systems have no such list, and a kernel without IPv6 has no `tcp6`: what cannot be read
+ * names nobody.
+ */
 function listing(name: Listing): string {
   try {
     return readFileSync(pathOf(name), 'latin1')
@@ -101,7 +111,10 @@ export function peerUid(socket: Socket): number | null {
   return null
 }
 
-/** Read something that takes a while: one reading at a time, and each for all who asked before it began. */
+/**
+ * Read something that takes a while: one reading at a time, and each for all who asked before it
+ * began.
+ */
 function newReader<T>(read: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null
   let next: Promise<T> | null = null
@@ -126,7 +139,7 @@ const readers = Object.fromEntries(
   (['tcp', 'tcp6'] as const).map((name) => [name, newReader(() => readOwners(name))]),
 ) as Record<Listing, () => Promise<Owners>>
 
-/** As `peerUid`, without blocking the event loop, and with one reading of the list for all look-ups that wait. */
+/** As `peerUid`, without blocking the event loop; all waiting look-ups share one reading. */
 export async function askPeerUid(socket: Socket): Promise<number | null> {
   if (process.platform !== 'linux') return null
   for (const { name, ends } of placesOf(socket)) {
@@ -136,7 +149,10 @@ export async function askPeerUid(socket: Socket): Promise<number | null> {
   return null
 }
 
-/** The uids that user names (or decimal uids) stand for, read from the text of `/etc/passwd`. Throws StartError for an unknown name. */
+/**
+ * The uids that user names (or decimal uids) stand for, read from the text of `/etc/passwd`. Throws
+ * StartError for an unknown name.
+ */
 export function uidsOf(names: readonly string[], passwd: string): number[] {
   const byName = new Map(
     passwd
@@ -156,8 +172,8 @@ export function uidsOf(names: readonly string[], passwd: string): number[] {
 }
 
 /**
- * The check of the token route: whether the user with a uid may use it, null where the uid is not known. The daemon's own user
- * and root always may.
+ * The check of the token route: whether the user with a uid may use it; null for an unknown uid.
+ * The daemon's own user and root always may.
  */
 export function peerCheck(users: TokenUsers): (uid: number | null) => boolean {
   if ('any' in users || process.platform !== 'linux') return () => true

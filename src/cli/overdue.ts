@@ -1,7 +1,7 @@
 /**
- * Ends a process that was asked to stop while its event loop is blocked. JavaScript receives signals
- * and timers through the event loop alone, so a separate thread watches the loop. The thread acts only
- * after a request to stop: until then it leaves a slow or blocked loop alone.
+ * Ends a process that was asked to stop while its event loop is blocked. JavaScript receives
+ * signals and timers through the event loop alone, so a separate thread watches the loop. The
+ * thread acts only after a request to stop: until then it leaves a slow or blocked loop alone.
  */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -9,11 +9,14 @@ import { Worker } from 'node:worker_threads'
 
 /** When the thread starts and how soon it takes the event loop for blocked, in milliseconds. */
 export interface Times {
-  /** The delay of the thread's start: the start of the program is over by then and pays nothing for it. */
+  /**
+   * The delay of the thread's start: the start of the program is over by then and pays nothing for
+   * it.
+   */
   readonly settledMs: number
   /**
-   * Without a report of the event loop for so long, the loop is blocked and a signal may be waiting.
-   * The loop reports twice as often.
+   * Without a report of the event loop for so long, the loop is blocked and a signal may be
+   * waiting. The loop reports twice as often.
    */
   readonly patienceMs: number
 }
@@ -25,7 +28,10 @@ const IS_ASKED = 1
 
 interface Watched {
   readonly cells: SharedArrayBuffer
-  /** The descriptors of the pipes that may hold a signal: where it is read, and where it was written. */
+  /**
+   * The descriptors of the pipes that may hold a signal: where it is read, and where it was
+   * written.
+   */
   readonly pipes: readonly (readonly [reading: string, writing: string])[]
   readonly signals: readonly number[]
   readonly patienceMs: number
@@ -35,9 +41,9 @@ interface Watched {
 /**
  * The code of the thread. It is passed as text, so it refers to nothing outside but `workerData`.
  *
- * libuv's signal handler runs even while the event loop is blocked. It writes 16 bytes to a pipe, from
- * which the event loop reads them: a pointer and the signal's number. While the loop is blocked they
- * stay in the pipe. The thread reads them and writes them back for the loop.
+ * libuv's signal handler runs even while the event loop is blocked. It writes 16 bytes to a pipe,
+ * from which the event loop reads them: a pointer and the signal's number. While the loop is
+ * blocked they stay in the pipe. The thread reads them and writes them back for the loop.
  */
 function watch(): void {
   const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
@@ -86,8 +92,9 @@ function watch(): void {
 }
 
 /**
- * The pipes by which libuv forwards signals to event loops: those with both ends in this process, both
- * non-blocking. The blocking pipe is libuv's lock and must not be touched. Empty without `/proc`.
+ * The pipes by which libuv forwards signals to event loops: those with both ends in this process,
+ * both non-blocking. The blocking pipe is libuv's lock and must not be touched. Empty without
+ * `/proc`.
  */
 function signalPipes(): (readonly [reading: string, writing: string])[] {
   const ends = new Map<string, { reading?: string; writing?: string }>()

@@ -2,7 +2,10 @@
 import type { Log } from '../log.ts'
 import { type Times, endWhenOverdue } from './overdue.ts'
 
-/** Longer than all that is waited for in good order; what then still runs waits for somebody who does not answer. */
+/**
+ * Longer than all that is waited for in good order; what then still runs waits for somebody who
+ * does not answer.
+ */
 const LONGEST_MS = 15_000
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
@@ -11,8 +14,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 const OVERDUE_MS = LONGEST_MS + 500
 
 /**
- * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. While the event loop
- * is blocked no signal reaches it: then the process ends `overdueMs` after the first one.
+ * Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. While the event
+ * loop is blocked no signal reaches it: then the process ends `overdueMs` after the first one.
  * @param watched `times`: see `endWhenOverdue`; `onReady`: called when its thread watches
  */
 export const askedToStop = (
@@ -31,8 +34,8 @@ export const askedToStop = (
   })
 
 /**
- * Close what serves. Where that takes too long the process ends without it, as it would by a crash, which loses nothing that
- * was acknowledged.
+ * Close what serves. Where that takes too long the process ends without it, as it would by a crash,
+ * which loses nothing that was acknowledged.
  * @param longestMs how long it may take, in milliseconds
  */
 export async function stop(

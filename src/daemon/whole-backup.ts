@@ -1,7 +1,7 @@
 /**
- * Whether what a backup laid down is whole: databases that SQLite finds sound, with the tables of
- * the version that the backup names, and the secrets that belong to them. An authentic file proves
- * that the passphrase is right, not that there was anything worth keeping in it.
+ * Checks the files restored from a backup: the databases are intact, have the tables of the version
+ * that the backup names, and come with their secrets. A valid authentication tag proves only that
+ * the passphrase is right.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ function demand(holds: boolean, what: string): asserts holds {
 const valueOf = (db: DatabaseSync, sql: string): unknown =>
   Object.values(db.prepare(sql).get() ?? {})[0]
 
-/** Every table with its columns, and whatever else would act when it is read or written. */
+/** Every table with its columns, and every view and trigger. */
 const shapeOf = (db: DatabaseSync): string =>
   JSON.stringify(
     db
@@ -63,7 +63,7 @@ interface Kind {
   readonly statements: readonly string[]
 }
 
-/** Look at a database, and do something with it that reads. */
+/** Checks a database, then calls `work` with it, opened read-only. */
 async function sound<T>(
   dir: string,
   { file, version, query, statements }: Kind,
@@ -95,7 +95,7 @@ const keychainOf = (secrets: Contents['secrets']): Keychain => ({
   delete: () => undefined,
 })
 
-/** That the keys are those of the device, and open each of its sealed secrets. */
+/** Checks that the keys belong to the device and open each of its sealed secrets. */
 async function demandSecrets(db: DatabaseSync, { account, server, secrets }: Contents) {
   const meta = metaRows(db)
   const facts = readFacts({ meta })
@@ -126,9 +126,10 @@ async function demandSecrets(db: DatabaseSync, { account, server, secrets }: Con
 }
 
 /**
- * Look through what was laid down.
+ * Checks the restored files.
  * @param path of the backup, for messages
- * @throws StartError failed for what is not whole; AppError and errors of node:fs about the disk
+ * @throws StartError failed if one is damaged or missing; AppError and errors of node:fs about the
+ *   disk
  */
 export async function demandWhole(dir: string, contents: Contents, path: string): Promise<void> {
   const { state_version, account_version } = contents
@@ -164,7 +165,7 @@ export async function demandWhole(dir: string, contents: Contents, path: string)
         },
       )
   } catch (cause) {
-    // The disk of this machine says nothing about the backup.
+    // An error of this machine's disk is no fault of the backup.
     if (typeof (cause as NodeJS.ErrnoException).syscall === 'string') throw cause
     const why = cause instanceof Broken ? cause.message : (cause as Error).message
     throw new StartError(

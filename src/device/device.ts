@@ -1,4 +1,7 @@
-/** This device, as handlers see it: who it is, what it holds, and what it can do without asking anybody. */
+/**
+ * This device, as handlers see it: who it is, what it holds, and what it can do without asking
+ * anybody.
+ */
 import type { Account } from '../api/port.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { AppError } from '../errors.ts'
@@ -33,29 +36,34 @@ export interface Device extends Run {
   readonly verifier: Verifier
   readonly sync: Sync
   /**
-   * Say that another device is about to answer what was done here: a sync follows at once, and further ones until it may have
-   * answered. Returns at once, and does nothing where no daemon runs.
+   * Schedules a sync now and further ones while another device may still answer a change made here.
+   * Does not wait for them. Does nothing unless the daemon serves.
    */
   readonly syncSoon: () => void
   readonly freshness: Freshness
-  /** Throws AppError not_signed_in once this device has signed out: what an account answers later is not kept. */
+  /**
+   * Throws AppError not_signed_in once this device has signed out: what an account answers later is
+   * not kept.
+   */
   readonly demandSeat: () => void
   /**
-   * Refuse to say words of a time that is not known.
+   * Rejects words of a time that is not known.
    * @param at Unix milliseconds
    * @throws AppError invalid_state
    */
   demandClock(at: number): void
-  /**
-   * Take the machine's clock as right, on the person's word, where no server measures it.
-   * @throws AppError invalid_state where one does
+   * Accepts the machine's clock as right at the user's request, where no server measures it.
+   * @throws AppError invalid_state if a server does
    */
   acceptClock(): void
   /** Sign out: wait for the sync under way, and open no secret any more. */
   leave(): Promise<void>
 }
 
-/** How much this device may trust its picture: an account in this process has its clock, and everything that account knows. */
+/**
+ * How much this device may trust its picture: an account in this process has its clock, and
+ * everything that account knows.
+ */
 const pictureOf = (clock: ServerClock, sync: Sync, now: () => number) =>
   clock === 'own'
     ? { offsetMs: () => 0, lastSyncAt: now }
@@ -78,13 +86,13 @@ export function openDevice(options: {
   account: Account
   clock: ServerClock
   now: () => number
-  /** Milliseconds since the machine was started, the time that it slept included. */
+  /** Milliseconds since the machine started, including sleep. */
   uptime: () => number
   /** Which start of which machine that counts from; null where the system does not tell. */
   boot: string | null
   log: Log
   run: Run
-  /** Have a sync run soon, where a daemon runs; `timer` where no act of the person asks for it. */
+  /** Schedules a sync while the daemon serves; `timer` where no act of the person asks for it. */
   syncSoon: (trigger: SyncReport['trigger']) => void
 }): Device {
   const { state, keychain, identity, clock, now, uptime, boot, syncSoon } = options

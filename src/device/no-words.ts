@@ -1,6 +1,6 @@
 /**
- * Why there are no words to say on a connection, and who has to do what. It is read from the checked
- * roster and key logs; only the names of the own devices come from the account server.
+ * Why there are no words to say on a connection, and who has to do what. It is read from the
+ * checked roster and key logs; only the names of the own devices come from the account server.
  */
 import { connectionEnded } from '../api/connection-ended.ts'
 import { every } from '../api/cursor.ts'
@@ -50,7 +50,10 @@ function namesIn({ names, connections }: State, connection: string) {
 const isOwner = ({ members }: Roster, account: string) =>
   members.some((one) => one.account === account && one.role === 'owner')
 
-/** Whom an owner has to confirm or to remove before anything verifies, as this device knows it. */
+/**
+ * The members that an owner has to confirm or remove before words verify, as this device knows
+ * them.
+ */
 function unsettled({ state, identity }: Asking, { roster, keyLogs }: Known) {
   const changed = changedMembers(roster, keyLogs)
   const own = identity.account
@@ -83,7 +86,7 @@ const noOwner = (what: string) =>
     `${what}, and no owner is left who could do so. Leave the connection and make a new one.`,
   )
 
-/** What an owner, or the person here, has to decide about the keys of a member; null where that is not the cause. */
+/** The error where an owner or this user has to decide about a member's keys; null otherwise. */
 function decisionDue(device: Asking, known: Known): AppError | null {
   const { state, identity } = device
   const { roster } = known
@@ -128,7 +131,7 @@ async function otherDevices(account: Account): Promise<string[]> {
     .map(({ name }) => name)
 }
 
-/** Who hands over the secret that is not here. */
+/** The error that names the devices which can hand over the missing secret. */
 async function waiting({ state, identity }: Asking, account: Account, id: string) {
   const { name } = await account.connections.read({ id })
   const own = await otherDevices(account)

@@ -7,8 +7,9 @@ import { firstIdAt, isId, newId } from '../crypto/id.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /**
- * The answer for words that this device knows. Only words that verify are evidence of somebody. One's
- * own, and those used before, belong to somebody all the same: nobody may be told "nobody" of them.
+ * The answer for words that this device knows. Only words that verify identify a speaker. The
+ * user's own words and replayed ones are known too: the answer must not be a conclusive "not
+ * found".
  */
 function knownHere(here: Verification): PublicVerification {
   const { verified, conclusive, replayed, echo, matches, first_verified_at, checked_at } = here
@@ -27,7 +28,10 @@ function knownHere(here: Verification): PublicVerification {
 
 type LookUp = Awaited<ReturnType<Account['lookups']['create']>>
 
-/** What the account server says of words that match nothing here. A stamp is what its signature says, and its words only lead there. */
+/**
+ * What the account server says of words that match nothing here. A stamp is what its signature
+ * says, and its words only lead there.
+ */
 function knownThere(
   { accounts, stamps, echo }: LookUp,
   { conclusive }: Verification,
@@ -57,7 +61,10 @@ function knownThere(
   }
 }
 
-/** Of a look-up as the verification log tells it: somebody, nobody, or nothing that one could rely on. */
+/**
+ * Of a look-up as the verification log tells it: somebody, nobody, or nothing that one could rely
+ * on.
+ */
 function outcomeOf({
   found,
   conclusive,

@@ -1,8 +1,9 @@
 /**
- * One connection's requests in turn. HTTP/1.1 lets a client send many requests without waiting for an answer (RFC 9112
- * section 9.3.2). Node parses, and announces, all that came in one read: some 1,200 in 64 KiB. Here the parser is given one
- * header section at a time, and nothing while enough requests wait or the answer before them has not been read. The rest stays
- * in the socket as bytes, and the client's system sees that it is not taken.
+ * Orders the requests of one connection. HTTP/1.1 lets a client send many requests without waiting
+ * for a response (RFC 9112 section 9.3.2). Node parses all that came in one read: some 1,200 in 64
+ * KiB. This module gives the parser one header section at a time, and none while enough requests
+ * wait or the client does not read the response before them. The rest stays in the socket, so that
+ * TCP flow control slows the client down.
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,7 +11,7 @@ import type { Socket } from 'node:net'
 /** Requests that may wait behind the one that is being answered. */
 const MOST_WAITING = 8
 const BLANK_LINE = Buffer.from('\r\n\r\n')
-/** The bytes of `GET / HTTP/1.1` and a blank line. No request is shorter, so two never begin in one piece. */
+/** The length of `GET / HTTP/1.1` and a blank line. No request is shorter: no piece begins two. */
 const SHORTEST = 18
 
 interface Waiting {
@@ -35,7 +36,7 @@ type Connection = Socket & { [LINE]?: Line }
 const lineOf = (socket: Connection): Line =>
   (socket[LINE] ??= { current: null, waiting: [], isOpen: true, isBroken: false })
 
-/** Whether the parser of a connection is to get more bytes: for a further request, or for the rest of the last one. */
+/** Whether the parser needs more bytes: for another request, or for the rest of the last one. */
 const isRead = (socket: Socket, { current, isOpen, isBroken }: Line): boolean =>
   // A closed connection has lost its parser, which may serve another one.
   !socket.destroyed && !isBroken && (isOpen || current?.req.complete === false)
@@ -43,7 +44,7 @@ const isRead = (socket: Socket, { current, isOpen, isBroken }: Line): boolean =>
 /** Give the parser of a connection its bytes piece by piece. */
 function pace(socket: Connection): void {
   const line = lineOf(socket)
-  // Node's own listener, which gives the bytes to its parser. Where there is another one, Node leaves the reading to it.
+  // Node's own listener, which feeds its parser. With another listener Node leaves reading to it.
   const [parse] = socket.listeners('data') as [(bytes: Buffer) => void]
   socket.on('data', (bytes: Buffer) => {
     for (let at = 0; at < bytes.length;) {
@@ -62,7 +63,9 @@ function pace(socket: Connection): void {
   socket.off('data', parse)
 }
 
-/** Go on with what waits on a connection, in a turn of the event loop of its own: other connections come in between. */
+/**
+ * Starts the next waiting request in its own event loop turn, so that other connections proceed.
+ */
 function goOn(socket: Connection, line: Line): void {
   const next = line.waiting.shift()
   line.current = next?.res ?? null
@@ -80,7 +83,10 @@ export interface Turns {
   readonly leave: (socket: Socket, res: ServerResponse) => void
   /** Read no more of a connection. The requests that were taken from it are still answered. */
   stopReading(socket: Socket): void
-  /** Take no more requests from a connection, and drop those that wait. The one that is being answered still is. */
+  /**
+   * Take no more requests from a connection, and drop those that wait. The one that is being
+   * answered still is.
+   */
   end(socket: Socket): void
   /** Whether requests are still taken from a connection. */
   isOpen(socket: Socket): boolean

@@ -1,6 +1,6 @@
 /**
- * What accounts are told of which event, and who is. Each is called at the end of the transaction of its event. Whoever is told learns
- * nothing here that the lists would not tell them.
+ * What accounts are told of which event, and who is. Each is called at the end of the transaction
+ * of its event. Whoever is told learns nothing here that the lists would not tell them.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { JsonObject } from '../crypto/json.ts'
@@ -16,7 +16,8 @@ const nameOf = async (db: Kysely<Schema>, account: string): Promise<string> =>
   named(await displayName(db, account))
 
 /**
- * Whoever is invited is told, once there is an account: one that came by the mailbox finds the invitation on signing in.
+ * Whoever is invited is told, once there is an account: one that came by the mailbox finds the
+ * invitation on signing in.
  * @param id of the invitation
  */
 export async function tellInvited(
@@ -121,7 +122,7 @@ export async function tellMembers(
   await notifyAll(trx, new Map(notes), at)
 }
 
-/** The members who stay are told that an owner ended the connection for everybody. */
+/** Notifies the other members that an owner ended the connection for all. */
 async function tellOfEnd(
   trx: Transaction<Schema>,
   { connection, by }: { connection: string; by: string },
@@ -153,7 +154,10 @@ const MOVES = new Map([
   ['leave', 'left'],
 ] as const)
 
-/** The same by a verified entry of the roster; most tell nobody anything. `name`: what somebody who went called the connection. */
+/**
+ * Notifies members of a verified roster entry. Most kinds of entry cause no notification.
+ * @param of `name`: the removed member's name for the connection
+ */
 export async function tellOfEntry(
   trx: Transaction<Schema>,
   { connection, said, name }: { connection: string; said: JsonObject; name: string | null },
@@ -169,7 +173,7 @@ export async function tellOfEntry(
     await tellRemoved(trx, { connection, member, by, name }, at)
 }
 
-/** Whoever was removed is told so; `name`: what they called the connection. */
+/** Notifies the removed member. `name`: that member's name for the connection. */
 async function tellRemoved(
   trx: Transaction<Schema>,
   of: { connection: string; member: string; by: string; name: string },
@@ -186,7 +190,9 @@ async function tellRemoved(
   await notify(trx, member, note, at)
 }
 
-/** All devices of an account were replaced: it is told, and so is everybody who relies on its keys. */
+/**
+ * All devices of an account were replaced: it is told, and so is everybody who relies on its keys.
+ */
 export async function tellOfReset(
   trx: Transaction<Schema>,
   of: { account: string; device: string; deviceName: string },

@@ -1,6 +1,7 @@
 /**
- * What becomes of notifications when an invitation is over. The one that asked for an answer goes, so that nobody is asked to approve
- * what cannot be approved; where the invited account did not end it itself, another one says what happened.
+ * Notifications at the end of an invitation. The notification that asks for an answer is deleted,
+ * since the invitation can no longer be approved. Another one replaces it, unless the invited
+ * account ended the invitation itself.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { holdConnection, roleIn } from './connection-rows.ts'
@@ -13,7 +14,7 @@ import type { Schema } from './schema.ts'
 
 type Row = Schema['invitations']
 
-/** An invitation that was over a moment ago, as it was before. */
+/** An invitation that just ended, with its values before the end. */
 export type Ended = Pick<
   Row,
   | 'id'
@@ -26,7 +27,7 @@ export type Ended = Pick<
   | 'consent'
 >
 
-/** The columns of it. */
+/** The columns of `Ended`. */
 export const ENDED = [
   'id',
   'connection_id',
@@ -38,7 +39,7 @@ export const ENDED = [
   'consent',
 ] as const
 
-/** What was prepared for an account: the invitation whose request goes, and what is said in its place, if anything. */
+/** The invitation whose request is deleted at an account, and the notification that replaces it. */
 export interface Told {
   readonly account: string
   readonly invitation: string
@@ -47,11 +48,13 @@ export interface Told {
 
 const dataOf = ({ id, connection_id }: Ended) => ({ invitation_id: id, connection_id })
 
-/** The account that an invitation is for; null for a mailbox that is nobody's. */
+/** The invited account; null for a mailbox without an account. */
 const invitedBy = async (db: Kysely<Schema>, { to_account, to_email }: Ended) =>
   to_account ?? (await accountAt(db, to_email!))
 
-/** Whether the account sees the invitation in its list: one for a mailbox of a member is hidden from that member. */
+/**
+ * Whether the account's list has the invitation: a member's list has none to that member's mailbox.
+ */
 const isSeenBy = async (db: Kysely<Schema>, row: Ended, account: string) =>
   !isLeftBehind(row) && (await roleIn(db, row.connection_id, account)) === null
 
@@ -69,8 +72,9 @@ async function toInvited(
 }
 
 /**
- * What invited accounts are told of invitations that are taken back: by the inviter, or with the connection, or since the inviter may
- * invite no more. To be called while the inviter's account is there.
+ * The notifications to invited accounts of invitations withdrawn by the inviter, with the
+ * connection, or because the inviter may no longer invite. Call it before the inviter's account is
+ * deleted.
  */
 export async function withdrawalsOf(db: Kysely<Schema>, rows: readonly Ended[]): Promise<Told[]> {
   const told: Told[] = []
@@ -85,7 +89,7 @@ export async function withdrawalsOf(db: Kysely<Schema>, rows: readonly Ended[]):
   return told
 }
 
-/** Write what was prepared. At the end of a transaction, as `notify`. */
+/** Deletes and writes the prepared notifications. At the end of a transaction, as `notify`. */
 export async function tellEnds(
   trx: Transaction<Schema>,
   told: readonly Told[],
@@ -100,10 +104,10 @@ export async function tellEnds(
   await notifyAll(trx, notes, at)
 }
 
-/** So many are noted before a list is answered; the rest before the next. */
+/** The most invitations marked before one list is returned; the next list marks more. */
 const MOST = 100
 
-/** The invitations of an account, in either direction, that have ended by the clock. Three queries, as each has an index. */
+/** The sent and received invitations that have expired. Three queries, as each has an index. */
 async function overOf(db: Kysely<Schema>, account: string, at: number) {
   const all = () =>
     db
@@ -122,7 +126,7 @@ async function overOf(db: Kysely<Schema>, account: string, at: number) {
   return [...sent, ...received, ...mailed]
 }
 
-/** What the inviter is told of an invitation that has ended by the clock. */
+/** The notification to the inviter of an expired invitation. */
 async function toInviter(db: Kysely<Schema>, row: Ended): Promise<Told> {
   const who = row.to_account === null ? row.to_email! : named(await displayName(db, row.to_account))
   const connection = named(row.connection_name)
@@ -139,8 +143,8 @@ async function toInviter(db: Kysely<Schema>, row: Ended): Promise<Told> {
 }
 
 /**
- * Note invitations of an account that have ended by the clock, and tell both sides. Called before an account reads its notifications:
- * a clock calls nobody.
+ * Marks an account's expired invitations and notifies both sides. Called before an account reads
+ * its notifications, since no timer does it.
  */
 export async function noteExpired(
   { db, now }: Pick<Ground, 'db' | 'now'>,
@@ -156,7 +160,7 @@ export async function noteExpired(
         .where('id', '=', id)
         .where((of) => isOver(of, at))
         .executeTakeFirst()
-      // Somebody else was faster.
+      // Another request marked it first.
       if (row === undefined) return
       await trx
         .updateTable('invitations')

@@ -61,7 +61,10 @@ export const Verification = named(
 )
 export type Verification = v.InferOutput<typeof Verification>
 
-/** A stamp as its words find it: they are a hint where to look, the signature at the URL is the evidence. */
+/**
+ * A stamp as its words find it: they are a hint where to look, the signature at the URL is the
+ * evidence.
+ */
 export const StampFound = v.object({
   issuer: id('acc_'),
   signed_at: Time,
@@ -120,7 +123,7 @@ export const PublicVerification = named(
 )
 export type PublicVerification = v.InferOutput<typeof PublicVerification>
 
-/** A match as the log has it: also of somebody whom a public look-up found. */
+/** A match in the verification log, including those of public look-ups. */
 export const LoggedMatch = named(
   'LoggedMatch',
   v.object({
