@@ -9,6 +9,7 @@ import type { Service } from '../api/port.ts'
 import type { Email } from '../api/rest/account.ts'
 import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
+import { isYoung } from './account-age.ts'
 import { newLink } from './confirmation-links.ts'
 import { accountAt, displayName, primaryAddress } from './context.ts'
 import { holdApproved } from './device-rows.ts'
@@ -33,9 +34,13 @@ const ASKED: Brake = {
 /** Further mails of all accounts together: who reads the mailbox may never have asked for any. */
 const FURTHER: Allowance = { what: 'address', most: 9, periodMs: HOUR_MS }
 
+/** Mails of all accounts in their first day together: many accounts are made at once. */
+const OF_YOUNG: Allowance = { what: 'address of young accounts', most: 3, periodMs: HOUR_MS }
+
 /**
  * Whether the link is mailed: three an hour for each account and mailbox, of which the first always
- * goes out. So no stranger who asks for the same address keeps its owner from confirming it.
+ * goes out for an account that is older than a day. So no stranger who asks for the same address
+ * keeps its owner from confirming it.
  */
 async function takeMail(
   trx: Transaction<Schema>,
@@ -43,6 +48,9 @@ async function takeMail(
   address: string,
   at: number,
 ): Promise<boolean> {
+  const isCrowded =
+    (await isYoung(trx, account, at)) && !(await takePlace(trx, OF_YOUNG, address, at))
+  if (isCrowded) return false
   const of = { periodMs: HOUR_MS }
   if (await takePlace(trx, { ...of, what: `address of ${account}`, most: 1 }, address, at))
     return true

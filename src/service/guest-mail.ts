@@ -13,6 +13,7 @@ import type { Ground } from './ground.ts'
 import { PREFIX, guestCodeState, resource } from './guest-codes.ts'
 import { type Allowance, takePlace } from './mail-allowance.ts'
 import { guestCodeMessage } from './mail/messages-from-others.ts'
+import { mailboxOf } from './mailboxes.ts'
 import type { Schema } from './schema.ts'
 import { type Brake, countTryIn } from './tries.ts'
 
@@ -41,8 +42,8 @@ const crowded = () =>
     { headers: { 'Retry-After': String(HOUR_MS / 1000) } },
   )
 
-/** A mailbox among the tries, where nobody needs to read which it is. */
-const tagOf = (address: string) => createHash('sha256').update(address).digest('hex')
+/** The mailbox of an address among the tries, where nobody needs to read which it is. */
+const tagOf = (address: string) => createHash('sha256').update(mailboxOf(address)).digest('hex')
 
 /** The guest code, with the address of whom it is for. Throws AppError `not_found`. */
 async function guestCodeOf(db: Kysely<Schema>, { account, id }: { account: string; id: string }) {

@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import { sql, type Transaction } from 'kysely'
 import { newId } from '../crypto/id.ts'
+import { isYoung } from './account-age.ts'
 import { holdKeyLog } from './key-logs.ts'
 import { type Allowance, takePlaces } from './mail-allowance.ts'
 import { domainOf } from './mailboxes.ts'
@@ -17,22 +18,10 @@ const WHAT = 'invitation mail'
 const MOST_TO_DOMAIN = 500
 /** Of an account in its first day, to all domains together. */
 const MOST_OF_YOUNG = 100
-const YOUNG_MS = 24 * HOUR_MS
 
 /** Letters and digits, of one length. */
 const tagOf = (address: string): string => hash('sha256', domainOf(address), 'hex')
 const TAG_LENGTH = 64
-
-/** Whether an account began within the last day. */
-async function isYoung(trx: Transaction<Schema>, account: string, at: number): Promise<boolean> {
-  const first = await trx
-    .selectFrom('key_log_entries')
-    .select('stored_at')
-    .where('account_id', '=', account)
-    .where('seq', '=', 0)
-    .executeTakeFirst()
-  return first !== undefined && first.stored_at > at - YOUNG_MS
-}
 
 /** How many mails an account had sent in the last hour, by domain. */
 async function countsOf(

@@ -5,7 +5,7 @@ import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { everything } from '../account/subject.ts'
 import { DAY, ENDED, HOUR, type Mailboxes, openMailboxes } from './emails-subject.ts'
 import type { Engine } from './engines.ts'
-import { addressOf, newAddress } from './person.ts'
+import { addressOf, newAddress, type Person } from './person.ts'
 import { fails } from './trust.suite.ts'
 
 export function emailBoundsSuite(name: string, engine: Engine): void {
@@ -71,9 +71,10 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
     test('strangers who ask for an address keep its owner from nothing', async () => {
       const address = newAddress()
       const strangers = [await byMail(), await byMail(), await byMail(), await byMail()]
+      const owner = await byMail(newAddress(), 'Owner')
+      later(DAY)
       for (let i = 0; i < 4; i++) for (const one of strangers) await add(one, address)
       await mailed(address, 12)
-      const owner = await byMail(newAddress(), 'Owner')
       const { token } = await claimed(owner, address)
       assert.match(await page(token), /Owner/)
       assert.match(await confirm(token), /is confirmed/)
@@ -82,13 +83,36 @@ export function emailBoundsSuite(name: string, engine: Engine): void {
 
     test('each of many strangers has one mail an hour sent, and all together nine more', async () => {
       const address = newAddress()
-      for (let i = 0; i < 12; i++) {
-        const one = await byMail()
+      const strangers: Person[] = []
+      for (let i = 0; i < 12; i++) strangers.push(await byMail())
+      later(DAY)
+      for (const one of strangers) {
         for (let ask = 0; ask < 4; ask++) await add(one, address)
       }
       const last = newAddress()
       await claimed(await byMail(), last)
       assert.equal((await links(address)).length, 12 + 9)
+    })
+
+    test('three mails an hour to one mailbox for all accounts in their first day together', async () => {
+      const [local, domain] = newAddress().split('@')
+      const address = `${local}@${domain}`
+      const owner = await byMail(newAddress(), 'Owner')
+      later(DAY)
+      const strangers: Person[] = []
+      for (let i = 0; i < 12; i++) strangers.push(await byMail())
+      const all = [address, ...strangers.map((_, i) => `${local}+${i}@${domain}`)]
+      const sent = async () => (await Promise.all(all.map((one) => links(one)))).flat().length
+      for (const [i, one] of strangers.entries()) await add(one, all[i]!)
+      await claimed(await byMail(), newAddress())
+      assert.equal(await sent(), 3)
+      // They keep no older account from confirming the address.
+      const { token } = await claimed(owner, address)
+      later(HOUR)
+      for (const one of strangers) await add(one, address)
+      await claimed(await byMail(), newAddress())
+      assert.equal(await sent(), 3 + 1 + 3)
+      assert.match(await confirm(token), /is confirmed/)
     })
 
     test('tagged addresses of one mailbox count as that mailbox', async () => {

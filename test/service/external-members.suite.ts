@@ -323,6 +323,19 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       await send(addresses[0]!)
     })
 
+    test('tagged addresses of one mailbox count as that mailbox: five an hour', async () => {
+      const bob = inside(await enrol(subject.server, 'Bob'))
+      const { id } = await newGuest(bob, { expires_at: time(9 * HOUR) })
+      const [local, domain] = newAddress().split('@')
+      const send = (tag: number) =>
+        bob.account.deviceGuestCodes.send({
+          id,
+          body: { to: `${local}+${tag}@${domain}`, secret: newSecret() },
+        })
+      for (let tag = 0; tag < 5; tag++) await send(tag)
+      await fails('rate_limited', send(5))
+    })
+
     test('ten an hour to one address, whoever has them mailed', async () => {
       const to = newAddress()
       const sends = await Promise.all(
