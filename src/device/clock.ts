@@ -103,10 +103,14 @@ export function newClockWatch(of: {
     const ran = uptime() - reading.uptime_ms
     return ran < 0 ? null : ran
   }
+
+  /** The least that the wall clock should show now. */
+  const expectedAt = (reading: Reading) => reading.wall_ms + (ranSince(reading) ?? 0)
+
   function stateSince(reading: Reading | null, at: number): ClockState {
     if (reading === null) return isOwn ? 'steady' : 'unmeasured'
     const ran = ranSince(reading)
-    if (at < reading.wall_ms + (ran ?? 0) - DRIFT_MS) return 'behind'
+    if (at < expectedAt(reading) - DRIFT_MS) return 'behind'
     if (isOwn) return 'steady'
     if (ran === null) return 'unmeasured'
     return at - reading.wall_ms - ran > DRIFT_MS ? 'ahead' : 'steady'
@@ -120,7 +124,9 @@ export function newClockWatch(of: {
     noted(at) {
       const reading = read()
       const isDue = reading === null || at - reading.wall_ms >= RENEWED_MS
-      if (isOwn && isDue && stateSince(reading, at) === 'steady') measured(at)
+      if (!isOwn || !isDue || stateSince(reading, at) !== 'steady') return
+      // A lag within DRIFT_MS stays in the base: several small steps back add up.
+      measured(Math.max(at, reading === null ? at : expectedAt(reading)))
     },
   }
 }

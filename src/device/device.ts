@@ -52,6 +52,7 @@ export interface Device extends Run {
    * @throws AppError invalid_state
    */
   demandClock(at: number): void
+  /**
    * Accepts the machine's clock as right at the user's request, where no server measures it.
    * @throws AppError invalid_state if a server does
    */

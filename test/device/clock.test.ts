@@ -235,6 +235,29 @@ describe('the account on this machine alone, whose clock nothing measures', () =
       }
     })
 
+  it('is set back in small steps: the steps add up', async (t) => {
+    const { device, says } = await alone(t)
+    const recorded = says(device.clock.ms)
+    const reasons: string[] = []
+    for (const _ of [1, 2]) {
+      pass(device, 2 * MINUTE)
+      set(device, -29_000)
+      reasons.push((await device.verifier.verify(WRONG, null)).reasons.join())
+    }
+    assert.deepEqual(reasons, ['', 'clock_uncertain'])
+    assert.equal((await device.verifier.verify(recorded, null)).verified, false)
+  })
+
+  it('is corrected back and then ahead: small corrections cancel out', async (t) => {
+    const { device, says } = await alone(t)
+    for (const ms of [-20_000, 20_000, -20_000, 20_000]) {
+      pass(device, 2 * MINUTE)
+      set(device, ms)
+      const { verified } = await device.verifier.verify(says(device.clock.ms), null)
+      assert(verified)
+    }
+  })
+
   it('is set back while the machine is off: nothing before the last use is believed', async (t) => {
     const { device, says } = await alone(t)
     const recorded = says(device.clock.ms)
