@@ -21,7 +21,7 @@ export interface BodyBuffer {
   /** All bytes received. The body can no longer be dropped, but it counts until its release. */
   finish(): Buffer
   /** Stop counting this body. */
-  release(): void
+  readonly release: () => void
 }
 
 /** Begins a body of at most `limit` bytes. `drop` is called, with a 408, when it has to give way. */
@@ -32,6 +32,7 @@ export function newBodyMemory(): BodyMemory {
   /** Bodies being received and how to drop each. The order of the map is the order of progress. */
   const receiving = new Map<object, () => void>()
   let sum = 0
+  let latest: object | null = null
 
   return (limit, drop) => {
     const key = {}
@@ -57,8 +58,11 @@ export function newBodyMemory(): BodyMemory {
     return {
       append(chunk) {
         const end = size + chunk.length
-        receiving.delete(key)
-        receiving.set(key, dropThis)
+        if (latest !== key || !receiving.has(key)) {
+          receiving.delete(key)
+          receiving.set(key, dropThis)
+          latest = key
+        }
         // Most bodies have one chunk, which needs no copy.
         if (size === 0) hold(chunk)
         else {

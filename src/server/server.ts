@@ -209,6 +209,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       // What is left of an unread body is not worth reading, and a refused framing makes its end uncertain.
       const unread = hasBody(req) && !req.complete
       if (unread || code === 'bad_request') end(connection, res)
+      if (unread) turns.drop(connection)
       if (!isDispatched && options.record !== undefined) {
         if (connection[PEER] === undefined) await look(connection)
         options.record(refusalOf(requestId, peer, code))

@@ -6,10 +6,21 @@
  * TCP flow control slows the client down.
  */
 import type { Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
+import { newBacklog } from './backlog.ts'
 
 /** Requests that may wait behind the one that is being answered. */
 const MOST_WAITING = 8
+/** The size of libuv's reads: one that is not full has emptied the system's buffer. */
+const FULL_READ = 64 * 1024
+/** The most bytes that the parser gets at once. As chunks of one byte they take about a millisecond. */
+const PIECE_BYTES = 4 * 1024
+/** How long one connection may occupy the parser in one turn of the event loop, in milliseconds. */
+const MOST_PARSING_MS = 1
+/** How many connections with more bytes to parse go on in one turn of the event loop. */
+const MOST_RESUMED = 8
+/** How long a client may go on sending after the answer that ends its connection, in milliseconds. */
+const LINGER_MS = 1_000
 const BLANK_LINE = Buffer.from('\r\n\r\n')
 /** The length of `GET / HTTP/1.1` and a blank line. No request is shorter: no piece begins two. */
 const SHORTEST = 18
@@ -28,39 +39,104 @@ interface Line {
   isOpen: boolean
   /** Whether its bytes are no HTTP. */
   isBroken: boolean
+  /** Whether the rest of its last request is discarded. */
+  isDropped: boolean
+  /** Whether its further bytes wait for a later turn of the event loop. */
+  isHeld: boolean
 }
 
 const LINE = Symbol('line')
 type Connection = Socket & { [LINE]?: Line }
 
 const lineOf = (socket: Connection): Line =>
-  (socket[LINE] ??= { current: null, waiting: [], isOpen: true, isBroken: false })
+  (socket[LINE] ??= {
+    current: null,
+    waiting: [],
+    isOpen: true,
+    isBroken: false,
+    isDropped: false,
+    isHeld: false,
+  })
 
-/** Whether the parser needs more bytes: for another request, or for the rest of the last one. */
-const isRead = (socket: Socket, { current, isOpen, isBroken }: Line): boolean =>
+/** Whether the parser of a connection is to get more bytes: for a further request, or for the rest of the last one. */
+const isRead = (socket: Socket, { current, isOpen, isBroken, isDropped }: Line): boolean =>
   // A closed connection has lost its parser, which may serve another one.
-  !socket.destroyed && !isBroken && (isOpen || current?.req.complete === false)
+  !socket.destroyed && !isBroken && !isDropped && (isOpen || current?.req.complete === false)
 
-/** Give the parser of a connection its bytes piece by piece. */
-function pace(socket: Connection): void {
-  const line = lineOf(socket)
-  // Node's own listener, which feeds its parser. With another listener Node leaves reading to it.
-  const [parse] = socket.listeners('data') as [(bytes: Buffer) => void]
-  socket.on('data', (bytes: Buffer) => {
-    for (let at = 0; at < bytes.length;) {
-      if (!isRead(socket, line)) return
-      if (line.waiting.length >= MOST_WAITING || socket.writableNeedDrain) {
-        socket.pause()
-        socket.unshift(bytes.subarray(at))
+/** The end of the piece that begins at `at`: a blank line, or some kilobytes further. */
+function endOfPiece(bytes: Buffer, at: number): number {
+  const most = Math.min(at + PIECE_BYTES, bytes.length)
+  const blank = bytes.subarray(at, most).indexOf(BLANK_LINE, SHORTEST - BLANK_LINE.length)
+  return blank === -1 ? most : at + blank + BLANK_LINE.length
+}
+
+/** Give the parsers of connections their bytes piece by piece. */
+function newPace(): (socket: Connection) => void {
+  const backlog = newBacklog<Connection>(MOST_RESUMED, (socket) => {
+    lineOf(socket).isHeld = false
+    socket.resume()
+  })
+
+  return (socket) => {
+    const line = lineOf(socket)
+    // Node's own listener, which gives the bytes to its parser. Where there is another one, Node leaves the reading to it.
+    const [parse] = socket.listeners('data') as [(bytes: Buffer) => void]
+    const later = (rest: Buffer) => {
+      socket.pause()
+      if (rest.length > 0) socket.unshift(rest)
+    }
+    const hold = (rest: Buffer) => {
+      later(rest)
+      line.isHeld = true
+      backlog.push(socket)
+    }
+    socket.on('data', (bytes: Buffer) => {
+      if (line.isHeld) {
+        // The stream of the body has resumed the socket.
+        later(bytes)
         return
       }
-      const blank = bytes.indexOf(BLANK_LINE, at + SHORTEST - BLANK_LINE.length)
-      const end = blank === -1 ? bytes.length : blank + BLANK_LINE.length
-      parse(end - at === bytes.length ? bytes : bytes.subarray(at, end))
-      at = end
-    }
-  })
-  socket.off('data', parse)
+      const until = performance.now() + MOST_PARSING_MS
+      for (let at = 0; at < bytes.length;) {
+        if (!isRead(socket, line)) break
+        if (line.waiting.length >= MOST_WAITING || socket.writableNeedDrain) {
+          later(bytes.subarray(at))
+          return
+        }
+        if (at >= PIECE_BYTES && performance.now() >= until) {
+          hold(bytes.subarray(at))
+          return
+        }
+        const end = endOfPiece(bytes, at)
+        parse(end - at === bytes.length ? bytes : bytes.subarray(at, end))
+        at = end
+        // The reader of this body is slower than its sender, and Node resumes the socket for it.
+        if (socket.isPaused()) {
+          later(bytes.subarray(at))
+          return
+        }
+      }
+      // More may wait in the system, and libuv would read up to 32 times before other connections.
+      if (bytes.length >= FULL_READ) hold(bytes.subarray(bytes.length))
+    })
+    socket.off('data', parse)
+  }
+}
+
+/**
+ * Let a connection end after its answer without a reset, by which the client could lose the answer
+ * (RFC 9112 section 9.6): close the writing end, and discard what the client still sends.
+ */
+function linger(socket: Socket): void {
+  const destroySoon = () => Socket.prototype.destroySoon.call(socket)
+  if (socket.destroyed || socket.readableEnded) {
+    destroySoon()
+    return
+  }
+  const late = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(late)).once('end', destroySoon)
+  socket.end()
+  socket.resume()
 }
 
 /**
@@ -84,9 +160,11 @@ export interface Turns {
   /** Read no more of a connection. The requests that were taken from it are still answered. */
   stopReading(socket: Socket): void
   /**
-   * Take no more requests from a connection, and drop those that wait. The one that is being
-   * answered still is.
+   * Discard the rest of the last request of a connection. Its answer has `Connection: close`; after
+   * it, the connection stays open for reading until the client closes it, at most LINGER_MS.
    */
+  drop(socket: Socket): void
+  /** Take no more requests from a connection, and drop those that wait. The one that is being answered still is. */
   end(socket: Socket): void
   /** Whether requests are still taken from a connection. */
   isOpen(socket: Socket): boolean
@@ -94,7 +172,7 @@ export interface Turns {
 
 /** Keep the order on each connection of a server that does not listen yet. */
 export function newTurns(server: Server): Turns {
-  server.on('connection', pace)
+  server.on('connection', newPace())
   return {
     take(socket, res, start) {
       const line = lineOf(socket)
@@ -111,6 +189,10 @@ export function newTurns(server: Server): Turns {
     },
     stopReading(socket) {
       lineOf(socket).isBroken = true
+    },
+    drop(socket) {
+      lineOf(socket).isDropped = true
+      socket.destroySoon = () => linger(socket)
     },
     end(socket) {
       const line = lineOf(socket)

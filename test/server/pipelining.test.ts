@@ -223,3 +223,22 @@ describe('answers that nobody reads', () => {
     for (const socket of readers) socket.destroy()
   })
 })
+
+describe('a body that is refused', () => {
+  it('is discarded, and the client that still sends it gets its answer without a reset', async () => {
+    const { connected, request } = await start()
+    const socket = await connected()
+    const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`
+    const type = 'Content-Type: application/json\r\n'
+    socket.write(
+      `${request('/things', 'POST')}${type}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(17)}`,
+    )
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    assert.match(answer.toString('latin1'), /^HTTP\/1.1 413 /)
+    const closed = Promise.withResolvers<string>()
+    socket.once('end', () => closed.resolve('end')).once('error', (e) => closed.resolve(e.message))
+    socket.resume().write(chunk.repeat(64))
+    assert.equal(await closed.promise, 'end')
+    socket.destroy()
+  })
+})
