@@ -19,7 +19,7 @@ for (const asked of FLOODS)
     const daemon = await startChild()
     const { pid } = daemon
     const at = asked.listener === 'api' ? daemon.address : daemon.accountAddress
-    t.after(daemon.kill)
+    t.after(() => daemon.kill())
     await leaveRows(ROWS)
     const flooding = await flood(at, { ...asked, requests: asked.requests / part })
     t.after(flooding.end)

@@ -40,7 +40,7 @@ const portOf = (address: string) => Number(new URL(address).port)
 export async function flood(
   address: string,
   asked: Flood,
-): Promise<{ open(): number; end(): Promise<unknown> }> {
+): Promise<{ open: () => number; end: () => Promise<unknown> }> {
   const request = `GET ${asked.path} HTTP/1.1\r\nHost: ${new URL(address).host}\r\n\r\n`
   const cells = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   const workerData = { port: portOf(address), request, cells, ...asked }
