@@ -164,7 +164,8 @@ export async function noteExpired(
       if (row === undefined) return
       await trx
         .updateTable('invitations')
-        .set({ state: 'expired', ...(row.state === 'approved' ? { consent: 0 as const } : {}) })
+        // Without an open consent, so that the row is not over once more.
+        .set({ state: 'expired', ...(row.consent === 1 ? { consent: 0 as const } : {}) })
         .where('id', '=', id)
         .execute()
       const invited = await toInvited(trx, row, (from, connection) => ({

@@ -242,7 +242,7 @@ onBothEngines((engine, of) => {
     for (const [group, filtersOf] of Object.entries(lists))
       test(group, async () => {
         const list = (account as unknown as Record<string, { list: List }>)[group]!.list
-        // The first reading stores the ends of invitations that expired, which adds notifications.
+        // A reading stores the ends of invitations that expired, which adds notifications.
         await every((query) => list(query))
         const all = await every((query) => list(query))
         assert(all.length >= ROWS / 4, `${all.length} rows`)

@@ -128,6 +128,12 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
         )
       })
 
+      test('without a metric: of all activity', async () => {
+        const ada = await town.owner()
+        await history(ada.organisation, { count: 48, from: (TODAY - 3) * DAY })
+        assert.deepEqual(await trend(ada, {}), await trend(ada, { metric: 'activity' }))
+      })
+
       test('of one event, and of none of the others', async () => {
         const ada = await town.owner()
         await history(ada.organisation, { count: 42, from: TODAY * DAY })
@@ -237,7 +243,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
         ['tomorrow', { from: '2026-06-18' }, 'from', /has come/],
         ['an unknown metric', { metric: 'happiness' }, 'metric', /./],
         ['a metric of SQL', { metric: "stamp' or '1'='1" }, 'metric', /./],
-        ['no metric', { metric: undefined }, 'metric', /./],
+        ['a metric without a name', { metric: '' }, 'metric', /./],
         ['an unknown bucket', { bucket: 'hour' }, 'bucket', /./],
         ['a day that is none', { from: '2026-02-30' }, 'from', /exists/],
       ] as const)

@@ -140,7 +140,7 @@ describe('PostgreSQL', () => {
     const [versions] = await plainly(place.url, ['select version from schema_version'])
     assert.deepEqual(
       versions,
-      [1, 2, 3, 4, 5, 6].map((version) => ({ version })),
+      [1, 2, 3, 4, 5, 6, 7].map((version) => ({ version })),
     )
     await Promise.all(all.map(({ close }) => close()))
   })

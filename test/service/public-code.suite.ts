@@ -83,10 +83,10 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       const eve = await enrol(subject.server, 'Eve')
       const words = wordsOf(bob.id, k, windowNow())
       const profile = { id: bob.id, display_name: 'Bob B.', handle: null, kind: 'person' }
-      const known = { accounts: [{ profile, window: windowNow() }], stamps: [] }
+      const known = { accounts: [{ profile, window: windowNow() }], stamps: [], echo: false }
       assert.deepEqual(await ask(eve, words), known)
       assert.equal((await switchTo(bob, false)).public_code, false)
-      assert.deepEqual(await ask(eve, words), { accounts: [], stamps: [] })
+      assert.deepEqual(await ask(eve, words), { accounts: [], stamps: [], echo: false })
       assert.equal((await bob.account.publicCode.read({})).k, null)
       // What was forgotten does not come back by itself.
       await fails('invalid_state', switchTo(bob, true), { state: 'not_shared' })

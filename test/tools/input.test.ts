@@ -44,7 +44,8 @@ describe('what a tool takes', () => {
     ['org_members_bulk_invite', { invites: [{ email: 'ada@example.org' }] }, true],
     ['org_members_bulk_invite', { invites: [] }, false],
     ['org_analytics_trends', { metric: 'stamp', bucket: 'week' }, true],
-    ['org_analytics_trends', { bucket: 'week' }, false],
+    ['org_analytics_trends', { bucket: 'week' }, true],
+    ['org_analytics_trends', { bucket: 'hour' }, false],
   ]
   for (const [tool, input, good] of cases)
     it(`${tool} ${good ? 'takes' : 'refuses'} ${JSON.stringify(input)}`, () => {
