@@ -2,7 +2,6 @@
  * Composition: the only place that knows every room. `openDaemon` puts the daemon together without listening (the command
  * line uses it so when no daemon runs); `serve` lets it listen.
  */
-import { uptime } from 'node:os'
 import { agents } from './api/agents/index.ts'
 import { docsTable } from './api/docs/index.ts'
 import { local } from './api/local/index.ts'
@@ -29,6 +28,7 @@ import { openIdentity } from './device/identity.ts'
 import { type Seat, openSeat } from './device/seat.ts'
 import { type SignInFlow, newSignIn } from './device/sign-in.ts'
 import { embeddedGone } from './device/sign-in-refusals.ts'
+import { machineUptime } from './device/uptime.ts'
 import { type Dispatch, type Outcome, type Request, newDispatch } from './dispatch.ts'
 import { agentAnswers } from './handlers/agents.ts'
 import { type Home, contextOf } from './handlers/context.ts'
@@ -139,7 +139,7 @@ export async function openDaemon(
           now,
           log,
           run,
-          uptime: () => uptime() * 1000,
+          uptime: machineUptime(),
           boot: bootId(),
           syncSoon: (trigger) => opened.onDue(trigger),
         }),

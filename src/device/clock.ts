@@ -5,6 +5,7 @@
 import type { Door } from '../api/port.ts'
 import { AppError } from '../errors.ts'
 import type { MetaRows } from '../state/meta.ts'
+import type { Uptime } from './uptime.ts'
 
 /** Where the account server is in this process, there is one clock. */
 export type ServerClock = Door['clock'] | 'own'
@@ -81,52 +82,57 @@ export interface ClockWatch {
 }
 
 /**
- * Watch the wall clock. The reading is kept in the database, so that a restart in between hides
- * nothing. Where the account server is in this process, nothing measures the clock: what it shows is
- * taken as it comes, but never back. Uptimes of two starts, or of two machines, are not compared.
- * @param of `uptime` is milliseconds since the machine was started, the time that it slept included;
- *   `boot` identifies that start
+ * Watches the wall clock. The reading is kept in the database, so that a restart in between hides
+ * nothing; no other process writes it. Where the account server is in this process, nothing measures
+ * the clock: what it shows is taken as it comes, but never back. Uptimes of two starts, or of two
+ * machines, are not compared.
+ * @param of `boot` identifies the start of the machine since which `uptime` counts
  */
 export function newClockWatch(of: {
-  meta: MetaRows
+  meta: Pick<MetaRows, 'get' | 'set'>
   clock: ServerClock
-  uptime: () => number
+  uptime: Uptime
   boot: string | null
 }): ClockWatch {
   const { meta, clock, uptime, boot } = of
   const isOwn = clock === 'own'
-  const read = () => meta.get(READING) as Reading | null
+  let reading = meta.get(READING) as Reading | null
 
-  /** How long the machine has run since, in milliseconds; null where it was started again. */
-  function ranSince(reading: Reading): number | null {
-    if (reading.boot !== boot) return null
-    const ran = uptime() - reading.uptime_ms
+  /** How long the machine has run since the reading, in milliseconds; null where it was restarted. */
+  function ranSince(from: Reading, until: number): number | null {
+    if (from.boot !== boot) return null
+    const ran = until - from.uptime_ms
     return ran < 0 ? null : ran
   }
 
-  /** The least that the wall clock should show now. */
-  const expectedAt = (reading: Reading) => reading.wall_ms + (ranSince(reading) ?? 0)
+  /** The least that the wall clock should show at an uptime. */
+  const expectedAt = (from: Reading, up: number) => from.wall_ms + (ranSince(from, up) ?? 0)
 
-  function stateSince(reading: Reading | null, at: number): ClockState {
+  function stateAt(at: number, up: number): ClockState {
     if (reading === null) return isOwn ? 'steady' : 'unmeasured'
-    const ran = ranSince(reading)
-    if (at < expectedAt(reading) - DRIFT_MS) return 'behind'
+    const ran = ranSince(reading, up)
+    if (at < expectedAt(reading, up) - DRIFT_MS) return 'behind'
     if (isOwn) return 'steady'
     if (ran === null) return 'unmeasured'
     return at - reading.wall_ms - ran > DRIFT_MS ? 'ahead' : 'steady'
   }
-  const measured = (at: number) =>
-    meta.set(READING, { wall_ms: at, uptime_ms: uptime(), boot } satisfies Reading)
+  function state(at: number): ClockState {
+    const recent = stateAt(at, uptime.recent())
+    return recent === 'steady' ? recent : stateAt(at, uptime.exact())
+  }
+  function measured(at: number): void {
+    reading = { wall_ms: at, uptime_ms: uptime.exact(), boot }
+    meta.set(READING, reading)
+  }
 
   return {
-    state: (at) => stateSince(read(), at),
+    state,
     measured,
     noted(at) {
-      const reading = read()
       const isDue = reading === null || at - reading.wall_ms >= RENEWED_MS
-      if (!isOwn || !isDue || stateSince(reading, at) !== 'steady') return
+      if (!isOwn || !isDue || state(at) !== 'steady') return
       // A lag within DRIFT_MS stays in the base: several small steps back add up.
-      measured(Math.max(at, reading === null ? at : expectedAt(reading)))
+      measured(reading === null ? at : Math.max(at, expectedAt(reading, uptime.exact())))
     },
   }
 }

@@ -12,6 +12,7 @@ import { type ClockState, type ServerClock, demandClock, newClockWatch } from '.
 import { type Codes, openCodes } from './codes.ts'
 import type { Identity } from './identity.ts'
 import { type Sync, newSync } from './sync.ts'
+import type { Uptime } from './uptime.ts'
 import { type Vault, openVault } from './vault.ts'
 import { type Freshness, type Verifier, newVerifier } from './verifier.ts'
 
@@ -87,8 +88,7 @@ export function openDevice(options: {
   account: Account
   clock: ServerClock
   now: () => number
-  /** Milliseconds since the machine started, including sleep. */
-  uptime: () => number
+  uptime: Uptime
   /** Which start of which machine that counts from; null where the system does not tell. */
   boot: string | null
   log: Log
@@ -115,9 +115,9 @@ export function openDevice(options: {
     const found = watch.state(at)
     if (clock === 'own') return found
     if (found === 'steady') seenState = found
-    else if (found !== seenState || uptime() - askedAt >= MEASURED_AGAIN_MS) {
+    else if (found !== seenState || uptime.recent() - askedAt >= MEASURED_AGAIN_MS) {
       seenState = found
-      askedAt = uptime()
+      askedAt = uptime.recent()
       syncSoon('timer')
     }
     return found

@@ -1,8 +1,10 @@
 /** A wall clock that is set ahead or back while the machine runs, and across restarts: what is said and what is believed by it. */
 import assert from 'node:assert/strict'
+import { uptime } from 'node:os'
 import { describe, it, type TestContext } from 'node:test'
 import { timeAt } from '../../src/api/fields.ts'
-import type { ServerClock } from '../../src/device/clock.ts'
+import { type ServerClock, newClockWatch } from '../../src/device/clock.ts'
+import { machineUptime } from '../../src/device/uptime.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
 import { preferences } from '../../src/handlers/preferences.ts'
@@ -322,5 +324,38 @@ describe('the account on this machine alone, whose clock nothing measures', () =
   it('is not accepted on a word where an account server measures it', async (t) => {
     const { first } = await far(t)
     assert.throws(() => first.acceptClock(), { code: 'invalid_state' })
+  })
+})
+
+describe('the uptime of the machine', () => {
+  /** A watch of an account server's clock, measured at 0. */
+  function watchBy(uptime: { exact: () => number; recent: () => number }) {
+    const rows = new Map<string, unknown>()
+    const meta = {
+      get: (key: string) => rows.get(key) ?? null,
+      set: (key: string, value: unknown) => void rows.set(key, value),
+    }
+    const clock = { read: async () => ({ now: timeAt(0), public_url: 'https://countersign.test' }) }
+    const watch = newClockWatch({ meta, clock, uptime, boot: 'boot' })
+    watch.measured(0)
+    return watch
+  }
+
+  it('is read again before the clock counts as wrong: just after a sleep, the last reading is old', () => {
+    let exact = 0
+    const watch = watchBy({ exact: () => exact, recent: () => 0 })
+    exact = SPAN
+    assert.equal(watch.state(SPAN), 'steady')
+    assert.equal(watch.state(3 * SPAN), 'ahead')
+    assert.equal(watch.state(-SPAN), 'behind')
+  })
+
+  it('is of the machine, and goes on between two readings', () => {
+    const { exact, recent } = machineUptime()
+    const before = exact()
+    assert(Math.abs(before / 1000 - uptime()) < 60)
+    const after = Array.from({ length: 1000 }, recent)
+    assert(after.every((ms, i) => ms >= (after[i - 1] ?? before)))
+    assert(after.at(-1)! > before)
   })
 })

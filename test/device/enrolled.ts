@@ -86,6 +86,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
   const { state, keychain, server, door, codeFor, clock, dir } = await newGround(t)
   await enrol(state, keychain, door, codeFor, NAMES, clock.ms)
 
+  const ran = () => clock.ms - clock.set
   function open(parts: Partial<Account> = {}, serverClock: ServerClock = 'own'): Enrolled {
     const logged: { event: string; cause: unknown }[] = []
     const soon: string[] = []
@@ -105,7 +106,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
           account,
           clock: serverClock,
           now: () => clock.ms,
-          uptime: () => clock.ms - clock.set,
+          uptime: { exact: ran, recent: ran },
           boot: clock.boot,
           log: (_, event, fields = {}) => {
             const { cause } = typeof fields === 'function' ? fields() : fields

@@ -102,7 +102,7 @@ export async function newWorld(t: TestContext) {
           account,
           clock: door.clock,
           now,
-          uptime: now,
+          uptime: { exact: now, recent: now },
           boot: null,
           syncSoon: () => undefined,
           log,

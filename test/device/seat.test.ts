@@ -68,7 +68,7 @@ const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
         account,
         clock: 'own',
         now,
-        uptime: now,
+        uptime: { exact: now, recent: now },
         boot: null,
         syncSoon: () => undefined,
         log: () => undefined,

@@ -40,7 +40,7 @@ export function deviceOf(
     account,
     clock: 'own',
     now: () => T0,
-    uptime: () => T0,
+    uptime: { exact: () => T0, recent: () => T0 },
     boot: null,
     syncSoon: () => undefined,
     log: () => undefined,
