@@ -14,16 +14,31 @@ import { first, second } from './versions.ts'
 
 interface Version {
   readonly statements: (id: string) => readonly string[]
-  /** What SQL alone cannot say, after the statements. */
+  /**
+   * Changes rows after the statements. It makes no tables or indexes: `statementsUntil`, with which a
+   * restore compares the schema, would lack them.
+   */
   readonly more?: (query: Query) => Promise<void>
+  /** Statements that need the rows which `more` has changed. */
+  readonly last?: readonly string[]
 }
 
 const VERSIONS: readonly Version[] = [
   { statements: first },
   { statements: second, more: bindSessions },
   { statements: third },
-  { statements: fourth, more: nameWhatIsThere },
-  { statements: fifth, more: nameMembers },
+  {
+    statements: fourth,
+    more: nameWhatIsThere,
+    last: ['create unique index emails_by_id on emails (id)'],
+  },
+  {
+    statements: fifth,
+    more: nameMembers,
+    last: [
+      'create unique index organisation_members_in_order on organisation_members (organisation_id, member_id)',
+    ],
+  },
   { statements: sixth },
   { statements: seventh },
 ]
@@ -36,10 +51,13 @@ const LEDGER = `create table if not exists schema_version (
     applied_at text not null default current_timestamp
   )`
 
-/** What makes the tables of a version in a new database of SQLite, without rows. */
+/** What makes the tables and indexes of a version in a new database of SQLite, without rows. */
 export const statementsUntil = (version: number): readonly string[] => [
   LEDGER,
-  ...VERSIONS.slice(0, version).flatMap(({ statements }) => statements('text')),
+  ...VERSIONS.slice(0, version).flatMap(({ statements, last = [] }) => [
+    ...statements('text'),
+    ...last,
+  ]),
 ]
 
 /** Sessions are bound to the authentication key of their device, which only its entry of the key log names. */
@@ -103,7 +121,6 @@ async function nameEmails(query: Query): Promise<void> {
         `update emails set id = '${newId('eml_', Number(verified_at))}' where address = '${String(address).replaceAll("'", "''")}'`,
       )
   }
-  await query('create unique index emails_by_id on emails (id)')
 }
 
 /** Members of organisations are listed by ids, which begin with the time at which they joined. */
@@ -120,9 +137,6 @@ async function nameMembers(query: Query): Promise<void> {
        where organisation_id = '${organisation}' and account_id = '${account}'`,
     )
   }
-  await query(
-    'create unique index organisation_members_in_order on organisation_members (organisation_id, member_id)',
-  )
 }
 
 /**
@@ -142,6 +156,7 @@ async function step(query: Query, { idType, copies }: Engine): Promise<boolean> 
   if (next === undefined) return false
   for (const text of next.statements(idType)) await query(text)
   await next.more?.(query)
+  for (const text of next.last ?? []) await query(text)
   await query(`insert into schema_version (version) values (${version + 1})`)
   return true
 }
