@@ -1,5 +1,5 @@
 /**
- * Checks the files restored from a backup: the databases are intact, have the tables of the version
+ * Checks the files restored from a backup: the databases are intact, have the schema of the version
  * that the backup names, and come with their secrets. A valid authentication tag proves only that
  * the passphrase is right.
  */
@@ -7,6 +7,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { thumbprint } from '../crypto/jwk.ts'
+import { quoted } from '../crypto/quoted.ts'
 import { readFacts, readKeys } from '../device/identity.ts'
 import { secretNames } from '../device/secret-names.ts'
 import { openVault } from '../device/vault.ts'
@@ -32,27 +33,36 @@ function demand(holds: boolean, what: string): asserts holds {
 const valueOf = (db: DatabaseSync, sql: string): unknown =>
   Object.values(db.prepare(sql).get() ?? {})[0]
 
-/** Every table with its columns, and every view and trigger. */
-const shapeOf = (db: DatabaseSync): string =>
-  JSON.stringify(
+/**
+ * Every table, index, view and trigger of a database with the statement that made it, so that
+ * constraints, defaults and indexed expressions count too. Indentation does not count.
+ */
+const objectsOf = (db: DatabaseSync): Map<string, string> =>
+  new Map(
     db
       .prepare(
-        `select o.type as kind, o.name as object, c.name as part
-         from sqlite_schema o left join pragma_table_info(o.name) c
-         where o.type <> 'index' and o.name not like 'sqlite!_%' escape '!' order by 1, 2, 3`,
+        `select type || ' ' || name as object, group_concat(quote(tbl_name) || quote(sql)) as made
+         from sqlite_schema group by 1 order by 1`,
       )
-      .all(),
+      .all()
+      .map(({ object, made }) => [String(object), String(made).replaceAll(/^\s+/gm, '')]),
   )
 
 /** The same of a new database that these statements make. */
-function shapeBy(statements: readonly string[]): string {
+function objectsBy(statements: readonly string[]): Map<string, string> {
   const db = new DatabaseSync(':memory:')
   try {
     for (const statement of statements) db.exec(statement)
-    return shapeOf(db)
+    return objectsOf(db)
   } finally {
     db.close()
   }
+}
+
+/** The first object that only one of two databases has, or that is not the same in both. */
+function differing(one: Map<string, string>, other: Map<string, string>): string | undefined {
+  const objects = [...one.keys(), ...other.keys()]
+  return objects.find((object) => one.get(object) !== other.get(object))
 }
 
 interface Kind {
@@ -73,11 +83,11 @@ async function sound<T>(
   demand(statSync(path).size >= SMALLEST, `its ${file} is cut short`)
   const db = openReadOnly(path)
   try {
+    // First: the integrity check evaluates the constraints and indexed expressions of the file.
+    const object = differing(objectsOf(db), objectsBy(statements))
+    if (object !== undefined)
+      throw new Broken(`its ${file} differs from version ${version} in ${quoted(object)}`)
     demand(valueOf(db, 'pragma integrity_check(1)') === 'ok', `its ${file} is damaged`)
-    demand(
-      shapeOf(db) === shapeBy(statements),
-      `its ${file} has other tables than version ${version}`,
-    )
     demand(valueOf(db, query) === version, `its ${file} is not of version ${version}`)
     return await work(db)
   } catch (cause) {

@@ -1,5 +1,9 @@
 /** Backup files as docs/backup-format.md describes them, read and written by node:crypto alone: nothing of src is here. */
 import { createCipheriv, createDecipheriv, hkdfSync, scryptSync } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 
 export interface Opened {
   // What JSON.parse gives.
@@ -74,4 +78,51 @@ export function resealed(
     return [cipher.update(piece), cipher.final(), cipher.getAuthTag()]
   })
   return Buffer.concat([header, ...sealed])
+}
+
+type Line = Opened['line']
+
+/** The same backup after a change of its line. */
+export const withLine = (bytes: Buffer, passphrase: string, change: (line: Line) => void): Buffer =>
+  resealed(bytes, passphrase, (plain) => {
+    const end = plain.indexOf('\n')
+    const line = JSON.parse(plain.toString('utf8', 0, end)) as Line
+    change(line)
+    return Buffer.concat([Buffer.from(JSON.stringify(line)), plain.subarray(end)])
+  })
+
+/** The same backup with the bytes that `change` returns for each file; the line has their sizes. */
+export const withFiles = (
+  bytes: Buffer,
+  passphrase: string,
+  change: (name: string, bytes: Buffer) => Buffer,
+): Buffer =>
+  resealed(bytes, passphrase, (plain) => {
+    const end = plain.indexOf('\n')
+    const line = JSON.parse(plain.toString('utf8', 0, end)) as Line
+    const parts: Buffer[] = []
+    let at = end + 1
+    for (const file of line.files) {
+      const part = change(file.name, Buffer.from(plain.subarray(at, at + file.size)))
+      at += file.size
+      file.size = part.length
+      parts.push(part)
+    }
+    return Buffer.concat([Buffer.from(`${JSON.stringify(line)}\n`), ...parts, plain.subarray(at)])
+  })
+
+/** A database after a change, which may write to `sqlite_schema` (`pragma writable_schema = on`). */
+export function changedDatabase(bytes: Buffer, change: (db: DatabaseSync) => void): Buffer {
+  const dir = mkdtempSync(join(tmpdir(), 'countersign-'))
+  try {
+    const path = join(dir, 'changed.db')
+    writeFileSync(path, bytes, { mode: 0o600 })
+    const db = new DatabaseSync(path, { defensive: false })
+    db.exec('pragma journal_mode = delete')
+    change(db)
+    db.close()
+    return readFileSync(path)
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
 }

@@ -1,0 +1,180 @@
+/** Which databases `restore` accepts. */
+import assert from 'node:assert/strict'
+import { cpSync, chmodSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { type TestContext, after, before, describe, it } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { sqlite } from '../../src/service/engine.ts'
+import { NEWEST_VERSION, migrate } from '../../src/service/migrations.ts'
+import { VERSIONS } from '../../src/state/versions.ts'
+import { folder } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { changedDatabase, withFiles, withLine } from './backup-reader.ts'
+import { terminal } from './terminal.ts'
+
+const FIXTURE = join(import.meta.dirname, '../fixtures/first-version')
+const PASSPHRASE = 'a passphrase of the test'
+
+const dir = folder()
+const options = ['--passphrase-file', join(dir.path, 'passphrase')]
+/** A backup of the fixture, after this program has brought its databases forward from version 1. */
+let bytes: Buffer
+
+before(async () => {
+  const stateDir = join(dir.path, 'state')
+  cpSync(join(FIXTURE, 'state'), stateDir, { recursive: true })
+  // Git keeps no modes.
+  for (const entry of readdirSync(dir.path, { withFileTypes: true, recursive: true }))
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600)
+  writeFileSync(join(dir.path, 'passphrase'), PASSPHRASE, { mode: 0o600 })
+  const file = join(dir.path, 'backup')
+  const { code, err } = await terminal(stateDir)(['backup', file, ...options])
+  assert.equal(code, EXIT.ok, err)
+  bytes = readFileSync(file)
+})
+after(() => dir.remove())
+
+async function restored(t: TestContext, backup: Buffer, ...more: string[]) {
+  const file = join(freshFolder(t), 'backup')
+  const target = join(freshFolder(t), 'state')
+  writeFileSync(file, backup)
+  const ended = await terminal(target)(['restore', file, ...options, ...more])
+  return { ...ended, target }
+}
+
+const withDatabase = (name: string, change: (db: DatabaseSync) => void) =>
+  withFiles(bytes, PASSPHRASE, (file, content) =>
+    file === name ? changedDatabase(content, change) : content,
+  )
+
+/** The fixture's `account.db` of version 1, brought forward by the migrations and stopped at `version`. */
+async function accountOf(version: number, path: string): Promise<Buffer> {
+  cpSync(join(FIXTURE, 'state/account.db'), path)
+  const engine = sqlite(path)
+  const stop = new Error('stopped')
+  const migrated = migrate({
+    ...engine,
+    copies: null,
+    session: (work) =>
+      engine.session((query) =>
+        work(async (text) => {
+          if (text === `insert into schema_version (version) values (${version + 1})`) throw stop
+          return query(text)
+        }),
+      ),
+  })
+  await migrated.catch((error: unknown) => assert.equal(error, stop))
+  await engine.close()
+  return readFileSync(path)
+}
+
+const stateOf = (version: number): Buffer =>
+  changedDatabase(readFileSync(join(FIXTURE, 'state/state.db')), (db) => {
+    for (let next = 2; next <= version; next++)
+      db.exec(`${VERSIONS[next - 1]}; pragma user_version = ${next}`)
+  })
+
+describe('the databases of a backup', () => {
+  it('are accepted after a migration from version 1', async (t) => {
+    const { code, err } = await restored(t, bytes)
+    assert.equal(code, EXIT.ok, err)
+  })
+
+  for (let version = 1; version <= Math.max(VERSIONS.length, NEWEST_VERSION); version++) {
+    const [state, account] = [Math.min(version, VERSIONS.length), Math.min(version, NEWEST_VERSION)]
+    it(`are accepted with state version ${state} and account version ${account}`, async (t) => {
+      const files: Record<string, Buffer> = {
+        'state.db': stateOf(state),
+        'account.db': await accountOf(account, join(freshFolder(t), 'account.db')),
+      }
+      const older = withFiles(bytes, PASSPHRASE, (name, content) => files[name] ?? content)
+      const backup = withLine(older, PASSPHRASE, (line) => {
+        line.state_version = state
+        line.account_version = account
+      })
+      const { code, err } = await restored(t, backup)
+      assert.equal(code, EXIT.ok, err)
+    })
+  }
+
+  /** Edits the statement that SQLite stores of a table, as no statement of SQL can. */
+  const rewritten = (table: string, from: string, to: string) => `
+    pragma writable_schema = on;
+    update sqlite_schema set sql = replace(sql, '${from}', '${to}') where name = '${table}'`
+  const changes: [string, 'state.db' | 'account.db', string, string][] = [
+    ['without an index', 'state.db', 'drop index idempotency_by_age', 'index idempotency_by_age'],
+    [
+      'with an index of an expression',
+      'state.db',
+      'create index more on tokens (abs(created_at))',
+      'index more',
+    ],
+    [
+      'with another expression in an index',
+      'state.db',
+      `drop index verifications_unpushed;
+       create index verifications_unpushed on verifications (id) where pushed = 1`,
+      'index verifications_unpushed',
+    ],
+    [
+      'with a constraint that its rows break',
+      'state.db',
+      rewritten('meta', 'value text not null', 'value text not null check (value = 1)'),
+      'table meta',
+    ],
+    [
+      'without a constraint',
+      'state.db',
+      rewritten('connections', 'check (length(head) = 32)', ''),
+      'table connections',
+    ],
+    [
+      'with another type of a column',
+      'state.db',
+      rewritten('guests', 'label text', 'label blob'),
+      'table guests',
+    ],
+    [
+      'with another default',
+      'account.db',
+      rewritten('preferences', 'default 1', 'default (abs(random()))'),
+      'table preferences',
+    ],
+    [
+      'without a foreign key',
+      'account.db',
+      rewritten('devices', 'references accounts on delete cascade', ''),
+      'table devices',
+    ],
+    [
+      'with an index that is not unique any more',
+      'account.db',
+      `drop index emails_by_id; create index emails_by_id on emails (id)`,
+      'index emails_by_id',
+    ],
+    [
+      'with a trigger',
+      'account.db',
+      'create trigger t after insert on accounts begin delete from emails; end',
+      'trigger t',
+    ],
+    ['with a view', 'account.db', 'create view v as select 1', 'view v'],
+    ['with statistics', 'account.db', 'analyze', 'table sqlite_stat1'],
+    [
+      'with a text in a name that a terminal obeys',
+      'state.db',
+      'create table "a\u001b[2J\u202eb" (c)',
+      String.raw`table a\u001b[2J\u202eb`,
+    ],
+  ]
+  for (const [what, name, statements, object] of changes)
+    it(`are refused ${what}`, async (t) => {
+      const backup = withDatabase(name, (db) => db.exec(statements))
+      const { code, out, err, target } = await restored(t, backup)
+      assert.deepEqual([code, out], [EXIT.failed, ''], err)
+      const version = name === 'state.db' ? VERSIONS.length : NEWEST_VERSION
+      assert(err.includes(`its ${name} differs from version ${version} in "${object}".`), err)
+      assert(!existsSync(target))
+    })
+})
