@@ -27,8 +27,10 @@ import { takeLock } from '../state/lock.ts'
 import { Unopened, openStream } from '../state/sealed-stream.ts'
 import { VERSIONS } from '../state/versions.ts'
 import { forgetStored } from './secrets-of.ts'
+import type { SealedSecrets } from './sealed-secrets.ts'
 
-export type Restored = Omit<Contents, 'secrets' | 'files'> & { readonly keychain: 'os' | 'file' }
+export type Restored = Omit<Contents, 'secrets' | 'files'> &
+  SealedSecrets & { readonly keychain: 'os' | 'file' }
 
 type Where = Pick<Config, 'stateDir' | 'keychain' | 'credentialsDir'>
 
@@ -120,7 +122,7 @@ async function fill(
   contents: Contents,
   files: AsyncIterable<{ name: string; bytes: AsyncIterable<Uint8Array> }>,
   path: string,
-): Promise<Keychain['backend']> {
+): Promise<SealedSecrets & Pick<Restored, 'keychain'>> {
   const staging = join(dir, RESTORING)
   const written: string[] = []
   let keychain: Keychain | undefined
@@ -129,14 +131,16 @@ async function fill(
     for await (const { name, bytes } of files) await writeWhole(join(staging, name), bytes)
     // Loaded when used: the curves are.
     const { demandWhole } = await import('./whole-backup.ts')
-    await demandWhole(staging, contents, path)
+    const { deleteSecrets } = await import('./sealed-secrets.ts')
+    const sealed = await demandWhole(staging, contents, path)
+    deleteSecrets(join(staging, 'state.db'), sealed.lost_secrets)
     keychain = await openKeychain({ stateDir: staging, choice, credentialsDir })
     for (const [name, secret] of Object.entries(contents.secrets)) {
       written.push(name)
       keychain.set(name, secret)
     }
     settle(staging, dir)
-    return keychain.backend
+    return { ...sealed, keychain: keychain.backend }
   } catch (error) {
     try {
       if (keychain?.backend === 'os') for (const name of written) keychain.delete(name)
@@ -181,13 +185,13 @@ export async function restore(where: Where, path: string, passphrase: string): P
     const key = await keyOf(header, passphrase)
     const { contents, files } = await contentsFrom(openStream(key, rest), path)
     await demandKnown(contents, path)
-    const keychain = await holding(dir, async () => {
+    const filled = await holding(dir, async () => {
       demandEmpty(dir)
       if (isRestoring(dir)) await clear(dir)
       return fill(where, contents, files(), path)
     })
     const { secrets: _secrets, files: _files, ...about } = contents
-    return { ...about, keychain }
+    return { ...about, ...filled }
   } catch (error) {
     throw told(error, path, dir)
   } finally {

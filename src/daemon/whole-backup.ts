@@ -10,7 +10,6 @@ import { thumbprint } from '../crypto/jwk.ts'
 import { quoted } from '../crypto/quoted.ts'
 import { readFacts, readKeys } from '../device/identity.ts'
 import { secretNames } from '../device/secret-names.ts'
-import { openVault } from '../device/vault.ts'
 import { StartError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import { statementsUntil } from '../service/migrations.ts'
@@ -21,6 +20,7 @@ import { openReadOnly } from '../state/read-only.ts'
 import { secretRows } from '../state/secrets.ts'
 import { tokenRows } from '../state/tokens.ts'
 import { VERSIONS } from '../state/versions.ts'
+import { type SealedSecrets, trySecrets } from './sealed-secrets.ts'
 
 /** What is wrong, as a clause. */
 class Broken extends Error {}
@@ -105,8 +105,11 @@ const keychainOf = (secrets: Contents['secrets']): Keychain => ({
   delete: () => undefined,
 })
 
-/** Checks that the keys belong to the device and open each of its sealed secrets. */
-async function demandSecrets(db: DatabaseSync, { account, server, secrets }: Contents) {
+/** Checks that the keys belong to the device, and that the vault key is that of its secrets. */
+async function demandSecrets(
+  db: DatabaseSync,
+  { account, server, secrets }: Contents,
+): Promise<SealedSecrets> {
   const meta = metaRows(db)
   const facts = readFacts({ meta })
   demand((facts?.account ?? null) === account, 'its state.db is of another account')
@@ -130,18 +133,27 @@ async function demandSecrets(db: DatabaseSync, { account, server, secrets }: Con
     )
     demand(keychain.get('session') !== null, 'the session of its device is missing')
   }
-  const rows = secretRows(db)
-  const vault = openVault(keychain, rows)
-  for (const id of rows.ids()) vault.get(id)
+  const hasSecrets = secretRows(db).ids().length > 0
+  demand(!hasSecrets || keychain.get('vault') !== null, 'its vault key is missing')
+  const sealed = trySecrets(keychain, db)
+  const { sealed_secrets: all, lost_secrets: lost } = sealed
+  // One that opens shows that the key is right: the others are damaged, and the account is not.
+  demand(all === 0 || lost.length < all, `its vault key opens none of its ${all} sealed secrets`)
+  return sealed
 }
 
 /**
  * Checks the restored files.
  * @param path of the backup, for messages
- * @throws StartError failed if one is damaged or missing; AppError and errors of node:fs about the
- *   disk
+ * @returns the sealed secrets, and which of them are damaged
+ * @throws StartError failed if a file is damaged or missing, or if no sealed secret opens; AppError
+ *   and errors of node:fs about the disk
  */
-export async function demandWhole(dir: string, contents: Contents, path: string): Promise<void> {
+export async function demandWhole(
+  dir: string,
+  contents: Contents,
+  path: string,
+): Promise<SealedSecrets> {
   const { state_version, account_version } = contents
   try {
     const secret = join(dir, 'secret')
@@ -149,7 +161,7 @@ export async function demandWhole(dir: string, contents: Contents, path: string)
       existsSync(secret) && /^[0-9a-f]{64}\n$/.test(readFileSync(secret, 'latin1')),
       'its folder’s secret is missing',
     )
-    await sound(
+    const sealed = await sound(
       dir,
       {
         file: 'state.db',
@@ -174,6 +186,7 @@ export async function demandWhole(dir: string, contents: Contents, path: string)
           demand(!isThere || own !== undefined, 'its account.db does not have the account')
         },
       )
+    return sealed
   } catch (cause) {
     // An error of this machine's disk is no fault of the backup.
     if (typeof (cause as NodeJS.ErrnoException).syscall === 'string') throw cause

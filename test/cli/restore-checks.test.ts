@@ -1,4 +1,4 @@
-/** Which databases `restore` accepts. */
+/** What `restore` accepts: databases of every version, and sealed secrets of which some are damaged. */
 import assert from 'node:assert/strict'
 import { cpSync, chmodSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,13 +7,17 @@ import { type TestContext, after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { sqlite } from '../../src/service/engine.ts'
 import { NEWEST_VERSION, migrate } from '../../src/service/migrations.ts'
+import { openState } from '../../src/state/state.ts'
 import { VERSIONS } from '../../src/state/versions.ts'
+import { caller, listed, type Json } from '../e2e/caller.ts'
+import { secretsIn } from '../e2e/kept.ts'
 import { folder } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { changedDatabase, withFiles, withLine } from './backup-reader.ts'
-import { terminal } from './terminal.ts'
+import { daemonHere, terminal } from './terminal.ts'
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/first-version')
+const had = JSON.parse(readFileSync(join(FIXTURE, 'contents.json'), 'utf8')) as Json
 const PASSPHRASE = 'a passphrase of the test'
 
 const dir = folder()
@@ -177,4 +181,98 @@ describe('the databases of a backup', () => {
       assert(err.includes(`its ${name} differs from version ${version} in "${object}".`), err)
       assert(!existsSync(target))
     })
+})
+
+describe('the sealed secrets of a backup', () => {
+  const [{ subject: connection }, { subject: guest }] = had.words as [Json, Json]
+  const sealed = had.connections.length + 1
+  const damage = (...ids: string[]) =>
+    withDatabase('state.db', (db) => {
+      const spoil = db.prepare('update secrets set sealed = zeroblob(60) where id = ?')
+      for (const id of ids) assert.equal(spoil.run(id).changes, 1)
+    })
+  const records = (target: string) => {
+    const state = openState(target)
+    try {
+      return state.secrets.ids()
+    } finally {
+      state.close()
+    }
+  }
+
+  it('are named where none is damaged', async (t) => {
+    const { code, out, err } = await restored(t, bytes, '--json')
+    assert.equal(code, EXIT.ok, err)
+    assert.doesNotMatch(err, /Warning/)
+    const { sealed_secrets: count, lost_secrets: lost } = JSON.parse(out) as Json
+    assert.deepEqual([count, lost], [sealed, []])
+  })
+
+  it('are restored without that of a guest code, which is damaged', async (t) => {
+    const { code, out, err, target } = await restored(t, damage(guest), '--json')
+    assert.equal(code, EXIT.ok, err)
+    assert.match(
+      err,
+      new RegExp(
+        `Warning: 1 of ${sealed} sealed secrets does not open and was not restored: 1 guest code\\..*` +
+          `"countersignd guest revoke ID" \\(${guest}\\)`,
+      ),
+    )
+    assert.doesNotMatch(err, /countersignd sync/)
+    const { sealed_secrets: count, lost_secrets: lost } = JSON.parse(out) as Json
+    assert.deepEqual([count, lost], [sealed, [{ id: guest, kind: 'guest_code' }]])
+
+    const daemon = await daemonHere(target)
+    t.after(() => daemon.close())
+    const call = caller(daemon.address, had.tokens.good.token)
+    assert.equal(
+      (await call(`GET /api/v1/connections/${connection}/code`)).words.split(' ').length,
+      3,
+    )
+    const codes = await listed(call, '/api/v1/guest-codes')
+    assert.equal(codes.find(({ id }) => id === guest)?.secret_here, false)
+    await call(`DELETE /api/v1/guest-codes/${guest}`)
+    await call('POST /api/v1/guest-codes', { label: 'A friend' })
+  })
+
+  it('are restored without that of a connection, which a sync fetches', async (t) => {
+    const { code, err, target } = await restored(t, damage(connection))
+    assert.equal(code, EXIT.ok, err)
+    assert.match(
+      err,
+      new RegExp(`Warning: 1 of ${sealed} sealed secrets does not open .*: 1 connection\\..*sync"`),
+    )
+    const synced = await terminal(target)(['sync'])
+    assert.equal(synced.code, EXIT.ok, synced.err)
+    // Every secret opens again.
+    const { secrets } = await secretsIn(target)
+    const original = await secretsIn(join(dir.path, 'state'))
+    assert.deepEqual(secrets, original.secrets)
+  })
+
+  it('are named by the kind of each where several are damaged', async (t) => {
+    const { code, err } = await restored(t, damage(connection, guest))
+    assert.equal(code, EXIT.ok, err)
+    assert.match(err, /Warning: 2 of 3 sealed secrets do not open .*: 1 connection, 1 guest code\./)
+  })
+
+  it('are no text for the terminal where their names are hostile', async (t) => {
+    const backup = withDatabase('state.db', (db) =>
+      db.exec(`insert into secrets values ('\u001b[2J\u202egst_', 1, zeroblob(60))`),
+    )
+    const { code, out, err } = await restored(t, backup, '--json')
+    assert.equal(code, EXIT.ok, err)
+    assert.match(err, /1 of 4 sealed secrets .*: 1 unknown record\./)
+    assert.doesNotMatch(out + err, /[^\n\P{Cc}]|\u202e/u)
+    assert.equal((JSON.parse(out) as Json).lost_secrets[0].kind, 'unknown')
+  })
+
+  it('are refused where none opens', async (t) => {
+    const ids = records(join(dir.path, 'state'))
+    assert.equal(ids.length, sealed)
+    const { code, err, target } = await restored(t, damage(...ids))
+    assert.equal(code, EXIT.failed)
+    assert.match(err, /its vault key opens none of its 3 sealed secrets\. Nothing was restored\./)
+    assert(!existsSync(target))
+  })
 })

@@ -1,0 +1,64 @@
+/** The sealed secrets of a backup: which of them its vault key opens, and a restore without the others. */
+import { DatabaseSync } from 'node:sqlite'
+import { PREFIX, isId } from '../crypto/id.ts'
+import { openVault } from '../device/vault.ts'
+import type { Keychain } from '../keychain/keychain.ts'
+import { secretRows } from '../state/secrets.ts'
+import { guarded, transaction } from '../state/sqlite.ts'
+
+const KINDS = {
+  connection: PREFIX.connection,
+  guest_code: PREFIX.guest,
+  public_code: PREFIX.account,
+} as const
+
+/** A sealed secret that is damaged. */
+export interface LostSecret {
+  /** As the backup has it: it may be any text where `kind` is `unknown`. */
+  readonly id: string
+  readonly kind: keyof typeof KINDS | 'unknown'
+}
+
+export interface SealedSecrets {
+  /** How many the backup has. */
+  readonly sealed_secrets: number
+  readonly lost_secrets: readonly LostSecret[]
+}
+
+const kindOf = (id: string): LostSecret['kind'] =>
+  (Object.keys(KINDS) as (keyof typeof KINDS)[]).find((kind) => isId(KINDS[kind], id)) ?? 'unknown'
+
+/**
+ * Tries to open every sealed secret of `state.db`.
+ * @throws AppError keychain_locked if there are some and `keychain` has no vault key
+ */
+export function trySecrets(keychain: Keychain, db: DatabaseSync): SealedSecrets {
+  const rows = secretRows(db)
+  const vault = openVault(keychain, rows)
+  const ids = rows.ids()
+  const lost = ids.filter((id) => vault.find(id) === null)
+  return {
+    sealed_secrets: ids.length,
+    lost_secrets: lost.map((id) => ({ id, kind: kindOf(id) })),
+  }
+}
+
+/**
+ * Deletes records from a `state.db` that nobody has open. A sync fetches only secrets that are not
+ * on the device, so a damaged record would keep its replacement away.
+ * @throws AppError storage_full
+ */
+export function deleteSecrets(path: string, secrets: readonly LostSecret[]): void {
+  if (secrets.length === 0) return
+  guarded(() => {
+    const db = new DatabaseSync(path)
+    try {
+      const rows = secretRows(db)
+      transaction(db, () => {
+        for (const { id } of secrets) rows.delete(id)
+      })
+    } finally {
+      db.close()
+    }
+  })
+}
