@@ -7,13 +7,13 @@ import { docsTable } from './api/docs/index.ts'
 import { local } from './api/local/index.ts'
 import { rest } from './api/rest/index.ts'
 import { isMachineToken, machineCaller } from './auth/machines.ts'
-import { peerCheck } from './auth/peer.ts'
-import { commandLineToken, daemonProof } from './auth/proof.ts'
+import { commandLineToken } from './auth/proof.ts'
 import { restNeed } from './auth/scopes.ts'
 import { newTokenLinks } from './auth/token-links.ts'
 import { type Caller, openTokens } from './auth/tokens.ts'
 import type { Config } from './config.ts'
 import { announce, withdraw } from './daemon/announcement.ts'
+import { listenForApi } from './daemon/api-listener.ts'
 import { type Backend, openBackend } from './daemon/backend.ts'
 import type { Backups } from './daemon/backup.ts'
 import { demandSameServer } from './daemon/folder.ts'
@@ -37,8 +37,8 @@ import { restAnswers } from './handlers/index.ts'
 import { localAnswers } from './handlers/local.ts'
 import { openKeychain } from './keychain/keychain.ts'
 import type { Log } from './log.ts'
-import { hostsOf, urlOf } from './server/hosts.ts'
-import { type Listening, listen } from './server/server.ts'
+import { urlOf } from './server/hosts.ts'
+import type { Listening } from './server/server.ts'
 import { type Audit, type Deed, openAudit } from './state/audit.ts'
 import { openIdempotency } from './state/idempotency.ts'
 import { type Lock, takeLock } from './state/lock.ts'
@@ -231,31 +231,6 @@ export async function openDaemon(
     await close()
     throw error
   }
-}
-
-const listenForApi = (
-  config: Config,
-  { dispatch, log, secret, record }: Opened,
-): Promise<Listening> => {
-  let address = ''
-  return listen({
-    bind: config.bind,
-    port: config.port,
-    log,
-    dispatch,
-    record,
-    probe: '/health',
-    prove: (nonce) => daemonProof(secret, nonce, address),
-    rules: (port) => {
-      address = urlOf(config.bind, port)
-      return {
-        hosts: hostsOf(config.bind, port),
-        navigable: /^\/(?:api\/v1\/docs)?$/,
-        tokenPath: '/api/v1/token',
-        peerAllowed: peerCheck(config.tokenUsers),
-      }
-    },
-  })
 }
 
 /**

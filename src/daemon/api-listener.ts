@@ -1,0 +1,46 @@
+/** The listener of the API: which hosts, users and pages it answers, and how it proves itself. */
+import { peerCheck } from '../auth/peer.ts'
+import { daemonProof } from '../auth/proof.ts'
+import type { Config } from '../config.ts'
+import type { Dispatch, Outcome } from '../dispatch.ts'
+import type { Log } from '../log.ts'
+import { hostsOf, urlOf } from '../server/hosts.ts'
+import { type Listening, listen } from '../server/server.ts'
+
+/**
+ * Listens on the configured address and port.
+ * @param of `secret` is that of the state folder, with which `/health` proves the daemon; `record`
+ *   writes each outcome to the audit log
+ * @throws StartError if the address is in use or cannot be bound
+ */
+export function listenForApi(
+  { bind, port, tokenUsers }: Config,
+  of: {
+    readonly dispatch: Dispatch
+    readonly log: Log
+    readonly secret: Uint8Array
+    readonly record: (outcome: Outcome) => void
+  },
+): Promise<Listening> {
+  const { dispatch, log, secret, record } = of
+  // Known once the port is: 0 lets the system choose it.
+  let address = ''
+  return listen({
+    bind,
+    port,
+    log,
+    dispatch,
+    record,
+    probe: '/health',
+    prove: (nonce) => daemonProof(secret, nonce, address),
+    rules: (actualPort) => {
+      address = urlOf(bind, actualPort)
+      return {
+        hosts: hostsOf(bind, actualPort),
+        navigable: /^\/(?:api\/v1\/docs)?$/,
+        tokenPath: '/api/v1/token',
+        peerAllowed: peerCheck(tokenUsers),
+      }
+    },
+  })
+}
