@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { newId } from '../../src/crypto/id.ts'
 import { AppError } from '../../src/errors.ts'
+import { NEWEST_VERSION } from '../../src/service/migrations.ts'
 import { openServiceDatabase } from './database.ts'
 import { accountSuite } from '../account.suite.ts'
 import { make } from './connecting.ts'
@@ -140,7 +141,7 @@ describe('PostgreSQL', () => {
     const [versions] = await plainly(place.url, ['select version from schema_version'])
     assert.deepEqual(
       versions,
-      [1, 2, 3, 4, 5, 6, 7].map((version) => ({ version })),
+      Array.from({ length: NEWEST_VERSION }, (_, i) => ({ version: i + 1 })),
     )
     await Promise.all(all.map(({ close }) => close()))
   })
