@@ -9,7 +9,7 @@ import { departFrom } from './departed.ts'
 import { demandApproved, holdDevices } from './device-rows.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { ENDED, tellEnds, withdrawalsOf } from './invitation-ends.ts'
+import { ENDED, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
 import { isStanding } from './invitation-rows.ts'
 import { holdKeyLog } from './key-logs.ts'
 import { noteActivities } from './org-activities.ts'
@@ -157,7 +157,7 @@ async function erase(trx: Transaction<Schema>, account: string, at: number): Pro
   const left = await leaveOrganisations(trx, account)
   // The rest hangs on this row.
   await trx.deleteFrom('accounts').where('id', '=', account).execute()
-  await tellEnds(trx, withdrawn, at)
+  await notifyEnds(trx, withdrawn, at)
   return { mailboxes, left }
 }
 

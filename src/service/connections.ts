@@ -11,7 +11,7 @@ import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, later } from './connection-rows.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { ENDED, tellEnds, withdrawalsOf } from './invitation-ends.ts'
+import { ENDED, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
 import { invitedIn, isStanding, standing } from './invitation-rows.ts'
 import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
@@ -197,13 +197,13 @@ async function end({ db, now }: Ground, account: string, id: string): Promise<vo
       .where('connection_id', '=', id)
       .where((of) => isStanding(of, now()))
       .execute()
-    const told = await withdrawalsOf(trx, open)
+    const withdrawals = await withdrawalsOf(trx, open)
     const { numDeletedRows: ended } = await trx
       .deleteFrom('connections')
       .where('id', '=', id)
       .executeTakeFirst()
     if (ended === 0n) throw notFound('connection')
-    await tellEnds(trx, told, now())
+    await notifyEnds(trx, withdrawals, now())
   })
 }
 

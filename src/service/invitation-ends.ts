@@ -39,8 +39,8 @@ export const ENDED = [
   'consent',
 ] as const
 
-/** The invitation whose request is deleted at an account, and the notification that replaces it. */
-export interface Told {
+/** The end of an invitation at an account: its request is deleted, and `note`, if any, replaces it. */
+export interface EndNotification {
   readonly account: string
   readonly invitation: string
   readonly note: Note | null
@@ -58,17 +58,17 @@ const invitedBy = async (db: Kysely<Schema>, { to_account, to_email }: Ended) =>
 const isSeenBy = async (db: Kysely<Schema>, row: Ended, account: string) =>
   !isLeftBehind(row) && (await roleIn(db, row.connection_id, account)) === null
 
-async function toInvited(
+async function forInvited(
   db: Kysely<Schema>,
   row: Ended,
   note: (from: string, connection: string) => Pick<Note, 'kind' | 'title' | 'body'>,
-): Promise<Told[]> {
+): Promise<EndNotification[]> {
   const account = await invitedBy(db, row)
   if (account === null || account === row.from_account) return []
   const from = named(await displayName(db, row.from_account))
   const isSeen = await isSeenBy(db, row, account)
-  const said = isSeen ? { ...note(from, named(row.connection_name)), data: dataOf(row) } : null
-  return [{ account, invitation: row.id, note: said }]
+  const content = isSeen ? { ...note(from, named(row.connection_name)), data: dataOf(row) } : null
+  return [{ account, invitation: row.id, note: content }]
 }
 
 /**
@@ -76,29 +76,32 @@ async function toInvited(
  * connection, or because the inviter may no longer invite. Call it before the inviter's account is
  * deleted.
  */
-export async function withdrawalsOf(db: Kysely<Schema>, rows: readonly Ended[]): Promise<Told[]> {
-  const told: Told[] = []
+export async function withdrawalsOf(
+  db: Kysely<Schema>,
+  rows: readonly Ended[],
+): Promise<EndNotification[]> {
+  const withdrawals: EndNotification[] = []
   for (const row of rows)
-    told.push(
-      ...(await toInvited(db, row, (from, connection) => ({
+    withdrawals.push(
+      ...(await forInvited(db, row, (from, connection) => ({
         kind: 'invitation_withdrawn',
         title: `${from} withdrew an invitation`,
         body: `The invitation of ${from} to the connection ${connection} was withdrawn: there is nothing to answer any more.`,
       }))),
     )
-  return told
+  return withdrawals
 }
 
 /** Deletes and writes the prepared notifications. At the end of a transaction, as `notify`. */
-export async function tellEnds(
+export async function notifyEnds(
   trx: Transaction<Schema>,
-  told: readonly Told[],
+  ends: readonly EndNotification[],
   at: number,
 ): Promise<void> {
   // In one order, as in `notifyAll`.
-  for (const { account, invitation } of told.toSorted((a, b) => (a.account < b.account ? -1 : 1)))
+  for (const { account, invitation } of ends.toSorted((a, b) => (a.account < b.account ? -1 : 1)))
     await forgetNotes(trx, account, ['invitation_received'], { invitation_id: invitation })
-  const notes = told.flatMap(({ account, note }) =>
+  const notes = ends.flatMap(({ account, note }) =>
     note === null ? [] : [[account, note] as const],
   )
   await notifyAll(trx, notes, at)
@@ -127,7 +130,7 @@ async function overOf(db: Kysely<Schema>, account: string, at: number) {
 }
 
 /** The notification to the inviter of an expired invitation. */
-async function toInviter(db: Kysely<Schema>, row: Ended): Promise<Told> {
+async function forInviter(db: Kysely<Schema>, row: Ended): Promise<EndNotification> {
   const who = row.to_account === null ? row.to_email! : named(await displayName(db, row.to_account))
   const connection = named(row.connection_name)
   const note: Note = {
@@ -168,11 +171,11 @@ export async function noteExpired(
         .set({ state: 'expired', ...(row.consent === 1 ? { consent: 0 as const } : {}) })
         .where('id', '=', id)
         .execute()
-      const invited = await toInvited(trx, row, (from, connection) => ({
+      const invited = await forInvited(trx, row, (from, connection) => ({
         kind: 'invitation_expired',
         title: `An invitation of ${from} has expired`,
         body: `The invitation of ${from} to the connection ${connection} has expired. To be in it, ask for another one.`,
       }))
-      await tellEnds(trx, [await toInviter(trx, row), ...invited], at)
+      await notifyEnds(trx, [await forInviter(trx, row), ...invited], at)
     })
 }

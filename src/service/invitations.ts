@@ -8,7 +8,7 @@ import type { Invitation } from '../api/rest/invitations.ts'
 import { AppError } from '../errors.ts'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { tellInviter } from './event-notices.ts'
-import { tellEnds, withdrawalsOf } from './invitation-ends.ts'
+import { notifyEnds, withdrawalsOf } from './invitation-ends.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import {
@@ -154,7 +154,7 @@ export const invitations = ({ db, now }: Ground): Service['invitations'] => {
         await forgetNotes(trx, account, ['invitation_received'], { invitation_id: id })
       }
       if (direction === 'sent' && change !== null)
-        await tellEnds(trx, await withdrawalsOf(trx, [row]), now())
+        await notifyEnds(trx, await withdrawalsOf(trx, [row]), now())
       return resource(after, direction, now())
     })
   }

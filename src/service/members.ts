@@ -11,7 +11,7 @@ import {
 } from './connection-rows.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { ENDED, tellEnds, withdrawalsOf } from './invitation-ends.ts'
+import { ENDED, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
 import { PREFIX, invitations, isOfMailbox, isStanding, resource } from './invitation-rows.ts'
 import { sendAll } from './invitation-letters.ts'
 import { invite } from './inviting.ts'
@@ -64,7 +64,7 @@ export const members = (ground: Ground): Service['members'] => {
           .set({ state: 'withdrawn', consent: 0 })
           .where('id', 'in', ids)
           .execute()
-        await tellEnds(trx, await withdrawalsOf(trx, open), at)
+        await notifyEnds(trx, await withdrawalsOf(trx, open), at)
       })
     },
   }

@@ -25,7 +25,7 @@ import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from '.
 import { tellOfEntry } from './event-notices.ts'
 import { demandId, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
-import { type Ended, tellEnds, withdrawalsOf } from './invitation-ends.ts'
+import { type Ended, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
 import {
   cover,
   endUnseenOf,
@@ -251,7 +251,7 @@ async function store(
   await storeEnvelopes(trx, { roster, sender: sender.device }, envelopes)
   if (left === null) return
   await tellOfEntry(trx, { connection, said, name: left.name }, at)
-  await tellEnds(trx, await withdrawalsOf(trx, left.withdrawn), at)
+  await notifyEnds(trx, await withdrawalsOf(trx, left.withdrawn), at)
 }
 
 /** Add an entry to a roster. */
