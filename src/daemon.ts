@@ -81,7 +81,10 @@ interface Opened extends Daemon {
   /** Tells the audit log what came of a request. */
   readonly record: (outcome: Outcome) => void
   readonly flush: () => void
-  /** There is reason to sync at once: somebody signs in or is approved, or does what other devices answer; set by the schedule. */
+  /**
+   * There is reason to sync at once: somebody signs in or is approved, or does what other devices
+   * answer; set by the schedule.
+   */
   onDue: (trigger: Trigger) => void
 }
 

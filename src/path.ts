@@ -45,8 +45,8 @@ const LONGEST_QUOTE = 200
 
 /**
  * Split an origin-form request target (RFC 9112 section 3.2.1).
- * @throws AppError bad_request where the target is not in origin form or its path is not canonical; no_such_route where it would
- *   be canonical without the slash at its end
+ * @throws AppError bad_request where the target is not in origin form or its path is not canonical;
+ *   no_such_route where it would be canonical without the slash at its end
  */
 export function splitTarget(target: string): Target {
   const mark = target.indexOf('?')

@@ -31,7 +31,10 @@ interface Row {
   readonly status?: 200 | 201 | 202 | 204
   /** The largest body in bytes, where it is not the usual 1 MiB. */
   readonly limit?: number
-  /** The largest body in bytes, where it depends on the parameters of the path; never more than `limit`. */
+  /**
+   * The largest body in bytes, where it depends on the parameters of the path; never more than
+   * `limit`.
+   */
   readonly limitOf?: (params: Readonly<Record<string, string>>) => number
   /** The body comes as a form (RFC 6749 appendix B), not as JSON. */
   readonly form?: true

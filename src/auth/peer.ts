@@ -1,7 +1,7 @@
 /**
  * Who is at the other end of a loopback connection. TCP carries no credentials, but Linux lists the
- * owner of every socket; elsewhere the token route stands on the loopback bind alone, as the
- * interface says.
+ * owner of every socket; elsewhere the token route relies on the loopback bind alone, as the API
+ * documents.
  */
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -91,8 +91,8 @@ function placesOf({ remoteAddress, remotePort, localAddress, localPort }: Socket
 }
 
 /**
- * Other systems have no such list, and a kernel without IPv6 has no `tcp6`: what cannot be read
- * names nobody.
+ * Other systems have no such list, and a kernel without IPv6 has no `tcp6`: a list that cannot be
+ * read is empty.
  */
 function listing(name: Listing): string {
   try {

@@ -1,6 +1,7 @@
 /**
- * Download links that API tokens fetched: they end when their token is revoked. A token that expires
- * needs nothing here, since no link outlives the expiry that the account server was given with it.
+ * Download links that API tokens fetched: they end when their token is revoked. A token that
+ * expires needs nothing here, since no link outlives the expiry that the account server was given
+ * with it.
  */
 import { DOWNLOAD_LINK_MS } from '../api/device/downloads.ts'
 import { timeAt } from '../api/fields.ts'

@@ -37,7 +37,7 @@ interface TokenRecord {
   readonly name: string
   readonly label: string | null
   readonly scope: Scope
-  /** The account it was made under, or null. Records of earlier programs lack it until first use. */
+  /** The account it was made under, or null. Absent in records of earlier programs. */
   readonly account?: string | null
   readonly created_at: number
   readonly expires_at: number | null
@@ -86,7 +86,7 @@ export interface Tokens {
    * words for every reason.
    */
   authenticate(token: string, digest?: string): Caller
-  /** When a token expires, Unix milliseconds; null where it does not. Throws AppError keychain_locked. */
+  /** When a token expires, in Unix milliseconds, or null. Throws AppError keychain_locked. */
   expiryOf(id: string): number | null
   /** Know none of them any more: their rows and entries are gone. */
   forget(): void
@@ -111,8 +111,8 @@ export const invalidToken = (command = 'token create') =>
 
 /**
  * Open the tokens of this device.
- * @param options `commandLineToken` derives the token of the command line for this run of the daemon;
- *   `account` is the id of the account that is signed in, or null
+ * @param options `commandLineToken` derives the token of the command line for this run of the
+ *   daemon; `account` is the id of the account that is signed in, or null
  */
 export function openTokens(options: {
   keychain: Keychain
@@ -169,7 +169,7 @@ export function openTokens(options: {
     return entry.record
   }
 
-  /** Adds the account to the record of an earlier program, so that the database no longer decides it. */
+  /** Adds the account to a record of an earlier program: the database no longer decides it. */
   function bound({ id, legacyAccount }: Entry, record: TokenRecord): TokenRecord {
     if (record.account !== undefined) return record
     const made = { ...record, account: legacyAccount }
@@ -178,8 +178,8 @@ export function openTokens(options: {
   }
 
   /**
-   * A token serves the account that it was made under, and no account where there was none. While no
-   * one is signed in it still reads the state of the daemon.
+   * A token serves the account that it was made under, and no account where there was none. While
+   * no one is signed in it still reads the state of the daemon.
    */
   const isOfAnother = (record: TokenRecord) => account() !== null && record.account !== account()
 

@@ -7,7 +7,7 @@ import { shown, table } from './table.ts'
 /** The id of the account that is signed in. */
 export const ownId = async (api: Api): Promise<string> => (await api.context.read({})).user.id
 
-/** Somebody of a connection by the id that its members have. Throws AppError not_found. */
+/** A member of a connection, by account id. Throws AppError not_found. */
 function memberOf({ id, members }: Connection, mid: string): Member {
   const member = members.find((one) => one.id === mid)
   if (member !== undefined) return member

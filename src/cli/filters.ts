@@ -1,4 +1,7 @@
-/** Options by which lists are filtered. The account server judges the values, as it does those of any caller. */
+/**
+ * Options by which lists are filtered. The account server judges the values, as it does those of
+ * any caller.
+ */
 type Options = Readonly<Record<string, string | boolean | undefined>>
 
 /** What the options say that were given, as a query; nothing for the others. */

@@ -125,8 +125,8 @@ function signalPipes(): (readonly [reading: string, writing: string])[] {
  * Watch the event loop of this process from another thread.
  * @param longestMs how long the process may live after the request to stop, in milliseconds
  * @param times see `Times`
- * @returns `asked`: to be called when the event loop has received that request; `ready`: resolves when
- *   the thread watches
+ * @returns `asked`: to be called when the event loop has received that request; `ready`: resolves
+ *   when the thread watches
  */
 export function endWhenOverdue(
   longestMs: number,

@@ -27,7 +27,7 @@ export async function readStampFile(path: string): Promise<StampFile> {
   const isLog = Array.isArray(keyLog) && keyLog.every((entry) => typeof entry === 'string')
   if (typeof stamp !== 'string' || !isLog)
     throw new UsageError(`${path} is not a stamp file: it has no "stamp" and "key_log".`)
-  // The answer of the interface says null where the account server gave none.
+  // The API returns null if the account server gave none.
   const given = receipt ?? undefined
   if (given !== undefined && typeof given !== 'string')
     throw new UsageError(`${path} is not a stamp file: its "receipt" is not a text.`)

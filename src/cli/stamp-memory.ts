@@ -20,9 +20,9 @@ import { isForSystem } from './system-instance.ts'
 export interface StampMemory {
   /** Why nothing is remembered, as a clause; null where the folder was read. */
   readonly missing: string | null
-  /** The account of this device; null where nobody is signed in. */
+  /** The account of this device; null if no user is signed in. */
   readonly own: string | null
-  /** The key of the server's receipts, pinned at enrolment; null where nobody is signed in. */
+  /** The key of the server's receipts, pinned at enrolment; null if no user is signed in. */
   readonly receiptKey: PublicJwk | null
   /** The entries of an account's key log; none for an account that is not remembered. */
   readonly keyLog: (account: string) => readonly string[]

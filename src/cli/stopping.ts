@@ -2,10 +2,7 @@
 import type { Log } from '../log.ts'
 import { type Times, endWhenOverdue } from './overdue.ts'
 
-/**
- * Longer than all that is waited for in good order; what then still runs waits for somebody who
- * does not answer.
- */
+/** Longer than an orderly stop takes; what still runs then waits for an answer that never comes. */
 const LONGEST_MS = 15_000
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const

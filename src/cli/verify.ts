@@ -20,7 +20,7 @@ function told({ kind, profile, stamp, match }: PublicMatch): string {
   return `Verified: the words of ${subjectOf(match!)}.`
 }
 
-/** Why nobody was found. */
+/** Why the look-up found no speaker. */
 function nobody({ conclusive, replayed, echo }: PublicVerification): string {
   if (replayed) return 'Right words, but they were used before: no proof.'
   if (echo) return 'Your own words, repeated back: no proof.'

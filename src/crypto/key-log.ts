@@ -126,8 +126,8 @@ export function generationAt(log: Pick<KeyLog, 'devices'>, seq: number): number 
 
 /**
  * The root of a generation: the first entry of the log that names one of its devices, by its seq,
- * and the hash of that entry, 32 bytes. Anybody can sign a first entry, or a reset, in the id of any
- * account; every later entry of the generation rests on this one.
+ * and the hash of that entry, 32 bytes. Anybody can sign a first entry, or a reset, in the id of
+ * any account; every later entry of the generation rests on this one.
  */
 export function generationRoot(
   { devices, heads }: Pick<KeyLog, 'devices' | 'heads'>,

@@ -39,11 +39,11 @@ export function rotationDue(roster: Roster, keyLogs: KeyLogs, account: string): 
 }
 
 /**
- * Whether nothing of the connection may verify at `account`: it has to sign a rotation, or a revoked
- * device of another member may hold K, until that member rotates or, where it signs nothing any more
- * (all devices revoked or replaced), an owner removes or confirms it. A device that revoked itself
- * counts too: whoever stole it can sign it out and keep K. One of a later generation than an owner
- * confirmed never had K.
+ * Whether nothing of the connection may verify at `account`: it has to sign a rotation, or a
+ * revoked device of another member may hold K, until that member rotates or, where it signs nothing
+ * any more (all devices revoked or replaced), an owner removes or confirms it. A device that
+ * revoked itself counts too: whoever stole it can sign it out and keep K. One of a later generation
+ * than an owner confirmed never had K.
  */
 export function heldBack(roster: Roster, keyLogs: KeyLogs, account: string): boolean {
   if (rotationDue(roster, keyLogs, account)) return true

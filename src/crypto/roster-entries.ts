@@ -78,7 +78,9 @@ export function rotate(of: Before & { k: Uint8Array } & Signer): string {
   return nextEntry(of, { op: 'rotate', k: of.k })
 }
 
-/** The last entry of a roster, by which an owner ends the connection for everybody. As `addMember`. */
+/**
+ * The last entry of a roster, by which an owner ends the connection for everybody. As `addMember`.
+ */
 export function endConnection(of: Before & Signer): string {
   return nextEntry(of, { op: 'end' })
 }

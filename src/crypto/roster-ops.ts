@@ -41,7 +41,7 @@ export type State = {
   members: readonly Member[]
   /** While true nothing of the connection verifies. */
   rotationPending: boolean
-  /** An owner ended the connection for everybody: nothing verifies, and no entry follows. */
+  /** An owner ended the connection for all: nothing verifies, and no entry follows. */
   ended: boolean
   /** `logSeq` of whoever went, for the day it comes back. Only ever added to, so it is shared. */
   former: Map<string, number>

@@ -1,6 +1,7 @@
 /**
  * A backup put back into a new or empty state folder: whole, or nothing stays. Everything is written to a folder inside of it first,
- * and moved when all is there, authentic and whole; while that folder is there nothing starts, and another restore begins anew.
+ * and moved when all is there, authentic and whole; while that folder is there nothing starts, and
+ * another restore begins anew.
  */
 import {
   closeSync,

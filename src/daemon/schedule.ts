@@ -1,6 +1,7 @@
 /**
- * When to sync without being asked: soon after the start, after a sign-in and after what another device answers, then every quarter of
- * an hour, sooner after a failure. Many devices that started together do not stay together.
+ * When to sync without being asked: soon after the start, after a sign-in and after what another
+ * device answers, then every quarter of an hour, sooner after a failure. Many devices that started
+ * together do not stay together.
  */
 import type { SyncReport } from '../api/rest/sync.ts'
 
@@ -18,8 +19,9 @@ export interface Schedule {
   /** The first turn: soon, but whoever waits for the first answer need not wait for it. */
   start(): void
   /**
-   * Somebody signed in or was approved, or did what another device answers: one turn at once, however often this is called
-   * until it begins, and further ones at growing distances. Nothing before `start`.
+   * Somebody signed in or was approved, or did what another device answers: one turn at once,
+   * however often this is called until it begins, and further ones at growing distances. Nothing
+   * before `start`.
    * @param trigger with `timer`, which is nobody's act, the wait after a failure stays as it is
    */
   soon(trigger: Trigger): void
@@ -35,8 +37,9 @@ export interface Recent {
 }
 
 /**
- * How long to wait before the next turn, in milliseconds: after failures one minute, then twice as long each time; after `soon` two
- * seconds, then twice as long each time; a quarter of an hour at most.
+ * How long to wait before the next turn, in milliseconds: after failures one minute, then twice as
+ * long each time; after `soon` two seconds, then twice as long each time; a quarter of an hour at
+ * most.
  * @param random from 0 to 1
  */
 export function pauseAfter({ failures, followed }: Recent, random: number): number {

@@ -1,4 +1,7 @@
-/** The sealed secrets of a backup: which of them its vault key opens, and a restore without the others. */
+/**
+ * The sealed secrets of a backup: which of them its vault key opens, and a restore without the
+ * others.
+ */
 import { DatabaseSync } from 'node:sqlite'
 import { PREFIX, isId } from '../crypto/id.ts'
 import { openVault } from '../device/vault.ts'
@@ -44,7 +47,7 @@ export function trySecrets(keychain: Keychain, db: DatabaseSync): SealedSecrets 
 }
 
 /**
- * Deletes records from a `state.db` that nobody has open. A sync fetches only secrets that are not
+ * Deletes records from a `state.db` that no process has open. A sync fetches only secrets that are not
  * on the device, so a damaged record would keep its replacement away.
  * @throws AppError storage_full
  */

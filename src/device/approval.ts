@@ -17,8 +17,9 @@ const OTHER_WORDS =
   'If they are, the account server offers a device that is not yours: it may be dishonest.'
 
 /**
- * Throws AppError not_signed_in where the log revokes this device. The words of a log are shown on the
- * word of a device that belongs to it: after a reset, the server may have written all that follows.
+ * Throws AppError not_signed_in where the log revokes this device. The words of a log are shown on
+ * the word of a device that belongs to it: after a reset, the server may have written all that
+ * follows.
  */
 function demandActive({ devices }: KeyLog, own: string): void {
   if (devices.get(own)?.revokedAt === null) return

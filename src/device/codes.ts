@@ -32,7 +32,7 @@ export interface ConnectionCode extends OwnCode {
 export interface Hit {
   readonly match: Match
   readonly use: { subject: string; epoch: number; speaker: string; window: number }
-  /** The connection was ended for everybody, so the words prove nothing. */
+  /** An owner ended the connection for all members, so the words prove nothing. */
   readonly isEnded: boolean
 }
 

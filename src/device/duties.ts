@@ -77,7 +77,10 @@ export function newDuties(of: { device: Signing; account: Account; log: Log }) {
     }
   }
 
-  /** One kind of pending work; where the account server limits its rate, the next sync goes on with it. */
+  /**
+   * One kind of pending work; where the account server limits its rate, the next sync goes on with
+   * it.
+   */
   async function unlessLimited(report: SyncReport, work: () => Promise<void>) {
     try {
       await work()

@@ -81,8 +81,8 @@ export function keepKeyLog({ logs }: State, { account, entries }: KeyLog): void 
 }
 
 /**
- * Remember a log that was checked. A device that it revokes holds back what that device knows, from now
- * on; where that is this device, its facts say so.
+ * Remember a log that was checked. A device that it revokes holds back what that device knows, from
+ * now on; where that is this device, its facts say so.
  */
 export function rememberKeyLog(device: Remembering, log: KeyLog): void {
   const { state, identity } = device

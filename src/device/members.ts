@@ -159,7 +159,10 @@ export const rotateNow = async (
   connection: string,
 ): Promise<Connection> => (await changeRoster(device, account, connection, rotation)).connection
 
-/** The same where it is due: a member left, or a device of the own account was revoked or signed out. Answers as `takeIn` does. */
+/**
+ * The same where it is due: a member left, or a device of the own account was revoked or signed
+ * out. Answers as `takeIn` does.
+ */
 export async function rotateIfDue(
   device: Signing,
   account: Account,

@@ -153,8 +153,8 @@ async function waiting({ state, identity }: Asking, account: Account, id: string
 
 /**
  * The error of a connection of which this device has no words to say.
- * @returns invalid_state with `state` changed_unverified, rotation_pending, roster_forked or ended, or
- *   secret_unavailable; the message says who has to act
+ * @returns invalid_state with `state` changed_unverified, rotation_pending, roster_forked or ended,
+ *   or secret_unavailable; the message says who has to act
  * @throws AppError not_found for no connection of the account, and what the account throws
  */
 export async function noWords(device: Asking, account: Account, id: string): Promise<AppError> {

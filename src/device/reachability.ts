@@ -1,11 +1,11 @@
 /**
- * Whether the account server answers: by the outcome of this daemon's calls and, where the last one is
- * too old to say, by one question to its health route.
+ * Whether the account server answers: by the outcome of this daemon's calls and, where the last one
+ * is too old to say, by one question to its health route.
  */
 import { setTimeout } from 'node:timers/promises'
 import { AppError } from '../errors.ts'
 
-/** An outcome that is older says nothing of now. */
+/** An older outcome is not current. */
 const FRESH_MS = 5_000
 /** How long `read` waits for an answer of the health route. */
 const PATIENCE_MS = 500
@@ -13,21 +13,24 @@ const PATIENCE_MS = 500
 export interface Reached {
   /** null while nothing is known: no call was made, and the health route has not answered yet. */
   readonly reachable: boolean | null
-  /** When the first call failed since the last that was answered, Unix milliseconds; null while none did. */
+  /**
+   * When the first call failed since the last that was answered, Unix milliseconds; null while none
+   * did.
+   */
   readonly since: number | null
 }
 
 export interface Reachability {
   /** Record the outcome of a call: `error` is what it threw, null for an answer. */
   readonly note: (error: unknown) => void
-  /** What is known now. Resolves within half a second, whatever the account server does. */
+  /** The current state. Resolves within half a second, also if the server does not answer. */
   readonly read: () => Promise<Reached>
 }
 
 /**
  * Watch over an account server.
- * @param of `ready` asks its health route once, and rejects while it does not answer; `now` gives Unix
- *   milliseconds
+ * @param of `ready` asks its health route once, and rejects while it does not answer; `now` gives
+ *   Unix milliseconds
  */
 export function newReachability(of: {
   ready: () => Promise<unknown>

@@ -1,6 +1,6 @@
 /**
- * Revokes another device of the account. The key log alone says which devices belong to it, and only a
- * device can write there. Every secret that the device knew is replaced.
+ * Revokes another device of the account. The key log alone says which devices belong to it, and
+ * only a device can write there. Every secret that the device knew is replaced.
  */
 import type { Account } from '../api/port.ts'
 import { revokeDevice } from '../crypto/key-log.ts'
@@ -9,10 +9,10 @@ import type { Device } from './device.ts'
 import { continueKeyLog, rememberKeyLog } from './key-log.ts'
 
 /**
- * Revoke a device that the key log names; turn away one that waits for approval. One that is revoked
- * already stays so, and what is due for it is done: a thief may have signed it out.
- * @throws AppError not_found for one that is unknown, invalid_state for the device that answers, and what
- *   `continueKeyLog` and the account throw
+ * Revoke a device that the key log names; turn away one that waits for approval. One that is
+ * revoked already stays so, and what is due for it is done: a thief may have signed it out.
+ * @throws AppError not_found for one that is unknown, invalid_state for the device that answers,
+ *   and what `continueKeyLog` and the account throw
  */
 export async function revoke(device: Device, account: Account, id: string): Promise<void> {
   const { state, identity, now, sync, demandSeat } = device

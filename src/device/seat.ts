@@ -86,7 +86,8 @@ function forget(state: State, keychain: Keychain): void {
  * Open the seat: whoever was signed in when the daemon ended still is.
  * @param of `accountOf` gives the account of an identity; `deviceOf` puts the device of an approved one together; `taken` hears
  *   of everybody who signs in, is approved or has a new session from now on; `absent` says what to do where nobody is here, which is to
- *   sign in unless it says otherwise; `outcome` hears what each call of the account threw, null for an answer
+ *   sign in unless it says otherwise; `outcome` hears what each call of the account threw, null for
+ *   an answer
  * @throws AppError keychain_locked when a sign-out that was cut off cannot be finished
  */
 export function openSeat(of: {

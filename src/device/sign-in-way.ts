@@ -70,10 +70,10 @@ function first(draft: Draft, account: string | null, now: number): Way {
  * How a draft joins an account, with the account that the server names now.
  * @param reset whether the person said that every earlier device is lost
  * @param now Unix milliseconds
- * @returns null when the draft is spent and a new one is needed: its device was revoked, or the server
- *   names another account than before. The server has seen the keys by then, and the account id is
- *   part of the six words: with the same keys it could search for an id that gives the words of a
- *   device of its own.
+ * @returns null when the draft is spent and a new one is needed: its device was revoked, or the
+ *   server names another account than before. The server has seen the keys by then, and the account
+ *   id is part of the six words: with the same keys it could search for an id that gives the words
+ *   of a device of its own.
  * @throws AppError invalid_state where only the person can decide, backend_error for a log that breaks a rule
  */
 export function wayIn(opens: Opens, draft: Draft, reset: boolean, now: number): Way | null {

@@ -1,8 +1,8 @@
 /**
  * Sync: bring this device's picture of the account up to date, hand over what was made while the
  * server was away, and do what others wait for. One run at a time: the schedule joins the run under
- * way, a request gets a run of its own after it. The report says what was done. What the person does
- * meanwhile stands: a run writes nothing over it, and the next run sees both.
+ * way, a request gets a run of its own after it. The report says what was done. What the person
+ * does meanwhile stands: a run writes nothing over it, and the next run sees both.
  */
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
@@ -51,8 +51,8 @@ export interface Sync {
   /** The error behind a report of `run` that is not `ok`; null for one that is. */
   failureOf(report: SyncReport): AppError | null
   /**
-   * Run once more after the run under way, which may have passed already what changed since. All that ask while it lasts
-   * share that one run. Never throws.
+   * Run once more after the run under way, which may have passed already what changed since. All
+   * that ask while it lasts share that one run. Never throws.
    */
   runAnew(trigger: Trigger): Promise<SyncReport>
   /** The person renamed, revoked or deleted this here: what a run under way was told of it is out of date. */
@@ -132,11 +132,13 @@ export function newSync(options: {
     await pull.guestCodes(guests, report)
     // Whoever has it here may have it switched off elsewhere, or ended by a revocation.
     if (isActive(options)) await followCode(options, account)
-    // An older account server refuses entries that it does not know: rotations must not wait for it.
+    // An older account server refuses entries that it does not know: rotations must not wait for
+    // it.
     await runEach(
       [
         () => push.verifications(report),
-        // A server without the log that stamps name refuses good ones: they wait until it has it again.
+        // A server without the log that stamps name refuses good ones: they wait until it has it
+        // again.
         async () => {
           if (isLogKnown) await push.stamps(report)
         },

@@ -120,7 +120,9 @@ export function newVerifier(options: {
   const { state, codes, now, freshness, demandSeat } = options
   const guesses = newGuesses()
 
-  /** The clock, judged by the server's, by the uptime of the machine and by the windows used here. */
+  /**
+   * The clock, judged by the server's, by the uptime of the machine and by the windows used here.
+   */
   function clockAt(at: number): ClockState {
     const moved = freshness.clock(at)
     const offset = freshness.offsetMs()
@@ -173,7 +175,10 @@ export function newVerifier(options: {
     return check(indices, caller, method)
   }
 
-  /** Synchronous: wrong words counted during the wait limit this caller too, and of two callers with the same words one is first. */
+  /**
+   * Synchronous: wrong words counted during the wait limit this caller too, and of two callers with
+   * the same words one is first.
+   */
   function check(
     indices: readonly number[],
     caller: string | null,

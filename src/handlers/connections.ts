@@ -52,8 +52,8 @@ async function isGone(id: string, account: Account): Promise<boolean> {
 }
 
 /**
- * Leave or end a connection as `leaveOrEnd` does, and forget it; where nothing can be signed, forget
- * it here. Succeeds where an earlier request did it whose answer was lost.
+ * Leave or end a connection as `leaveOrEnd` does, and forget it; where nothing can be signed,
+ * forget it here. Succeeds where an earlier request did it whose answer was lost.
  */
 export async function leave(
   id: string,

@@ -1,4 +1,7 @@
-/** The first page, and the files of the documentation page; that page itself is a route of the interface (`documents.ts`). */
+/**
+ * The first page, and the files of the documentation page; that page itself is a route of the
+ * interface (`documents.ts`).
+ */
 import { type DocsTable, docsTable } from '../api/docs/index.ts'
 import { lazily } from '../api/lazy.ts'
 import type { Answers } from '../api/route.ts'

@@ -1,4 +1,7 @@
-/** The first page: what a person finds at the daemon's address alone, in a browser or by curl. It says nothing of the account. */
+/**
+ * The first page: what a person finds at the daemon's address alone, in a browser or by curl. It
+ * says nothing of the account.
+ */
 import type { Content } from '../api/route.ts'
 import { ICON } from '../service/pages/document.ts'
 import { html } from '../service/pages/html.ts'

@@ -10,10 +10,13 @@ import { type Report, newServers } from '../tools/server.ts'
 import type { AgentHandlers } from './agents.ts'
 
 const JSON_ALONE = /^(?!.*text\/event-stream).*(?:application\/json|\*\/\*)/i
-/** Always answered by events, whatever the client takes. */
+/** Always answered by events, independent of what the client accepts. */
 const LISTENING = 'subscriptions/listen'
 
-/** What the protocol's library wants every client to accept. It answers calls by events, of which each has one line of data. */
+/**
+ * What the protocol's library wants every client to accept. It answers calls by events, of which
+ * each has one line of data.
+ */
 const BOTH = 'application/json, text/event-stream'
 const DATA = /^data: (.+)$/gm
 
@@ -21,7 +24,10 @@ const DATA = /^data: (.+)$/gm
 const isJsonAlone = (accept: string, message: unknown): boolean =>
   JSON_ALONE.test(accept) && (message as { method?: unknown } | null)?.method !== LISTENING
 
-/** The answers in an event stream as JSON: one, or all to a batch. Requests and notifications to the client are left out. */
+/**
+ * The answers in an event stream as JSON: one, or all to a batch. Requests and notifications to the
+ * client are left out.
+ */
 async function inJson(response: Response, isBatch: boolean): Promise<string> {
   const messages = [...(await response.text()).matchAll(DATA)].map(([, data = '']) => data)
   const answers = messages.filter((data) => !('method' in (JSON.parse(data) as object)))
@@ -84,7 +90,8 @@ function messageOf(body: string): unknown {
 }
 
 /**
- * What is refused before the protocol looks at it; null for nothing, and for what is no JSON, which it says in its own words.
+ * What is refused before the protocol looks at it; null for nothing, and for what is no JSON, which
+ * it says in its own words.
  * @throws AppError payload_too_large
  */
 function refusalOf(message: unknown, body: string, version: string): Content | null {

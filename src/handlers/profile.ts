@@ -4,7 +4,10 @@ import { isWrong } from '../device/clock.ts'
 import type { Device } from '../device/device.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
-/** Add the words to say now, where the minute is known. Another device may have switched the public code on or off since. */
+/**
+ * Add the words to say now, where the minute is known. Another device may have switched the public
+ * code on or off since.
+ */
 async function withCode(
   profile: Profile,
   device: Device | null,

@@ -28,7 +28,10 @@ const NOT_WORKING: readonly string[] = [
   'Sync: secrets of new connections do not come, and receipts of stamps and the log of checks follow later.',
 ]
 
-/** @returns what the status says of an account server that has not answered since a time, Unix milliseconds */
+/**
+ * @returns what the status says of an account server that has not answered since a time, Unix
+ * milliseconds
+ */
 const away = (since: number) => ({
   backend_reachable: false,
   backend_unreachable_since: timeAt(since),

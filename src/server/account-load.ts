@@ -1,7 +1,7 @@
 /**
  * How much one device, and one account, may ask of an account server: so many requests in flight at
- * each replica, and so many writes in a minute at all replicas together. An account has the shares of
- * four devices, so that one device cannot shut out the others.
+ * each replica, and so many writes in a minute at all replicas together. An account has the shares
+ * of four devices, so that one device cannot shut out the others.
  */
 import type { Dispatch, Request } from '../dispatch.ts'
 import { AppError } from '../errors.ts'

@@ -99,8 +99,8 @@ function checkOrigin(
 
 /**
  * Check everything about a request that needs no look-up.
- * @returns the segments of its path and its query string; `moved` is the address where a browser is to open it instead;
- *   `asksPeer` is whether the request has to pass `checkPeer` too
+ * @returns the segments of its path and its query string; `moved` is the address where a browser is
+ *   to open it instead; `asksPeer` is whether the request has to pass `checkPeer` too
  * @throws AppError 400 for framing and path, 403 for Host and Origin
  */
 export function guard(

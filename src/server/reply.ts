@@ -15,7 +15,10 @@ const LEFT = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE']
 /** No further header fields. */
 export const NONE: Readonly<Record<string, string>> = {}
 
-/** A new id for a request (a UUID, RFC 9562): unique in all logs, and nothing about this process can be read from it. */
+/**
+ * A new id for a request (a UUID, RFC 9562): unique in all logs, and nothing about this process can
+ * be read from it.
+ */
 export const newRequestId = (): string => randomUUID()
 
 /** What every answer carries, as Node takes it: names and values in turn. */
@@ -34,7 +37,10 @@ export const commonHeaders = (
   csp,
 ]
 
-/** From this length on, in bytes, a text that is sent again and again is kept as the bytes that all its readers share. */
+/**
+ * From this length on, in bytes, a text that is sent again and again is kept as the bytes that all
+ * its readers share.
+ */
 const SHARED_BYTES = 16 * 1024
 
 interface Json {

@@ -72,7 +72,10 @@ function whyOf(error: AppError): unknown {
 const LAST = Symbol('last answer')
 /** The uid at the other end, once it is known. */
 const PEER = Symbol('peer')
-/** The look-up of that uid, which reads a list of all connections of the machine: one for each connection. */
+/**
+ * The look-up of that uid, which reads a list of all connections of the machine: one for each
+ * connection.
+ */
 const LOOK = Symbol('look')
 type Connection = Socket & {
   [LAST]?: ServerResponse
@@ -122,7 +125,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   const largeBodies = newLargeBodies()
   const memory = newBodyMemory()
 
-  /** Announce the end of a connection with this answer: what was sent behind its request is not to be done. */
+  /**
+   * Announce the end of a connection with this answer: what was sent behind its request is not to
+   * be done.
+   */
   function end(connection: Connection, res: ServerResponse): void {
     turns.end(connection)
     res.setHeader('Connection', 'close')

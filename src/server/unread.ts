@@ -1,6 +1,7 @@
 /**
- * The answers that clients have not read yet. What the system does not take of an answer stays in memory until the client
- * reads, so the sum over all connections is bounded: beyond it, the connection that has not read for longest is cut.
+ * The answers that clients have not read yet. What the system does not take of an answer stays in
+ * memory until the client reads, so the sum over all connections is bounded: beyond it, the
+ * connection that has not read for longest is cut.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,7 +11,8 @@ const MOST_UNREAD = 64 * 1024 * 1024
 
 /**
  * Keep count for one listener.
- * @returns to be called when an answer was written whole: counts what was not taken of it, until it has left
+ * @returns to be called when an answer was written whole: counts what was not taken of it, until it
+ *   has left
  */
 export function newUnread(): (socket: Socket, res: ServerResponse) => void {
   /** In bytes; a `Map` keeps the order, so the oldest comes first. */

@@ -5,8 +5,8 @@ import type { Schema } from './schema.ts'
 const YOUNG_MS = 24 * 3_600_000
 
 /**
- * Whether an account began within the last day, by the time at which the server stored its first key
- * log entry: a device chooses the time in the account's id.
+ * Whether an account began within the last day, by the time at which the server stored its first
+ * key log entry: a device chooses the time in the account's id.
  * @param at Unix milliseconds
  */
 export async function isYoung(

@@ -49,7 +49,7 @@ export async function demandOwner(
     throw new AppError('forbidden', 'Only an owner of the connection may do that: ask one of them.')
 }
 
-/** Throws AppError `invalid_state` for a connection that an owner ended for everybody. */
+/** Throws AppError `invalid_state` for a connection that an owner ended. */
 export async function demandGoingOn(db: Kysely<Schema>, connection: string): Promise<void> {
   const row = await db
     .selectFrom('connections')

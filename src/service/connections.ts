@@ -35,7 +35,10 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
 
 type Filters = Pick<Parameters<Service['connections']['list']>[0], 'state' | 'tag_id' | 'favorite'>
 
-/** Those of the connections of an account that meet every filter given; a state as `resources` has it. */
+/**
+ * Those of the connections of an account that meet every filter given; a state as `resources` has
+ * it.
+ */
 const filtered = (
   query: ReturnType<typeof seenBy>,
   account: string,

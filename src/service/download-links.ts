@@ -1,6 +1,6 @@
 /**
- * Links to the files of exports. A link alone opens the file, so it states until when it is good and
- * for which API token it was made, and it is signed with a secret that only the servers of this
+ * Links to the files of exports. A link alone opens the file, so it states until when it is good
+ * and for which API token it was made, and it is signed with a secret that only the servers of this
  * database have. It ends with its token.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'

@@ -16,8 +16,8 @@ import { holdTurn } from './turns.ts'
 export const LIFETIME_MS = 15 * 60_000
 const TRIES = 5
 /**
- * How many mailed codes may live at once: to one address, to all tagged addresses of one mailbox, and of
- * the whole server, so that it floods no strangers' mailboxes.
+ * How many mailed codes may live at once: to one address, to all tagged addresses of one mailbox,
+ * and of the whole server, so that it floods no strangers' mailboxes.
  */
 const LIVE_OF_ADDRESS = 5
 const LIVE_OF_TAGS = 5
@@ -98,13 +98,15 @@ export const newEnrolmentCode = async (needs: Needs, account: string | null): Pr
   (await makeCode(needs, { account, email: null, isWithheld: false })).code
 
 /**
- * Make a code for a mailbox and have it sent there. A code that was not sent does not count. Where the
- * tagged addresses of a mailbox have as many as they may, the code is withheld: counted for its address,
- * and neither sent nor good. So the answers do not tell which of the addresses has an account.
+ * Make a code for a mailbox and have it sent there. A code that was not sent does not count. Where
+ * the tagged addresses of a mailbox have as many as they may, the code is withheld: counted for its
+ * address, and neither sent nor good. So the answers do not tell which of the addresses has an
+ * account.
  * @param address in lower case
  * @param send sends the code
  * @returns when it expires, Unix milliseconds
- * @throws AppError `rate_limited` while five live ones were asked for there, or a thousand anywhere; what `send` throws
+ * @throws AppError `rate_limited` while five live ones were asked for there, or a thousand
+ *   anywhere; what `send` throws
  */
 export async function sendEnrolmentCode(
   needs: Needs,
@@ -167,8 +169,9 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
 }
 
 /**
- * Whether a tagged address that no account has proven gets no code, since those of its mailbox have as
- * many as they may. The addresses of accounts count by themselves: no stranger keeps them from signing in.
+ * Whether a tagged address that no account has proven gets no code, since those of its mailbox have
+ * as many as they may. The addresses of accounts count by themselves: no stranger keeps them from
+ * signing in.
  */
 async function areTagsFull(
   trx: Transaction<Schema>,

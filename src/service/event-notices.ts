@@ -1,6 +1,7 @@
 /**
- * What accounts are told of which event, and who is. Each is called at the end of the transaction
- * of its event. Whoever is told learns nothing here that the lists would not tell them.
+ * The notifications of each event, and the accounts that receive them. Each function is called at
+ * the end of the transaction of its event. A notification reveals only what the lists of its
+ * account show.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { JsonObject } from '../crypto/json.ts'
@@ -16,7 +17,7 @@ const nameOf = async (db: Kysely<Schema>, account: string): Promise<string> =>
   named(await displayName(db, account))
 
 /**
- * Whoever is invited is told, once there is an account: one that came by the mailbox finds the
+ * Notifies the invited account, if there is one: an account made later for the mailbox finds the
  * invitation on signing in.
  * @param id of the invitation
  */
@@ -191,7 +192,7 @@ async function tellRemoved(
 }
 
 /**
- * All devices of an account were replaced: it is told, and so is everybody who relies on its keys.
+ * Notifies an account whose devices were all replaced, and all accounts that rely on its keys.
  */
 export async function tellOfReset(
   trx: Transaction<Schema>,

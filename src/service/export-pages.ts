@@ -88,7 +88,9 @@ export async function* trustCards({ account }: Source) {
     }
 }
 
-/** Also that of the daemon in the server's own process, which is listed to itself alone otherwise. */
+/**
+ * Also that of the daemon in the server's own process, which is listed to itself alone otherwise.
+ */
 export const sessions = ({ db, id: account, now }: Source) =>
   listed((query) => sessionPage({ db, now }, query, { account, current: null, within: true }))
 

@@ -42,7 +42,7 @@ const crowded = () =>
     { headers: { 'Retry-After': String(HOUR_MS / 1000) } },
   )
 
-/** The mailbox of an address among the tries, where nobody needs to read which it is. */
+/** The mailbox of an address among the tries, hashed: the address itself is not needed. */
 const tagOf = (address: string) => createHash('sha256').update(mailboxOf(address)).digest('hex')
 
 /** The guest code, with the address of whom it is for. Throws AppError `not_found`. */

@@ -1,7 +1,7 @@
 /**
- * How many mails about invitations go out: to one mailbox, whoever invites, and from one account to one
- * domain, since a domain may deliver every address to one person. What is above stays an invitation: who
- * is invited finds it on signing in.
+ * Limits of mails about invitations: to one mailbox from all accounts, and from one account to one
+ * domain, since a domain may deliver every address to one person. An invitation above the limit is
+ * not mailed: the invited person finds it on signing in.
  */
 import { hash } from 'node:crypto'
 import { sql, type Transaction } from 'kysely'

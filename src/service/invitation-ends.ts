@@ -39,7 +39,9 @@ export const ENDED = [
   'consent',
 ] as const
 
-/** The end of an invitation at an account: its request is deleted, and `note`, if any, replaces it. */
+/**
+ * The end of an invitation at an account: its request is deleted, and `note`, if any, replaces it.
+ */
 export interface EndNotification {
   readonly account: string
   readonly invitation: string

@@ -9,7 +9,7 @@ import type { Mail, Message } from './mail/mail.ts'
 import { invitationMessage } from './mail/messages-from-others.ts'
 import type { Schema } from './schema.ts'
 
-/** To one mailbox, whoever invites; its owner finds further invitations on signing in. */
+/** To one mailbox, from all accounts; its owner finds further invitations on signing in. */
 const MAILS: Allowance = { what: 'invitation', most: 10, periodMs: 3_600_000 }
 
 /** Whoever invites, what they call the connection, and what their invitations to it say. */

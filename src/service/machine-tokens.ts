@@ -123,8 +123,9 @@ export async function machineTokenExpiry(
 }
 
 /**
- * How a token stands for a machine account, apart from its expiry: `ended` when it is revoked or the
- * account is suspended, `unknown` when it is none of the account's own, such as one of its daemon.
+ * How a token stands for a machine account, apart from its expiry: `ended` when it is revoked or
+ * the account is suspended, `unknown` when it is none of the account's own, such as one of its
+ * daemon.
  */
 export async function machineTokenState(
   db: Kysely<Schema>,

@@ -1,7 +1,7 @@
 /**
- * Look-ups by mailbox, which tell whether a mailbox has an account: so many an hour for one account, and
- * so many for all accounts of the server together, since a domain that takes any address opens any
- * number of accounts.
+ * Look-ups by mailbox, which tell whether a mailbox has an account: so many an hour for one
+ * account, and so many for all accounts of the server together, since a domain that takes any
+ * address opens any number of accounts.
  */
 import { newId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
@@ -36,7 +36,8 @@ const countForServer = ({ db, now }: Pick<Ground, 'db' | 'now'>): Promise<void> 
       .where('id', '>=', PREFIX)
       .where('id', '<', AFTER)
       .where('expires_at', '>', at)
-      // What was counted when the clock was far ahead does not count: replicas differ by less than a period.
+      // What was counted when the clock was far ahead does not count: replicas differ by less than
+      // a period.
       .where('expires_at', '<=', at + 2 * HOUR_MS)
       .executeTakeFirstOrThrow()
     if (Number(count) >= MOST_OF_SERVER) {

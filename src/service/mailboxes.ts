@@ -1,7 +1,7 @@
 /**
- * Addresses as limits count them. Many servers deliver `ada+anything@example.org` to `ada@example.org`
- * (RFC 5233), so limits for a mailbox leave the tag away. Dots and the rules of single providers do not
- * count: `a.da@` and `ada@` are two people at most servers.
+ * Addresses as limits count them. Many servers deliver `ada+anything@example.org` to
+ * `ada@example.org` (RFC 5233), so limits for a mailbox leave the tag away. Dots and the rules of
+ * single providers do not count: `a.da@` and `ada@` are two people at most servers.
  */
 
 const parts = (address: string): [local: string, domain: string] => {

@@ -15,8 +15,8 @@ import { first, second } from './versions.ts'
 interface Version {
   readonly statements: (id: string) => readonly string[]
   /**
-   * Changes rows after the statements. It makes no tables or indexes: `statementsUntil`, with which a
-   * restore compares the schema, would lack them.
+   * Changes rows after the statements. It makes no tables or indexes: `statementsUntil`, with which
+   * a restore compares the schema, would lack them.
    */
   readonly more?: (query: Query) => Promise<void>
   /** Statements that need the rows which `more` has changed. */

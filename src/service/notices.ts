@@ -74,7 +74,8 @@ export async function notifyAll(
 }
 
 /**
- * Delete what an account was told that is not so any more. At the end of a transaction, as `notify`.
+ * Delete what an account was told that is not so any more. At the end of a transaction, as
+ * `notify`.
  * @param about the ids that the notification is about, or some of them
  */
 export async function forgetNotes(

@@ -178,7 +178,7 @@ const opensEpoch = (entry: JsonObject) => entry.has('k_commit')
 /** What an entry did beside changing the members. */
 interface Left {
   readonly withdrawn: readonly Ended[]
-  /** What somebody who went called the connection. */
+  /** The name that a member who left gave the connection. */
   readonly name: string | null
 }
 

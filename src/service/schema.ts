@@ -293,7 +293,7 @@ export interface Schema {
     id: string
     epoch: number
     created_at: number
-    /** When an owner ended it for everybody; null while it goes on. */
+    /** When an owner ended it for all members; null while it goes on. */
     ended_at: number | null
   }
   /** An active member of a connection, and what they call it. */
@@ -451,7 +451,10 @@ export interface Schema {
     to_account: string | null
     /** In lower case. */
     to_email: string | null
-    /** As decided. Expired: noted once its end had passed; until then one that is pending for too long has expired by the clock. */
+    /**
+     * As decided. Expired: noted once its end had passed; until then one that is pending for too
+     * long has expired by the clock.
+     */
     state: 'pending' | 'approved' | 'declined' | 'withdrawn' | 'expired'
     /**
      * Whether owners may take the account in: 1 since it approved, which their devices are told; 2 once it was; 0 again when it left or was removed.

@@ -17,8 +17,8 @@ type Listed = Awaited<ReturnType<Service['sessions']['list']>>
 
 /**
  * A page of the sessions of an account.
- * @param of `current` is the session that asks, null for none; `within`: whether the session of the daemon in the server's own
- *   process is listed to others than itself
+ * @param of `current` is the session that asks, null for none; `within`: whether the session of the
+ *   daemon in the server's own process is listed to others than itself
  */
 export async function sessionPage(
   { db, now }: Pick<Ground, 'db' | 'now'>,

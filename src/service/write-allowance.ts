@@ -22,7 +22,8 @@ export interface WriteAllowance {
   /**
    * Counts a write.
    * @param subject the id of a device, a token or an account
-   * @param most how many it may make in a minute, a multiple of 100; always the same for one subject
+   * @param most how many it may make in a minute, a multiple of 100; always the same for one
+   *   subject
    * @throws AppError `rate_limited`, with Retry-After, where it has made so many in this minute
    */
   take(subject: string, most: number): Promise<void>

@@ -44,7 +44,7 @@ export function guestRows(db: DatabaseSync) {
     get: (id: string): GuestRow | null => get.get(id),
     /** Every guest code, newest first. */
     all: (): GuestRow[] => all.all(),
-    /** Marks a guest code as ended and deletes whom it was for; answers whether there was one. */
+    /** Marks a guest code as ended and deletes its external member; returns whether it existed. */
     end: (id: string, state: 'revoked' | 'expired'): boolean => end.run(state, id) > 0,
     /** Whether there was one. */
     delete: (id: string): boolean => remove.run(id) > 0,

@@ -28,7 +28,9 @@ export function metaRows(db: DatabaseSync) {
     delete(key: string): void {
       remove.run(key)
     },
-    /** Deletes the rows whose key begins with `prefix` and whose value, a number, is at most `most`. */
+    /**
+     * Deletes the rows whose key begins with `prefix` and whose value, a number, is at most `most`.
+     */
     deleteUpTo(prefix: string, most: number): void {
       removeUpTo.run(prefix, most)
     },

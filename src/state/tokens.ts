@@ -10,7 +10,9 @@ export interface TokenRow {
   readonly created_at: number
   readonly revoked_at: number | null
   readonly last_used_at: number | null
-  /** The account of a token whose record in the keychain has no `account`; null where it had none. */
+  /**
+   * The account of a token whose record in the keychain has no `account`; null where it had none.
+   */
   readonly legacy_account: string | null
 }
 

@@ -156,7 +156,8 @@ export const VERSIONS: readonly string[] = [
   alter table guests add column external_member_id text;
   alter table guests add column external_member_name text;
     `,
-  // The account of tokens whose record in the keychain names none: the one signed in at this upgrade.
+  // The account of tokens whose record in the keychain names none: the one signed in at this
+  // upgrade.
   `
   alter table tokens add column legacy_account text;
   update tokens set legacy_account =

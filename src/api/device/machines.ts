@@ -1,6 +1,6 @@
 /**
- * Machine accounts of organisations, and the tokens of those. A machine account proves its key where a person proves a
- * mailbox; its `csm_` tokens are made and judged by the account server.
+ * Machine accounts of organisations, and the tokens of those. A machine account proves its key
+ * where a person proves a mailbox; its `csm_` tokens are made and judged by the account server.
  */
 import * as v from 'valibot'
 import { Jwk, Page, ScopeName, Time, id, listOf, name } from '../fields.ts'

@@ -1,4 +1,7 @@
-/** *docs*: the first page, and the files that the documentation page is made of. Public as that page is. */
+/**
+ * *docs*: the first page, and the files that the documentation page is made of. Public as that page
+ * is.
+ */
 import type { Table } from '../route.ts'
 
 export const docsTable = {

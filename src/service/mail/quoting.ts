@@ -1,8 +1,8 @@
 /**
- * What other people wrote, as it stands in a mail: it cannot pass for the server's own words, and no
- * mail program makes a link of it. Every text of another person goes through one of these: `quoted`
- * for a name, `quotedText` for a message, `addressText` for an address. Feedback alone stands as it
- * was written: the operator asked for it.
+ * What other people wrote, as it stands in a mail: it cannot pass for the server's own words, and
+ * no mail program makes a link of it. Every text of another person goes through one of these:
+ * `quoted` for a name, `quotedText` for a message, `addressText` for an address. Feedback alone
+ * stands as it was written: the operator asked for it.
  */
 
 /** One line of it, without a place to tap or click. */
@@ -66,7 +66,10 @@ const PLAIN_ADDRESS = /^(?!www\.)[a-z0-9][a-z0-9._+-]*@[a-z0-9.-]+$/i
 export const addressText = (address: string): string =>
   PLAIN_ADDRESS.test(address) ? address : quoted(address)
 
-/** A name where no mail program reads it, as in a notification: as it was written, in one line that is not long. */
+/**
+ * A name where no mail program reads it, as in a notification: as it was written, in one line that
+ * is not long.
+ */
 export const named = (text: string): string =>
   short(
     text
