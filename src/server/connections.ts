@@ -1,6 +1,7 @@
 /**
- * The connections of a listener, and how many answers each is owed. An end in good order gives those, and no more: it cuts no
- * answer that is still on its way, and waits for nobody who is owed none.
+ * The connections of a listener, and how many answers each is owed. Their number is bounded: at the
+ * limit, a new connection takes the place of the one that has been owed no answer for longest. An
+ * orderly stop sends the answers that are owed and closes the other connections at once.
  */
 import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
@@ -9,10 +10,21 @@ import { Server as NetServer, type Socket } from 'node:net'
 const OWED = Symbol('answers owed')
 /** Bytes that had come when the last of its answers had left. */
 const READ = Symbol('bytes read')
-type Connection = Socket & { [OWED]?: number; [READ]?: number }
+/** Since when it is owed no answer, by `performance.now()`. */
+const SINCE = Symbol('owed nothing since')
+type Connection = Socket & { [OWED]?: number; [READ]?: number; [SINCE]?: number }
 
 /** What was cut learns so, and ends; what does not is not waited for any longer. */
 const LAST_WORDS_MS = 1_000
+/** How often connections that are owed nothing are checked for their age, in milliseconds. */
+const CHECK_MS = 1_000
+
+export interface ConnectionLimits {
+  /** The most connections that are open at once. */
+  readonly most: number
+  /** How long a connection may be owed no answer, in milliseconds, whatever it sends meanwhile. */
+  readonly idleMs: number
+}
 
 export interface Connections {
   /**
@@ -32,9 +44,20 @@ export interface Connections {
   stop(graceMs: number): Promise<void>
 }
 
-/** Keep the connections of a server that does not listen yet. */
-export function newConnections(server: Server): Connections {
+/**
+ * Track the connections of a server that does not listen yet.
+ *
+ * Node's own limit (`maxConnections`) would refuse the newest connection, so that silent ones keep
+ * everybody else out. Its idle timeout starts again with each byte, also with the blank lines that
+ * RFC 9112 section 2.2 lets a client send before a request.
+ */
+export function newConnections(server: Server, { most, idleMs }: ConnectionLimits): Connections {
   const open = new Set<Connection>()
+  /**
+   * Those that are owed no answer, the longest first. One that has sent a part of a request has its
+   * place among them by the same rule, or partial requests would push out connections in order.
+   */
+  const unowed = new Set<Connection>()
   let stopping = false
   let running = 0
   let rested: () => void = () => undefined
@@ -43,10 +66,40 @@ export function newConnections(server: Server): Connections {
     if (--running === 0) rested()
   }
 
+  const rest = (socket: Connection) => {
+    socket[SINCE] = performance.now()
+    unowed.add(socket)
+  }
+  const forget = (socket: Connection) => {
+    open.delete(socket)
+    unowed.delete(socket)
+  }
+  const cut = (socket: Connection) => {
+    forget(socket)
+    socket.destroy()
+  }
+
   server.on('connection', (socket: Connection) => {
+    if (open.size >= most) {
+      const [longest = socket] = unowed
+      cut(longest)
+      if (longest === socket) return
+    }
     open.add(socket)
-    socket.once('close', () => open.delete(socket))
+    rest(socket)
+    socket.once('close', () => forget(socket))
   })
+
+  const checking = setInterval(
+    () => {
+      const before = performance.now() - idleMs
+      for (const socket of unowed) {
+        if ((socket[SINCE] as number) > before) return
+        cut(socket)
+      }
+    },
+    Math.min(CHECK_MS, idleMs),
+  ).unref()
 
   /** Whether it is owed nothing, and no part of another request has come. */
   const isIdle = (socket: Connection) =>
@@ -58,11 +111,13 @@ export function newConnections(server: Server): Connections {
     owe(socket, res, left) {
       const connection: Connection = socket
       connection[OWED] = (connection[OWED] ?? 0) + 1
+      unowed.delete(connection)
       res.once('close', () => {
         left(socket, res)
         connection[OWED] = (connection[OWED] as number) - 1
         if (connection[OWED] > 0) return
         connection[READ] = connection.bytesRead
+        if (open.has(connection)) rest(connection)
         if (stopping && connection.readableLength === 0) connection.destroySoon()
       })
     },
@@ -81,17 +136,18 @@ export function newConnections(server: Server): Connections {
         NetServer.prototype.close.call(server, () => resolve())
       })
       for (const socket of open) if (isIdle(socket)) socket.destroySoon()
-      const cut = setTimeout(() => {
+      const late = setTimeout(() => {
         for (const socket of open) socket.destroy()
       }, graceMs)
       await ended
-      clearTimeout(cut)
+      clearTimeout(late)
+      clearInterval(checking)
       // Nothing is left to close but its timer.
       server.close()
       await new Promise<void>((resolve) => {
-        const late = setTimeout(resolve, LAST_WORDS_MS)
+        const lastWords = setTimeout(resolve, LAST_WORDS_MS)
         rested = () => {
-          clearTimeout(late)
+          clearTimeout(lastWords)
           resolve()
         }
         if (running === 0) rested()

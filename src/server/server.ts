@@ -23,8 +23,7 @@ import { newTurns } from './turns.ts'
 import { newUnread } from './unread.ts'
 
 /** The silence is longer than any that an answer itself may make: an assistant thinks before it speaks. */
-const TIMEOUTS = { headers: 10_000, request: 30_000, silence: 120_000 }
-const IDLE_MS = 65_000
+const TIMEOUTS = { headers: 10_000, request: 30_000, silence: 120_000, idle: 65_000 }
 const MOST_CONNECTIONS = 2048
 
 export interface ServerOptions extends Place {
@@ -46,14 +45,13 @@ export interface ServerOptions extends Place {
    */
   readonly probe?: string
   /**
-   * How long a client may take for the headers and for the whole request, and how long nothing may pass on a connection that
-   * waits for an answer or for its reader, in milliseconds.
+   * In milliseconds: how long a client may take for the headers and for the whole request; how long
+   * nothing may pass on a connection that waits for an answer or for its reader; how long a
+   * connection stays open between two requests.
    */
-  readonly timeouts?: {
-    readonly headers: number
-    readonly request: number
-    readonly silence: number
-  }
+  readonly timeouts?: Partial<typeof TIMEOUTS>
+  /** The most connections that are open at once. */
+  readonly mostConnections?: number
 }
 
 export interface Listening {
@@ -99,7 +97,8 @@ const refusalOf = (id: string, peer: () => number | null, error: Code): Outcome 
 
 /** Start a listener. Throws StartError when the port is taken or the address cannot be bound. */
 export async function listen(options: ServerOptions): Promise<Listening> {
-  const { dispatch, log, proofNonce, timeouts = TIMEOUTS } = options
+  const { dispatch, log, proofNonce, mostConnections = MOST_CONNECTIONS } = options
+  const timeouts = { ...TIMEOUTS, ...options.timeouts }
   using taken = takePort(options)
   const { port } = taken.address()
   const rules = options.rules(port)
@@ -107,19 +106,22 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     maxHeaderSize: HEADERS_BYTES,
     headersTimeout: timeouts.headers,
     requestTimeout: timeouts.request,
-    keepAliveTimeout: IDLE_MS,
+    keepAliveTimeout: timeouts.idle,
     connectionsCheckingInterval: Math.min(1000, timeouts.headers),
     // The guard refuses a missing Host itself, in the one error shape.
     requireHostHeader: false,
     // Most requests have no body: Node then spares the stream of one.
     optimizeEmptyRequests: true,
   })
-  server.maxConnections = MOST_CONNECTIONS
   server.timeout = timeouts.silence
   // Whoever has said all he wants to say and listens gets his answer (RFC 9293 section 3.6): scripts that send by `nc` do so.
   Object.assign(server, { httpAllowHalfOpen: true })
 
-  const connections = newConnections(server)
+  const connections = newConnections(server, {
+    most: mostConnections,
+    // Headers that begin at the end of the idle time still have theirs.
+    idleMs: timeouts.idle + timeouts.headers,
+  })
   const turns = newTurns(server)
   const countUnread = newUnread()
   const largeBodies = newLargeBodies()
