@@ -6,10 +6,11 @@ import { listOf } from '../tools/list.ts'
 import type { AgentHandlers } from './agents.ts'
 
 const call = newCaller(rest)
-const tools = listOf(rest, restNeed)
+/** The same for every caller. What is frozen is written as JSON once. */
+const listed = Object.freeze({ tools: listOf(rest, restNeed) })
 
 export const toolCalls: AgentHandlers['toolCalls'] = {
-  list: async () => ({ tools }),
+  list: async () => listed,
 
   /** Always JSON where it is not an image or a text: a row without an answer answers `{}`. */
   create: async ({ name, body }, { ask }) => {

@@ -1,35 +1,51 @@
 /** Work that is spread over turns of the event loop, so that new connections are served in between. */
 
+export interface Backlog<Item> {
+  /** Handles an item in a later turn, in order. */
+  readonly push: (item: Item) => void
+  /** Handles an item now, where this turn has handled fewer than `most` and none waits. */
+  readonly offer: (item: Item) => void
+}
+
 /**
  * Keeps a queue.
  * @param most how many items are handled in one turn
- * @returns `push` appends an item; `handle` gets it in a later turn, in order
  */
-export function newBacklog<Item>(
-  most: number,
-  handle: (item: Item) => void,
-): { push(item: Item): void } {
+export function newBacklog<Item>(most: number, handle: (item: Item) => void): Backlog<Item> {
   /** A `Set` takes from its front in constant time. */
   const items = new Set<Item>()
+  let left = most
   let isScheduled = false
-  const schedule = () => {
+
+  function schedule(): void {
+    if (isScheduled) return
     isScheduled = true
     setImmediate(run)
   }
   function run(): void {
-    let left = Math.min(most, items.size)
+    isScheduled = false
+    left = most
     for (const item of items) {
-      if (left-- === 0) break
+      if (left === 0) break
+      left--
       items.delete(item)
       handle(item)
     }
-    isScheduled = false
-    if (items.size > 0) schedule()
+    if (left < most) schedule()
   }
   return {
     push(item) {
       items.add(item)
-      if (!isScheduled) schedule()
+      schedule()
+    },
+    offer(item) {
+      schedule()
+      if (left === 0 || items.size > 0) {
+        items.add(item)
+        return
+      }
+      left--
+      handle(item)
     },
   }
 }

@@ -7,7 +7,7 @@
  */
 import type { Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { newBacklog } from './backlog.ts'
+import { type Backlog, newBacklog } from './backlog.ts'
 
 /** Requests that may wait behind the one that is being answered. */
 const MOST_WAITING = 8
@@ -17,8 +17,14 @@ const FULL_READ = 64 * 1024
 const PIECE_BYTES = 4 * 1024
 /** How long one connection may occupy the parser in one turn of the event loop, in milliseconds. */
 const MOST_PARSING_MS = 1
+/** How long all connections together may parse requests that have to wait, in the same way. */
+const MOST_AHEAD_MS = 1
 /** How many connections with more bytes to parse go on in one turn of the event loop. */
 const MOST_RESUMED = 8
+/** How many requests begin in one turn of the event loop, of those that came when none was before them. */
+const MOST_FIRST = 32
+/** The same, of those that waited behind others of their connections. */
+const MOST_BEHIND = 8
 /** How long a client may go on sending after the answer that ends its connection, in milliseconds. */
 const LINGER_MS = 1_000
 const BLANK_LINE = Buffer.from('\r\n\r\n')
@@ -26,6 +32,7 @@ const BLANK_LINE = Buffer.from('\r\n\r\n')
 const SHORTEST = 18
 
 interface Waiting {
+  readonly socket: Socket
   readonly res: ServerResponse
   readonly start: () => void
 }
@@ -70,12 +77,22 @@ function endOfPiece(bytes: Buffer, at: number): number {
   return blank === -1 ? most : at + blank + BLANK_LINE.length
 }
 
-/** Give the parsers of connections their bytes piece by piece. */
-function newPace(): (socket: Connection) => void {
-  const backlog = newBacklog<Connection>(MOST_RESUMED, (socket) => {
-    lineOf(socket).isHeld = false
-    socket.resume()
-  })
+/**
+ * Give the parsers of connections their bytes piece by piece.
+ * @param holding the connections that go on in a later turn of the event loop
+ */
+function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
+  let aheadUntil: number | null = null
+  const isAhead = () => {
+    if (aheadUntil === null) {
+      aheadUntil = performance.now() + MOST_AHEAD_MS
+      setImmediate(() => (aheadUntil = null))
+    }
+    return performance.now() < aheadUntil
+  }
+  /** Whether a connection has as many requests waiting as it may have now. */
+  const isFull = ({ waiting }: Line) =>
+    waiting.length >= MOST_WAITING || (waiting.length > 0 && !isAhead())
 
   return (socket) => {
     const line = lineOf(socket)
@@ -88,7 +105,7 @@ function newPace(): (socket: Connection) => void {
     const hold = (rest: Buffer) => {
       later(rest)
       line.isHeld = true
-      backlog.push(socket)
+      holding.push(socket)
     }
     socket.on('data', (bytes: Buffer) => {
       if (line.isHeld) {
@@ -99,7 +116,7 @@ function newPace(): (socket: Connection) => void {
       const until = performance.now() + MOST_PARSING_MS
       for (let at = 0; at < bytes.length;) {
         if (!isRead(socket, line)) break
-        if (line.waiting.length >= MOST_WAITING || socket.writableNeedDrain) {
+        if (isFull(line) || socket.writableNeedDrain) {
           later(bytes.subarray(at))
           return
         }
@@ -139,19 +156,6 @@ function linger(socket: Socket): void {
   socket.resume()
 }
 
-/**
- * Starts the next waiting request in its own event loop turn, so that other connections proceed.
- */
-function goOn(socket: Connection, line: Line): void {
-  const next = line.waiting.shift()
-  line.current = next?.res ?? null
-  if (next !== undefined)
-    setImmediate(() => {
-      if (!socket.destroyed) next.start()
-    })
-  else if (socket.isPaused()) setImmediate(() => socket.resume())
-}
-
 export interface Turns {
   /** Begin the answer to a request, now or when those before it on its connection have left. */
   take(socket: Socket, res: ServerResponse, start: () => void): void
@@ -172,20 +176,39 @@ export interface Turns {
 
 /** Keep the order on each connection of a server that does not listen yet. */
 export function newTurns(server: Server): Turns {
-  server.on('connection', newPace())
+  const holding = newBacklog<Connection>(MOST_RESUMED, (socket) => {
+    lineOf(socket).isHeld = false
+    socket.resume()
+  })
+  const begin = ({ socket, start }: Waiting) => {
+    if (!socket.destroyed) start()
+  }
+  // Two queues, so that many requests on one connection do not delay the first on another.
+  const first = newBacklog(MOST_FIRST, begin)
+  const behind = newBacklog(MOST_BEHIND, begin)
+
+  server.on('connection', newPace(holding))
   return {
     take(socket, res, start) {
       const line = lineOf(socket)
+      const request = { socket, res, start }
       if (line.current !== null) {
-        line.waiting.push({ res, start })
+        line.waiting.push(request)
         return
       }
       line.current = res
-      start()
+      first.offer(request)
     },
     leave(socket, res) {
       const line = lineOf(socket)
-      if (line.current === res) goOn(socket, line)
+      if (line.current !== res) return
+      const next = line.waiting.shift()
+      line.current = next?.res ?? null
+      if (next !== undefined) behind.push(next)
+      else if (socket.isPaused()) {
+        line.isHeld = true
+        holding.push(socket)
+      }
     },
     stopReading(socket) {
       lineOf(socket).isBroken = true

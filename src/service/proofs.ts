@@ -66,18 +66,25 @@ export function newProofs({
   }
 
   const slotNow = () => Math.floor(now() / SLOT_MS)
+  let latest = { slot: -1, nonce: '' }
+
+  /** The nonce of the current slot, which every answer to a proof carries: computed once for each. */
+  async function nonceNow(): Promise<string> {
+    const slot = slotNow()
+    if (latest.slot !== slot) latest = { slot, nonce: await nonceOf(slot) }
+    return latest.nonce
+  }
 
   async function demandNonce(nonce: string | null): Promise<void> {
-    const slot = slotNow()
-    const current = await nonceOf(slot)
-    if (nonce === current || (nonce !== null && nonce === (await nonceOf(slot - 1)))) return
+    const current = await nonceNow()
+    if (nonce === current || (nonce !== null && nonce === (await nonceOf(slotNow() - 1)))) return
     throw new AppError('invalid_token', 'The proof does not carry the server’s newest nonce.', {
       headers: { ...challenge('use_dpop_nonce'), 'DPoP-Nonce': current },
     })
   }
 
   return {
-    nonce: () => nonceOf(slotNow()),
+    nonce: nonceNow,
 
     judge: async ({ text, method, path }, accessToken) => {
       try {

@@ -11,6 +11,7 @@ import { answersIn, sendAndClose } from './raw.ts'
 
 const MIB = 1024 * 1024
 const LARGE = 30 * MIB
+const CROWD = 400
 
 const table = {
   things: {
@@ -180,6 +181,24 @@ describe('requests on one connection', () => {
       [200, 200],
     )
     assert.deepEqual(made, ['1', '2'])
+  })
+})
+
+describe('requests that wait on many connections', () => {
+  it('begin a few at a time, and a new connection is answered in between', async () => {
+    const all = await start()
+    const { connected, request, made, answer } = all
+    const crowd = await Promise.all(ids(CROWD).map(connected))
+    for (const socket of crowd)
+      socket.resume().write(`${request('/later')}\r\n${request('/things/behind')}\r\n`)
+    // By then those of the crowd have come.
+    await isAnswered(all)
+    const honest = isAnswered(all)
+    answer()
+    await honest
+    const begun = made.filter((id) => id === 'behind').length
+    assert(begun < CROWD, `all ${begun} requests began before the new connection was answered`)
+    for (const socket of crowd) socket.destroy()
   })
 })
 
