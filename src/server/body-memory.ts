@@ -1,7 +1,8 @@
 /**
  * Memory for the request bodies of one listener. Each body is one growing buffer, because a buffer
  * for each chunk costs some 400 bytes even where the chunk has one byte. The sum over all bodies is
- * bounded: beyond it, the body that has received nothing for longest is dropped.
+ * bounded. Beyond it, the owner whose bodies occupy the most loses the one that has received nothing
+ * for longest, so that no token can drop the bodies of another that occupies less.
  */
 import { AppError } from '../errors.ts'
 
@@ -24,29 +25,83 @@ export interface BodyBuffer {
   readonly release: () => void
 }
 
-/** Begins a body of at most `limit` bytes. `drop` is called, with a 408, when it has to give way. */
-export type BodyMemory = (limit: number, drop: (error: AppError) => void) => BodyBuffer
+/**
+ * Begins a body.
+ * @param of `owner`: the token whose body it is, or an empty string for all bodies without one;
+ *   `limit`: the most bytes that it may have
+ * @param drop called, with a 408, when the body has to give way
+ */
+export type BodyMemory = (
+  of: { readonly owner: string; readonly limit: number },
+  drop: (error: AppError) => void,
+) => BodyBuffer
+
+/** The bodies of one token. */
+interface Share {
+  /** How many there are. The share exists for as long as it has one. */
+  bodies: number
+  /** In bytes. */
+  held: number
+  /** Those being received, and how to drop each. The order of the map is the order of progress. */
+  readonly receiving: Map<object, () => void>
+  /** The last that made progress. */
+  latest: object | null
+}
 
 /** Returns the memory of one listener. */
 export function newBodyMemory(): BodyMemory {
-  /** Bodies being received and how to drop each. The order of the map is the order of progress. */
-  const receiving = new Map<object, () => void>()
+  /** By owner: those who have a body. */
+  const shares = new Map<string, Share>()
   let sum = 0
-  let latest: object | null = null
 
-  return (limit, drop) => {
+  /** The share of an owner, with one body more. */
+  function enter(owner: string): Share {
+    let share = shares.get(owner)
+    if (share === undefined) {
+      share = { bodies: 0, held: 0, receiving: new Map(), latest: null }
+      shares.set(owner, share)
+    }
+    share.bodies++
+    return share
+  }
+
+  /** The body that has to give way, unless there is none but `progressing`. */
+  function findIdle(progressing: object): (() => void) | undefined {
+    let most = 0
+    let found: (() => void) | undefined
+    for (const { held, receiving } of shares.values()) {
+      if (held <= most) continue
+      for (const [key, drop] of receiving) {
+        if (key === progressing) continue
+        most = held
+        found = drop
+        break
+      }
+    }
+    return found
+  }
+
+  return ({ owner, limit }, drop) => {
     const key = {}
+    const share = enter(owner)
     let bytes: Buffer = Buffer.alloc(0)
     let size = 0
     let held = 0
+    const count = (now: number) => {
+      sum += now - held
+      share.held += now - held
+      held = now
+    }
+    let isReleased = false
     const release = () => {
-      receiving.delete(key)
-      sum -= held
-      held = 0
+      if (isReleased) return
+      isReleased = true
+      share.receiving.delete(key)
+      count(0)
+      if (--share.bodies === 0) shares.delete(owner)
     }
     const hold = (larger: Buffer) => {
-      sum += larger.length - held
-      held = larger.length
+      count(larger.length)
       bytes = larger
     }
     const dropThis = () => {
@@ -58,10 +113,10 @@ export function newBodyMemory(): BodyMemory {
     return {
       append(chunk) {
         const end = size + chunk.length
-        if (latest !== key || !receiving.has(key)) {
-          receiving.delete(key)
-          receiving.set(key, dropThis)
-          latest = key
+        if (share.latest !== key || !share.receiving.has(key)) {
+          share.receiving.delete(key)
+          share.receiving.set(key, dropThis)
+          share.latest = key
         }
         // Most bodies have one chunk, which needs no copy.
         if (size === 0) hold(chunk)
@@ -74,13 +129,14 @@ export function newBodyMemory(): BodyMemory {
           chunk.copy(bytes, size)
         }
         size = end
-        for (const [other, dropOther] of receiving) {
-          if (sum <= MOST_BYTES || other === key) return
-          dropOther()
+        while (sum > MOST_BYTES) {
+          const dropIdle = findIdle(key)
+          if (dropIdle === undefined) return
+          dropIdle()
         }
       },
       finish() {
-        receiving.delete(key)
+        share.receiving.delete(key)
         return bytes.subarray(0, size)
       },
       release,

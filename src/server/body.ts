@@ -1,6 +1,7 @@
 /**
- * The body of a request: JSON in UTF-8, or a form or JSON as text where the row says so, bounded in bytes and depth. It is read only when a row
- * wants it, after everything else about the request was found good.
+ * The body of a request: JSON in UTF-8, or a form or JSON as text where the row says so, bounded in
+ * bytes and depth. It is read only when a row wants it, after everything else about the request was
+ * found good.
  */
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.ts'
@@ -36,7 +37,7 @@ function checkType(req: IncomingMessage, wanted: string): void {
  */
 function read(
   req: IncomingMessage,
-  limit: number,
+  { limit, owner }: { readonly limit: number; readonly owner: string },
   check: (bytes: Uint8Array) => void,
   memory: BodyMemory,
 ): Promise<{ bytes: Buffer; release: () => void }> {
@@ -48,7 +49,7 @@ function read(
       body.release()
       reject(error)
     }
-    const body = memory(limit, refuse)
+    const body = memory({ owner, limit }, refuse)
     req.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (size > limit) {
@@ -75,18 +76,16 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /**
- * Refuse what JSON allows and no schema here wants: deep nesting, a member that would reach an object's prototype, and a name
- * given twice, of which another reader may take the other (RFC 8259 section 4).
- * @param text known to be JSON
+ * Refuse what JSON allows and no schema here wants: a member that would reach an object's prototype,
+ * and a name given twice, of which another reader may take the other (RFC 8259 section 4).
+ * @param text known to be JSON; its depth was checked while it arrived
  */
-function checkShape(text: string): void {
+function checkNames(text: string): void {
   const open: (Set<unknown> | null)[] = []
   for (let i = 0; i < text.length; i++) {
     const character = text[i]
-    if (character === '{' || character === '[') {
-      if (open.push(character === '{' ? new Set() : null) > DEEPEST)
-        throw new AppError('invalid_json', `The body is nested deeper than ${DEEPEST} levels.`)
-    } else if (character === '}' || character === ']') open.pop()
+    if (character === '{' || character === '[') open.push(character === '{' ? new Set() : null)
+    else if (character === '}' || character === ']') open.pop()
     else if (character === '"') {
       const start = i
       do i = text.indexOf('"', i + 1)
@@ -118,7 +117,7 @@ function parseText(bytes: Uint8Array): string {
 }
 
 /** Parse the bytes of a JSON body. Throws AppError invalid_json that names the place, never the content. */
-export function parseJson(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array): unknown {
   let text: string
   let value: unknown
   try {
@@ -131,7 +130,7 @@ export function parseJson(bytes: Uint8Array): unknown {
       `The body is not JSON in UTF-8${at ? ` (at ${at})` : ''}: check quotes, commas and encoding.`,
     )
   }
-  checkShape(text)
+  checkNames(text)
   return value
 }
 
@@ -186,28 +185,30 @@ const KINDS = {
 
 /**
  * Read and parse the body of a request. Without one, JSON is undefined, a form has no parameters and text is empty.
- * @param of `limit`: the largest body taken, in bytes; `as`: what it is read as; `proceed`: called before reading, so
- *   that `100 Continue` is sent only for a body that is wanted; `whenLarge`: waited for before a large one is parsed; `memory`: holds
- *   the bytes until they are parsed
+ * @param of `limit`: the largest body taken, in bytes; `owner`: whose share of the memory it takes, as
+ *   `BodyMemory` has it; `as`: what it is read as; `proceed`: called before reading, so that `100
+ *   Continue` is sent only for a body that is wanted; `whenLarge`: waited for before a large one is
+ *   parsed; `memory`: holds the bytes until they are parsed
  * @throws AppError 400, 408, 413 or 415
  */
 export async function readBody(
   req: IncomingMessage,
   of: {
     limit: number
+    owner: string
     as?: keyof typeof KINDS | undefined
     proceed: () => void
     whenLarge: () => Promise<void>
     memory: BodyMemory
   },
 ): Promise<unknown> {
-  const { limit, as = 'json', proceed, whenLarge, memory } = of
+  const { limit, owner, as = 'json', proceed, whenLarge, memory } = of
   const { type, check, parse, none } = KINDS[as]
   if (!hasBody(req)) return none()
   checkType(req, type)
   if (Number(req.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
   proceed()
-  const { bytes, release } = await read(req, limit, check(), memory)
+  const { bytes, release } = await read(req, { limit, owner }, check(), memory)
   try {
     if (bytes.length >= LARGE_BYTES) await whenLarge()
     return parse(bytes)

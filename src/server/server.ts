@@ -197,7 +197,14 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         idempotencyKey: fields['idempotency-key'],
         header: (name) => req.headers[name] as string | undefined,
         body: (limit, as) =>
-          readBody(req, { limit, as, proceed, whenLarge: () => largeBodies(digest), memory }),
+          readBody(req, {
+            limit,
+            owner: digest,
+            as,
+            proceed,
+            whenLarge: () => largeBodies(digest),
+            memory,
+          }),
       })
       settle(connection, res)
       if (media) await sendContent(res, requestId, status, value as Content)

@@ -37,9 +37,31 @@ describe('the memory of the bodies being received', () => {
     for (const socket of sockets) socket.destroy()
   })
 
+  it('is not taken from one token by the bodies of another', async () => {
+    const [small, large] = [await daemon.token('read'), await daemon.token('read')]
+    const { port } = new URL(daemon.address)
+    const sockets: Socket[] = []
+    const begin = async (token: string) => {
+      const socket = connect(Number(port), '127.0.0.1')
+      sockets.push(socket)
+      socket.on('error', () => undefined)
+      const answer = once(socket, 'data').then(([bytes]) => String(bytes))
+      const head = `POST /tools/status_read HTTP/1.1\r\nHost: ${hostOf(daemon.address)}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${MIB}\r\n\r\n`
+      await new Promise((resolve) => socket.write(head + ' '.repeat(MIB - 2), resolve))
+      return { socket, answer }
+    }
+    const first = await begin(small)
+    const others = []
+    for (let i = 0; i < UPLOADS; i++) others.push((await begin(large)).answer)
+    assert.match(await Promise.race([first.answer, ...others]), /^HTTP\/1.1 408 /)
+    first.socket.write('{}')
+    assert.match(await first.answer, /^HTTP\/1.1 200 /)
+    for (const socket of sockets) socket.destroy()
+  })
+
   it('is one buffer for each body, however small the chunks are', () => {
     const memory = newBodyMemory()
-    const body = memory(MIB, () => assert.fail('dropped'))
+    const body = memory({ owner: '', limit: MIB }, () => assert.fail('dropped'))
     const text = Buffer.from('0123456789'.repeat(1000))
     for (const byte of text) body.append(Buffer.of(byte))
     const bytes = body.finish()
@@ -50,13 +72,40 @@ describe('the memory of the bodies being received', () => {
   it('is free again after the release of a body', () => {
     const memory = newBodyMemory()
     for (let i = 0; i < 100; i++) {
-      const body = memory(MIB, () => assert.fail('dropped'))
+      const body = memory({ owner: '', limit: MIB }, () => assert.fail('dropped'))
       body.append(Buffer.alloc(MIB))
       body.finish()
       body.release()
     }
     const dropped: number[] = []
-    for (let i = 0; i < 65; i++) memory(MIB, () => dropped.push(i)).append(Buffer.alloc(MIB))
+    for (let i = 0; i < 65; i++)
+      memory({ owner: '', limit: MIB }, () => dropped.push(i)).append(Buffer.alloc(MIB))
     assert.deepEqual(dropped, [0])
+  })
+
+  it('is taken from the owner who has the most of it', () => {
+    const memory = newBodyMemory()
+    const dropped: string[] = []
+    const begin = (owner: string) => {
+      const body = memory({ owner, limit: MIB }, () => dropped.push(owner))
+      body.append(Buffer.alloc(MIB))
+      return body
+    }
+    for (let i = 0; i < 4; i++) begin('small')
+    for (let i = 0; i < 100; i++) begin('large')
+    assert.deepEqual([...new Set(dropped)], ['large'])
+    assert.equal(dropped.length, 40)
+    begin('small')
+    assert.deepEqual([...new Set(dropped)], ['large'])
+  })
+
+  it('is not taken from the body that makes progress', () => {
+    const memory = newBodyMemory()
+    const dropped: string[] = []
+    const begin = (owner: string, size: number) =>
+      memory({ owner, limit: size }, () => dropped.push(owner)).append(Buffer.alloc(size))
+    begin('other', MIB)
+    begin('only', 64 * MIB)
+    assert.deepEqual(dropped, ['other'])
   })
 })
