@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import { strictObject } from 'valibot'
 import { invalid, parse } from './api/input.ts'
 import { type Route, type Table, isOnce } from './api/route.ts'
-import { type Need, type Standing, requireScope } from './auth/scopes.ts'
+import { type Need, type Standing, isGranted, requireScope } from './auth/scopes.ts'
 import { redact } from './crypto/redact.ts'
 import { AppError, type Code, statusOf, toAppError } from './errors.ts'
 import { decodeQuery } from './query.ts'
@@ -143,6 +143,8 @@ const shown = (segments: readonly string[]) => redact(segments.join('/'))
 const fingerprintOf = ({ method, segments, query }: Request, body: unknown): string =>
   hash('sha256', JSON.stringify([method, segments, query, body ?? null]), 'hex')
 
+const segmentsOf = (path: string): string[] => path.slice(1).split('/')
+
 const kindOf = ({ form, text }: Route): BodyKind =>
   form === true ? 'form' : text === true ? 'text' : 'json'
 
@@ -248,6 +250,22 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
       : answer
   }
 
+  const needOf = ({ method, path }: Pick<Route, 'method' | 'path'>) =>
+    gate.need(method, segmentsOf(path))
+
+  /**
+   * The largest body that is read from a caller, in bytes.
+   * @throws AppError insufficient_scope where the row calls another that the caller may not
+   */
+  function limitFor(route: Route, params: Record<string, string>, caller: Caller | null): number {
+    const called = route.calls?.(params) ?? null
+    if (called !== null && caller !== null)
+      requireScope(caller.scope, needOf(called) as Standing, called.method, segmentsOf(called.path))
+    const may = (other: Pick<Route, 'method' | 'path'>) =>
+      caller !== null && isGranted(caller.scope, needOf(other))
+    return route.limitOf?.(params, may) ?? route.limit ?? MIB
+  }
+
   /** What a request that may be made is answered. */
   async function answerTo(
     request: Request,
@@ -258,8 +276,7 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     const { route } = row
     if (route.method === 'GET')
       return answerOf(row, await valueOf(row, input, caller, request, null))
-    const limit = route.limitOf?.(params) ?? route.limit ?? MIB
-    const body = await request.body(limit, kindOf(route))
+    const body = await request.body(limitFor(route, params, caller), kindOf(route))
     Object.assign(input, parsedBody(route, body))
     const key = row.once ? request.idempotencyKey : undefined
     const owner = key === undefined || caller === null ? undefined : gate.callerId?.(caller)

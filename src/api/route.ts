@@ -32,10 +32,18 @@ interface Row {
   /** The largest body in bytes, where it is not the usual 1 MiB. */
   readonly limit?: number
   /**
-   * The largest body in bytes, where it depends on the parameters of the path; never more than
-   * `limit`.
+   * The largest body in bytes, where it depends on the parameters of the path or on what the caller
+   * may do; never more than `limit`. `may` is whether its scope is enough for another route.
    */
-  readonly limitOf?: (params: Readonly<Record<string, string>>) => number
+  readonly limitOf?: (
+    params: Readonly<Record<string, string>>,
+    may: (route: Pick<Row, 'method' | 'path'>) => boolean,
+  ) => number
+  /**
+   * The route that the row calls in turn, for these parameters: the caller needs its scope too, which
+   * is judged before the body is read. Null where that can wait.
+   */
+  readonly calls?: (params: Readonly<Record<string, string>>) => Pick<Row, 'method' | 'path'> | null
   /** The body comes as a form (RFC 6749 appendix B), not as JSON. */
   readonly form?: true
   /** The body is passed on as the text that it is: another protocol judges it. */

@@ -112,6 +112,10 @@ const RESERVED = {
   owner: 'Only the command line of the daemon’s own user may ask this: run countersignd.',
 } as const
 
+/** Whether a standing is enough for what a request needs. */
+export const isGranted = (has: Standing, need: Need): boolean =>
+  need === 'none' || GRANTS[has].includes(need)
+
 /**
  * Refuse a caller whose standing is too narrow for what a request needs.
  * @throws AppError insufficient_scope naming the token's scope, the method and path, and the scope required; forbidden where no
@@ -123,7 +127,7 @@ export function requireScope(
   method: string,
   path: readonly string[],
 ): void {
-  if (GRANTS[has].includes(need)) return
+  if (isGranted(has, need)) return
   if (need === 'device' || need === 'session' || need === 'owner')
     throw new AppError('forbidden', RESERVED[need])
   if (has === 'device')

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Tool, ToolName } from '../../src/tools/tool.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { activeOrganisation } from '../handlers/people.ts'
+import { exchange, hostOf } from '../server/raw.ts'
 import { type Caller, type Json, TOOLS, inPath, newCaller } from './calling.ts'
 
 const NO_SUCH = 'nothing-has-this-id'
@@ -108,11 +109,13 @@ describe('refusals', () => {
 
   it('what a tool takes is bounded, and so is what it is told of it', async () => {
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`k${i}`, 0]))
-    const [long, longer] = ['x'.repeat(9000), 'x'.repeat(2_000_000)]
+    const [long, longer, tooLong] = [9000, 400_000, 600_000].map((size) => 'x'.repeat(size))
     const cases: [tool: ToolName, args: object, status: number][] = [
       ['tags_list', many, 422],
       ['tags_list', { cursor: long }, 422],
       ['members_remove', { id: longer, mid: longer }, 404],
+      // Together more than 1 MiB.
+      ['members_remove', { id: tooLong, mid: tooLong }, 413],
     ]
     for (const [tool, args, wanted] of cases) {
       const { status, text } = await caller.call(tool, args)
@@ -201,6 +204,27 @@ describe('refusals', () => {
   it('a list is no call', async () => {
     const { status, json } = await caller.call('tags_list', [{ limit: 1 }])
     assert.deepEqual([status, (json as Json)['error']], [422, 'validation_failed'])
+  })
+
+  it('content is not read from a token that may not stamp it', async () => {
+    const reading = await daemon.token('read')
+    const cases = [
+      ['/tools/stamp_create', 403, 'insufficient_scope'],
+      ['/api/v1/tools/stamp_create', 403, 'insufficient_scope'],
+      // What a message calls is not known before it is read: 1 MiB of it is.
+      ['/mcp', 413, 'payload_too_large'],
+    ] as const
+    for (const [path, status, error] of cases) {
+      // The answer comes although the body never does.
+      const [answer = assert.fail()] = await exchange(daemon.address, [
+        `POST ${path} HTTP/1.1`,
+        `Host: ${hostOf(daemon.address)}`,
+        `Authorization: Bearer ${reading}`,
+        'Content-Type: application/json',
+        'Content-Length: 4000000',
+      ])
+      assert.deepEqual([answer.status, (JSON.parse(answer.body) as Json)['error']], [status, error])
+    }
   })
 
   it('a call of more than 4 MiB is refused, and what is larger is stamped by its digest', async () => {

@@ -4,6 +4,7 @@
  */
 import * as v from 'valibot'
 import { named } from '../fields.ts'
+import { stamp } from '../rest/stamp.ts'
 import type { Table } from '../route.ts'
 
 /** The tool that takes content. */
@@ -42,6 +43,7 @@ export const agents = {
       body: v.string(),
       text: true,
       limit: LARGEST,
+      limitOf: (_, may) => (may(stamp.create) ? LARGEST : LARGEST_CALL),
       media: ['application/json', 'text/event-stream'],
     },
   },
@@ -64,6 +66,8 @@ export const agents = {
       query: v.strictObject({}),
       body: v.optional(v.looseObject({}), {}),
       limit: LARGEST,
+      // Nobody sends megabytes of content with a token that may not stamp it.
+      calls: ({ name }) => (name === CONTENT_TOOL ? stamp.create : null),
       limitOf: ({ name }) => (name === CONTENT_TOOL ? LARGEST : LARGEST_CALL),
       media: ['application/json'],
     },
