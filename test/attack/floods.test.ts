@@ -4,6 +4,7 @@ import { it } from 'node:test'
 import { sized } from '../soak/size.ts'
 import { startChild } from './child.ts'
 import { FLOODS, MOST_MIB, flood, floodChunks, leaveRows, rssOf } from './floods.ts'
+import { openIdle } from './slow.ts'
 import { isWell } from './wire.ts'
 
 const ROWS = sized(0, 27_000)
@@ -44,6 +45,15 @@ for (const asked of FLOODS)
         `at most ${Math.round(mib)} MiB; ended after ${Math.round(performance.now() - from)} ms`,
     )
   })
+
+it('more silent connections than a listener keeps', async (t) => {
+  const daemon = await startChild()
+  t.after(() => daemon.end())
+  for (const address of [daemon.address, daemon.accountAddress]) {
+    t.after(await openIdle(address))
+    for (let i = 0; i < 20; i++) assert.equal(await isWell(address), null)
+  }
+})
 
 it('20 bodies of 60,000 chunks of one byte', { skip: process.platform !== 'linux' }, async (t) => {
   const daemon = await startChild()

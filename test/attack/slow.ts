@@ -8,25 +8,37 @@ import { type Target, nameOf } from './routes.ts'
 import type { Scene } from './scene.ts'
 import { isWell } from './wire.ts'
 
-const IDLE = 200
+/** More connections than a listener keeps open. */
+const IDLE = 2_100
+
+/**
+ * Open more silent connections than a listener keeps.
+ * @returns how to close them
+ */
+export async function openIdle(address: string): Promise<() => void> {
+  const { hostname, port } = new URL(address)
+  const sockets = await Promise.all(
+    Array.from({ length: IDLE }, async () => {
+      const socket = connect(Number(port), hostname)
+      socket.on('error', () => undefined)
+      await once(socket, 'connect')
+      return socket
+    }),
+  )
+  return () => {
+    for (const socket of sockets) socket.destroy()
+  }
+}
 
 export const idle: Drill = {
   row: 'Slow clients, floods',
-  name: '200 idle connections at each listener, and honest requests beside them',
+  name: `${IDLE} idle connections at each listener, and honest requests beside them`,
   async run(scene) {
     const { heard, outcome } = counted()
     for (const { address } of Object.values(scene.at)) {
-      const { hostname, port } = new URL(address)
-      const sockets = await Promise.all(
-        Array.from({ length: IDLE }, async () => {
-          const socket = connect(Number(port), hostname)
-          socket.on('error', () => undefined)
-          await once(socket, 'connect')
-          return socket
-        }),
-      )
+      const close = await openIdle(address)
       for (let i = 0; i < 10; i++) heard('200', await isWell(address))
-      for (const socket of sockets) socket.destroy()
+      close()
     }
     return outcome()
   },
