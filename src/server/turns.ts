@@ -21,7 +21,7 @@ const MOST_PARSING_MS = 1
 const MOST_AHEAD_MS = 1
 /** How many connections with more bytes to parse go on in one turn of the event loop. */
 const MOST_RESUMED = 8
-/** How many requests begin in one turn of the event loop, of those that came when none was before them. */
+/** How many first requests (none was before them on their connections) begin in one turn. */
 const MOST_FIRST = 32
 /** The same, of those that waited behind others of their connections. */
 const MOST_BEHIND = 8

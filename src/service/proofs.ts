@@ -68,7 +68,7 @@ export function newProofs({
   const slotNow = () => Math.floor(now() / SLOT_MS)
   let latest = { slot: -1, nonce: '' }
 
-  /** The nonce of the current slot, which every answer to a proof carries: computed once for each. */
+  /** The nonce of the current slot, computed once: every answer to a proof carries it. */
   async function nonceNow(): Promise<string> {
     const slot = slotNow()
     if (latest.slot !== slot) latest = { slot, nonce: await nonceOf(slot) }
