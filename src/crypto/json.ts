@@ -10,19 +10,24 @@ export type Json = null | boolean | number | string | Json[] | JsonObject
 /** A map, so that `__proto__` is a name like any other. */
 export type JsonObject = ReadonlyMap<string, Json>
 
-/** Deeper than any structure of the protocol; keeps hostile nesting off the stack. */
+/**
+ * The level of the innermost object or array; the root is level 0. No structure of the protocol is
+ * as deep, and hostile nesting does not exhaust the stack.
+ */
 const DEEPEST = 8
 
 const SPACE = /[ \t\n\r]*/y
 // oxlint-disable-next-line no-control-regex -- RFC 8259 section 7: control characters are escaped.
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
-const NUMBER = /-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const INTEGER = /^(?:0|-?[1-9][0-9]*)$/
 const WORD = /true|false|null/y
 
 /**
- * Bytes in, the value they spell out. Throws `bad_utf8`, `bad_json` (also for a byte order mark),
- * `duplicate_member`, and `bad_value` for a number that is not a plain integer within ±(2^53 − 1).
+ * Parses the bytes of one JSON value.
+ * @throws Refusal `bad_utf8`; `bad_json`, also for a byte order mark; `duplicate_member`; `too_deep`;
+ *   `lone_surrogate` for a string or name that is not well-formed Unicode; `bad_value` for a number
+ *   that is not a plain integer within ±(2^53 − 1)
  */
 export function parseJson(bytes: Uint8Array): Json {
   const text = decodeUtf8(bytes)
@@ -45,13 +50,21 @@ export function parseJson(bytes: Uint8Array): Json {
   const string = (): string => {
     const token = take(STRING)
     if (token === undefined) throw badJson()
-    return JSON.parse(token) as string
+    const characters = JSON.parse(token) as string
+    if (!characters.isWellFormed()) throw new Refusal('lone_surrogate', 'half a surrogate pair')
+    return characters
   }
 
-  const value = (depth: number): Json => {
-    if (depth > DEEPEST) throw badJson()
-    if (mark('{')) return object(depth)
-    if (mark('[')) return array(depth)
+  /** The beginning of an object or array at a level. */
+  const opens = (bracket: '{' | '[', level: number): boolean => {
+    if (!mark(bracket)) return false
+    if (level > DEEPEST) throw new Refusal('too_deep', `nested deeper than level ${DEEPEST}`)
+    return true
+  }
+
+  const value = (level: number): Json => {
+    if (opens('{', level)) return object(level)
+    if (opens('[', level)) return array(level)
     if (text[at] === '"') return string()
     const word = take(WORD)
     if (word !== undefined) return word === 'null' ? null : word === 'true'
@@ -63,23 +76,23 @@ export function parseJson(bytes: Uint8Array): Json {
     return Number(number)
   }
 
-  const object = (depth: number): JsonObject => {
+  const object = (level: number): JsonObject => {
     const members = new Map<string, Json>()
     if (mark('}')) return members
     do {
       const name = string()
       if (members.has(name)) throw new Refusal('duplicate_member', `two members: ${quoted(name)}`)
       if (!mark(':')) throw badJson()
-      members.set(name, value(depth + 1))
+      members.set(name, value(level + 1))
     } while (mark(','))
     if (!mark('}')) throw badJson()
     return members
   }
 
-  const array = (depth: number): Json[] => {
+  const array = (level: number): Json[] => {
     const items: Json[] = []
     if (mark(']')) return items
-    do items.push(value(depth + 1))
+    do items.push(value(level + 1))
     while (mark(','))
     if (!mark(']')) throw badJson()
     return items

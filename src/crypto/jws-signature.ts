@@ -36,8 +36,10 @@ const goodKey = memo(8192)
  * exactly what jose, OpenSSL and WebCrypto accept, which is less than noble does. What verified
  * before costs a hash.
  */
-export function verifyJws(jws: ParsedJws, publicKey: Uint8Array): void {
-  const { signature, signingInput } = jws
+export function verifyJws(
+  { signature, signingInput }: Pick<ParsedJws, 'signature' | 'signingInput'>,
+  publicKey: Uint8Array,
+): void {
   const isGood = () =>
     isSigningKey(publicKey) &&
     // RFC 8032 section 5.1.7: S below L, canonical points; noble checks the cofactored equation.

@@ -19,6 +19,8 @@ const REASONS = [
   'malformed',
   'bad_utf8',
   'bad_json',
+  'too_deep',
+  'lone_surrogate',
   'duplicate_member',
   'unknown_member',
   'missing_member',

@@ -69,7 +69,7 @@ describe('json', () => {
     ['1.0', 'bad_value'],
     ['1e2', 'bad_value'],
     ['-0', 'bad_value'],
-    ['01', 'bad_value'],
+    ['01', 'bad_json'],
     ['9007199254740992', 'bad_value'],
     ['-9007199254740992', 'bad_value'],
     ['\ufeff{}', 'bad_json'],
@@ -85,7 +85,8 @@ describe('json', () => {
     ['+1', 'bad_json'],
     ['', 'bad_json'],
     ['\u00a0{}', 'bad_json'],
-    ['['.repeat(100_000), 'bad_json'],
+    ['['.repeat(100_000), 'too_deep'],
+    ['"\\udc00"', 'lone_surrogate'],
   ]
   for (const [input, reason] of table) {
     test(`${input.slice(0, 40)} is ${reason}`, () => refused(() => parseJson(utf8(input)), reason))
