@@ -98,6 +98,10 @@ const REASONS = [
   'expired',
   'expires_too_late',
   'not_yet_valid',
+  // First contact (CPace)
+  'ad_mismatch',
+  'cpace_abort',
+  'tag_mismatch',
 ] as const
 
 export type Reason = (typeof REASONS)[number]

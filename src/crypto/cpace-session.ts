@@ -1,0 +1,119 @@
+/**
+ * A run of CPace (draft-irtf-cfrg-cpace-21), initiator-responder with explicit confirmation. The
+ * initiator sends a message, the responder replies with one of its own and a tag, the initiator
+ * answers with a tag. Neither side hands out a key before the other's tag has verified.
+ */
+import { equalBytes } from '@noble/curves/utils.js'
+import {
+  calculateGenerator,
+  macKey,
+  sampleScalar,
+  scalarMult,
+  scalarMultVerify,
+  sessionKey,
+  tagOf,
+  type CpaceInput,
+  type CpaceMessage,
+} from './cpace.ts'
+import { demand } from './refusal.ts'
+
+export type CpaceReply = CpaceMessage & { readonly tag: Uint8Array }
+
+/** A run as its initiator sees it. */
+export type Initiator = {
+  /** What the responder needs. */
+  readonly message: CpaceMessage
+  /**
+   * Ends the run with the responder's reply. The first call decides, since each reply is one guess
+   * at the password. Out: the tag that the responder waits for, and the session key, 64 bytes each.
+   * @param expectedAd the data that this device itself knows of the responder
+   * @throws Refusal `ad_mismatch`, `cpace_abort` (also for a second call), `tag_mismatch`
+   */
+  finish(reply: CpaceReply, expectedAd: Uint8Array): { tag: Uint8Array; isk: Uint8Array }
+}
+
+/** A run as its responder sees it. */
+export type Responder = {
+  /** What the initiator needs. It lets the initiator test one password. */
+  readonly reply: CpaceReply
+  /**
+   * Ends the run with the initiator's tag. The first call decides. Out: the session key, 64 bytes.
+   * @throws Refusal `cpace_abort` for a second call, `tag_mismatch`
+   */
+  finish(tag: Uint8Array): { isk: Uint8Array }
+}
+
+/**
+ * Begins a run.
+ * @param ad the data of this side
+ * @param scalar new for each run; only test vectors give one
+ */
+export function initiate(
+  input: CpaceInput,
+  ad: Uint8Array,
+  scalar: Uint8Array = sampleScalar(),
+): Initiator {
+  const message = { share: scalarMult(scalar, calculateGenerator(input)), ad }
+  const end = once()
+  return {
+    message,
+    finish(reply, expectedAd) {
+      end()
+      requireAd(reply.ad, expectedAd)
+      const k = scalarMultVerify(scalar, reply.share)
+      const isk = sessionKey(input.sid, k, message, reply)
+      const key = macKey(input.sid, isk)
+      requireTag(reply.tag, tagOf(key, reply))
+      return { tag: tagOf(key, message), isk }
+    },
+  }
+}
+
+/**
+ * Answers a run that another device began.
+ * @param ad the data of this side
+ * @param expectedAd the data that this device itself knows of the initiator
+ * @param scalar new for each run; only test vectors give one
+ * @throws Refusal `ad_mismatch`, `cpace_abort`
+ */
+export function respond(
+  input: CpaceInput,
+  ad: Uint8Array,
+  message: CpaceMessage,
+  expectedAd: Uint8Array,
+  scalar: Uint8Array = sampleScalar(),
+): Responder {
+  requireAd(message.ad, expectedAd)
+  const k = scalarMultVerify(scalar, message.share)
+  const own = { share: scalarMult(scalar, calculateGenerator(input)), ad }
+  const isk = sessionKey(input.sid, k, message, own)
+  const key = macKey(input.sid, isk)
+  const end = once()
+  return {
+    reply: { ...own, tag: tagOf(key, own) },
+    finish(tag) {
+      end()
+      requireTag(tag, tagOf(key, message))
+      return { isk }
+    },
+  }
+}
+
+/** Refuses each call after the first. */
+function once(): () => void {
+  let ended = false
+  return () => {
+    demand(!ended, 'cpace_abort', 'this run has ended; begin another one')
+    ended = true
+  }
+}
+
+function requireAd(received: Uint8Array, expected: Uint8Array): void {
+  const same = equalBytes(received, expected)
+  demand(same, 'ad_mismatch', 'the other side names another log than the one verified here')
+}
+
+/** Compares in constant time: how much of a guess is right must not show. */
+function requireTag(received: Uint8Array, expected: Uint8Array): void {
+  demand(equalBytes(received, expected), 'tag_mismatch', 'the tag does not verify')
+}

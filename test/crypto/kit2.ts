@@ -1,0 +1,57 @@
+/** Reads test kit 2 (test/testkit2/README.md) and runs its cases. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { Refusal } from '../../src/crypto/refusal.ts'
+
+export interface Case {
+  readonly id: string
+  readonly kind?: string
+  /** Absent where each case of the kind is accepted, or where `reason` alone says that it is not. */
+  readonly accept?: boolean
+  readonly reason?: string
+}
+
+export const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
+export const hex = (data: Uint8Array) => Buffer.from(data).toString('hex')
+
+/** The cases of a file that `wanted` selects: at least one. */
+function casesOf<T>(file: string, wanted: (of: Case) => boolean = () => true): (Case & T)[] {
+  const { cases } = readKit<T>(file)
+  const those = cases.filter(wanted)
+  assert.ok(those.length > 0, `${file} has none of the cases wanted`)
+  return those
+}
+
+/** A whole file, with what its cases share. */
+export function readKit<T, Shared = unknown>(file: string): Shared & { cases: (Case & T)[] } {
+  const text = readFileSync(new URL(`../testkit2/${file}`, import.meta.url), 'utf8')
+  return JSON.parse(text) as Shared & { cases: (Case & T)[] }
+}
+
+/** Runs cases of a file, one test each: `check` accepts the case, or refuses it for its reason. */
+export function run<T>(
+  file: string,
+  wanted: (of: Case) => boolean,
+  check: (of: Case & T) => unknown,
+): void {
+  const those = casesOf<T>(file, wanted)
+  describe(`${file}, ${those[0]!.kind ?? 'cases'}`, () => {
+    for (const of of those)
+      test(of.id, async () => {
+        assert.equal(of.reason === undefined, of.accept ?? true)
+        if (of.reason === undefined) {
+          await check(of)
+          return
+        }
+        const isReason = (error: unknown) => error instanceof Refusal && error.reason === of.reason
+        await assert.rejects(async () => check(of), isReason, `not refused as ${of.reason}`)
+      })
+  })
+}
+
+/** Selects the cases of one kind. */
+export const ofKind =
+  (kind: string) =>
+  (of: Case): boolean =>
+    of.kind === kind
