@@ -1,0 +1,20 @@
+/**
+ * Account ids (section 2): the hash of an account's first keys and a salt, so that a server cannot
+ * show other first keys under the id. To find keys for another account's id takes 2^128 hashes; two
+ * sets of keys with one id, both one's own, 2^64.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { publicKeyBytes, type DevicePublicKeys } from './device-public-keys.ts'
+import { requireLength, labelled } from './hash-input.ts'
+import { formatId, PREFIX } from './id.ts'
+
+/**
+ * The id of the account that begins with these keys: those of entry 0 of its key log, and the salt
+ * there, 32 random bytes.
+ * @throws Refusal `bad_length`
+ */
+export function accountIdOf(first: DevicePublicKeys, salt: Uint8Array): string {
+  requireLength(salt, 32, 'a salt')
+  const hash = sha256(labelled('countersign/v2/account', publicKeyBytes(first), salt))
+  return formatId(PREFIX.account, hash.subarray(0, 16))
+}
