@@ -102,6 +102,8 @@ const REASONS = [
   'ad_mismatch',
   'cpace_abort',
   'tag_mismatch',
+  // Challenges
+  'too_long',
 ] as const
 
 export type Reason = (typeof REASONS)[number]
