@@ -9,7 +9,7 @@ import type { DeviceJwks } from './device-keys.ts'
 import { parseId, PREFIX } from './id.ts'
 import { jwkBytes } from './jwk.ts'
 import { demand } from './refusal.ts'
-import { firstIndices, parseWords, wordsAt } from './words.ts'
+import { firstIndices, wordsAt } from './words.ts'
 
 /** 72 bits: nobody finds other keys with the same words while somebody reads them off. */
 const COUNT = 6
@@ -37,15 +37,6 @@ export function deviceWords(of: { account: string; device: string; keys: DeviceJ
 export function logWords(of: { account: string; head: Uint8Array }): string[] {
   demand(of.head.length === 32, 'bad_length', 'a head is 32 bytes')
   return wordsOf('countersign/v1/log', parseId(PREFIX.account, of.account), of.head)
-}
-
-/**
- * Whether somebody typed the words expected; several texts count as one. Throws `unknown_word` and
- * `word_count` as `parseWords` does: a slip of the finger is no wrong answer.
- */
-export function sameWords(typed: string | readonly string[], expected: readonly string[]): boolean {
-  const { words } = parseWords([typed].flat().join(' '), COUNT)
-  return words.join(' ') === expected.join(' ')
 }
 
 function wordsOf(label: string, ...parts: Uint8Array[]): string[] {

@@ -104,6 +104,8 @@ const REASONS = [
   'tag_mismatch',
   // Challenges
   'too_long',
+  // Approving a further device
+  'commitment_mismatch',
 ] as const
 
 export type Reason = (typeof REASONS)[number]

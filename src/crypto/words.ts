@@ -50,6 +50,15 @@ export function parseWords(input: string, expect: number): { words: string[]; in
   return { words: wordsAt(indices), indices }
 }
 
+/**
+ * Whether a person typed the expected words; several texts count as one. Throws `unknown_word` and
+ * `word_count` as `parseWords` does: a slip of the finger is no wrong answer.
+ */
+export function sameWords(typed: string | readonly string[], expected: readonly string[]): boolean {
+  const { words } = parseWords([typed].flat().join(' '), expected.length)
+  return words.join(' ') === expected.join(' ')
+}
+
 /** Whether a text, in lower case, is one word of the list. */
 export const isWord = (text: string): boolean => theList().index.has(text)
 

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { deviceWords, logWords, sameWords } from '../../src/crypto/approval.ts'
+import { deviceWords, logWords } from '../../src/crypto/approval.ts'
 import { parseId, PREFIX } from '../../src/crypto/id.ts'
 import { publicJwk } from '../../src/crypto/jwk.ts'
 import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { Refusal, type Reason } from '../../src/crypto/refusal.ts'
-import { parseWords } from '../../src/crypto/words.ts'
+import { parseWords, sameWords } from '../../src/crypto/words.ts'
 import { newAccount, newDevice } from './builders.ts'
 
 type Case = {

@@ -1,0 +1,91 @@
+/**
+ * Approving a further device (section 4). N is the new device, O an active one. N commits to its
+ * keys and a nonce before O's nonce exists, so a server that puts other keys in between cannot
+ * search for matching words: each run gives it one chance in 2^48 at the four words that a person
+ * types.
+ */
+import { equalBytes } from '@noble/curves/utils.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { concatBytes } from '@noble/hashes/utils.js'
+import { publicKeyBytes, type DevicePublicKeys } from './device-public-keys.ts'
+import { requireLength, labelled, u64be, type Label } from './hash-input.ts'
+import { parseId, PREFIX } from './id.ts'
+import { demand } from './refusal.ts'
+import { firstIndices, wordsAt } from './words.ts'
+
+/** How many words each device shows. */
+const SHOWN = 4
+
+/** The device that asks to be approved. */
+export type Newcomer = {
+  readonly account: string
+  readonly device: string
+  readonly keys: DevicePublicKeys
+}
+
+/** What N reveals after O has answered its commitment. */
+export type Reveal = Newcomer & {
+  /** nN, 32 bytes */
+  readonly nonce: Uint8Array
+}
+
+/** O's answer to a commitment. N binds to the first one that it gets. */
+export type Answer = {
+  /** nO, 32 bytes */
+  readonly nonce: Uint8Array
+  /** The newest entry of the key log that O verified, and its hash, 32 bytes. */
+  readonly seq: number
+  readonly head: Uint8Array
+}
+
+/**
+ * C, 32 bytes: what N sends first.
+ * @throws Refusal `bad_length`, and what `parseId` throws
+ */
+export function commitmentTo({ nonce, ...newcomer }: Reveal): Uint8Array {
+  requireLength(nonce, 32, 'a nonce')
+  return sha256(newcomerInput('countersign/v2/approve', newcomer, nonce))
+}
+
+/**
+ * Checks on O that a reveal is the one that N committed to.
+ * @throws Refusal `commitment_mismatch`, and what `commitmentTo` throws
+ */
+export function checkReveal(commitment: Uint8Array, reveal: Reveal): void {
+  const same = equalBytes(commitment, commitmentTo(reveal))
+  demand(same, 'commitment_mismatch', 'the device revealed other keys than it committed to')
+}
+
+/**
+ * T, 32 bytes: the transcript of a run, the same on both devices unless the server changed some of
+ * it.
+ * @throws Refusal `bad_length`, `bad_value`, and what `parseId` throws
+ */
+export function transcriptOf({ nonce, ...newcomer }: Reveal, answer: Answer): Uint8Array {
+  requireLength(nonce, 32, 'a nonce')
+  requireLength(answer.nonce, 32, 'a nonce')
+  requireLength(answer.head, 32, 'a head')
+  const tail = concatBytes(u64be(answer.seq), answer.head, nonce, answer.nonce)
+  return sha256(newcomerInput('countersign/v2/sas', newcomer, tail))
+}
+
+/**
+ * The words of a transcript: N shows the first four, which are typed on O, then O shows the next
+ * four, which are typed on N.
+ */
+export function approvalWords(transcript: Uint8Array): {
+  newDevice: string[]
+  oldDevice: string[]
+} {
+  const words = wordsAt(firstIndices(transcript, 2 * SHOWN))
+  return { newDevice: words.slice(0, SHOWN), oldDevice: words.slice(SHOWN) }
+}
+
+const newcomerInput = (label: Label, { account, device, keys }: Newcomer, tail: Uint8Array) =>
+  labelled(
+    label,
+    parseId(PREFIX.account, account),
+    parseId(PREFIX.device, device),
+    publicKeyBytes(keys),
+    tail,
+  )
