@@ -106,6 +106,8 @@ const REASONS = [
   'too_long',
   // Approving a further device
   'commitment_mismatch',
+  // The recovery paper
+  'recovery_checksum',
 ] as const
 
 export type Reason = (typeof REASONS)[number]

@@ -84,6 +84,19 @@ export function firstIndices(bytes: Uint8Array, count: number): number[] {
   })
 }
 
+/** The bytes that 12-bit indices write, an even number of them: `firstIndices` the other way. */
+export function bytesOf(indices: readonly number[]): Uint8Array {
+  demand(indices.length % 2 === 0, 'length', 'an odd number of words ends inside a byte')
+  const bytes = new Uint8Array((indices.length * 12) / 8)
+  indices.forEach((index, i) => {
+    const at = (i * 3) >> 1
+    const pair = i % 2 === 0 ? index << 4 : index
+    bytes[at]! |= pair >> 8
+    bytes[at + 1]! |= pair & 0xff
+  })
+  return bytes
+}
+
 /** Appends the indices of a run's words; answers where each word begins, and where decoding ended. */
 function decodeRun(run: string, indices: number[]): number[] {
   const ends = [0]
