@@ -19,20 +19,30 @@ type Read<R extends Shape, O extends Shape> = Plain<
 type Plain<T> = { [K in keyof T]: T[K] }
 
 /**
- * A payload of version 1 with exactly the members of `required` and perhaps those of `optional`.
- * Throws `wrong_version`, `missing_member`, `unknown_member`, and what the kinds throw.
+ * A reader of payloads of version `v` with exactly the members of `required` and perhaps those of
+ * `optional`. It throws `wrong_version`, `missing_member`, `unknown_member`, and what the kinds
+ * throw.
  */
-export function payload<R extends Shape, O extends Shape = Record<never, never>>(
-  required: R,
-  optional?: O,
-): (value: JsonObject) => Plain<{ v: 1 } & Read<R, O>> {
-  const read = record({ v: version, ...required }, optional)
-  return (value) => {
-    // First, because another version may have other members.
-    if (value.has('v')) version(value.get('v')!)
-    return read(value) as Plain<{ v: 1 } & Read<R, O>>
+const payloadOf =
+  <const V extends number>(v: V) =>
+  <R extends Shape, O extends Shape = Record<never, never>>(required: R, optional?: O) => {
+    const version: Kind<V> = (value) => {
+      demand(value === v, 'wrong_version', `v is ${v}`)
+      return v
+    }
+    const read = record({ v: version, ...required }, optional)
+    return (value: JsonObject): Plain<{ v: V } & Read<R, O>> => {
+      // First, because another version may have other members.
+      if (value.has('v')) version(value.get('v')!)
+      return read(value) as Plain<{ v: V } & Read<R, O>>
+    }
   }
-}
+
+/** A reader of payloads of version 1, see `payloadOf`. */
+export const payload = payloadOf(1)
+
+/** A reader of payloads of version 2, see `payloadOf`. */
+export const payload2 = payloadOf(2)
 
 /** An object with exactly these members. */
 export function record<R extends Shape, O extends Shape = Record<never, never>>(
@@ -134,8 +144,3 @@ export const jwk =
 
 /** A place in a log: the number of an entry and its hash. */
 export const place = record({ seq: natural, head: base64url(32) })
-
-const version: Kind<1> = (value) => {
-  demand(value === 1, 'wrong_version', 'v is 1')
-  return 1
-}

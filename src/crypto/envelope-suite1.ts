@@ -1,0 +1,136 @@
+/**
+ * Envelopes of suite 1 (section 1): K of an epoch, sealed to one device. They carry no signature,
+ * since the signed entry that opened the epoch commits to K (`k_commit`).
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import { u32be } from './code.ts'
+import { requireLength, labelled } from './hash-input.ts'
+import { parseId, PREFIX } from './id.ts'
+import { parseJson } from './json.ts'
+import { base64url, epochNumber, id, integer, payload2, type Kind } from './payload.ts'
+import { demand } from './refusal.ts'
+import { failedAs, hpkeSuite1, sealTo } from './seal-key.ts'
+
+const SUITE = 1
+
+const suite: Kind<typeof SUITE> = (value) => {
+  demand(integer(value) === SUITE, 'unknown_suite', `suite is ${SUITE}`)
+  return SUITE
+}
+
+const readPayload = payload2({
+  suite,
+  connection: id(PREFIX.connection),
+  epoch: epochNumber,
+  epoch_head: base64url(32),
+  recipient: id(PREFIX.device),
+  recipient_kid: base64url(32),
+  enc: base64url(1120),
+  ct: base64url(48),
+})
+
+export type Envelope = ReturnType<typeof readPayload>
+type EnvelopeHead = Omit<Envelope, 'enc' | 'ct'>
+
+/** An epoch as a verified roster has it. */
+export type Epoch = {
+  readonly connection: string
+  readonly epoch: number
+  /** The hash of the entry that opened it, 32 bytes. */
+  readonly epochHead: Uint8Array
+}
+
+/**
+ * Reads an envelope's form alone: JSON text in, its members out.
+ * @throws Refusal as `parseJson` and payloads do; `wrong_version`, `unknown_suite`
+ */
+export function readEnvelope(text: string): Envelope {
+  const value = parseJson(utf8ToBytes(text))
+  demand(value instanceof Map, 'bad_value', 'an envelope is an object')
+  return readPayload(value)
+}
+
+/**
+ * `k_commit` of an epoch: base64url SHA-256 over the connection, the epoch and K (32 bytes).
+ * @throws Refusal `bad_length`, `bad_value`, and what `parseId` throws
+ */
+export function keyCommitment(connection: string, epoch: number, k: Uint8Array): string {
+  requireLength(k, 32, 'K')
+  const subject = parseId(PREFIX.connection, connection)
+  return encodeBase64url(sha256(labelled('countersign/v2/k', subject, u32be(epoch), k)))
+}
+
+/**
+ * Seals K (32 bytes) for one device. Out: the envelope as JSON.
+ * @param to a device: `kid` is the newest sealing key in its verified key log, `publicKey` the bytes
+ *   that came beside the log
+ * @throws Refusal `hash_mismatch`, `not_sealable`, `bad_length`, `bad_value`
+ */
+export async function sealEnvelope(
+  { connection, epoch, epochHead }: Epoch,
+  k: Uint8Array,
+  to: { recipient: string; kid: string; publicKey: Uint8Array },
+): Promise<string> {
+  requireLength(k, 32, 'K')
+  requireLength(epochHead, 32, 'a head')
+  const head: EnvelopeHead = {
+    v: 2,
+    suite: SUITE,
+    connection,
+    epoch,
+    epoch_head: encodeBase64url(epochHead),
+    recipient: to.recipient,
+    recipient_kid: to.kid,
+  }
+  const { enc, ct } = await sealTo(to.publicKey, to.kid, k, envelopeInfo(head))
+  return JSON.stringify({ ...head, enc: encodeBase64url(enc), ct: encodeBase64url(ct) })
+}
+
+/**
+ * Opens an envelope on the device `recipient`. Out: K, 32 bytes, which fits `kCommit`.
+ * @param newest the current epoch of a verified roster, with its `k_commit`
+ * @param keys the decapsulation keys, 32 bytes each, that this device holds, by the id of their
+ *   public key: the current one, and the one before a renewal
+ * @throws Refusal as `readEnvelope` does; `wrong_connection`, `old_epoch`, `unknown_epoch`,
+ *   `wrong_epoch_head`, `wrong_recipient`, `wrong_recipient_kid`, `open_failed`,
+ *   `k_commit_mismatch`
+ */
+export async function openEnvelope(
+  text: string,
+  newest: Epoch & { readonly kCommit: string },
+  recipient: string,
+  keys: ReadonlyMap<string, Uint8Array>,
+): Promise<Uint8Array> {
+  const envelope = readEnvelope(text)
+  demand(envelope.connection === newest.connection, 'wrong_connection', 'of another connection')
+  demand(envelope.epoch >= newest.epoch, 'old_epoch', 'sealed for an older epoch')
+  demand(envelope.epoch === newest.epoch, 'unknown_epoch', 'sealed for an epoch not opened here')
+  const sameHead = envelope.epoch_head === encodeBase64url(newest.epochHead)
+  demand(sameHead, 'wrong_epoch_head', 'the epoch was opened by another entry')
+  demand(envelope.recipient === recipient, 'wrong_recipient', 'sealed to another device')
+  const secret = keys.get(envelope.recipient_kid)
+  demand(secret !== undefined, 'wrong_recipient_kid', 'sealed to a key that is not held here')
+
+  const hpke = hpkeSuite1()
+  const [enc, ct] = [decodeBase64url(envelope.enc), decodeBase64url(envelope.ct)]
+  const k = await hpke
+    .DeserializePrivateKey(secret, false)
+    .then((key) => hpke.Open(key, enc, ct, { info: envelopeInfo(envelope) }))
+    .catch(failedAs('open_failed', 'the envelope does not open'))
+  const committed = keyCommitment(newest.connection, newest.epoch, k) === newest.kCommit
+  demand(committed, 'k_commit_mismatch', 'not the K that the epoch was opened with')
+  return k
+}
+
+/** HPKE's info: binds a ciphertext to its place, epoch and recipient. */
+export const envelopeInfo = (head: EnvelopeHead): Uint8Array =>
+  labelled(
+    'countersign/v2/envelope',
+    Uint8Array.of(head.suite),
+    concatBytes(parseId(PREFIX.connection, head.connection), u32be(head.epoch)),
+    decodeBase64url(head.epoch_head),
+    parseId(PREFIX.device, head.recipient),
+    decodeBase64url(head.recipient_kid),
+  )

@@ -1,0 +1,85 @@
+/**
+ * Sealing keys (section 1): X-Wing (draft-connolly-cfrg-xwing-kem), the KEM 0x647a of HPKE
+ * (draft-ietf-hpke-pq). It joins ML-KEM-768 (FIPS 203) with X25519. A key log names a key by its
+ * hash; the bytes travel beside the log.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import {
+  AEAD_AES_256_GCM,
+  CipherSuite,
+  KDF_HKDF_SHA256,
+  KEM_MLKEM768_X25519,
+  NotSupportedError,
+} from 'hpke'
+import { encodeBase64url } from './base64url.ts'
+import { demand, Refusal } from './refusal.ts'
+
+/** The length of a public key. */
+const PUBLIC = 1216
+
+export type SealKeyPair = {
+  /** The decapsulation key, 32 bytes. */
+  readonly secret: Uint8Array
+  /** 1,216 bytes. */
+  readonly publicKey: Uint8Array
+}
+
+/** HPKE with the algorithms of suite 1. */
+export const hpkeSuite1 = (): CipherSuite =>
+  new CipherSuite(KEM_MLKEM768_X25519, KDF_HKDF_SHA256, AEAD_AES_256_GCM)
+
+/** A new key pair. */
+export async function newSealKey(): Promise<SealKeyPair> {
+  const hpke = hpkeSuite1()
+  const { privateKey, publicKey } = await hpke.GenerateKeyPair(true)
+  return {
+    secret: await hpke.SerializePrivateKey(privateKey),
+    publicKey: await hpke.SerializePublicKey(publicKey),
+  }
+}
+
+/** The name of a public key in key logs and envelopes: base64url SHA-256 of its bytes. */
+export const sealKeyId = (publicKey: Uint8Array): string => encodeBase64url(sha256(publicKey))
+
+/**
+ * Checks the bytes of a sealing key that came beside a key log, by sealing to them. Neither refusal
+ * says anything against the log: a device whose key is refused gets no envelope.
+ * @param kid the id of the key, as the log has it
+ * @throws Refusal `hash_mismatch`, `not_sealable`
+ */
+export async function checkSealKey(publicKey: Uint8Array, kid: string): Promise<void> {
+  await sealTo(publicKey, kid, new Uint8Array(0), new Uint8Array(0))
+}
+
+/**
+ * Seals with HPKE Base and an empty aad, to a key that a key log names by its id.
+ * @throws Refusal `hash_mismatch`; `not_sealable` for a key of another length, one with a
+ *   coefficient above q (FIPS 203 section 7.2), and one whose X25519 half is of low order
+ */
+export async function sealTo(
+  publicKey: Uint8Array,
+  kid: string,
+  plaintext: Uint8Array,
+  info: Uint8Array,
+): Promise<{ enc: Uint8Array; ct: Uint8Array }> {
+  const named = sealKeyId(publicKey) === kid
+  demand(named, 'hash_mismatch', 'the sealing key is not the one that the key log names')
+  demand(publicKey.length === PUBLIC, 'not_sealable', `a sealing key is ${PUBLIC} bytes`)
+  const hpke = hpkeSuite1()
+  const { encapsulatedSecret, ciphertext } = await hpke
+    .DeserializePublicKey(publicKey)
+    .then((key) => hpke.Seal(key, plaintext, { info }))
+    .catch(failedAs('not_sealable', 'nothing can be sealed to this key'))
+  return { enc: encapsulatedSecret, ct: ciphertext }
+}
+
+/**
+ * Turns what HPKE throws into a refusal. A runtime without the algorithms is a fault of the machine
+ * and says nothing about a key, so that error passes.
+ */
+export const failedAs =
+  (reason: 'not_sealable' | 'open_failed', message: string) =>
+  (cause: unknown): never => {
+    if (cause instanceof NotSupportedError) throw cause
+    throw new Refusal(reason, message, {}, { cause })
+  }
