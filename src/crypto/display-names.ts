@@ -1,0 +1,33 @@
+/**
+ * Display names that look like others (section 6). A name is a claim of its bearer, so one that may
+ * be taken for another contact's is marked. Look-alikes of a whole script are not found: a Cyrillic
+ * name whose letters all look Latin.
+ */
+
+/** `equal`: as another name; `mixed_script`: letters of more than one of Latin, Greek, Cyrillic. */
+export type NameMark = 'equal' | 'mixed_script'
+
+const SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u]
+
+/**
+ * The form in which names are compared: NFKD; without marks (\p{M}), format characters (\p{Cf}) and
+ * white space; lower case without locale; final sigma as sigma.
+ */
+export const comparableName = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}\p{White_Space}]/gu, '')
+    .toLowerCase()
+    .replaceAll('ς', 'σ')
+
+/**
+ * Why a contact's name is marked; empty where it is not.
+ * @param others `comparableName` of each own or given name of the other contacts of the account
+ */
+export function nameMarks(name: string, others: { has(comparable: string): boolean }): NameMark[] {
+  const comparable = comparableName(name)
+  const marks: NameMark[] = []
+  if (others.has(comparable)) marks.push('equal')
+  if (SCRIPTS.filter((script) => script.test(comparable)).length > 1) marks.push('mixed_script')
+  return marks
+}
