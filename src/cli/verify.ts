@@ -36,10 +36,18 @@ function linesOf(result: PublicVerification): string[] {
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
 }
 
+/** The exit code: of words that verify, what could not be checked of others does not matter. */
+function exitOf({ verified, conclusive, matches }: Verification): number {
+  if (!verified) return conclusive ? EXIT.notVerified : EXIT.inconclusive
+  const isSure = matches.some((match) => match.speaker === 'other' && match.conclusive)
+  return isSure ? EXIT.ok : EXIT.inconclusive
+}
+
 /** Yellow where something could not be checked: that is neither a yes nor a no. */
-function colourOf({ verified, conclusive }: Pick<Verification, 'verified' | 'conclusive'>): Colour {
-  if (!conclusive) return 'yellow'
-  return verified ? 'green' : 'red'
+const COLOURS: Readonly<Record<number, Colour>> = {
+  [EXIT.ok]: 'green',
+  [EXIT.notVerified]: 'red',
+  [EXIT.inconclusive]: 'yellow',
 }
 
 /** Several, or a stamp, say nothing of who speaks. */
@@ -73,9 +81,9 @@ Exit code 0: verified. 10: not verified. 11: inconclusive, something could not b
       return codeOf(found)
     }
     const result = await withApi((api) => api.verify.words({ body }))
-    const colour = colourOf(result)
+    const exit = exitOf(result)
+    const colour = COLOURS[exit]!
     print(result, coloured(colour, shown(result.summary), { stream: io.stdout, env: io.env }))
-    if (result.verified && result.conclusive) return EXIT.ok
-    return result.conclusive ? EXIT.notVerified : EXIT.inconclusive
+    return exit
   },
 }

@@ -3,7 +3,7 @@
  * the state, which is asked when somebody wants to know; who changes something there says so here.
  */
 import { timeAt } from '../api/fields.ts'
-import type { Match } from '../api/rest/verify.ts'
+import type { Identified } from '../api/rest/verify.ts'
 import { PERIOD_S, acceptedAt, codeOf, codeReader, windowOf } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import { wordsAt } from '../crypto/words.ts'
@@ -30,7 +30,7 @@ export interface ConnectionCode extends OwnCode {
 
 /** A match, with the key under which it may be used once. */
 export interface Hit {
-  readonly match: Match
+  readonly match: Identified
   readonly use: { subject: string; epoch: number; speaker: string; window: number }
   /** An owner ended the connection for all members, so the words prove nothing. */
   readonly isEnded: boolean

@@ -65,14 +65,24 @@ function threeWords(words: string | readonly string[]): number[] {
 const isEnded = (hit: Hit) => hit.isEnded
 const isOfOther = ({ match }: Hit) => match.speaker === 'other'
 
+const holding = (reasons: readonly (readonly [Reason, boolean])[]): Reason[] =>
+  reasons.filter(([, holds]) => holds).map(([reason]) => reason)
+
 function summarise(
-  { verified, replayed, conclusive, matches }: Omit<Verification, 'summary' | 'checked_at'>,
+  {
+    verified,
+    replayed,
+    conclusive,
+    matches,
+    reasons,
+  }: Omit<Verification, 'summary' | 'checked_at'>,
   others: readonly Match[],
-  reasons: readonly Reason[],
 ): string {
   const names = others.map(subjectOf).join(', ')
   if (verified) {
-    const sure = conclusive ? '' : ` Not everything could be checked (${reasons.join(', ')}).`
+    const doubts = [...new Set(others.flatMap((match) => match.reasons ?? []))]
+    const sure =
+      doubts.length === 0 ? '' : ` Not everything could be checked (${doubts.join(', ')}).`
     return `Verified: the words of ${names}.${sure}`
   }
   if (replayed) return `The words of ${names}, but they were used before: no proof.`
@@ -84,6 +94,18 @@ function summarise(
   return conclusive
     ? 'Not verified: nobody you know says these words now.'
     : `Inconclusive: not everything could be checked (${reasons.join(', ')}).`
+}
+
+/** The outcome as the verification log has it. */
+function outcomeOf({
+  verified,
+  conclusive,
+  echo,
+  replayed,
+}: Pick<Verification, 'verified' | 'conclusive' | 'echo' | 'replayed'>): LogEntry['outcome'] {
+  if (verified) return 'verified'
+  if (echo && !replayed) return 'echo'
+  return conclusive || replayed ? 'not_verified' : 'inconclusive'
 }
 
 /**
@@ -103,7 +125,7 @@ export function verifyNothing(words: string | readonly string[], at: number): Ve
     unchecked: 0,
     reasons: ['nothing_cached' as const],
   }
-  return { ...result, summary: summarise(result, [], result.reasons), checked_at: timeAt(at) }
+  return { ...result, summary: summarise(result, []), checked_at: timeAt(at) }
 }
 
 /**
@@ -134,24 +156,42 @@ export function newVerifier(options: {
     return offset < -MOST_OFFSET_MS ? 'ahead' : 'steady'
   }
 
+  // A sync that lies ahead was one by another clock.
+  function isStale(at: number): boolean {
+    const synced = freshness.lastSyncAt()
+    return synced === null || Math.abs(at - synced) > STALE_MS
+  }
+
+  /** Why "not verified" would not be sure, of everything that was looked at. */
   function reasonsNot(
     at: number,
     clock: ClockState,
     { checked, unchecked, lacks, hits }: Found,
   ): Reason[] {
-    const synced = freshness.lastSyncAt()
-    const found: [Reason, boolean][] = [
+    return holding([
       ['nothing_cached', checked + unchecked === 0],
       ['secret_missing', lacks.includes('secret_missing')],
       ['clock_uncertain', clock !== 'steady'],
-      // A sync that lies ahead was one by another clock.
-      ['sync_stale', synced === null || Math.abs(at - synced) > STALE_MS],
+      ['sync_stale', isStale(at)],
       ['rotation_pending', lacks.includes('rotation_pending')],
       ['roster_forked', lacks.includes('roster_forked')],
       // Only for words of such a connection: it keeps no other words from a conclusive answer.
       ['connection_ended', hits.some(isOfOther) && hits.filter(isOfOther).every(isEnded)],
-    ]
-    return found.filter(([, holds]) => holds).map(([reason]) => reason)
+    ])
+  }
+
+  /** A match with what it rests on: the clock, the last sync, and its own connection. */
+  function matchOf({ match, isEnded: ended }: Hit, at: number, clock: ClockState): Match {
+    const reasons = holding([
+      ['clock_uncertain', clock !== 'steady'],
+      ['sync_stale', isStale(at)],
+      ['connection_ended', ended],
+    ])
+    return {
+      ...match,
+      conclusive: reasons.length === 0,
+      ...(reasons.length === 0 ? {} : { reasons }),
+    }
   }
 
   /** Use up each match; answers the earliest time one of them was used before, or null when all are fresh. */
@@ -193,8 +233,8 @@ export function newVerifier(options: {
     const others = hits.filter(isOfOther)
     const evidence = others.filter((hit) => !isEnded(hit))
     const echo = others.length < hits.length
-    const matches = hits.map(({ match }) => match)
-    const named = (evidence.length > 0 ? evidence : others).map(({ match }) => match)
+    const matchesOf = (some: readonly Hit[]) => some.map((hit) => matchOf(hit, at, clock))
+    const named = matchesOf(evidence.length > 0 ? evidence : others)
 
     return state.transaction(() => {
       const firstUsedAt = use(evidence, at)
@@ -204,7 +244,7 @@ export function newVerifier(options: {
         conclusive: reasons.length === 0,
         replayed: firstUsedAt !== null,
         echo,
-        matches,
+        matches: matchesOf(hits),
         checked,
         unchecked,
         reasons,
@@ -215,29 +255,20 @@ export function newVerifier(options: {
       // By the uses themselves, not by the clock: one that ran ahead for a while must not make words count twice.
       state.replays.prune(state.replays.highest() - REMEMBERED)
       if (method === 'local' || hits.length > 0)
-        state.verifications.insert(entry(result, at, caller, method))
+        state.verifications.insert({
+          id: newId('ver_', at),
+          at: timeAt(at),
+          method,
+          outcome: outcomeOf(result),
+          matches: hits.map(({ match }) => match),
+          caller,
+        })
       return {
         ...result,
-        summary: summarise(result, named, reasons),
+        summary: summarise(result, named),
         checked_at: timeAt(at),
       }
     })
-  }
-
-  function entry(
-    { verified, conclusive, echo, replayed, matches }: Omit<Verification, 'summary' | 'checked_at'>,
-    at: number,
-    caller: string | null,
-    method: LogEntry['method'],
-  ): LogEntry {
-    const outcome = verified
-      ? 'verified'
-      : echo && !replayed
-        ? 'echo'
-        : conclusive || replayed
-          ? 'not_verified'
-          : 'inconclusive'
-    return { id: newId('ver_', at), at: timeAt(at), method, outcome, matches, caller }
   }
 
   return { verify }

@@ -1,7 +1,7 @@
 /** Whether "not verified" can be relied on: what could not be checked, and why. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { BOB, CONNECTION, DAY, ME, T0, WRONG, bench } from './bench.ts'
+import { BOB, CONNECTION, DAY, ME, T0, WRONG, bench, numbered } from './bench.ts'
 
 describe('conclusive', () => {
   const cases: [name: string, set: (b: ReturnType<typeof bench>) => void, reasons: string[]][] = [
@@ -111,15 +111,69 @@ describe('conclusive', () => {
     assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
   })
 
-  it('a match verifies although something else could not be checked, and says so', async (t) => {
-    const { verifier, connection, guest, vault, say } = bench(t)
-    connection()
-    vault.delete(guest())
-    const answer = await verifier.verify(say(CONNECTION, BOB), null)
+  const others: [name: string, spoil: (b: ReturnType<typeof bench>) => void][] = [
+    ['a missing secret', ({ guest, vault }) => vault.delete(guest())],
+    ...(['rotation_pending', 'roster_forked'] as const).map((hold): (typeof others)[number] => [
+      hold,
+      ({ connection }) => void connection({ id: numbered('connection', 1), hold }),
+    ]),
+  ]
+  for (const [name, spoil] of others)
+    it(`${name} of another does not make a match that verified inconclusive`, async (t) => {
+      const b = bench(t)
+      b.connection()
+      spoil(b)
+      const answer = await b.verifier.verify(b.say(CONNECTION, BOB), null)
+      assert.deepEqual([answer.verified, answer.checked, answer.unchecked], [true, 1, 1])
+      // Of all that is known not everything could be checked: of the match it could.
+      assert.equal(answer.conclusive, false)
+      assert.deepEqual(
+        answer.matches.map(({ conclusive, reasons }) => [conclusive, reasons]),
+        [[true, undefined]],
+      )
+      assert.equal(answer.summary, 'Verified: the words of Bob ("Bank").')
+    })
+
+  const own: [name: string, spoil: (b: ReturnType<typeof bench>) => void, reasons: string[]][] = [
+    ['nothing', () => undefined, []],
+    ['a clock ahead', ({ freshness }) => void (freshness.clock = 'ahead'), ['clock_uncertain']],
+    ['no sync for long', ({ freshness }) => void (freshness.lastSync = 0), ['sync_stale']],
+    [
+      'both, and a fork elsewhere',
+      ({ freshness, connection }) => {
+        connection({ id: numbered('connection', 1), hold: 'roster_forked' })
+        freshness.clock = 'ahead'
+        freshness.lastSync = 0
+      },
+      ['clock_uncertain', 'sync_stale'],
+    ],
+  ]
+  for (const [name, spoil, reasons] of own)
+    it(`a match rests on the clock, the sync and its connection: ${name}`, async (t) => {
+      const b = bench(t)
+      b.connection()
+      spoil(b)
+      for (const speaker of [BOB, ME]) {
+        const { verified, matches, summary } = await b.verifier.verify(
+          b.say(CONNECTION, speaker),
+          null,
+        )
+        assert.deepEqual(
+          matches.map((match) => [match.conclusive, match.reasons ?? []]),
+          [[reasons.length === 0, reasons]],
+        )
+        assert.equal(verified, speaker === BOB)
+        for (const reason of verified ? reasons : []) assert(summary.includes(reason), summary)
+      }
+    })
+
+  it('a match of a connection that was ended is not conclusive, and says why', async (t) => {
+    const b = bench(t)
+    b.connection({ hold: 'ended' })
+    const { matches } = await b.verifier.verify(b.say(CONNECTION, BOB), null)
     assert.deepEqual(
-      [answer.verified, answer.conclusive, answer.checked, answer.unchecked],
-      [true, false, 1, 1],
+      matches.map(({ conclusive, reasons }) => [conclusive, reasons]),
+      [[false, ['connection_ended']]],
     )
-    assert.match(answer.summary, /^Verified: .* Not everything could be checked \(secret_missing\)/)
   })
 })

@@ -109,6 +109,7 @@ describe('three words on a call', { skip: noBrowser }, () => {
       external_member: null,
       display_name: label,
       window,
+      conclusive: true,
     }
     assert.deepEqual(first.matches, [match])
     const again = await verify(words.toUpperCase().replaceAll(' ', ', '))

@@ -107,7 +107,8 @@ describe('an external member that is deleted', () => {
     assert.deepEqual(matches[0]?.external_member, { id, display_name })
     await device.sync.run('request')
     const { items } = await device.account.verificationLog.list({})
-    assert.deepEqual(items[0]?.matches, matches)
+    const { conclusive: _, ...match } = matches[0]!
+    assert.deepEqual(items[0]?.matches, [match])
     const kept = () => JSON.stringify(device.state.guests.all())
     assert.ok(kept().includes(display_name))
     await externalMembers.delete({ id }, context)

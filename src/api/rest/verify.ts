@@ -4,31 +4,7 @@ import type { Routes } from '../route.ts'
 import { ExternalMemberName } from './guest-codes.ts'
 import { PublicProfile } from './profiles.ts'
 
-export const Match = named(
-  'Match',
-  v.object({
-    kind: v.picklist(['connection', 'guest']),
-    speaker: v.pipe(
-      v.picklist(['self', 'other']),
-      v.description('self: these are your own words, repeated back. They prove nothing.'),
-    ),
-    connection_id: v.optional(id('con_')),
-    connection_name: v.optional(v.string()),
-    guest_code_id: v.optional(id('gst_')),
-    external_member: v.optional(
-      v.pipe(
-        v.nullable(ExternalMemberName),
-        v.description('Of a guest: the external member whom the code is for; null for none.'),
-      ),
-    ),
-    member_id: v.optional(id('acc_')),
-    display_name: v.string(),
-    window: v.pipe(v.number(), v.integer(), v.description('The minute of the words, since 1970.')),
-  }),
-)
-export type Match = v.InferOutput<typeof Match>
-
-/** Why an answer is not conclusive. */
+/** Why an answer, or a match, is not conclusive. */
 export const Reason = v.picklist([
   'nothing_cached',
   'secret_missing',
@@ -40,13 +16,54 @@ export const Reason = v.picklist([
 ])
 export type Reason = v.InferOutput<typeof Reason>
 
+/** Whose words they are, and on which connection or to which guest. */
+const Identified = v.object({
+  kind: v.picklist(['connection', 'guest']),
+  speaker: v.pipe(
+    v.picklist(['self', 'other']),
+    v.description('self: these are your own words, repeated back. They prove nothing.'),
+  ),
+  connection_id: v.optional(id('con_')),
+  connection_name: v.optional(v.string()),
+  guest_code_id: v.optional(id('gst_')),
+  external_member: v.optional(
+    v.pipe(
+      v.nullable(ExternalMemberName),
+      v.description('Of a guest: the external member whom the code is for; null for none.'),
+    ),
+  ),
+  member_id: v.optional(id('acc_')),
+  display_name: v.string(),
+  window: v.pipe(v.number(), v.integer(), v.description('The minute of the words, since 1970.')),
+})
+export type Identified = v.InferOutput<typeof Identified>
+
+export const Match = named(
+  'Match',
+  v.object({
+    ...Identified.entries,
+    conclusive: v.pipe(
+      v.boolean(),
+      v.description(
+        'false: something that this match rests on could not be checked. What could not be checked of other connections is no matter.',
+      ),
+    ),
+    reasons: v.optional(
+      v.pipe(v.array(Reason), v.description('Why it is not conclusive; absent where it is.')),
+    ),
+  }),
+)
+export type Match = v.InferOutput<typeof Match>
+
 export const Verification = named(
   'Verification',
   v.object({
     verified: v.boolean(),
     conclusive: v.pipe(
       v.boolean(),
-      v.description('false: something could not be checked. Do not report "not verified" then.'),
+      v.description(
+        'false: something could not be checked. Do not report "not verified" then. Whether a match can be relied on, its own `conclusive` says.',
+      ),
     ),
     replayed: v.boolean(),
     echo: v.boolean(),
@@ -127,7 +144,7 @@ export type PublicVerification = v.InferOutput<typeof PublicVerification>
 export const LoggedMatch = named(
   'LoggedMatch',
   v.object({
-    ...Match.entries,
+    ...Identified.entries,
     kind: v.picklist(['connection', 'guest', 'account', 'stamp']),
     user_id: v.optional(
       v.pipe(
@@ -140,7 +157,10 @@ export const LoggedMatch = named(
       v.pipe(v.string(), v.description('As it was then; absent for a stamp.')),
     ),
     window: v.optional(
-      v.pipe(Match.entries.window, v.description('The minute of the words; absent for a stamp.')),
+      v.pipe(
+        Identified.entries.window,
+        v.description('The minute of the words; absent for a stamp.'),
+      ),
     ),
   }),
 )
