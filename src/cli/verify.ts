@@ -1,10 +1,12 @@
 import { text } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
 import { subjectOf } from '../api/match-subject.ts'
-import type { PublicVerification, Verification } from '../api/rest/verify.ts'
-import { EXIT } from '../errors.ts'
+import type { Expectation, PublicVerification, Verification } from '../api/rest/verify.ts'
+import { PREFIX, isId } from '../crypto/id.ts'
+import { AppError, EXIT } from '../errors.ts'
+import { noSuch } from './by-id.ts'
 import { type Colour, coloured } from './colour.ts'
-import type { Command } from './command.ts'
+import { type Api, type Command, UsageError } from './command.ts'
 import { shown } from './table.ts'
 
 type PublicMatch = PublicVerification['matches'][number]
@@ -50,6 +52,30 @@ const COLOURS: Readonly<Record<number, Colour>> = {
   [EXIT.inconclusive]: 'yellow',
 }
 
+/** Whom the user expects. Throws UsageError for what is neither a connection nor an account. */
+function expectationOf(text: string): Expectation {
+  if (isId(PREFIX.connection, text)) return { connection_id: text }
+  if (isId(PREFIX.account, text)) return { user_id: text }
+  throw new UsageError(
+    `--expect: "${shown(text)}" is neither the id of a connection (con_…) nor of an account (acc_…). "countersignd connection list" and "countersignd connection members" show them.`,
+  )
+}
+
+/** Checks words with those of the expected speaker; what is not known is said without paths. */
+async function verifyExpected(api: Api, words: string, expect: Expectation): Promise<Verification> {
+  try {
+    return await api.verify.words({ body: { words, expect } })
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'not_found')) throw error
+    throw 'connection_id' in expect
+      ? noSuch('connection')
+      : new AppError(
+          'not_found',
+          'You share no connection with this account. "countersignd connection list" shows your connections.',
+        )
+  }
+}
+
 /** Several, or a stamp, say nothing of who speaks. */
 function codeOf({ found, conclusive, ambiguous, replayed, echo, matches }: PublicVerification) {
   if (!found) return conclusive || replayed || echo ? EXIT.notVerified : EXIT.inconclusive
@@ -57,22 +83,30 @@ function codeOf({ found, conclusive, ambiguous, replayed, echo, matches }: Publi
 }
 
 export const verifyCommand: Command = {
-  usage: '[--public] [WORD WORD WORD] [--json]',
+  usage: '[--expect CONNECTION_OR_USER | --public] [WORD WORD WORD] [--json]',
   help: `
 Checks three words against everybody this device knows, on this device. Without words they are read from standard input.
 
 Whoever places the call speaks first. If you were called, say your own words ("countersignd code") only after this
 command answered "Verified".
 
+  --expect CONNECTION_OR_USER
+             checks the words of this connection (con_…) or this member of your connections (acc_…) alone. Words of
+             others are answered like wrong ones: whoever called you as this person is not this person.
   --public   words that nobody here knows are sent to the account server, which tells whose public code they are, and of which stamps.
              It vouches for that alone, so it is the weakest of all answers. Words that somebody here knows are sent nowhere. How to
              have a public code yourself: docs/cli.md, "The public code".
 
 Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". With --public,
 0: one person found; 10: nobody, or words that prove nothing as they were used before or are your own; 11: several, a stamp, or nobody while this device could not check everything.`,
-  options: { public: { type: 'boolean' } },
+  options: { public: { type: 'boolean' }, expect: { type: 'string' } },
   args: [0, 12],
   async run({ args, options, io, withApi, print }) {
+    const expect = options['expect'] === undefined ? null : expectationOf(String(options['expect']))
+    if (expect !== null && options['public'] === true)
+      throw new UsageError(
+        'Give --expect or --public: the account server does not know whom you expect.',
+      )
     const given = args.length > 0 ? args.join(' ') : await text(Readable.from(io.stdin))
     const body = { words: given.trim() }
     if (options['public'] === true) {
@@ -80,7 +114,9 @@ Exit code 0: verified. 10: not verified. 11: inconclusive, something could not b
       print(found, linesOf(found))
       return codeOf(found)
     }
-    const result = await withApi((api) => api.verify.words({ body }))
+    const result = await withApi((api) =>
+      expect === null ? api.verify.words({ body }) : verifyExpected(api, body.words, expect),
+    )
     const exit = exitOf(result)
     const colour = COLOURS[exit]!
     print(result, coloured(colour, shown(result.summary), { stream: io.stdout, env: io.env }))

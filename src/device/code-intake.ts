@@ -2,19 +2,14 @@
  * What the index of codes knows of the state: connections and live guest codes are taken in one by one, because to open a secret
  * takes some 50 µs. Until the first look-up nothing is; from then on, whatever changes is taken in before the next one.
  */
-import type { Reason } from '../api/rest/verify.ts'
-import type { Hold } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { CodeIndex } from './code-index.ts'
-import { type Subject, readCodeKey, readSubject } from './code-subjects.ts'
+import { type Lack, type Subject, keyToCheck, readSubject } from './code-subjects.ts'
 import { newIdMap } from './id-map.ts'
 import type { Vault } from './vault.ts'
 
 /** Ids that are listed at once: about 0.1 ms. */
 const PAGE = 256
-
-/** Why the words of a subject that is known cannot be checked. */
-type Lack = Extract<Reason, 'secret_missing' | Hold>
 
 /** How much can be checked. */
 export interface Tally {
@@ -75,11 +70,8 @@ export function newIntake({
 
   /** Put a subject into the index; answers why it cannot be, or null. */
   function put(subject: Subject): Lack | null {
-    const { hold } = subject
-    if (hold !== null && hold !== 'ended') return hold
-    const kc = readCodeKey(vault, subject)
-    // Of one that was ended there is nothing to check: its words are told apart where they can be.
-    if (kc === null) return hold === 'ended' ? null : 'secret_missing'
+    const { kc, lack } = keyToCheck(vault, subject)
+    if (kc === null) return lack
     index.put(
       subject.id,
       kc,

@@ -1,11 +1,15 @@
 /** Connections and guest codes as their words see them. The state is what they are; nothing is remembered here. */
 import type { ExternalMemberName } from '../api/rest/guest-codes.ts'
+import type { Reason } from '../api/rest/verify.ts'
 import { LABEL, ZERO_HEAD, codeKey } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import type { Hold } from '../state/connections.ts'
 import type { GuestRow } from '../state/guests.ts'
 import type { State } from '../state/state.ts'
 import type { Vault } from './vault.ts'
+
+/** Why the words of a subject that is known cannot be checked. */
+export type Lack = Extract<Reason, 'secret_missing' | Hold>
 
 export interface Speaker {
   readonly id: string
@@ -103,4 +107,19 @@ export function readCodeKey(vault: Vault, subject: Subject): Uint8Array | null {
   const kc = codeKey({ label: LABEL[kind], key, subject: bytes, epoch, head })
   key.fill(0)
   return kc
+}
+
+/**
+ * The code key by which the words of a subject are checked, for the caller to wipe, or why there is
+ * none. Of a connection that was ended nothing has to be checked: without its secret, neither.
+ * @throws AppError keychain_locked, not_signed_in
+ */
+export function keyToCheck(
+  vault: Vault,
+  subject: Subject,
+): { readonly kc: Uint8Array | null; readonly lack: Lack | null } {
+  const { hold } = subject
+  if (hold !== null && hold !== 'ended') return { kc: null, lack: hold }
+  const kc = readCodeKey(vault, subject)
+  return { kc, lack: kc === null && hold === null ? 'secret_missing' : null }
 }

@@ -13,7 +13,15 @@ import type { State } from '../state/state.ts'
 import { type Said, newCodeIndex } from './code-index.ts'
 import { type Tally, newIntake } from './code-intake.ts'
 import { type Pace, REAL_PACE, type Schedule, newSchedule } from './code-schedule.ts'
-import { type Subject, readCodeKey, readSubject } from './code-subjects.ts'
+import {
+  type Lack,
+  type Speaker,
+  type Subject,
+  keyToCheck,
+  readCodeKey,
+  readSubject,
+} from './code-subjects.ts'
+import type { Expected } from './expected.ts'
 import type { Vault } from './vault.ts'
 
 /** One's own words of a window, as they go over the wire. */
@@ -58,6 +66,8 @@ export interface Codes {
   readonly ready: Schedule['ready']
   /** Everybody whose words these three are, by indices. Right in any case; quick when it is ready. */
   find(indices: readonly number[], now: number): Found
+  /** The same of the expected speakers, and of the own account there, alone: at once, whether or not it is ready. */
+  findOf(expected: Expected, indices: readonly number[], now: number): Found
 }
 
 /** A subject of which words were wanted. */
@@ -70,6 +80,21 @@ interface Spoken {
 /** Oldest first, so that the same words have the same answer after another start. */
 const bySubject = ({ use: { subject: a } }: Hit, { use: { subject: b } }: Hit) =>
   a < b ? -1 : a > b ? 1 : 0
+
+/** Those of some speakers who say a code under a code key, with the windows in which they do. */
+function spokenBy(
+  speakers: readonly Speaker[],
+  kc: Uint8Array,
+  indices: readonly number[],
+  now: number,
+): { readonly speaker: Speaker; readonly window: number }[] {
+  const [read, code] = [codeReader(kc), codeOf(indices)]
+  return speakers.flatMap((speaker) =>
+    acceptedAt(now)
+      .filter((window) => codeOf(read(window, speaker.bytes)) === code)
+      .map((window) => ({ speaker, window })),
+  )
+}
 
 /** Codes by the state. `account` is the own account id. */
 export function openCodes(
@@ -127,8 +152,13 @@ export function openCodes(
     const subject = readSubject(state, account, id)
     const speaker = subject?.speakers.find((one) => Buffer.from(one.bytes).equals(bytes))
     if (subject === null || speaker === undefined) return null
-    const { kind, name, epoch, expiresAt, externalMember } = subject
+    const { expiresAt } = subject
     if (expiresAt !== null && expiresAt <= now) return null
+    return hitBy(subject, speaker, window)
+  }
+
+  function hitBy(subject: Subject, speaker: Speaker, window: number): Hit {
+    const { id, kind, name, epoch, externalMember, hold } = subject
     const named =
       kind === 'guest'
         ? { guest_code_id: id, external_member: externalMember }
@@ -142,7 +172,7 @@ export function openCodes(
         window,
       },
       use: { subject: id, epoch, speaker: speaker.id, window },
-      isEnded: subject.hold === 'ended',
+      isEnded: hold === 'ended',
     }
   }
 
@@ -163,6 +193,27 @@ export function openCodes(
     toSay(connection, now) {
       const of = spokenOf(connection)
       return of?.kind === 'connection' ? ownCode(connection, of, now) : null
+    },
+
+    findOf({ connections, user }, indices, now) {
+      const hits: Hit[] = []
+      const lacks: Lack[] = []
+      let checked = 0
+      for (const id of connections) {
+        const subject = readSubject(state, account, id)
+        if (subject === null) continue
+        const { kc, lack } = keyToCheck(vault, subject)
+        if (lack !== null) lacks.push(lack)
+        if (kc === null) continue
+        checked++
+        const isExpected = ({ self, id: of }: Speaker) => self || user === null || of === user
+        const speakers = subject.speakers.filter(isExpected)
+        for (const { speaker, window } of spokenBy(speakers, kc, indices, now))
+          hits.push(hitBy(subject, speaker, window))
+        kc.fill(0)
+      }
+      const unchecked = lacks.length
+      return { hits: hits.toSorted(bySubject), checked, unchecked, lacks: [...new Set(lacks)] }
     },
 
     find(indices, now) {

@@ -127,7 +127,14 @@ export function openDevice(options: {
     clock: clockState,
     noted: (at) => watch.noted(at),
   }
-  const verifier = newVerifier({ state, codes, now, freshness, demandSeat })
+  const verifier = newVerifier({
+    state,
+    codes,
+    account: identity.account,
+    now,
+    freshness,
+    demandSeat,
+  })
   return {
     ...options.run,
     now,

@@ -3,8 +3,7 @@
  * reasons say why not. Every match counts once (RFC 6238 section 5.2), and that is written down before anybody is told.
  */
 import { timeAt } from '../api/fields.ts'
-import { subjectOf } from '../api/match-subject.ts'
-import type { LogEntry, Match, Reason, Verification } from '../api/rest/verify.ts'
+import type { Expectation, LogEntry, Match, Reason, Verification } from '../api/rest/verify.ts'
 import { windowOf } from '../crypto/code.ts'
 import { newId } from '../crypto/id.ts'
 import { Refusal } from '../crypto/refusal.ts'
@@ -13,7 +12,9 @@ import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { ClockState } from './clock.ts'
 import type { Codes, Found, Hit } from './codes.ts'
+import { type Expected, expectedBy } from './expected.ts'
 import { newGuesses } from './guesses.ts'
+import { summarise } from './verification-summary.ts'
 
 const STALE_MS = 7 * 24 * 3600 * 1000
 const MOST_OFFSET_MS = 30_000
@@ -31,16 +32,25 @@ export interface Freshness {
   noted(at: number): void
 }
 
+/** How words are checked. */
+export interface Asked {
+  /** `local` by default. */
+  readonly method?: LogEntry['method']
+  /** Whose words they are expected to be: nobody else's are looked for. */
+  readonly expect?: Expectation | undefined
+}
+
 export interface Verifier {
   /**
    * Check three words for a caller (a token id, or null). Every check is logged, a public one if it ends here: what matches nothing is
    * looked up elsewhere.
-   * @throws AppError word_count, unknown_word, rate_limited, keychain_locked, not_signed_in when this device signed out meanwhile
+   * @throws AppError word_count, unknown_word, rate_limited, keychain_locked, not_signed_in when this device signed out meanwhile,
+   *   not_found for an expected connection or member that is not known
    */
   verify(
     words: string | readonly string[],
     caller: string | null,
-    method?: LogEntry['method'],
+    asked?: Asked,
   ): Promise<Verification>
 }
 
@@ -67,34 +77,6 @@ const isOfOther = ({ match }: Hit) => match.speaker === 'other'
 
 const holding = (reasons: readonly (readonly [Reason, boolean])[]): Reason[] =>
   reasons.filter(([, holds]) => holds).map(([reason]) => reason)
-
-function summarise(
-  {
-    verified,
-    replayed,
-    conclusive,
-    matches,
-    reasons,
-  }: Omit<Verification, 'summary' | 'checked_at'>,
-  others: readonly Match[],
-): string {
-  const names = others.map(subjectOf).join(', ')
-  if (verified) {
-    const doubts = [...new Set(others.flatMap((match) => match.reasons ?? []))]
-    const sure =
-      doubts.length === 0 ? '' : ` Not everything could be checked (${doubts.join(', ')}).`
-    return `Verified: the words of ${names}.${sure}`
-  }
-  if (replayed) return `The words of ${names}, but they were used before: no proof.`
-  if (reasons.includes('connection_ended'))
-    return `The words of ${names}, but an owner ended that connection: no proof.`
-  if (others.length > 0) return `The words of ${names}, but the clock cannot be trusted: no proof.`
-  const own = matches.find(({ speaker }) => speaker === 'self')
-  if (own !== undefined) return `Your own words for this ${own.kind}, repeated back: no proof.`
-  return conclusive
-    ? 'Not verified: nobody you know says these words now.'
-    : `Inconclusive: not everything could be checked (${reasons.join(', ')}).`
-}
 
 /** The outcome as the verification log has it. */
 function outcomeOf({
@@ -125,21 +107,22 @@ export function verifyNothing(words: string | readonly string[], at: number): Ve
     unchecked: 0,
     reasons: ['nothing_cached' as const],
   }
-  return { ...result, summary: summarise(result, []), checked_at: timeAt(at) }
+  return { ...result, summary: summarise(result, [], null), checked_at: timeAt(at) }
 }
 
 /**
  * The verifier over the codes.
- * @param options `demandSeat` throws when this device has signed out
+ * @param options `account` is the own account id; `demandSeat` throws when this device has signed out
  */
 export function newVerifier(options: {
   state: State
   codes: Codes
+  account: string
   now: () => number
   freshness: Freshness
   demandSeat: () => void
 }): Verifier {
-  const { state, codes, now, freshness, demandSeat } = options
+  const { state, codes, account, now, freshness, demandSeat } = options
   const guesses = newGuesses()
 
   /**
@@ -167,16 +150,20 @@ export function newVerifier(options: {
     at: number,
     clock: ClockState,
     { checked, unchecked, lacks, hits }: Found,
+    expected: Expected | null,
   ): Reason[] {
+    const others = hits.filter(isOfOther)
+    // Only for words of such a connection, or where no other is expected: it keeps no other words
+    // from a conclusive answer.
+    const ended = others.length > 0 ? others.every(isEnded) : expected?.isEnded === true
     return holding([
-      ['nothing_cached', checked + unchecked === 0],
+      ['nothing_cached', checked + unchecked === 0 && !ended],
       ['secret_missing', lacks.includes('secret_missing')],
       ['clock_uncertain', clock !== 'steady'],
       ['sync_stale', isStale(at)],
       ['rotation_pending', lacks.includes('rotation_pending')],
       ['roster_forked', lacks.includes('roster_forked')],
-      // Only for words of such a connection: it keeps no other words from a conclusive answer.
-      ['connection_ended', hits.some(isOfOther) && hits.filter(isOfOther).every(isEnded)],
+      ['connection_ended', ended],
     ])
   }
 
@@ -204,10 +191,11 @@ export function newVerifier(options: {
   async function verify(
     words: string | readonly string[],
     caller: string | null,
-    method: LogEntry['method'] = 'local',
+    { method = 'local', expect }: Asked = {},
   ): Promise<Verification> {
     guesses.check(caller, now())
     const indices = threeWords(words)
+    if (expect !== undefined) return check(indices, caller, method, expect)
     for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) {
       await wait
       demandSeat()
@@ -223,13 +211,15 @@ export function newVerifier(options: {
     indices: readonly number[],
     caller: string | null,
     method: LogEntry['method'],
+    expect?: Expectation,
   ): Verification {
     const at = now()
     guesses.check(caller, at)
-    const found = codes.find(indices, at)
+    const expected = expect === undefined ? null : expectedBy(state, account, expect)
+    const found = expected === null ? codes.find(indices, at) : codes.findOf(expected, indices, at)
     const { hits, checked, unchecked } = found
     const clock = clockAt(at)
-    const reasons = reasonsNot(at, clock, found)
+    const reasons = reasonsNot(at, clock, found, expected)
     const others = hits.filter(isOfOther)
     const evidence = others.filter((hit) => !isEnded(hit))
     const echo = others.length < hits.length
@@ -265,7 +255,7 @@ export function newVerifier(options: {
         })
       return {
         ...result,
-        summary: summarise(result, named),
+        summary: summarise(result, named, expected),
         checked_at: timeAt(at),
       }
     })

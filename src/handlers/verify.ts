@@ -99,9 +99,10 @@ function loggedMatches({ accounts, stamps }: LookUp): LoggedMatch[] {
 
 export const verify: Handlers['verify'] = {
   words: async ({ body }, { device, home, caller }) => {
-    if (device !== null) return device.verifier.verify(body.words, caller?.token ?? null)
+    const { words, expect } = body
+    if (device !== null) return device.verifier.verify(words, caller?.token ?? null, { expect })
     const { verifyNothing } = await import('../device/verifier.ts')
-    return verifyNothing(body.words, home.now())
+    return verifyNothing(words, home.now())
   },
 
   /** What this device knows is not sent anywhere. */
@@ -112,7 +113,7 @@ export const verify: Handlers['verify'] = {
     const here =
       keeper === null
         ? verifyNothing(body.words, home.now())
-        : await keeper.verifier.verify(body.words, caller?.token ?? null, 'public')
+        : await keeper.verifier.verify(body.words, caller?.token ?? null, { method: 'public' })
     if (here.matches.length > 0) return knownHere(here)
     const { parseWords } = await import('../crypto/words.ts')
     const { indices } = parseWords([body.words].flat().join(' '), 3)

@@ -35,7 +35,7 @@ const ANY = [
 const OWN: { readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: readonly Told[] } } = {
   sync: { read: ['no_device'], run: ['no_device', ...FAR] },
   token: { create: ['no_device'] },
-  verify: { public: FAR },
+  verify: { words: ['not_found'], public: FAR },
   stamp: { create: ['no_device', 'not_signed_in'] },
   trustCards: {
     create: ['not_found', 'invalid_state'],

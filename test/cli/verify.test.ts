@@ -1,12 +1,66 @@
-/** What the exit code of words that verify depends on. */
+/** verify --expect, and what the exit code of words that verify depends on. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Verification } from '../../src/api/rest/verify.ts'
 import type { Api } from '../../src/cli/command.ts'
+import { newId } from '../../src/crypto/id.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
+import { newTown, takenIn } from './town.ts'
 
 const WRONG = ['matador', 'carload', 'recede']
+
+describe('verify --expect', () => {
+  it('takes the words of the connection or person that is named, and of no other', async (t) => {
+    const town = await newTown(t)
+    const [ada, bob, cy] = [
+      await town.person('ada'),
+      await town.person('bob'),
+      await town.person('cy'),
+    ]
+    const bank = (await ada.json('connection', 'create', '--name', 'Bank')).id as string
+    const club = (await ada.json('connection', 'create', '--name', 'Club')).id as string
+    await takenIn(ada, bank, [bob])
+    await takenIn(ada, club, [cy])
+    const { words } = await bob.json('code', bank)
+    const verify = (expected: string) => ada.on(['verify', '--expect', expected], { input: words })
+    // People here are called what their user of the machine is.
+    for (const [expected, who] of [
+      [club, 'nobody in "Club" says'],
+      [cy.id, '\\S+ does not say'],
+    ] as const) {
+      const { code, out, err } = await verify(expected)
+      assert.deepEqual([code, err], [EXIT.notVerified, ''])
+      assert.match(
+        out,
+        new RegExp(`^Not verified: ${who} these words now\\. Ask for the words again`),
+      )
+    }
+    const good = await verify(bob.id)
+    assert.equal(good.code, EXIT.ok, good.err)
+    assert.match(good.out, /^Verified: the words of \S+ \("Bank"\)\.\n$/)
+    const again = await verify(bank)
+    assert.equal(again.code, EXIT.notVerified)
+    assert.match(again.out, /^The words of \S+ \("Bank"\), but they were used before: no proof/)
+    const at = Date.now()
+    assert.match(
+      await ada.refused('verify', '--expect', newId('con_', at), ...WRONG),
+      /There is no connection with this id. "countersignd connection list" shows them./,
+    )
+    assert.match(
+      await ada.refused('verify', '--expect', newId('acc_', at), ...WRONG),
+      /You share no connection with this account./,
+    )
+    for (const [args, said] of [
+      [['--expect', 'Mum'], /--expect: "Mum" is neither the id of a connection/],
+      [['--expect', bob.id, '--public'], /Give --expect or --public/],
+    ] as const) {
+      const { code, err } = await ada.on(['verify', ...args, ...WRONG])
+      assert.equal(code, EXIT.usage)
+      assert.match(err, said)
+    }
+  })
+})
 
 describe('the exit code of words that verify', () => {
   const answer = (conclusive: boolean, isSure: boolean): Verification => ({

@@ -87,6 +87,7 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
     const verifier = newVerifier({
       state: used,
       codes,
+      account: ME,
       now: () => clock.ms,
       freshness: {
         offsetMs: () => freshness.offset,

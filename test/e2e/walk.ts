@@ -94,6 +94,10 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
   })
   assert.equal(verified, true)
   await call(home, 'verificationLog_list')
+  const expected = await call(home, 'verify_words', {
+    body: { words: heard.words, expect: { user_id: user.id } },
+  })
+  assert.equal(expected.replayed, true)
 
   const card = { params: { id: user.id as string } }
   await call(home, 'trustCards_create', { body: { user_id: user.id } })

@@ -55,6 +55,18 @@ export const Match = named(
 )
 export type Match = v.InferOutput<typeof Match>
 
+/** Whose words a request expects. */
+const Expectation = v.pipe(
+  v.union(
+    [v.strictObject({ connection_id: id('con_') }), v.strictObject({ user_id: id('acc_') })],
+    'Give either "connection_id" or "user_id", and nothing else.',
+  ),
+  v.description(
+    'Check only the words of this connection, or of this member of your connections. Words of others are answered as those of nobody.',
+  ),
+)
+export type Expectation = v.InferOutput<typeof Expectation>
+
 export const Verification = named(
   'Verification',
   v.object({
@@ -190,7 +202,7 @@ export const verify = {
     path: '/api/v1/verify',
     summary: 'Check three words on this device',
     by: 'daemon',
-    body: v.strictObject({ words: Words }),
+    body: v.strictObject({ words: Words, expect: v.optional(Expectation) }),
     reply: Verification,
     repeats: true,
   },
