@@ -92,12 +92,14 @@ command answered "Verified".
 
   --expect CONNECTION_OR_USER
              checks the words of this connection (con_…) or this member of your connections (acc_…) alone. Words of
-             others are answered like wrong ones: whoever called you as this person is not this person.
+             others are answered like wrong ones: whoever called you as this person is not this person. Tries with
+             --expect are counted apart from those without.
   --public   words that nobody here knows are sent to the account server, which tells whose public code they are, and of which stamps.
              It vouches for that alone, so it is the weakest of all answers. Words that somebody here knows are sent nowhere. How to
              have a public code yourself: docs/cli.md, "The public code".
 
-Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". With --public,
+Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". Once
+100 wrong tries in a row were made, each further one is followed by a pause: of 1, 2, 4 … 60 minutes. With --public,
 0: one person found; 10: nobody, or words that prove nothing as they were used before or are your own; 11: several, a stamp, or nobody while this device could not check everything.`,
   options: { public: { type: 'boolean' }, expect: { type: 'string' } },
   args: [0, 12],

@@ -10,6 +10,7 @@ import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import { type ClockState, type ServerClock, demandClock, newClockWatch } from './clock.ts'
 import { type Codes, openCodes } from './codes.ts'
+import { newGuesses } from './guesses.ts'
 import type { Identity } from './identity.ts'
 import { type Sync, newSync } from './sync.ts'
 import type { Uptime } from './uptime.ts'
@@ -133,6 +134,7 @@ export function openDevice(options: {
     account: identity.account,
     now,
     freshness,
+    guesses: newGuesses({ rows: state.wrongTries, uptime, boot }),
     demandSeat,
   })
   return {

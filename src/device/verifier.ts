@@ -13,7 +13,7 @@ import type { State } from '../state/state.ts'
 import type { ClockState } from './clock.ts'
 import type { Codes, Found, Hit } from './codes.ts'
 import { type Expected, expectedBy } from './expected.ts'
-import { newGuesses } from './guesses.ts'
+import type { Guesses, Trying } from './guesses.ts'
 import { summarise } from './verification-summary.ts'
 
 const STALE_MS = 7 * 24 * 3600 * 1000
@@ -52,6 +52,8 @@ export interface Verifier {
     caller: string | null,
     asked?: Asked,
   ): Promise<Verification>
+  /** Words that matched nothing here were looked up elsewhere and found: they count no more as a wrong try in the row. */
+  wasNoGuess(caller: string | null): void
 }
 
 /** Parse three words as a person may have written them. Throws AppError word_count or unknown_word. */
@@ -120,10 +122,10 @@ export function newVerifier(options: {
   account: string
   now: () => number
   freshness: Freshness
+  guesses: Guesses
   demandSeat: () => void
 }): Verifier {
-  const { state, codes, account, now, freshness, demandSeat } = options
-  const guesses = newGuesses()
+  const { state, codes, account, now, freshness, guesses, demandSeat } = options
 
   /**
    * The clock, judged by the server's, by the uptime of the machine and by the windows used here.
@@ -193,14 +195,15 @@ export function newVerifier(options: {
     caller: string | null,
     { method = 'local', expect }: Asked = {},
   ): Promise<Verification> {
-    guesses.check(caller, now())
+    const trying = { caller, expected: expect !== undefined }
+    guesses.check(trying)
     const indices = threeWords(words)
-    if (expect !== undefined) return check(indices, caller, method, expect)
+    if (expect !== undefined) return check(indices, trying, method, expect)
     for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) {
       await wait
       demandSeat()
     }
-    return check(indices, caller, method)
+    return check(indices, trying, method)
   }
 
   /**
@@ -209,12 +212,12 @@ export function newVerifier(options: {
    */
   function check(
     indices: readonly number[],
-    caller: string | null,
+    trying: Trying,
     method: LogEntry['method'],
     expect?: Expectation,
   ): Verification {
     const at = now()
-    guesses.check(caller, at)
+    guesses.check(trying)
     const expected = expect === undefined ? null : expectedBy(state, account, expect)
     const found = expected === null ? codes.find(indices, at) : codes.findOf(expected, indices, at)
     const { hits, checked, unchecked } = found
@@ -241,7 +244,8 @@ export function newVerifier(options: {
         ...(firstUsedAt === null ? {} : { first_verified_at: timeAt(firstUsedAt) }),
       }
       freshness.noted(at)
-      if (hits.length === 0) guesses.wrong(caller, at)
+      if (hits.length === 0) guesses.wrong(trying)
+      if (result.verified) guesses.right(trying)
       // By the uses themselves, not by the clock: one that ran ahead for a while must not make words count twice.
       state.replays.prune(state.replays.highest() - REMEMBERED)
       if (method === 'local' || hits.length > 0)
@@ -251,7 +255,7 @@ export function newVerifier(options: {
           method,
           outcome: outcomeOf(result),
           matches: hits.map(({ match }) => match),
-          caller,
+          caller: trying.caller,
         })
       return {
         ...result,
@@ -261,5 +265,5 @@ export function newVerifier(options: {
     })
   }
 
-  return { verify }
+  return { verify, wasNoGuess: (caller) => guesses.takeBack({ caller, expected: false }) }
 }

@@ -122,13 +122,17 @@ export const verify: Handlers['verify'] = {
     const answer = knownThere(found, here, at)
     if (keeper !== null) {
       keeper.demandSeat()
-      keeper.state.verifications.insert({
-        id: newId('ver_', at),
-        at: timeAt(at),
-        method: 'public',
-        outcome: outcomeOf(answer),
-        matches: loggedMatches(found),
-        caller: caller?.token ?? null,
+      const by = caller?.token ?? null
+      keeper.state.transaction(() => {
+        if (answer.found || answer.echo) keeper.verifier.wasNoGuess(by)
+        keeper.state.verifications.insert({
+          id: newId('ver_', at),
+          at: timeAt(at),
+          method: 'public',
+          outcome: outcomeOf(answer),
+          matches: loggedMatches(found),
+          caller: by,
+        })
       })
     }
     return answer

@@ -34,6 +34,8 @@ import { trustRows } from './trust.ts'
 import type { TrustRows } from './trust.ts'
 import { verificationRows } from './verifications.ts'
 import type { VerificationRows } from './verifications.ts'
+import { wrongTryRows } from './wrong-tries.ts'
+import type { WrongTryRows } from './wrong-tries.ts'
 
 /** Copies that a backup makes; SQLite has a journal beside one that it writes. */
 const COPIED = ['state.db.copy', 'account.db.copy']
@@ -55,6 +57,7 @@ export interface State {
   readonly trust: TrustRows
   readonly replays: ReplayRows
   readonly verifications: VerificationRows
+  readonly wrongTries: WrongTryRows
   readonly stamps: StampRows
   readonly idempotency: IdempotencyRows
   /** Runs something synchronous whole or not at all; calls nest. */
@@ -86,6 +89,7 @@ export function openState(dir: string, log?: Log): State {
     trust: trustRows(db),
     replays: replayRows(db),
     verifications: verificationRows(db),
+    wrongTries: wrongTryRows(db),
     stamps: stampRows(db),
     idempotency: idempotencyRows(db),
     transaction: (action) => transaction(db, action),

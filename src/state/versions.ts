@@ -163,4 +163,15 @@ export const VERSIONS: readonly string[] = [
   update tokens set legacy_account =
     (select json_extract(value, '$.account') from meta where key = 'identity');
   `,
+  // Wrong words in a row, so that no restart begins the count anew.
+  `
+  create table wrong_tries (
+    caller text not null,
+    expected integer not null check (expected in (0, 1)),
+    in_row integer not null check (in_row >= 0),
+    paused_from integer,
+    boot text,
+    primary key (caller, expected)
+  ) strict, without rowid;
+  `,
 ]

@@ -4,10 +4,10 @@ import { transaction } from './sqlite.ts'
 import { versionCopies } from './version-copy.ts'
 
 /**
- * What stays: API tokens, which belong to this machine's user, and the uses of words, so that no words count twice whoever
- * signs in next.
+ * What stays: API tokens, which belong to this machine's user, the uses of words, so that no words
+ * count twice whoever signs in next, and the wrong tries, which no sign-out may reset.
  */
-const KEPT = ['tokens', 'replays', 'replays_highest']
+const KEPT = ['tokens', 'replays', 'replays_highest', 'wrong_tries']
 
 /** What stays where the account itself is gone, and the tokens for it: how far the clock has come, which names nobody. */
 const KEPT_OF_NOBODY = ['replays_highest']

@@ -7,6 +7,7 @@ import type { Pace } from '../../src/device/code-schedule.ts'
 import { PREFIX, formatId } from '../../src/crypto/id.ts'
 import { parseWords } from '../../src/crypto/words.ts'
 import { openCodes, type Codes } from '../../src/device/codes.ts'
+import { newGuesses } from '../../src/device/guesses.ts'
 import { openVault, type Vault } from '../../src/device/vault.ts'
 import { newVerifier, type Verifier } from '../../src/device/verifier.ts'
 import { AppError } from '../../src/errors.ts'
@@ -43,6 +44,10 @@ export interface Bench {
   readonly codes: Codes
   readonly verifier: Verifier
   readonly clock: { ms: number }
+  /** How long the machine has run, and since which start of it. */
+  readonly machine: { uptime: number; boot: string | null }
+  /** Time passes by both clocks. */
+  readonly pass: (ms: number) => void
   readonly freshness: { offset: number | null; lastSync: number | null; clock: ClockState }
   /** A connection of mine with Bob, or with others. */
   readonly connection: (of?: {
@@ -75,6 +80,11 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
   t.after(() => state.close())
   const keychain = memoryKeychain()
   const clock = { ms: T0 }
+  const machine: Bench['machine'] = { uptime: DAY, boot: 'boot 1' }
+  function pass(ms: number): void {
+    clock.ms += ms
+    machine.uptime += ms
+  }
   const freshness: Bench['freshness'] = { offset: 0, lastSync: T0, clock: 'steady' }
   const seat = { left: false }
   const epochs = new Map<string, number>()
@@ -89,6 +99,11 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
       codes,
       account: ME,
       now: () => clock.ms,
+      guesses: newGuesses({
+        rows: used.wrongTries,
+        uptime: { exact: () => machine.uptime, recent: () => machine.uptime },
+        boot: machine.boot,
+      }),
       freshness: {
         offsetMs: () => freshness.offset,
         lastSyncAt: () => freshness.lastSync,
@@ -109,6 +124,8 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
       codes,
       verifier,
       clock,
+      machine,
+      pass,
       freshness,
       seat,
       connection({

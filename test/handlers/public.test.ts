@@ -216,6 +216,28 @@ describe('words that are looked up', () => {
     assert.deepEqual([inconclusive_30d, verifications_30d], [3, 4])
   })
 
+  it('wrong tries in a row are those that nobody knows, here or at the account server', async (t) => {
+    const { world, ada, bob } = await people(t)
+    await ada.sync()
+    const says = connection(world, ada, bob.id)
+    for (const desk of [ada, bob]) await switchTo(desk, true)
+    const inRow = () => ada.state.wrongTries.get({ caller: 'tok_1', expected: false })?.in_row ?? 0
+    const tried = async (words: string, count: number, desk = ada) => {
+      await lookUp(desk, words).catch(() => undefined)
+      assert.equal(inRow(), count)
+    }
+    await tried(NOBODYS, 1)
+    await tried((await codeOf(bob))?.words ?? '', 1)
+    await tried((await codeOf(ada))?.words ?? '', 1)
+    const away = ada.restart(
+      instead('lookups', 'create', () => async () => {
+        throw new AppError('backend_unavailable', 'Away.')
+      }),
+    )
+    await tried(NOBODYS, 2, away)
+    await tried(says(), 0)
+  })
+
   it('of a connection: nothing is sent, and they count once', async (t) => {
     const { world, ada, bob } = await people(t)
     const { desk, sent } = counted(ada)

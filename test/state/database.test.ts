@@ -246,6 +246,17 @@ test('a transaction is whole or not at all; an inner one can fail alone', (t) =>
   )
 })
 
+test('signing out keeps how many wrong words were tried, and the end of the account does not', (t) => {
+  const state = openState(freshFolder(t))
+  t.after(() => state.close())
+  const series = { caller: 'tok_1', expected: false }
+  state.wrongTries.add(series, { uptimeMs: 1, boot: null })
+  wipe(state.db)
+  assert.equal(state.wrongTries.get(series)?.in_row, 1)
+  wipe(state.db, true)
+  assert.equal(state.wrongTries.get(series), null)
+})
+
 test('what was wiped just before a crash is not readable after the next start', (t) => {
   const [dir, crashed] = [freshFolder(t), freshFolder(t)]
   const state = openState(dir)

@@ -302,3 +302,29 @@ kept(
     assert.equal(stamps.get('stm_9'), null)
   },
 )
+
+kept(
+  'wrong tries: counted in rows of their own, taken back, ended',
+  ({ wrongTries }) => {
+    const counted = { caller: 'tok_1', expected: false }
+    for (const uptimeMs of [5, 9.6]) wrongTries.add(counted, { uptimeMs, boot: 'b' })
+    wrongTries.add({ caller: 'tok_1', expected: true }, { uptimeMs: 7, boot: null })
+    const back = { caller: 'tok_2', expected: false }
+    for (const uptimeMs of [5, 6]) wrongTries.add(back, { uptimeMs, boot: 'b' })
+    wrongTries.takeBack(back)
+    const ended = { caller: 'tok_3', expected: false }
+    wrongTries.add(ended, { uptimeMs: 1, boot: 'b' })
+    wrongTries.end(ended)
+    // Of a row that is not there, there is nothing to take back or to end.
+    for (const caller of ['tok_3', 'tok_4']) wrongTries.takeBack({ caller, expected: true })
+    wrongTries.end({ caller: 'tok_4', expected: false })
+  },
+  ({ wrongTries }) => {
+    const of = (caller: string, expected: boolean) => plain(wrongTries.get({ caller, expected }))
+    assert.deepEqual(of('tok_1', false), { in_row: 2, paused_from: 10, boot: 'b' })
+    assert.deepEqual(of('tok_1', true), { in_row: 1, paused_from: 7, boot: null })
+    assert.deepEqual(of('tok_2', false), { in_row: 1, paused_from: null, boot: 'b' })
+    for (const caller of ['tok_3', 'tok_4']) assert.equal(of(caller, false), null)
+    assert.equal(of('tok_4', true), null)
+  },
+)

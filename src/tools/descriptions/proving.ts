@@ -22,7 +22,7 @@ export const proving: Texts<
   verify_words: {
     title: 'Check three words that somebody said',
     description:
-      'Who says these words now? Checks them on this device. Compare who matched with who they claim to be, or give that as "expect". Words count once; again is "replayed". Say "not verified" only if "conclusive" is true. 20 wrong tries a minute.',
+      'Who says these words now? Checks them on this device. Compare who matched with who they claim to be, or give that as "expect". Words count once; again is "replayed". Say "not verified" only if "conclusive" is true. 20 wrong tries a minute; pauses after 100.',
   },
   verify_public: {
     title: 'Ask whose public words these are',
