@@ -52,7 +52,7 @@ const COLOURS: Readonly<Record<number, Colour>> = {
   [EXIT.inconclusive]: 'yellow',
 }
 
-/** Whom the user expects. Throws UsageError for what is neither a connection nor an account. */
+/** Parses the value of --expect. Throws UsageError for neither a connection nor an account. */
 function expectationOf(text: string): Expectation {
   if (isId(PREFIX.connection, text)) return { connection_id: text }
   if (isId(PREFIX.account, text)) return { user_id: text }
@@ -92,8 +92,8 @@ command answered "Verified".
 
   --expect CONNECTION_OR_USER
              checks the words of this connection (con_…) or this member of your connections (acc_…) alone. Words of
-             others are answered like wrong ones: whoever called you as this person is not this person. Tries with
-             --expect are counted apart from those without.
+             others are answered like wrong ones: a caller who says them is not this person. Tries with --expect
+             are counted apart from those without.
   --public   words that nobody here knows are sent to the account server, which tells whose public code they are, and of which stamps.
              It vouches for that alone, so it is the weakest of all answers. Words that somebody here knows are sent nowhere. How to
              have a public code yourself: docs/cli.md, "The public code".
@@ -106,9 +106,7 @@ Exit code 0: verified. 10: not verified. 11: inconclusive, something could not b
   async run({ args, options, io, withApi, print }) {
     const expect = options['expect'] === undefined ? null : expectationOf(String(options['expect']))
     if (expect !== null && options['public'] === true)
-      throw new UsageError(
-        'Give --expect or --public: the account server does not know whom you expect.',
-      )
+      throw new UsageError('Give --expect or --public: --public looks up the words of strangers.')
     const given = args.length > 0 ? args.join(' ') : await text(Readable.from(io.stdin))
     const body = { words: given.trim() }
     if (options['public'] === true) {

@@ -66,7 +66,7 @@ export interface Codes {
   readonly ready: Schedule['ready']
   /** Everybody whose words these three are, by indices. Right in any case; quick when it is ready. */
   find(indices: readonly number[], now: number): Found
-  /** The same of the expected speakers, and of the own account there, alone: at once, whether or not it is ready. */
+  /** The same of the expected speakers and the own account there alone; needs no `ready`. */
   findOf(expected: Expected, indices: readonly number[], now: number): Found
 }
 

@@ -1,4 +1,4 @@
-/** Whom a caller expects to hear: the connections whose words are checked, and no others. */
+/** The speakers that a request expects, resolved to connections: only their words are checked. */
 import type { Expectation } from '../api/rest/verify.ts'
 import { AppError } from '../errors.ts'
 import type { ConnectionRow, Member } from '../state/connections.ts'
@@ -9,11 +9,11 @@ export interface Expected {
   readonly connections: readonly string[]
   /** The one member who is expected; null for any member. */
   readonly user: string | null
-  /** A sentence up to what is said: `Bob says`, `somebody in "Bank" says`. */
+  /** A sentence up to what is said: `Bob says`, `a member of "Bank" says`. */
   readonly says: string
-  /** The same denied: `Bob does not say`, `nobody in "Bank" says`. */
+  /** The same denied: `Bob does not say`, `no member of "Bank" says`. */
   readonly saysNot: string
-  /** Whether owners have ended all of the connections, so that none of their words prove anything. */
+  /** Whether owners ended all of the connections: no words of them prove anything. */
   readonly isEnded: boolean
 }
 
@@ -40,8 +40,8 @@ function anyMember({ connections }: State, id: string): Expected {
   return {
     connections: [id],
     user: null,
-    says: `somebody in "${row.name}" says`,
-    saysNot: `nobody in "${row.name}" says`,
+    says: `a member of "${row.name}" says`,
+    saysNot: `no member of "${row.name}" says`,
     isEnded: isEnded(row),
   }
 }

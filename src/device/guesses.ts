@@ -18,26 +18,27 @@ interface Limit {
   readonly caller: string
   readonly ofMinute: number
   readonly inRow: number
-  readonly whose: string
+  /** The caller, as messages name it. */
+  readonly named: string
 }
 
 const COMMAND_LINE: Limit = {
   caller: 'command_line',
   ofMinute: 20,
   inRow: 100,
-  whose: 'the command line',
+  named: 'the command line',
 }
 const ALL_TOKENS: Limit = {
   caller: 'tokens',
   ofMinute: 60,
   inRow: 300,
-  whose: 'all tokens together',
+  named: 'all tokens together',
 }
 const ofToken = (id: string): Limit => ({
   caller: id,
   ofMinute: 20,
   inRow: 100,
-  whose: 'a token',
+  named: 'a token',
 })
 
 /** Who tries words, and how. */
@@ -50,8 +51,7 @@ export interface Trying {
 
 export interface Guesses {
   /**
-   * Rejects a caller that has used up its wrong words of the last minute, or whose pause is not
-   * over.
+   * Rejects a caller that has used up its wrong words of the last minute, or is in a pause.
    * @throws AppError `rate_limited`, with Retry-After
    */
   check(trying: Trying): void
@@ -110,21 +110,21 @@ export function newGuesses(of: {
 
   const moment = (): Moment => ({ uptimeMs: uptime.exact(), boot })
 
-  function waitOfMinute({ caller, ofMinute, whose }: Limit, expected: boolean): Wait[] {
+  function waitOfMinute({ caller, ofMinute, named }: Limit, expected: boolean): Wait[] {
     const own = tries.filter((one) => one.caller === caller && one.expected === expected)
     const oldest = own.at(-ofMinute)
     if (oldest === undefined) return []
     const message = (wait: string) =>
-      `Too many wrong words: ${ofMinute} a minute is the most for ${whose}. Try again in ${wait}.`
+      `Too many wrong words: ${ofMinute} a minute is the most for ${named}. Try again in ${wait}.`
     return [{ ms: oldest.at + MINUTE_MS - uptime.recent(), message }]
   }
 
-  function waitOfRow({ inRow: most, whose }: Limit, row: WrongTries, trying: Trying): Wait[] {
+  function waitOfRow({ inRow: most, named }: Limit, row: WrongTries, trying: Trying): Wait[] {
     const pause = pauseMs(row.in_row, most)
     if (pause === 0 || row.paused_from === null) return []
     const ms = pause - ranSince(row.paused_from, row.boot, moment())
     const message = (wait: string) =>
-      `Too many wrong words: ${row.in_row} in a row from ${whose}. Try again in ${wait}; right words then end the pauses. ${otherWay(trying)}`
+      `Too many wrong words: ${row.in_row} in a row from ${named}. Try again in ${wait}; right words then end the pauses. ${otherWay(trying)}`
     return ms > 0 ? [{ ms, message }] : []
   }
 

@@ -3,7 +3,7 @@ import { subjectOf } from '../api/match-subject.ts'
 import type { Match, Verification } from '../api/rest/verify.ts'
 import type { Expected } from './expected.ts'
 
-/** The summary where the words are nobody's, or not those of the expected speaker. */
+/** The summary where the words match nothing. */
 function summariseNone(
   { conclusive, reasons }: Pick<Verification, 'conclusive' | 'reasons'>,
   expected: Expected | null,
@@ -21,7 +21,7 @@ function summariseNone(
 /**
  * One line for people: what was found, and what to do where that is not plain.
  * @param others the matches that the words are of, other than own words
- * @param expected whom the request expected; null where it named nobody
+ * @param expected the speakers that the request expected; null where it named none
  */
 export function summarise(
   result: Omit<Verification, 'summary' | 'checked_at'>,

@@ -36,23 +36,24 @@ export interface Freshness {
 export interface Asked {
   /** `local` by default. */
   readonly method?: LogEntry['method']
-  /** Whose words they are expected to be: nobody else's are looked for. */
+  /** The expected speaker: only their words are checked. */
   readonly expect?: Expectation | undefined
 }
 
 export interface Verifier {
   /**
-   * Check three words for a caller (a token id, or null). Every check is logged, a public one if it ends here: what matches nothing is
-   * looked up elsewhere.
-   * @throws AppError word_count, unknown_word, rate_limited, keychain_locked, not_signed_in when this device signed out meanwhile,
-   *   not_found for an expected connection or member that is not known
+   * Check three words for a caller (a token id, or null). Every check is logged, a public one if it
+   * ends here: what matches nothing is looked up elsewhere.
+   * @throws AppError word_count, unknown_word, rate_limited, keychain_locked, not_signed_in when
+   *   this device signed out meanwhile, not_found for an expected connection or member that is not
+   *   known
    */
   verify(
     words: string | readonly string[],
     caller: string | null,
     asked?: Asked,
   ): Promise<Verification>
-  /** Words that matched nothing here were looked up elsewhere and found: they count no more as a wrong try in the row. */
+  /** Takes a wrong try out of the row: the account server knows the words. */
   wasNoGuess(caller: string | null): void
 }
 
@@ -114,7 +115,8 @@ export function verifyNothing(words: string | readonly string[], at: number): Ve
 
 /**
  * The verifier over the codes.
- * @param options `account` is the own account id; `demandSeat` throws when this device has signed out
+ * @param options `account` is the own account id; `demandSeat` throws when this device has signed
+ *   out
  */
 export function newVerifier(options: {
   state: State

@@ -5,7 +5,7 @@ import { versionCopies } from './version-copy.ts'
 
 /**
  * What stays: API tokens, which belong to this machine's user, the uses of words, so that no words
- * count twice whoever signs in next, and the wrong tries, which no sign-out may reset.
+ * count twice after the next sign-in, and the wrong tries, which no sign-out may reset.
  */
 const KEPT = ['tokens', 'replays', 'replays_highest', 'wrong_tries']
 

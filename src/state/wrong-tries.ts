@@ -10,7 +10,7 @@ export interface Moment {
   readonly boot: string | null
 }
 
-/** Whose tries these are, and whether they named the speaker they expected. */
+/** The caller that tried, and whether it named the speaker it expected. */
 export interface Series {
   readonly caller: string
   readonly expected: boolean

@@ -26,7 +26,7 @@ describe('verify --expect', () => {
     const verify = (expected: string) => ada.on(['verify', '--expect', expected], { input: words })
     // People here are called what their user of the machine is.
     for (const [expected, who] of [
-      [club, 'nobody in "Club" says'],
+      [club, 'no member of "Club" says'],
       [cy.id, '\\S+ does not say'],
     ] as const) {
       const { code, out, err } = await verify(expected)

@@ -1,4 +1,4 @@
-/** Words of one expected connection or member: only those are checked, and nothing is told of others. */
+/** Words of one expected connection or member: the answer says nothing of other speakers. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Expectation, Verification } from '../../src/api/rest/verify.ts'
@@ -122,13 +122,13 @@ describe('what is expected', () => {
     const advice =
       'Ask for the words again. If they fail again, hang up, and call a number that you know.'
     for (const [expect, summary] of [
-      [inBank, `Not verified: nobody in "Bank" says these words now. ${advice}`],
+      [inBank, `Not verified: no member of "Bank" says these words now. ${advice}`],
       [isBob, `Not verified: Bob does not say these words now. ${advice}`],
     ] as const)
       assert.equal((await b.verifier.verify(WRONG, null, { expect })).summary, summary)
     b.connection({ hold: 'rotation_pending' })
     for (const [expect, who] of [
-      [inBank, 'somebody in "Bank"'],
+      [inBank, 'a member of "Bank"'],
       [isBob, 'Bob'],
     ] as const)
       assert.equal(

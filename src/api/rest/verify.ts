@@ -16,7 +16,7 @@ export const Reason = v.picklist([
 ])
 export type Reason = v.InferOutput<typeof Reason>
 
-/** Whose words they are, and on which connection or to which guest. */
+/** The speaker of words, and the connection or guest code they belong to. */
 const Identified = v.object({
   kind: v.picklist(['connection', 'guest']),
   speaker: v.pipe(
@@ -55,14 +55,14 @@ export const Match = named(
 )
 export type Match = v.InferOutput<typeof Match>
 
-/** Whose words a request expects. */
+/** The speaker that a request expects. */
 const Expectation = v.pipe(
   v.union(
     [v.strictObject({ connection_id: id('con_') }), v.strictObject({ user_id: id('acc_') })],
     'Give either "connection_id" or "user_id", and nothing else.',
   ),
   v.description(
-    'Check only the words of this connection, or of this member of your connections. Words of others are answered as those of nobody.',
+    'Check only the words of this connection, or of this member of your connections. Words of other speakers are answered like wrong ones.',
   ),
 )
 export type Expectation = v.InferOutput<typeof Expectation>

@@ -46,7 +46,7 @@ export const daemon: Descriptions<
   },
   verify: {
     words:
-      'Compares the words with those of everybody you know, for this minute and its neighbours, and counts right words as used. With `expect`, only with those of one connection or person; words of others are then answered as those of nobody. The words do not leave the machine. After 20 wrong tries of a token in a minute, or 60 of all tokens together, it answers 429; after 100 in a row of a token, or 300 of all tokens, each further one begins a pause of 1, 2, 4 … 60 minutes, until right words end the row.',
+      'Compares the words with those of everybody you know, for this minute and its neighbours, and counts right words as used. With `expect`, only with those of one connection or person; words of other speakers are then answered like wrong ones. The words do not leave the machine. After 20 wrong tries of a token in a minute, or 60 of all tokens together, it answers 429; after 100 in a row of a token, or 300 of all tokens, each further one begins a pause of 1, 2, 4 … 60 minutes, until right words end the row.',
     public:
       'For words of a stranger: those of connections and guests are answered here, all others are sent to the account server, which knows public codes and stamps. Nobody is found only where `conclusive` is true; words that were used before (`replayed`) and your own (`echo`) are somebody’s and prove nothing. 20 look-ups a minute.',
   },
