@@ -64,7 +64,7 @@ const DEVICE_GROUPS: Readonly<Record<string, Need>> = {
 } satisfies Partial<Record<keyof typeof signedIn, Need>>
 
 const usual = ({ method, path }: Pick<Route, 'method' | 'path'>): Need =>
-  path.startsWith('/api/v1/org/') ? 'full' : method === 'GET' ? 'read' : 'write'
+  /^\/api\/v1\/org(\/|$)/.test(path) ? 'full' : method === 'GET' ? 'read' : 'write'
 
 /** What a route of this group needs. */
 function needOf(listener: Listener, group: string, route: Pick<Route, 'method' | 'path'>): Need {
