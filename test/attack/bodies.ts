@@ -4,6 +4,7 @@ import type { Target } from './routes.ts'
 import type { Scene } from './scene.ts'
 
 const MIB = 1024 * 1024
+const TOO_LARGE = /^413 payload_too_large$/
 const limitOf = ({ route }: Target) => route?.limit ?? MIB
 const typeOf = ({ route }: Target) => (route?.form === true ? FORM_TYPE : JSON_TYPE)
 const isJson = (target: Target) =>
@@ -23,9 +24,16 @@ const bad = (name: string, on: Attack['on'], body: string, want: RegExp): Attack
   row: 'Oversize and hostile JSON',
   name,
   on,
-  shots: async (target, scene) => [
-    { bytes: await send(target, scene, [CLOSE], body), want, alone: true },
-  ],
+  shots: async (target, scene) => {
+    const isTooLarge = body.length > limitOf(target)
+    return [
+      {
+        bytes: await send(target, scene, [CLOSE], body),
+        want: isTooLarge ? TOO_LARGE : want,
+        alone: true,
+      },
+    ]
+  },
 })
 
 const nested = (levels: number) => `${'{"a":['.repeat(levels / 2)}1${']}'.repeat(levels / 2)}`
@@ -88,7 +96,7 @@ const endless: Attack = {
   shots: async (target, scene) => {
     const body = CHUNK.repeat(Math.floor(limitOf(target) / 65_536) + 1)
     const bytes = await send(target, scene, ['Transfer-Encoding: chunked'], body)
-    return [{ bytes, want: /^413 payload_too_large$/, alone: true }]
+    return [{ bytes, want: TOO_LARGE, alone: true }]
   },
 }
 
@@ -98,9 +106,7 @@ const declared: Attack = {
   on: takesBody,
   shots: async (target, scene) => {
     const lines = [`Content-Length: ${limitOf(target) + 1}`]
-    return [
-      { bytes: await send(target, scene, lines, ''), want: /^413 payload_too_large$/, alone: true },
-    ]
+    return [{ bytes: await send(target, scene, lines, ''), want: TOO_LARGE, alone: true }]
   },
 }
 
