@@ -42,6 +42,8 @@ const page = (name: string, on: Attack['on'], shots: Attack['shots']): Attack =>
   shots,
 })
 
+/** What a browser asks for: the first page is plain text to other clients. */
+const AS_BROWSER = 'Accept: text/html'
 const COOKIES = `Cookie: theme=${encodeURIComponent(HTML)}`
 const FIELDS = ['display_name', 'email', 'message']
 const WRITTEN: readonly string[] = [
@@ -54,14 +56,17 @@ const WRITTEN: readonly string[] = [
 export const pages: readonly Attack[] = [
   page('with HTML in all that the account holds', isPage, async (target, scene) => [
     {
-      bytes: requestTo(target, scene, { lines: [COOKIES] }),
+      bytes: requestTo(target, scene, { lines: [AS_BROWSER, COOKIES] }),
       want: /^(200|404|410)$/,
       check: pageFault,
     },
   ]),
   page('with HTML in the query', isPage, (target, scene) =>
     WRITTEN.map((text) => ({
-      bytes: requestTo(target, scene, { path: `${target.path}?q=${encodeURIComponent(text)}` }),
+      bytes: requestTo(target, scene, {
+        path: `${target.path}?q=${encodeURIComponent(text)}`,
+        lines: [AS_BROWSER],
+      }),
       want: /^(200|404|410)$/,
       check: pageFault,
     })),
@@ -70,7 +75,11 @@ export const pages: readonly Attack[] = [
     const name = "(onerror=alert('x'))"
     const path = target.pattern.replace(/{\w+}/, name)
     return [
-      { bytes: requestTo(target, scene, { path }), want: /^(200|404|410)$/, check: pageFault },
+      {
+        bytes: requestTo(target, scene, { path, lines: [AS_BROWSER] }),
+        want: /^(200|404|410)$/,
+        check: pageFault,
+      },
     ]
   }),
   page('answering a form with HTML in every field', isForm, (target, scene) =>
