@@ -1,4 +1,5 @@
 /** The runner: every attack at every route that it concerns, each answer judged, and honest questions in between. */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { RawAnswer } from '../server/raw.ts'
 import { type Attack, type Drill, ROWS, type Row, saidBy } from './attack.ts'
 import { CANARY } from './methods.ts'
@@ -115,6 +116,28 @@ function faultIn(shot: Shot, heard: Heard, secrets: readonly string[]): string |
   return alwaysFault(heard, secrets) ?? shot.check?.(heard) ?? null
 }
 
+/** The seconds after which a client may write again; null unless the shot met the limit of writes. */
+function writeAgainAfter(shot: Shot, heard: Heard): number | null {
+  if (typeof heard === 'string' || shot.want.test(saidBy(heard))) return null
+  return heard.status === 429 && heard.body.includes('Too many writes')
+    ? Number(heard.headers['retry-after'])
+    : null
+}
+
+/**
+ * Sends a shot on a connection of its own. The table has more writes than a device may send in a
+ * minute, so that it waits, as a client does, for the time that the server names.
+ */
+async function sendPatiently(address: string, shot: Shot): Promise<Heard> {
+  const sendOnce = async () =>
+    shot.alone === true ? single(address, shot) : (await volley(address, [shot]))[0]!
+  const first = await sendOnce()
+  const seconds = writeAgainAfter(shot, first)
+  if (seconds === null) return first
+  await wait(seconds * 1000)
+  return sendOnce()
+}
+
 const brief = (text: string, most: number) =>
   JSON.stringify(text.length > most ? `${text.slice(0, most)}…` : text)
 
@@ -179,7 +202,7 @@ async function attackOnce(
     const { address } = scene.at[listener]
     const here = aimed.filter(({ target }) => target.listener === listener)
     for (const one of here.filter(({ shot }) => shot.alone === true))
-      jobs.push(async () => note(one, await single(address, one.shot)))
+      jobs.push(async () => note(one, await sendPatiently(address, one.shot)))
     const together = here.filter(({ shot }) => shot.alone !== true)
     for (let i = 0; i < together.length; i += VOLLEY) {
       const some = together.slice(i, i + VOLLEY)
@@ -188,7 +211,10 @@ async function attackOnce(
           address,
           some.map(({ shot }) => shot),
         )
-        some.forEach((one, at) => note(one, heard[at]!))
+        for (const [at, one] of some.entries()) {
+          const limited = writeAgainAfter(one.shot, heard[at]!) !== null
+          note(one, limited ? await sendPatiently(address, one.shot) : heard[at]!)
+        }
       })
     }
   }
