@@ -21,7 +21,7 @@ type Assurance = 'device' | 'verified_email' | 'organisation'
 
 const rootOf = (entry: string) => createHash('sha256').update(entry).digest('hex')
 
-/** A stamp as any program could sign it: nothing that is checked here made it. */
+/** A stamp signed without the code under test. */
 function stampOf(
   account: string,
   device: TestDevice,

@@ -9,6 +9,7 @@ import * as v from 'valibot'
 import type { Table } from '../../src/api/route.ts'
 import { newDispatch } from '../../src/dispatch.ts'
 import { type Listening, type ServerOptions, listen } from '../../src/server/server.ts'
+import { openGate, openRules } from './open-listener.ts'
 
 const MOST = 20
 
@@ -41,18 +42,9 @@ async function start(options: Partial<ServerOptions> = {}): Promise<void> {
           },
         },
       },
-      {
-        need: () => 'none',
-        authenticate: () => ({ scope: 'read' }),
-        context: () => null,
-      },
+      openGate,
     ),
-    rules: (port) => ({
-      hosts: new Map([[`127.0.0.1:${port}`, `http://127.0.0.1:${port}`]]),
-      navigable: /^$/,
-      tokenPath: null,
-      peerAllowed: () => true,
-    }),
+    rules: openRules,
     mostConnections: MOST,
     ...options,
   })

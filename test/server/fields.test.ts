@@ -12,6 +12,7 @@ import { parseForm } from '../../src/server/body.ts'
 import { type Listening, type ServerOptions, listen } from '../../src/server/server.ts'
 import { ask } from '../daemon.ts'
 import { answersIn, exchange } from './raw.ts'
+import { openRules } from './open-listener.ts'
 
 const table = {
   things: {
@@ -54,12 +55,7 @@ const start = (options: Partial<ServerOptions> = {}) =>
         },
       },
     ),
-    rules: (port) => ({
-      hosts: new Map([[`127.0.0.1:${port}`, `http://127.0.0.1:${port}`]]),
-      navigable: /^$/,
-      tokenPath: null,
-      peerAllowed: () => true,
-    }),
+    rules: openRules,
     ...options,
   })
 

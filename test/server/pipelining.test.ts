@@ -8,6 +8,7 @@ import type { Table } from '../../src/api/route.ts'
 import { newDispatch } from '../../src/dispatch.ts'
 import { type Listening, listen } from '../../src/server/server.ts'
 import { answersIn, sendAndClose } from './raw.ts'
+import { openGate, openRules } from './open-listener.ts'
 
 const MIB = 1024 * 1024
 const LARGE = 30 * MIB
@@ -74,14 +75,9 @@ async function start(): Promise<Case> {
           },
         },
       },
-      { need: () => 'none', authenticate: () => ({ scope: 'read' }), context: () => null },
+      openGate,
     ),
-    rules: (port) => ({
-      hosts: new Map([[`127.0.0.1:${port}`, `http://127.0.0.1:${port}`]]),
-      navigable: /^$/,
-      tokenPath: null,
-      peerAllowed: () => true,
-    }),
+    rules: openRules,
   })
   const started: Case = {
     server,

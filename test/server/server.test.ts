@@ -12,6 +12,7 @@ import { newLog } from '../../src/log.ts'
 import { type Listening, type ServerOptions, listen } from '../../src/server/server.ts'
 import { ask } from '../daemon.ts'
 import { answersIn, exchange, send, sendAndClose } from './raw.ts'
+import { openGate, openRules } from './open-listener.ts'
 
 const table = {
   things: {
@@ -119,17 +120,8 @@ const open = (options: Partial<ServerOptions> = {}) =>
     bind: '127.0.0.1',
     port: 0,
     log: newLog('debug', (line) => log.push(line)),
-    dispatch: newDispatch<{ scope: 'read' }>(table, answers, {
-      need: () => 'none',
-      authenticate: () => ({ scope: 'read' }),
-      context: () => null,
-    }),
-    rules: (port) => ({
-      hosts: new Map([[`127.0.0.1:${port}`, `http://127.0.0.1:${port}`]]),
-      navigable: /^$/,
-      tokenPath: null,
-      peerAllowed: () => true,
-    }),
+    dispatch: newDispatch<{ scope: 'read' }>(table, answers, openGate),
+    rules: openRules,
     // Of silence, longer than a test may take: what waits for it to run out fails.
     timeouts: { headers: 150, request: 300, silence: 600_000 },
     ...options,
