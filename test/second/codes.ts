@@ -1,0 +1,66 @@
+/** "Codes", with the labels of version 2, and section 7. */
+import {
+  type Bytes,
+  concat,
+  hkdf,
+  hmac,
+  label,
+  need,
+  sha256,
+  u16be,
+  u32be,
+  u64be,
+  utf8,
+} from './bytes.ts'
+import { indicesOf } from './words.ts'
+
+export interface CodeKey {
+  readonly label: string
+  readonly key: Bytes
+  readonly subject: Bytes
+  readonly epoch: number
+  readonly head: Bytes
+}
+
+/** kc. */
+export const codeKey = (of: CodeKey): Bytes =>
+  hkdf(of.key, of.subject, concat(label(of.label), u32be(of.epoch), of.head), 32)
+
+/** Three words of a speaker, as indices. */
+export const code = (kc: Bytes, window: number, speaker: Bytes): number[] =>
+  indicesOf(hmac('sha256', kc, concat(Uint8Array.of(1), u64be(window), speaker)), 3)
+
+export interface Asked {
+  readonly window: number
+  readonly speaker: Bytes
+  readonly listener: Bytes
+  /** Index of the one word that the listener says. */
+  readonly challenge: number
+  /** As typed; the empty string where there is none. */
+  readonly purpose: string
+}
+
+/** Section 7: three words for one listener and one purpose. */
+export function mac2(kc: Bytes, of: Asked): number[] {
+  const data = concat(
+    Uint8Array.of(2),
+    u64be(of.window),
+    of.speaker,
+    of.listener,
+    u16be(of.challenge),
+    sha256(utf8(purposeShown(of.purpose))),
+  )
+  return indicesOf(hmac('sha256', kc, data), 3)
+}
+
+/**
+ * The purpose as both sides show it.
+ * @throws Refused `lone_surrogate`, `too_long`
+ */
+export function purposeShown(typed: string): string {
+  need(typed.isWellFormed(), 'lone_surrogate')
+  const lower = typed.normalize('NFKC').toLowerCase().replaceAll('ς', 'σ')
+  const kept = [...lower].filter((character) => /[\p{L}\p{Nd}]/u.test(character))
+  need(kept.length <= 64, 'too_long')
+  return kept.join('')
+}

@@ -1,0 +1,355 @@
+/** Sections 3 and 6: a roster, verified whole. */
+import { type Bytes, hex, need, order, Refused, same, unhex } from './bytes.ts'
+import { checkPlace, type Entry, type Known, place, walk } from './chain.ts'
+import { checkConsentLog, type Consent, type Place, placeAt, readConsent } from './consent.ts'
+import { kCommitOf } from './envelope.ts'
+import { accountAt, connectionAt, deviceAt, raw } from './ids.ts'
+import { bytesAt, countAt, exactly, type JsonObject, textAt, versionTwo } from './json.ts'
+import { parseJws, thumbprint, verifyJws } from './jws.ts'
+import {
+  deviceAtPlace,
+  exitsAfter,
+  fits,
+  generationAt,
+  isLinked,
+  type KeyLog,
+  newest,
+} from './key-log.ts'
+
+type Op = 'open' | 'add' | 'remove' | 'role' | 'leave' | 'rotate' | 'confirm' | 'end'
+export type Role = 'owner' | 'member'
+
+interface Row extends Place {
+  readonly account: string
+}
+
+interface RosterEntry extends Entry {
+  readonly connection: string
+  readonly epoch: number
+  readonly op: Op
+  readonly member: string | null
+  readonly memberLog: Place | null
+  readonly role: Role | null
+  readonly consent: Consent | null
+  readonly kCommit: Bytes | null
+  readonly logs: readonly Row[]
+  readonly actor: string
+  readonly device: string
+  readonly actorLog: Place
+}
+
+interface Seat {
+  readonly role: Role
+  /** Generation of the member's log, from 1. */
+  readonly generation: number
+}
+
+interface State {
+  readonly connection: string
+  readonly epoch: number
+  readonly epochHead: Bytes
+  readonly seats: ReadonlyMap<string, Seat>
+  /** Last `actor_log` or `member_log` of each account that ever had a seat. */
+  readonly last: ReadonlyMap<string, number>
+  /** The highest of these: no later `actor_log` of the account is lower, not even in a new seat. */
+  readonly highest: ReadonlyMap<string, number>
+  /** Place of the last removal or leave of each account. */
+  readonly exits: ReadonlyMap<string, number>
+  /** The place that the epoch covers for each member, and each one who left in it. */
+  readonly covered: ReadonlyMap<string, number>
+  readonly pending: boolean
+  readonly ended: boolean
+  /** Hashes of the entries so far. */
+  readonly chain: readonly Bytes[]
+}
+
+export interface Roster {
+  readonly entries: readonly RosterEntry[]
+  readonly states: readonly State[]
+}
+
+/** The newest key logs that this device knows, verified. */
+export type LogOf = (account: string) => KeyLog
+
+const COMMON = [
+  'v',
+  'connection',
+  'seq',
+  'epoch',
+  'prev',
+  'op',
+  'actor',
+  'device',
+  'actor_log',
+  'at',
+]
+const OWN: Readonly<Record<Op, { required: readonly string[]; optional: readonly string[] }>> = {
+  open: { required: [], optional: ['replaces'] },
+  add: { required: ['member', 'member_log', 'role', 'consent'], optional: [] },
+  remove: { required: ['member'], optional: ['logs'] },
+  role: { required: ['member', 'role'], optional: [] },
+  leave: { required: [], optional: [] },
+  rotate: { required: [], optional: ['logs'] },
+  confirm: { required: ['member', 'member_log'], optional: ['logs'] },
+  end: { required: [], optional: [] },
+}
+const OPENS: readonly Op[] = ['open', 'remove', 'rotate', 'confirm']
+const ALL = ['member', 'member_log', 'role', 'consent', 'logs', 'replaces']
+const MOST_ROWS = 199
+const MOST_MEMBERS = 200
+
+/** Form of an entry. */
+function read(text: string): RosterEntry {
+  const jws = parseJws(text, 'roster+jws')
+  const { payload } = jws
+  versionTwo(payload)
+  const op = textAt(payload, 'op') as Op
+  need(Object.hasOwn(OWN, op), 'bad_op')
+  const opens = OPENS.includes(op)
+  need(!opens || payload.has('k_commit'), 'missing_k_commit')
+  need(opens || !payload.has('k_commit'), 'superfluous_k_commit')
+  const { required, optional } = OWN[op]
+  exactly(payload, [...COMMON, ...required], [...optional, 'k_commit'], ALL)
+  const seq = countAt(payload, 'seq')
+  need((seq === 0) === (op === 'open'), 'bad_op')
+  checkPlace('roster', op, seq)
+  countAt(payload, 'at')
+  const connection = connectionAt(payload, 'connection')
+  if (payload.has('replaces')) need(connectionAt(payload, 'replaces') !== connection, 'bad_value')
+  return {
+    ...place(jws),
+    connection,
+    epoch: countAt(payload, 'epoch', 2 ** 32 - 1),
+    op,
+    member: payload.has('member') ? accountAt(payload, 'member') : null,
+    memberLog: payload.has('member_log') ? placeAt(payload, 'member_log') : null,
+    role: payload.has('role') ? readRole(payload) : null,
+    consent: payload.has('consent') ? readConsent(textAt(payload, 'consent')) : null,
+    kCommit: opens ? bytesAt(payload, 'k_commit', 32) : null,
+    logs: payload.has('logs') ? readRows(payload) : [],
+    actor: accountAt(payload, 'actor'),
+    device: deviceAt(payload, 'device'),
+    actorLog: placeAt(payload, 'actor_log'),
+  }
+}
+
+function readRole(payload: JsonObject): Role {
+  const role = textAt(payload, 'role')
+  need(role === 'owner' || role === 'member', 'bad_value')
+  return role
+}
+
+function readRows(payload: JsonObject): Row[] {
+  const rows = payload.get('logs')
+  need(Array.isArray(rows) && rows.length > 0, 'bad_value')
+  need(rows.length <= MOST_ROWS, 'too_many_rows')
+  const parsed = rows.map((row: unknown): Row => {
+    if (!(row instanceof Map)) throw new Refused('bad_value')
+    exactly(row as JsonObject, ['account', 'seq', 'head'])
+    return {
+      account: accountAt(row as JsonObject, 'account'),
+      seq: countAt(row as JsonObject, 'seq'),
+      head: bytesAt(row as JsonObject, 'head', 32),
+    }
+  })
+  for (let i = 1; i < parsed.length; i++)
+    need(order(raw(parsed[i - 1]!.account), raw(parsed[i]!.account)) < 0, 'logs_unsorted')
+  return parsed
+}
+
+function apply(before: State | null, entry: RosterEntry, logOf: LogOf): State {
+  const { op, actor } = entry
+  need(before === null || entry.connection === before.connection, 'wrong_connection')
+  const opens = OPENS.includes(op)
+  const wantedEpoch = (before?.epoch ?? 0) + (opens ? 1 : 0)
+  need(entry.epoch === wantedEpoch, op === 'leave' ? 'leave_opens_epoch' : 'epoch_skip')
+  need(before === null || !before.ended, 'connection_ended')
+
+  const generation = checkSigner(before, entry, logOf)
+  const seats = new Map(before?.seats)
+  const last = new Map(before?.last)
+  const highest = new Map(before?.highest)
+  const reach = (account: string, seq: number): void => {
+    last.set(account, seq)
+    highest.set(account, Math.max(seq, highest.get(account) ?? 0))
+  }
+  const exits = new Map(before?.exits)
+  const covered = new Map(before?.covered)
+  const own = seats.get(actor)
+  if (op === 'add' || op === 'remove' || op === 'role' || op === 'confirm' || op === 'end')
+    need(own?.role === 'owner', 'not_owner')
+  for (const row of entry.logs)
+    need(seats.has(row.account) && row.account !== actor, 'logs_not_member')
+
+  reach(actor, entry.actorLog.seq)
+  seats.set(actor, { role: own?.role ?? 'owner', generation })
+  let pending = before?.pending ?? false
+
+  const { member, memberLog } = entry
+  if (op === 'add') {
+    need(!pending, 'rotation_pending')
+    need(!seats.has(member!), 'already_member')
+    need(seats.size < MOST_MEMBERS, 'too_many_members')
+    const log = logOf(member!)
+    need(fits(log, memberLog!.seq, memberLog!.head), 'member_log_mismatch')
+    checkConsent(before!, entry, log)
+    seats.set(member!, { role: entry.role!, generation: generationAt(log, memberLog!.seq) })
+    reach(member!, memberLog!.seq)
+    covered.set(member!, memberLog!.seq)
+  }
+  if (op === 'role' || op === 'remove' || op === 'confirm') need(seats.has(member!), 'not_member')
+  if (op === 'role') seats.set(member!, { ...seats.get(member!)!, role: entry.role! })
+  if (op === 'confirm') {
+    need(member !== actor, 'self_confirm')
+    const log = logOf(member!)
+    need(fits(log, memberLog!.seq, memberLog!.head), 'member_log_mismatch')
+    const later = generationAt(log, memberLog!.seq)
+    const seat = seats.get(member!)!
+    need(later > seat.generation, 'no_new_generation')
+    seats.set(member!, { ...seat, generation: later })
+    reach(member!, memberLog!.seq)
+  }
+  const leaver = op === 'leave' ? actor : op === 'remove' ? member! : null
+  if (leaver !== null) {
+    seats.delete(leaver)
+    exits.set(leaver, entry.seq)
+  }
+  need(
+    [...seats.values()].some(({ role }) => role === 'owner'),
+    'last_owner',
+  )
+
+  if (opens) {
+    pending = leaver === actor
+    covered.clear()
+    for (const account of seats.keys()) covered.set(account, coveredBy(entry, account, last, logOf))
+  }
+  if (op === 'leave') pending = true
+  return {
+    connection: entry.connection,
+    epoch: entry.epoch,
+    epochHead: opens ? entry.jws.hash : before!.epochHead,
+    seats,
+    last,
+    highest,
+    exits,
+    covered,
+    pending,
+    ended: op === 'end',
+    chain: [...(before?.chain ?? []), entry.jws.hash],
+  }
+}
+
+/** The signer and the signature; returns the generation that the actor's seat has afterwards. */
+function checkSigner(before: State | null, entry: RosterEntry, logOf: LogOf): number {
+  const { actor, actorLog } = entry
+  const seat = before?.seats.get(actor)
+  need(before === null || seat !== undefined, 'not_member')
+  const log = logOf(actor)
+  need(fits(log, actorLog.seq, actorLog.head), 'actor_log_mismatch')
+  const signer = deviceAtPlace(log, actorLog.seq, entry.device)
+  if (signer === undefined) throw new Refused('unknown_signer')
+  need(signer.revokedAt === null, 'revoked_signer')
+  need(entry.jws.kid === thumbprint(signer.sign), 'kid_mismatch')
+  verifyJws(entry.jws, signer.sign)
+  const generation = generationAt(log, actorLog.seq)
+  if (seat !== undefined) {
+    need(actorLog.seq >= before!.highest.get(actor)!, 'actor_log_back')
+    need(isLinked(log, generation, seat.generation), 'generation_unconfirmed')
+  }
+  return generation
+}
+
+function checkConsent(before: State, entry: RosterEntry, log: KeyLog): void {
+  const consent = entry.consent!
+  need(
+    consent.connection === entry.connection &&
+      consent.inviter === entry.actor &&
+      consent.account === entry.member,
+    'consent_mismatch',
+  )
+  checkConsentLog(consent, log, entry.memberLog!)
+  const from = before.exits.get(entry.member!) ?? 0
+  const at = before.chain.findIndex((hash) => same(hash, consent.rosterHead))
+  need(at >= from, 'consent_stale')
+}
+
+/**
+ * Section 3: the place that an epoch covers for a member. `last` holds the last known places up to
+ * the opening entry: the opener's is its `actor_log`, a confirmed member's is `member_log`.
+ */
+function coveredBy(
+  entry: RosterEntry,
+  account: string,
+  last: ReadonlyMap<string, number>,
+  logOf: LogOf,
+): number {
+  const place = last.get(account)!
+  const row = entry.logs.find((one) => one.account === account)
+  if (row === undefined || row.seq < place) return place
+  return fits(logOf(account), row.seq, row.head) ? row.seq : place
+}
+
+/**
+ * Verifies the roster of `connection`, entries in the order received.
+ * @throws Refused with a reason of the kit
+ */
+export function verifyRoster(
+  connection: string,
+  texts: readonly string[],
+  known: Known | null,
+  logOf: LogOf,
+): Roster {
+  const asked = (text: string): RosterEntry => {
+    const entry = read(text)
+    need(entry.connection === connection, 'wrong_connection')
+    return entry
+  }
+  return walk<RosterEntry, State>(texts, known, 'roster_forked', asked, (before, entry) =>
+    apply(before, entry, logOf),
+  )
+}
+
+/** What an accepted case of `roster.json` says. */
+export interface RosterSummary {
+  readonly head_hex: string
+  readonly seq: number
+  readonly epoch: number
+  readonly epoch_head_hex: string
+  readonly members: readonly { account: string; role: Role; generation: number }[]
+  readonly rotation_pending: boolean
+  /** Sorted, as `unconfirmed`. */
+  readonly held: readonly string[]
+  readonly unconfirmed: readonly string[]
+}
+
+export function rosterSummary(roster: Roster, logOf: LogOf): RosterSummary {
+  const state = roster.states.at(-1)!
+  const members = [...state.seats].map(([account, seat]) => ({ account, ...seat }))
+  const held = [...state.covered].filter(([account, covered]) =>
+    exitsAfter(logOf(account), covered),
+  )
+  const unconfirmed = members.filter(({ account, generation }) => {
+    const log = logOf(account)
+    return !isLinked(log, newest(log).generations.length, generation)
+  })
+  return {
+    head_hex: hex(state.chain.at(-1)!),
+    seq: state.chain.length - 1,
+    epoch: state.epoch,
+    epoch_head_hex: hex(state.epochHead),
+    members,
+    rotation_pending: state.pending,
+    held: held.map(([account]) => account).toSorted(),
+    unconfirmed: unconfirmed.map(({ account }) => account).toSorted(),
+  }
+}
+
+/** Whether K of each epoch (epoch → hex) fits the `k_commit` of the entry that opened it. */
+export const kCommitsFit = (roster: Roster, keys: Readonly<Record<string, string>>): boolean =>
+  roster.entries
+    .filter(({ kCommit }) => kCommit !== null)
+    .every(({ connection, epoch, kCommit }) => {
+      const K = keys[epoch]
+      return K !== undefined && same(kCommit!, kCommitOf(raw(connection), epoch, unhex(K)))
+    })
