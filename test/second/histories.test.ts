@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refused } from './bytes.ts'
-import { summary, verifyKeyLog } from './key-log.ts'
+import { type KeyLog, summary, verifyKeyLog } from './key-log.ts'
 import { faultyKeyLog, KEY_LOG_FAULTS, keyLogHistory } from './key-log-histories.ts'
 import { again, random } from './random.ts'
+import { rosterSummary, verifyRoster } from './roster.ts'
+import { faultyRoster, ROSTER_FAULTS } from './roster-faults.ts'
+import { rosterHistory } from './roster-histories.ts'
 
 test('random key logs are accepted, with any single fault they are refused', () => {
   const of = random('key logs')
@@ -19,14 +22,7 @@ test('random key logs are accepted, with any single fault they are refused', () 
       const faulty = faultyKeyLog(history, fault, of)
       if (faulty === null) continue
       seen.add(fault)
-      assert.throws(
-        () => verifyKeyLog(faulty.account, faulty.entries),
-        (error) => {
-          assert.ok(error instanceof Refused, String(error))
-          assert.equal(error.reason, faulty.reason, `${fault}, ${again}`)
-          return true
-        },
-      )
+      assertRefused(() => verifyKeyLog(faulty.account, faulty.entries), faulty)
     }
   }
   assert.deepEqual(
@@ -35,3 +31,38 @@ test('random key logs are accepted, with any single fault they are refused', () 
     again,
   )
 })
+
+test('random rosters are accepted, with any single fault they are refused', () => {
+  const of = random('rosters')
+  const seen = new Set<string>()
+  for (let i = 0; i < 60; i++) {
+    const history = rosterHistory(of, 1 + of.below(16))
+    const logs = new Map<string, KeyLog>()
+    for (const [account, entries] of history.logs) logs.set(account, verifyKeyLog(account, entries))
+    const logOf = (account: string): KeyLog => logs.get(account)!
+    const { connection, entries } = history
+    const found = rosterSummary(verifyRoster(connection, entries, null, logOf), logOf)
+    const members = [...history.seats.at(-1)!].map(([account, seat]) => ({ account, ...seat }))
+    assert.deepEqual(found.members, members, again)
+    assert.deepEqual([found.epoch, found.rotation_pending], [history.epoch, history.pending], again)
+    for (const fault of ROSTER_FAULTS) {
+      const faulty = faultyRoster(history, fault, of)
+      if (faulty === null) continue
+      seen.add(fault)
+      assertRefused(() => verifyRoster(connection, faulty.entries, null, logOf), faulty)
+    }
+  }
+  assert.deepEqual(
+    ROSTER_FAULTS.filter((fault) => !seen.has(fault)),
+    [],
+    again,
+  )
+})
+
+function assertRefused(act: () => unknown, of: { fault: string; reason: string }): void {
+  assert.throws(act, (error) => {
+    assert.ok(error instanceof Refused, `${of.fault}: ${String(error)}`)
+    assert.equal(error.reason, of.reason, `${of.fault}, ${again}`)
+    return true
+  })
+}

@@ -45,6 +45,10 @@ export interface KeyLogHistory extends KeyLogInput {
   readonly active: readonly (readonly TestDevice[])[]
   /** The recovery key in force after each place. */
   readonly inForce: readonly (KeyPair | null)[]
+  /** Generation of each place, from 1. */
+  readonly generations: readonly number[]
+  /** The recovery key that made each generation, the first included, or null. */
+  readonly madeBy: readonly (KeyPair | null)[]
 }
 
 const ZEROS = base64url(new Uint8Array(32))
@@ -59,6 +63,8 @@ export function keyLogHistory(of: Random, length: number): KeyLogHistory {
   const signers: KeyPair[] = []
   const active: TestDevice[][] = []
   const inForce: (KeyPair | null)[] = []
+  const generations: number[] = []
+  const madeBy: (KeyPair | null)[] = [null]
   const devices = new Map<string, TestDevice>()
   /** Keys in force of the generations that ended. */
   const closed: (KeyPair | null)[] = []
@@ -72,6 +78,7 @@ export function keyLogHistory(of: Random, length: number): KeyLogHistory {
     signers.push(signer.sign)
     active.push([...current])
     inForce.push(recovery)
+    generations.push(madeBy.length)
   }
   const prev = (): string => (entries.length === 0 ? ZEROS : hashText(entries.at(-1)!))
   const joined = (): TestDevice => {
@@ -114,11 +121,23 @@ export function keyLogHistory(of: Random, length: number): KeyLogHistory {
       const sig = key === null ? {} : { recovery_sig: resetSig(key, raw, seq, before, device) }
       closed.push(recovery)
       recovery = key
+      madeBy.push(key)
       current = [device]
       push({ op: 'reset', device: device.id, keys: keysJson(device.keys), ...sig }, device)
     }
   }
-  return { account, raw, entries, known: null, devices, signers, active, inForce }
+  return {
+    account,
+    raw,
+    entries,
+    known: null,
+    devices,
+    signers,
+    active,
+    inForce,
+    generations,
+    madeBy,
+  }
 }
 
 /** The log up to `place`, whose entry gets other members, or loses those that are undefined. */
