@@ -21,7 +21,7 @@ export function takeProfile(text: string, log: KeyLog, before: Profile | null): 
   const device = deviceAt(payload, 'device')
   const n = countAt(payload, 'n')
   const name = textAt(payload, 'name')
-  const length = [...name].length
+  const length = Array.from(name).length
   need(length >= 1 && length <= 64, 'bad_value')
   need(account === log.account, 'wrong_account')
   const signer = newest(log).devices.get(device)

@@ -8,7 +8,7 @@ import { kCommitOf } from './envelope.ts'
 import { idText } from './ids.ts'
 import { type KeyLogHistory, keyLogHistory } from './key-log-histories.ts'
 import type { Random } from './random.ts'
-import type { Role } from './roster.ts'
+import type { Role } from './roster-entry.ts'
 import { hashText, type KeyPair, type Payload, signed, type TestDevice } from './signing.ts'
 
 /** What every verifier of a roster is given. */

@@ -43,7 +43,7 @@ export function randomJson(of: Random): string {
   const text = object(of, 0)
   if (of.below(2) === 0) return text
   const at = of.below(text.length + 1)
-  const other = of.pick([...'{}[]:,"\\01-+.eE \t\n\u000bntu\u00a0\ufeffabc', ''])
+  const other = of.pick([...Array.from('{}[]:,"\\01-+.eE \t\n\u000bntu\u00a0\ufeffabc'), ''])
   return text.slice(0, at) + other + text.slice(at + of.below(2))
 }
 
@@ -69,7 +69,7 @@ function string(of: Random): string {
   const text = of.below(3) === 0 ? of.pick(['a', 'b', '__proto__']) : randomText(of, 5)
   return of.below(2) === 0
     ? JSON.stringify(text)
-    : `"${[...text].map((character) => escaped(of, character)).join('')}"`
+    : `"${Array.from(text, (character) => escaped(of, character)).join('')}"`
 }
 function escaped(of: Random, character: string): string {
   if (!'"\\'.includes(character) && of.below(2) === 0) return character
