@@ -1,7 +1,5 @@
 /** Test kit 2 with the second implementation: every file, except `leaf.json` of section 10. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe, test } from 'node:test'
 import { accountOf } from './account-id.ts'
 import { checkOwn, checkReveal, commitment, shown, transcript, typedFits } from './approval.ts'
 import { type Bytes, fromBase64url, hex, Refused, sha256, unhex, utf8 } from './bytes.ts'
@@ -13,6 +11,7 @@ import { verifySignature } from './edwards.ts'
 import { openEnvelope } from './envelope.ts'
 import { idText } from './ids.ts'
 import { parseJson } from './json.ts'
+import { expectFields, type Fields, run } from './kit.ts'
 import { type KeyLog, rootOf, summary, verifyKeyLog } from './key-log.ts'
 import { marks, type Profile, takeProfile } from './names.ts'
 import { paperOf, readPaper } from './recovery.ts'
@@ -21,42 +20,6 @@ import { kCommitsFit, rosterSummary, verifyRoster } from './roster.ts'
 import { safetyNumber } from './safety-number.ts'
 import { checkSealKey, decapsulateXWing } from './seal-key.ts'
 import { wordsOf } from './words.ts'
-
-/** A case or a whole file, with the fields of the kit's README. */
-// oxlint-disable-next-line typescript/no-explicit-any
-type Fields = Readonly<Record<string, any>>
-type Check = (of: Fields, file: Fields) => unknown
-
-/** Asserts that a case has exactly these values where it has them at all. */
-function expectFields(of: Fields, found: Fields): void {
-  const names = Object.keys(found).filter((name) => name in of)
-  assert.ok(names.length > 0, 'the case says nothing that is compared')
-  for (const name of names) assert.deepEqual(found[name], of[name], name)
-}
-
-/** Runs a file: `checks` by the kind of the case, or by 'case' where it has none. */
-function run(name: string, checks: Readonly<Record<string, Check>>): void {
-  const url = new URL(`../testkit2/${name}`, import.meta.url)
-  const file = JSON.parse(readFileSync(url, 'utf8')) as Fields
-  describe(name, () => {
-    for (const of of file['cases'] as Fields[])
-      test(String(of['id']), async () => {
-        const check = checks[String(of['kind'] ?? 'case')]!
-        const reason = of['reason'] as string | undefined
-        assert.equal(reason === undefined, of['accept'] ?? true)
-        if (reason === undefined) await check(of, file)
-        else
-          await assert.rejects(
-            async () => check(of, file),
-            (error) => {
-              assert.ok(error instanceof Refused, String(error))
-              assert.equal(error.reason, reason)
-              return true
-            },
-          )
-      })
-  })
-}
 
 /** The raw bytes of the `_hex` fields named. */
 const bytesOf = (of: Fields, name: string): Bytes => unhex(String(of[`${name}_hex`]))

@@ -1,0 +1,49 @@
+/** The random inputs of the comparison: how many, and how they are changed. */
+import { test } from 'node:test'
+import type { Bytes } from './bytes.ts'
+import { type Random, random } from './random.ts'
+
+/** How many inputs each comparison takes. */
+export const ROUNDS = {
+  words: 1500,
+  ids: 1000,
+  json: 1500,
+  codes: 800,
+  challenges: 1400,
+  purposes: 1300,
+  names: 1300,
+  'account ids': 300,
+  approvals: 300,
+  papers: 300,
+  signatures: 200,
+  'first contacts': 60,
+  envelopes: 40,
+}
+
+/** One test: `compare` with as many random inputs as `ROUNDS` says. */
+export function rounds(
+  name: keyof typeof ROUNDS,
+  compare: (of: Random, round: number) => unknown,
+): void {
+  test(`${name}: ${ROUNDS[name]} random inputs`, async () => {
+    const of = random(name)
+    for (let round = 0; round < ROUNDS[name]; round++) await compare(of, round)
+  })
+}
+
+/** The text with one character more, less or changed, one time in `chance`. */
+export function spoilt(of: Random, text: string, chance: number): string {
+  if (of.below(chance) !== 0) return text
+  const at = of.below(text.length + 1)
+  const other = of.pick(['', 'a', 'z', '0', 'U', '_', ' ', 'é'])
+  return text.slice(0, at) + other + text.slice(at + of.below(2))
+}
+/** The same bytes, one time in `chance` with one bit changed. */
+export function flipped(of: Random, data: Bytes, chance: number): Bytes {
+  const copy = data.slice()
+  if (of.below(chance) === 0) copy[of.below(copy.length)]! ^= 1 << of.below(8)
+  return copy
+}
+
+/** A number as windows and places are. */
+export const randomWindow = (of: Random): number => of.below(of.pick([2 ** 26, 2 ** 48]))
