@@ -1,18 +1,18 @@
 /**
- * Codes (section 2): the words that a speaker says in one minute. Whoever holds K can compute both
+ * Codes (section 2): the words that a speaker says in one minute. Every holder of K can compute both
  * directions; the speaker is inside the MAC, so one's own words never answer for the other side.
  */
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { type Label, labelled, requireLength, u32be } from './hash-input.ts'
 import { KEPT_WORDS, keepKey, newKeptHmac } from './kept-hmac.ts'
 import { demand } from './refusal.ts'
 
 export const LABEL = {
-  connection: 'countersign/v1/code',
-  guest: 'countersign/v1/guest',
-  public: 'countersign/v1/public',
-} as const
+  connection: 'countersign/v2/code',
+  guest: 'countersign/v2/guest',
+  public: 'countersign/v2/public',
+} as const satisfies Record<string, Label>
 
 const SPEAKER = 16
 
@@ -39,20 +39,20 @@ export function acceptedAt(unixMs: number): number[] {
 /**
  * The code key of one epoch. In: K (`key`, 32 bytes), the 16 bytes of the subject's id, the epoch
  * (0 to 2^32 − 1), the hash of the roster entry that opened it (32 bytes, or `ZERO_HEAD`). Out: 32
- * bytes. Throws `bad_length` and `bad_value`.
+ * bytes.
+ * @throws Refusal `bad_length`, `bad_value`
  */
 export function codeKey(of: {
-  label: string
+  label: Label
   key: Uint8Array
   subject: Uint8Array
   epoch: number
   head: Uint8Array
 }): Uint8Array {
-  demand(of.key.length === 32, 'bad_length', 'K is 32 bytes')
-  demand(of.subject.length === 16, 'bad_length', 'a subject is 16 bytes')
-  demand(of.head.length === 32, 'bad_length', 'a head is 32 bytes')
-  const info = concatBytes(utf8ToBytes(of.label), Uint8Array.of(0), u32be(of.epoch), of.head)
-  return hkdf(sha256, of.key, of.subject, info, 32)
+  requireLength(of.key, 32, 'K')
+  requireLength(of.subject, 16, 'a subject')
+  requireLength(of.head, 32, 'a head')
+  return hkdf(sha256, of.key, of.subject, labelled(of.label, u32be(of.epoch), of.head), 32)
 }
 
 const MESSAGE = 1 + 8 + SPEAKER
@@ -104,13 +104,4 @@ export function codeReader(
     demand(speaker.length === SPEAKER, 'bad_length', 'a speaker is 16 bytes')
     return indicesOf(codeUnder(kept, 0, window, speaker, 0))
   }
-}
-
-/** An unsigned 32-bit big-endian number, as every derivation of the protocol writes an epoch. */
-export function u32be(value: number): Uint8Array {
-  const fits = Number.isInteger(value) && value >= 0 && value < 2 ** 32
-  demand(fits, 'bad_value', 'an epoch is a whole number below 2^32')
-  const bytes = new Uint8Array(4)
-  new DataView(bytes.buffer).setUint32(0, value)
-  return bytes
 }

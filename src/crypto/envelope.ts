@@ -6,7 +6,7 @@
 import { utf8ToBytes, concatBytes } from '@noble/hashes/utils.js'
 import { AEAD_AES_128_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_DHKEM_X25519_HKDF_SHA256 } from 'hpke'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
-import { u32be } from './code.ts'
+import { u32be } from './hash-input.ts'
 import type { KeyPair } from './device-keys.ts'
 import { parseId, PREFIX } from './id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from './jwk.ts'

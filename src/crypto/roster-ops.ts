@@ -5,7 +5,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { encodeBase64url } from './base64url.ts'
-import { u32be } from './code.ts'
+import { u32be } from './hash-input.ts'
 import { parseId, PREFIX } from './id.ts'
 import { parseJws, type ParsedJws } from './jws.ts'
 import { generationAt, signerAt, verifySignedBy, type Device, type KeyLog } from './key-log.ts'

@@ -2,7 +2,8 @@
  * The guest's code through WebCrypto (section 2): the same words as `src/crypto/code.ts` derives,
  * from keys that no script can read out again.
  */
-import { LABEL, u32be, ZERO_HEAD } from '../crypto/code.ts'
+import { LABEL, ZERO_HEAD } from '../crypto/code.ts'
+import { labelled, u32be } from '../crypto/hash-input.ts'
 import { firstIndices, wordsAt } from '../crypto/words.ts'
 
 /** A CryptoKey, named so that Node's types and the browser's both know it. */
@@ -21,8 +22,7 @@ export async function importCodeKey(
 ): Promise<CodeKey> {
   try {
     const source = await crypto.subtle.importKey('raw', secret, 'HKDF', false, ['deriveKey'])
-    const label = new TextEncoder().encode(LABEL.guest)
-    const info = Uint8Array.of(...label, 0, ...u32be(EPOCH), ...ZERO_HEAD)
+    const info = Uint8Array.from(labelled(LABEL.guest, u32be(EPOCH), ZERO_HEAD))
     const derivation = { name: 'HKDF', hash: 'SHA-256', salt: Uint8Array.from(subject), info }
     // The length is part of the derivation: without it WebCrypto takes the block size, 512 bits.
     const kind = { name: 'HMAC', hash: 'SHA-256', length: 256 }

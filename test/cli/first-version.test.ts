@@ -54,24 +54,21 @@ describe('the state of the first version', () => {
       assert(existsSync(join(dir, file)), file)
   })
 
-  it('still says the same words', async (t) => {
+  it('still holds the secrets of its words, and says words of protocol 2 with them', async (t) => {
     const dir = firstState(t)
-    const ended = await countersignd(['connection', 'list'], dir)
-    assert.equal(ended.code, EXIT.ok, ended.stderr)
+    const [bank, friend] = had.words as [Json, Json]
+    const { code, stdout, stderr } = await countersignd(['code', bank.subject, '--json'], dir)
+    assert.equal(code, EXIT.ok, stderr)
+    const said = JSON.parse(stdout) as { words: string; valid_from: string }
     const { secrets } = await secretsIn(dir)
-    const guest = linkOf(had.guest_link)
-    for (const { subject, at, words } of had.words) {
-      const kept = secrets.find(({ id }) => id === subject)
-      assert(kept, subject)
-      const { k, connection } = kept
-      const of = { subject, speaker: had.account, window: minuteOf(at), k }
-      if (connection === null) assert.deepEqual(Buffer.from(k), guest.k)
-      const said =
-        connection === null
-          ? wordsFrom({ ...of, label: 'guest' })
-          : wordsFrom({ ...of, label: 'code', epoch: connection.epoch, head: connection.head })
-      assert.equal(said, words)
-    }
+    const secretOf = (subject: string) => secrets.find(({ id }) => id === subject)
+    const guest = secretOf(friend.subject)
+    assert.deepEqual(Buffer.from(guest!.k), linkOf(had.guest_link).k)
+    const { k, connection } = secretOf(bank.subject)!
+    const { epoch, head } = connection!
+    const window = minuteOf(said.valid_from)
+    const of = { label: 'code', subject: bank.subject, speaker: had.account } as const
+    assert.equal(said.words, wordsFrom({ ...of, window, k, epoch, head }))
   })
 
   it('has stamps that verify, and satisfies doctor', async (t) => {

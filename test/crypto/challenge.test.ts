@@ -4,34 +4,16 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { challengeReader, newChallenge, type Challenge } from '../../src/crypto/challenge.ts'
-import { codeKey, codeReader } from '../../src/crypto/code.ts'
+import { LABEL, codeKey, codeReader } from '../../src/crypto/code.ts'
 import { readPurpose } from '../../src/crypto/purpose.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
-import { bytes, hex, run, type Case } from './kit2.ts'
+import { bytes, hex, run, type Case, type CodeCase } from './kit2.ts'
 
-const LABELS: Record<string, string> = {
-  connection: 'countersign/v2/code',
-  guest: 'countersign/v2/guest',
-  public: 'countersign/v2/public',
-}
 const hasMac2 = (of: Case) => 'mac' in of && of.mac === 2
 
-type CodeCase = {
-  code: string
-  label: string
-  key_hex: string
-  subject_hex: string
-  epoch: number
-  head_hex: string
-  speaker_hex: string
-  window: number
-  kc_hex: string
-  indices: number[]
-  words: string[]
-}
 function kcOf(of: Omit<CodeCase, 'label'>): Uint8Array {
   const [key, subject, head] = [bytes(of.key_hex), bytes(of.subject_hex), bytes(of.head_hex)]
-  const kc = codeKey({ label: LABELS[of.code]!, key, subject, epoch: of.epoch, head })
+  const kc = codeKey({ label: LABEL[of.code], key, subject, epoch: of.epoch, head })
   assert.equal(hex(kc), of.kc_hex)
   return kc
 }
@@ -39,7 +21,7 @@ run<CodeCase>(
   'codes.json',
   (of) => !hasMac2(of),
   (of) => {
-    assert.equal(of.label, LABELS[of.code])
+    assert.equal(of.label, LABEL[of.code])
     const indices = codeReader(kcOf(of))(of.window, bytes(of.speaker_hex))
     assert.deepEqual(indices, of.indices)
     assert.deepEqual(wordsAt(indices), of.words)

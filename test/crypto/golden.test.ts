@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { codeKey, codeReader, LABEL, windowOf, ZERO_HEAD } from '../../src/crypto/code.ts'
+import type { Label } from '../../src/crypto/hash-input.ts'
 import { LIST_ID, WORDLIST } from '../../src/crypto/wordlist.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 
@@ -15,14 +16,14 @@ const now = windowOf(1767225600_000)
 
 const { connection, guest, public: open } = LABEL
 // prettier-ignore
-const golden: [string, string, Uint8Array, number, Uint8Array, Uint8Array, number, string, string][] =
+const golden: [string, Label, Uint8Array, number, Uint8Array, Uint8Array, number, string, string][] =
   [
-    ['connection, A', connection, con, 1, head1, a, now, 'b3c3065a1c53a777', '2172 525 2808 matador carload recede'],
-    ['connection, B', connection, con, 1, head1, b, now, 'b3c3065a1c53a777', '3655 2937 563 thursday retrial cauterize'],
-    ['a minute later', connection, con, 1, head1, a, now + 1, 'b3c3065a1c53a777', '1966 981 3312 junior defender spearman'],
-    ['epoch 2', connection, con, 2, head2, a, now, '8b85bf4845e4f6f7', '1944 1428 1583 jovial fading frustrate'],
-    ['guest', guest, con, 1, ZERO_HEAD, a, now, '670d15cffbcee320', '430 3976 3891 brunette virtual upfront'],
-    ['public', open, a, 1, ZERO_HEAD, a, now, '48ce006a893965a2', '435 371 2231 buccaneer boneless mounted'],
+    ['connection, A', connection, con, 1, head1, a, now, 'f02d0c7f8ae7782a', '4035 3775 113 wildlife uncaring amplify'],
+    ['connection, B', connection, con, 1, head1, b, now, 'f02d0c7f8ae7782a', '2662 764 2483 proclaim confusion parsley'],
+    ['a minute later', connection, con, 1, head1, a, now + 1, 'f02d0c7f8ae7782a', '390 3366 2892 bouncy spree reorder'],
+    ['epoch 2', connection, con, 2, head2, a, now, 'fa938b1aea06f8f4', '532 2835 564 carpentry refund cavalier'],
+    ['guest', guest, con, 1, ZERO_HEAD, a, now, '617f927f910cff27', '1598 532 182 garment carpentry aptly'],
+    ['public', open, a, 1, ZERO_HEAD, a, now, 'ec8c57ef204c3b0b', '2405 1263 1121 outtakes elective disposal'],
   ]
 
 describe('section 2', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import type { LABEL } from '../../src/crypto/code.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 
 export interface Case {
@@ -10,6 +11,21 @@ export interface Case {
   /** Absent where each case of the kind is accepted, or where `reason` alone says that it is not. */
   readonly accept?: boolean
   readonly reason?: string
+}
+
+/** A case of codes.json; those with `mac: 2` have a listener and a purpose instead of a label. */
+export interface CodeCase {
+  readonly code: keyof typeof LABEL
+  readonly label: string
+  readonly key_hex: string
+  readonly subject_hex: string
+  readonly epoch: number
+  readonly head_hex: string
+  readonly speaker_hex: string
+  readonly window: number
+  readonly kc_hex: string
+  readonly indices: number[]
+  readonly words: string[]
 }
 
 export const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))

@@ -12,6 +12,7 @@ import { describe, test } from 'node:test'
 import { CompactSign, compactVerify, importJWK } from 'jose'
 import { codeKey, codeReader } from '../../src/crypto/code.ts'
 import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import type { Label } from '../../src/crypto/hash-input.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf, parseJws } from '../../src/crypto/jws.ts'
 import { signJws, verifyJws } from '../../src/crypto/jws-signature.ts'
@@ -53,7 +54,7 @@ test(`section 1: the words of ${ROUNDS} random bit strings`, () => {
 
 test(`section 2: ${ROUNDS} random codes`, () => {
   const { bytes, number } = generator('codes')
-  const labels = ['countersign/v1/code', 'countersign/v1/guest', 'countersign/v1/public']
+  const labels = ['code', 'guest', 'public'].map((name): Label => `countersign/v2/${name}`)
   for (let i = 0; i < ROUNDS; i++) {
     const of = {
       label: labels[i % 3]!,

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { codeKey, codeReader } from '../../src/crypto/code.ts'
 import { openEnvelope } from '../../src/crypto/envelope.ts'
 import { formatId, isId, parseId, PREFIX } from '../../src/crypto/id.ts'
 import type { PublicJwk } from '../../src/crypto/jwk.ts'
@@ -94,28 +93,6 @@ run('words.json', read<WordsCase>('words.json').cases, (of) => {
     return of.suggest_includes === undefined || suggestions.includes(of.suggest_includes)
   }
   assert.throws(() => parseWords(of.input, of.expect), refused)
-})
-
-type CodeCase = {
-  label: string
-  key_hex: string
-  subject_hex: string
-  epoch: number
-  head_hex: string
-  speaker_hex: string
-  window: number
-  kc_hex: string
-  indices: number[]
-  words: string[]
-}
-run('codes.json', read<CodeCase>('codes.json').cases, (of) => {
-  const { label, epoch } = of
-  const [key, subject, head] = [bytes(of.key_hex), bytes(of.subject_hex), bytes(of.head_hex)]
-  const kc = codeKey({ label, key, subject, epoch, head })
-  assert.equal(hex(kc), of.kc_hex)
-  const indices = codeReader(kc)(of.window, bytes(of.speaker_hex))
-  assert.deepEqual(indices, of.indices)
-  assert.deepEqual(wordsAt(indices), of.words)
 })
 
 type IdCase = { prefix: string; text: string; hex: string; valid: boolean }

@@ -25,7 +25,7 @@ export function wordsFrom(of: {
   const { label, k, subject, speaker, window, epoch = 1, head = Buffer.alloc(32) } = of
   const number = Buffer.alloc(4)
   number.writeUInt32BE(epoch)
-  const info = Buffer.concat([Buffer.from(`countersign/v1/${label}\0`), number, head])
+  const info = Buffer.concat([Buffer.from(`countersign/v2/${label}\0`), number, head])
   const kc = Buffer.from(hkdfSync('sha256', k, idBytes(subject), info, 32))
   const minute = Buffer.alloc(8)
   minute.writeBigUInt64BE(BigInt(window))

@@ -1,27 +1,13 @@
 /** The guest page's derivation and its judgement of words, apart from a browser. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { codeKey, codeReader, LABEL, ZERO_HEAD } from '../../src/crypto/code.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import { checkWords, replaceUnknown, type Speaker } from '../../src/pages/check-words.ts'
 import { importCodeKey, readWords } from '../../src/pages/guest-code.ts'
+import { bytes, readKit, type CodeCase } from '../crypto/kit2.ts'
 
-type Case = {
-  id: string
-  label: string
-  key_hex: string
-  subject_hex: string
-  epoch: number
-  head_hex: string
-  speaker_hex: string
-  window: number
-  words: string[]
-}
-const file = join(import.meta.dirname, '../testkit/codes.json')
-const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: Case[] }
-const bytes = (hex: string) => Uint8Array.from(Buffer.from(hex, 'hex'))
+const { cases } = readKit<CodeCase>('codes.json')
 const zeros = '0'.repeat(64)
 
 describe('the code through WebCrypto', () => {

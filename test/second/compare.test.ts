@@ -75,7 +75,7 @@ rounds('json', async (of) => {
 })
 
 const randomCodeKey = (of: Random) => ({
-  label: of.pick(['countersign/v2/code', 'countersign/v2/guest', 'countersign/v2/public']),
+  label: of.pick(['countersign/v2/code', 'countersign/v2/guest', 'countersign/v2/public'] as const),
   key: of.bytes(32),
   subject: of.bytes(16),
   epoch: of.below(2 ** 32),
