@@ -2,10 +2,10 @@
  * Words for one listener and one purpose (section 7). The listener's device draws one list word,
  * the challenge, which the listener says; the speaker enters it and says three words.
  */
-import { hmac } from '@noble/hashes/hmac.js'
-import { sha256 } from '@noble/hashes/sha2.js'
-import { concatBytes, randomBytes } from '@noble/hashes/utils.js'
+import { randomBytes } from '@noble/hashes/utils.js'
+import { indicesOf } from './code.ts'
 import { requireLength, u64be } from './hash-input.ts'
+import { KEPT_WORDS, keepKey, newKeptHmac } from './kept-hmac.ts'
 import type { Purpose } from './purpose.ts'
 import { demand } from './refusal.ts'
 import { firstIndices } from './words.ts'
@@ -28,23 +28,34 @@ export type Challenge = {
 /** The index of a new word for a listener to say. */
 export const newChallenge = (): number => firstIndices(randomBytes(2), 1)[0]!
 
+const [WINDOW, SPEAKER, LISTENER, CHALLENGE, PURPOSE, END] = [1, 9, 25, 41, 43, 75] as const
+const mac = newKeptHmac(END)
+mac.message.setUint8(0, DOMAIN)
+
+/** Writes a part of the message, of the length that its place has. */
+function write(part: Uint8Array, at: number): void {
+  for (let i = 0; i < part.length; i++) mac.message.setUint8(at + i, part[i]!)
+}
+
 /**
  * A reader of such words under one code key (32 bytes, as `codeKey` gives it): three word indices
- * out.
+ * out. A few microseconds each.
  * @throws Refusal `bad_length`; `bad_value` for a window that is not an integer from 0 to 2^53 − 1
  *   or a challenge that no word has
  */
 export function challengeReader(kc: Uint8Array): (of: Challenge) => number[] {
-  requireLength(kc, 32, 'a code key')
-  const keyed = hmac.create(sha256, kc)
+  const kept = new Uint32Array(KEPT_WORDS)
+  keepKey(kc, kept, 0)
   return ({ window, speaker, listener, challenge, purpose }) => {
     requireLength(speaker, 16, 'a speaker')
     requireLength(listener, 16, 'a listener')
     const isWord = Number.isInteger(challenge) && challenge >= 0 && challenge < CHALLENGES
     demand(isWord, 'bad_value', `no word has the index ${challenge}`)
-    const u16 = Uint8Array.of(challenge >> 8, challenge & 0xff)
-    const head = concatBytes(Uint8Array.of(DOMAIN), u64be(window), speaker, listener, u16)
-    const mac = keyed.clone().update(head).update(purpose.sha256).digest()
-    return firstIndices(mac, 3)
+    write(u64be(window), WINDOW)
+    write(speaker, SPEAKER)
+    write(listener, LISTENER)
+    mac.message.setUint16(CHALLENGE, challenge)
+    write(purpose.sha256, PURPOSE)
+    return indicesOf(mac.first36(kept, 0))
   }
 }

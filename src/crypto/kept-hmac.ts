@@ -10,8 +10,8 @@ export const KEPT_WORDS = 16
 
 const BLOCK = 64
 const HALF = KEPT_WORDS / 2
-/** What a block of SHA-256 has room for beside its padding, and beside the block of the key that went before. */
-const MOST = BLOCK - 9
+/** The shortest padding of SHA-256, in bytes: one set bit, and the length of the message. */
+const PADDING = 9
 
 /** SHA-256 block by block, from a state and to a state that somebody keeps. */
 class Blocks extends _SHA256 {
@@ -28,8 +28,8 @@ class Blocks extends _SHA256 {
     )
   }
 
-  add(block: DataView): void {
-    this.process(block, 0)
+  add(block: DataView, at = 0): void {
+    this.process(block, at)
   }
 
   to(words: Uint32Array, at: number): void {
@@ -57,12 +57,13 @@ const keyBlock = new DataView(new ArrayBuffer(BLOCK))
 const START = new Uint32Array(HALF)
 sha.to(START, 0)
 
-/** The last block of a message of this length (FIPS 180-4, section 5.1.1), the block of a key having gone before it. */
-function lastBlock(length: number): DataView<ArrayBuffer> {
-  const block = new DataView(new ArrayBuffer(BLOCK))
-  block.setUint8(length, 0x80)
-  block.setUint32(BLOCK - 4, (BLOCK + length) * 8)
-  return block
+/** The blocks of a message of this length, padded (FIPS 180-4, section 5.1.1), after the block of a key. */
+function blocksOf(length: number): DataView<ArrayBuffer> {
+  const bytes = Math.ceil((length + PADDING) / BLOCK) * BLOCK
+  const blocks = new DataView(new ArrayBuffer(bytes))
+  blocks.setUint8(length, 0x80)
+  blocks.setUint32(bytes - 4, (BLOCK + length) * 8)
+  return blocks
 }
 
 /** Keep a key of 32 bytes as `KEPT_WORDS` words of `kept`, the first at index `at`; they are as secret as the key. Throws `bad_length`. */
@@ -81,18 +82,18 @@ function keepHalf(key: Uint8Array, pad: number, kept: Uint32Array, at: number): 
 }
 
 /**
- * A reader of MACs over messages of `length` bytes, at most 55, which are written into `message` beforehand. `first36` answers the
- * first 36 bits of the MAC under the key that is kept at a place, as a number. Throws `bad_length`.
+ * A reader of MACs over messages of `length` bytes, which the caller writes into `message`
+ * beforehand. `first36` returns the first 36 bits of the MAC under the key that is kept at a place,
+ * as a number.
  */
 export function newKeptHmac(length: number) {
-  demand(length <= MOST, 'bad_length', `a message here is at most ${MOST} bytes`)
-  const inner = lastBlock(length)
-  const outer = lastBlock(32)
+  const inner = blocksOf(length)
+  const outer = blocksOf(32)
   return {
     message: inner,
     first36(kept: Uint32Array, at: number): number {
       sha.resume(kept, at)
-      sha.add(inner)
+      for (let at = 0; at < inner.byteLength; at += BLOCK) sha.add(inner, at)
       sha.write(outer)
       sha.resume(kept, at + HALF)
       sha.add(outer)

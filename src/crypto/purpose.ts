@@ -16,6 +16,9 @@ export type Purpose = {
   readonly sha256: Uint8Array
 }
 
+/** A purpose from its normalised text, which `readPurpose` returned earlier. */
+export const purposeOf = (shown: string): Purpose => ({ shown, sha256: sha256(utf8ToBytes(shown)) })
+
 /**
  * Normalises what a person typed: NFKC, lower case without locale, final sigma as sigma, letters
  * (\p{L}) and decimal digits (\p{Nd}) kept. Linear in the input; the caller limits its length.
@@ -31,5 +34,5 @@ export function readPurpose(typed: string): Purpose {
   const { length } = Array.from(shown)
   const fits = length <= LONGEST
   demand(fits, 'too_long', `${length} letters and digits; a purpose has at most ${LONGEST}`)
-  return { shown, sha256: sha256(utf8ToBytes(shown)) }
+  return purposeOf(shown)
 }
