@@ -154,6 +154,20 @@ say 'What proves nothing: her own words, read back to her, and words that were u
 hears ada "$adas" 10 echo true
 hears ada "$bobs" 10 replayed true
 
+say 'Ada wants to be sure what the words are for: she says a word, and Bob says words for her and this purpose alone'
+# What Ada's program says of Bob's words for a challenge of hers: for one purpose she means, another one he may.
+answers() { # PURPOSE-OF-ADA PURPOSE-OF-BOB VERIFIED
+  local drawn words answer
+  drawn=$(ask ada POST /api/v1/verify/challenges "{\"connection_id\": \"$connection\", \"purpose\": \"$1\"}")
+  words=$(as bob countersignd code "$connection" --challenge "$(field word <<<"$drawn")" --purpose "$2" --json | field words)
+  answer=$(ask ada POST /api/v1/verify "{\"words\": \"$words\", \"challenge_id\": \"$(field id <<<"$drawn")\"}")
+  echo "ada hears \"$words\": $(field summary <<<"$answer")"
+  [ "$(field purpose <<<"$drawn")" = pay12000to1234 ] && [ "$(field verified <<<"$answer")" = "$3" ] ||
+    { echo "verified: $3 was to be expected." >&2 && return 1; }
+}
+answers 'Pay 12,000 to 1234' 'pay 12000 to 1234' true
+answers 'Pay 12,000 to 1234' 'pay 99000 to 1234' false
+
 say 'Ada removes Bob: a new secret, and his words fail'
 as ada countersignd connection remove-member "$connection" "$(cat "$work/bob.id")"
 bobs=$(words_of bob)

@@ -34,6 +34,7 @@ const STATUS = {
   unsupported_media_type: 415,
   expectation_failed: 417,
   idempotency_mismatch: 422,
+  too_long: 422,
   unknown_word: 422,
   validation_failed: 422,
   word_count: 422,

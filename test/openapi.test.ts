@@ -200,7 +200,8 @@ test('the Idempotency-Key is named where it works: at each POST but those that a
       operationOf(route, path).parameters?.some(({ $ref }) => $ref === ref),
     )
     .map(({ route, path }) => `${route.method} ${path}`)
-  const repeating = /^\/api\/v1\/(token|api-tokens|guest-codes|verify|verify\/public|sync|chat)$/
+  const repeating =
+    /^\/api\/v1\/(token|api-tokens|guest-codes|verify|verify\/public|verify\/challenges|sync|chat)$/
   const wanted = rows
     .filter(({ route, path }) => route.method === 'POST' && !repeating.test(path))
     .map(({ path }) => `POST ${path}`)

@@ -94,6 +94,24 @@ export const Words = v.pipe(
   ),
 )
 
+/** What words for one listener are for. */
+export const PurposeText = v.pipe(
+  v.string(),
+  v.maxLength(500),
+  wellFormed,
+  v.description(
+    'What the words are for, as typed. Letters and digits count alone, case does not: "Pay 1.200" and "pay 12.00" are both `pay1200`. At most 64 of them.',
+  ),
+)
+
+/** A purpose as both sides compute it. */
+export const ShownPurpose = v.pipe(
+  v.string(),
+  v.description(
+    'The purpose as both sides compute it, empty for none: have the person read it, it may differ from what was typed.',
+  ),
+)
+
 export const ScopeName = v.pipe(
   v.picklist(['read', 'write', 'full']),
   v.description(

@@ -5,8 +5,9 @@ import type { Expectation, PublicVerification, Verification } from '../api/rest/
 import { PREFIX, isId } from '../crypto/id.ts'
 import { AppError, EXIT } from '../errors.ts'
 import { noSuch } from './by-id.ts'
+import { verifyAnswer } from './challenge.ts'
 import { type Colour, coloured } from './colour.ts'
-import { type Api, type Command, UsageError } from './command.ts'
+import { type Api, type Command, type Invocation, UsageError } from './command.ts'
 import { shown } from './table.ts'
 
 type PublicMatch = PublicVerification['matches'][number]
@@ -82,8 +83,17 @@ function codeOf({ found, conclusive, ambiguous, replayed, echo, matches }: Publi
   return ambiguous || matches[0]?.kind === 'stamp' ? EXIT.inconclusive : EXIT.ok
 }
 
+/** Prints the answer, and returns the exit code. */
+function report({ io, print }: Invocation, result: Verification): number {
+  const exit = exitOf(result)
+  const colour = COLOURS[exit]!
+  print(result, coloured(colour, shown(result.summary), { stream: io.stdout, env: io.env }))
+  return exit
+}
+
 export const verifyCommand: Command = {
-  usage: '[--expect CONNECTION_OR_USER | --public] [WORD WORD WORD] [--json]',
+  usage:
+    '[--expect CONNECTION_OR_USER | --public] [WORD WORD WORD] [--json] | --challenge [--expect CONNECTION] [--purpose TEXT]',
   help: `
 Checks three words against everybody this device knows, on this device. Without words they are read from standard input.
 
@@ -94,6 +104,13 @@ command answered "Verified".
              checks the words of this connection (con_…) or this member of your connections (acc_…) alone. Words of
              others are answered like wrong ones: a caller who says them is not this person. Tries with --expect
              are counted apart from those without.
+  --challenge
+             gives you one word to say, then asks for three words, which the other side says with it ("countersignd code
+             --challenge"). They are for you alone: nobody who hears them can show them to somebody else. One try; after
+             a failure run it again. With --expect, only that connection may answer.
+  --purpose TEXT
+             with --challenge: what the words are for, such as a payment. Letters and digits alone count: read what is
+             shown, "1.200" and "12.00" are both 1200. Other users of this machine can read arguments.
   --public   words that nobody here knows are sent to the account server, which tells whose public code they are, and of which stamps.
              It vouches for that alone, so it is the weakest of all answers. Words that somebody here knows are sent nowhere. How to
              have a public code yourself: docs/cli.md, "The public code".
@@ -101,12 +118,23 @@ command answered "Verified".
 Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". Once
 100 wrong tries in a row were made, each further one is followed by a pause: of 1, 2, 4 … 60 minutes. With --public,
 0: one person found; 10: nobody, or words that prove nothing as they were used before or are your own; 11: several, a stamp, or nobody while this device could not check everything.`,
-  options: { public: { type: 'boolean' }, expect: { type: 'string' } },
+  options: {
+    public: { type: 'boolean' },
+    expect: { type: 'string' },
+    challenge: { type: 'boolean' },
+    purpose: { type: 'string' },
+  },
   args: [0, 12],
-  async run({ args, options, io, withApi, print }) {
+  async run(invocation) {
+    const { args, options, io, withApi, print } = invocation
+    if (options['purpose'] !== undefined && options['challenge'] !== true)
+      throw new UsageError('Give --challenge too: a purpose is for words that answer one.')
+    if (options['public'] === true && (options['expect'] ?? options['challenge']) !== undefined)
+      throw new UsageError(
+        'Give --public alone: it looks up the words of strangers, which no --expect or --challenge fits.',
+      )
+    if (options['challenge'] === true) return report(invocation, await verifyAnswer(invocation))
     const expect = options['expect'] === undefined ? null : expectationOf(String(options['expect']))
-    if (expect !== null && options['public'] === true)
-      throw new UsageError('Give --expect or --public: --public looks up the words of strangers.')
     const given = args.length > 0 ? args.join(' ') : await text(Readable.from(io.stdin))
     const body = { words: given.trim() }
     if (options['public'] === true) {
@@ -117,9 +145,6 @@ Exit code 0: verified. 10: not verified. 11: inconclusive, something could not b
     const result = await withApi((api) =>
       expect === null ? api.verify.words({ body }) : verifyExpected(api, body.words, expect),
     )
-    const exit = exitOf(result)
-    const colour = COLOURS[exit]!
-    print(result, coloured(colour, shown(result.summary), { stream: io.stdout, env: io.env }))
-    return exit
+    return report(invocation, result)
   },
 }

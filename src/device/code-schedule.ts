@@ -5,7 +5,7 @@
 import { PERIOD_S, acceptedAt, windowOf } from '../crypto/code.ts'
 
 /** With what the garbage of a slice may cost, nobody waits for 5 ms. */
-const SLICE_MS = 1
+export const SLICE_MS = 1
 /** Between two slices that nobody waits for. */
 const REST_MS = 9
 /** So many codes a window take 1.2 ms, all three windows of them: nothing is done ahead. */

@@ -4,6 +4,7 @@
  */
 import { timeAt } from '../api/fields.ts'
 import type { Identified } from '../api/rest/verify.ts'
+import { challengeReader } from '../crypto/challenge.ts'
 import { PERIOD_S, acceptedAt, codeOf, codeReader, windowOf } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import { wordsAt } from '../crypto/words.ts'
@@ -22,6 +23,7 @@ import {
   readSubject,
 } from './code-subjects.ts'
 import type { Expected } from './expected.ts'
+import { type Answered, spokenBy } from './said-codes.ts'
 import type { Vault } from './vault.ts'
 
 /** One's own words of a window, as they go over the wire. */
@@ -34,6 +36,12 @@ export interface OwnCode {
 
 export interface ConnectionCode extends OwnCode {
   readonly connection_id: string
+}
+
+/** What a speaker is asked to say words for. */
+export interface Asked extends Answered {
+  /** The account id of the listener. */
+  readonly listener: string
 }
 
 /** A match, with the key under which it may be used once. */
@@ -62,6 +70,8 @@ export interface Codes {
   own(id: string, now: number): OwnCode | null
   /** The same of a connection, with its id; null for anything that is none. */
   toSay(connection: string, now: number): ConnectionCode | null
+  /** The words to say to one listener who gave a challenge; null as for `toSay`. */
+  toListener(connection: string, asked: Asked, now: number): OwnCode | null
   /** Make `find` answer at once: null when it does already. To be asked again before it is called. */
   readonly ready: Schedule['ready']
   /** Everybody whose words these three are, by indices. Right in any case; quick when it is ready. */
@@ -80,21 +90,6 @@ interface Spoken {
 /** Oldest first, so that the same words have the same answer after another start. */
 const bySubject = ({ use: { subject: a } }: Hit, { use: { subject: b } }: Hit) =>
   a < b ? -1 : a > b ? 1 : 0
-
-/** Those of some speakers who say a code under a code key, with the windows in which they do. */
-function spokenBy(
-  speakers: readonly Speaker[],
-  kc: Uint8Array,
-  indices: readonly number[],
-  now: number,
-): { readonly speaker: Speaker; readonly window: number }[] {
-  const [read, code] = [codeReader(kc), codeOf(indices)]
-  return speakers.flatMap((speaker) =>
-    acceptedAt(now)
-      .filter((window) => codeOf(read(window, speaker.bytes)) === code)
-      .map((window) => ({ speaker, window })),
-  )
-}
 
 /** Codes by the state. `account` is the own account id. */
 export function openCodes(
@@ -131,18 +126,18 @@ export function openCodes(
     return made
   }
 
+  const validity = (window: number): Omit<OwnCode, 'words'> => ({
+    period_s: PERIOD_S,
+    valid_from: timeAt(window * PERIOD_S * 1000),
+    valid_until: timeAt((window + 1) * PERIOD_S * 1000),
+  })
+
   /** The own code of a subject, the same object as long as its window lasts. */
   function ownCode(id: string, of: Spoken, now: number): ConnectionCode {
     const window = windowOf(now)
     if (of.said?.window === window) return of.said.code
-    const from = window * PERIOD_S * 1000
-    const code = Object.freeze({
-      connection_id: id,
-      words: wordsAt(of.read(window, own)).join(' '),
-      period_s: PERIOD_S,
-      valid_from: timeAt(from),
-      valid_until: timeAt(from + PERIOD_S * 1000),
-    })
+    const words = wordsAt(of.read(window, own)).join(' ')
+    const code = Object.freeze({ connection_id: id, words, ...validity(window) })
     of.said = { window, code }
     return code
   }
@@ -154,10 +149,15 @@ export function openCodes(
     if (subject === null || speaker === undefined) return null
     const { expiresAt } = subject
     if (expiresAt !== null && expiresAt <= now) return null
-    return hitBy(subject, speaker, window)
+    return hitBy(subject, speaker, window, null)
   }
 
-  function hitBy(subject: Subject, speaker: Speaker, window: number): Hit {
+  function hitBy(
+    subject: Subject,
+    speaker: Speaker,
+    window: number,
+    challenge: Answered | null,
+  ): Hit {
     const { id, kind, name, epoch, externalMember, hold } = subject
     const named =
       kind === 'guest'
@@ -171,9 +171,37 @@ export function openCodes(
         display_name: speaker.name,
         window,
       },
-      use: { subject: id, epoch, speaker: speaker.id, window },
+      use: {
+        // The words of each challenge are others. Those of an equal one are used up with it.
+        subject: challenge === null ? id : `${id} ${challenge.word}`,
+        epoch,
+        speaker: speaker.id,
+        window,
+      },
       isEnded: hold === 'ended',
     }
+  }
+
+  /** Whose words these are on one connection: its expected member, any where that is null, or own. */
+  function findIn(
+    id: string,
+    user: string | null,
+    challenge: Answered | null,
+    indices: readonly number[],
+    now: number,
+  ): { readonly hits: Hit[]; readonly isChecked: boolean; readonly lack: Lack | null } {
+    const subject = readSubject(state, account, id)
+    if (subject === null) return { hits: [], isChecked: false, lack: null }
+    const { kc, lack } = keyToCheck(vault, subject)
+    if (kc === null) return { hits: [], isChecked: false, lack }
+    const { speakers: all } = subject
+    const isExpected = ({ self, id: of }: Speaker) => self || user === null || of === user
+    const of = { kc, all, speakers: all.filter(isExpected), challenge }
+    const hits = spokenBy(of, indices, now).map(({ speaker, window }) =>
+      hitBy(subject, speaker, window, challenge),
+    )
+    kc.fill(0)
+    return { hits, isChecked: true, lack }
   }
 
   return {
@@ -195,25 +223,32 @@ export function openCodes(
       return of?.kind === 'connection' ? ownCode(connection, of, now) : null
     },
 
-    findOf({ connections, user }, indices, now) {
-      const hits: Hit[] = []
-      const lacks: Lack[] = []
-      let checked = 0
-      for (const id of connections) {
-        const subject = readSubject(state, account, id)
-        if (subject === null) continue
-        const { kc, lack } = keyToCheck(vault, subject)
-        if (lack !== null) lacks.push(lack)
-        if (kc === null) continue
-        checked++
-        const isExpected = ({ self, id: of }: Speaker) => self || user === null || of === user
-        const speakers = subject.speakers.filter(isExpected)
-        for (const { speaker, window } of spokenBy(speakers, kc, indices, now))
-          hits.push(hitBy(subject, speaker, window))
-        kc.fill(0)
+    toListener(connection, { listener, word, purpose }, now) {
+      const subject = readSubject(state, account, connection)
+      if (subject === null || subject.kind !== 'connection' || subject.hold !== null) return null
+      const kc = readCodeKey(vault, subject)
+      if (kc === null) return null
+      const window = windowOf(now)
+      const indices = challengeReader(kc)({
+        window,
+        speaker: own,
+        listener: parseId(PREFIX.account, listener),
+        challenge: word,
+        purpose,
+      })
+      kc.fill(0)
+      return { words: wordsAt(indices).join(' '), ...validity(window) }
+    },
+
+    findOf({ connections, user, challenge }, indices, now) {
+      const found = connections.map((id) => findIn(id, user, challenge, indices, now))
+      const lacks = found.map(({ lack }) => lack).filter((lack) => lack !== null)
+      return {
+        hits: found.flatMap(({ hits }) => hits).toSorted(bySubject),
+        checked: found.filter(({ isChecked }) => isChecked).length,
+        unchecked: lacks.length,
+        lacks: [...new Set(lacks)],
       }
-      const unchecked = lacks.length
-      return { hits: hits.toSorted(bySubject), checked, unchecked, lacks: [...new Set(lacks)] }
     },
 
     find(indices, now) {

@@ -8,6 +8,7 @@ import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
+import { type Challenges, newChallenges } from './challenges.ts'
 import { type ClockState, type ServerClock, demandClock, newClockWatch } from './clock.ts'
 import { type Codes, openCodes } from './codes.ts'
 import { newGuesses } from './guesses.ts'
@@ -36,6 +37,7 @@ export interface Device extends Run {
   readonly vault: Vault
   readonly codes: Codes
   readonly verifier: Verifier
+  readonly challenges: Challenges
   readonly sync: Sync
   /**
    * Schedules a sync now and further ones while another device may still answer a change made here.
@@ -128,6 +130,7 @@ export function openDevice(options: {
     clock: clockState,
     noted: (at) => watch.noted(at),
   }
+  const challenges = newChallenges({ state, now, uptime, boot })
   const verifier = newVerifier({
     state,
     codes,
@@ -135,6 +138,7 @@ export function openDevice(options: {
     now,
     freshness,
     guesses: newGuesses({ rows: state.wrongTries, uptime, boot }),
+    challenges,
     demandSeat,
   })
   return {
@@ -145,6 +149,7 @@ export function openDevice(options: {
     vault,
     codes,
     verifier,
+    challenges,
     sync,
     syncSoon: () => syncSoon('request'),
     freshness,

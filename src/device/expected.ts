@@ -1,8 +1,9 @@
-/** The speakers that a request expects, resolved to connections: only their words are checked. */
+/** The speakers that a check expects, resolved to connections: only their words are checked. */
 import type { Expectation } from '../api/rest/verify.ts'
 import { AppError } from '../errors.ts'
 import type { ConnectionRow, Member } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
+import type { OpenChallenge } from './challenges.ts'
 
 export interface Expected {
   /** Ids of connections. */
@@ -15,9 +16,18 @@ export interface Expected {
   readonly saysNot: string
   /** Whether owners ended all of the connections: no words of them prove anything. */
   readonly isEnded: boolean
+  /** The challenge that the words have to answer; null for words for everyone. */
+  readonly challenge: OpenChallenge | null
 }
 
 const isEnded = ({ hold }: ConnectionRow) => hold === 'ended'
+
+/** The error for a connection that this device does not know. */
+export const unknownConnection = () =>
+  new AppError(
+    'not_found',
+    'This device knows no such connection. GET /api/v1/connections lists those of the account.',
+  )
 
 /**
  * The connections that an expectation names.
@@ -30,19 +40,37 @@ export function expectedBy(state: State, account: string, expect: Expectation): 
     : oneMember(state, account, expect.user_id)
 }
 
+/**
+ * The speakers whom a challenge may be answered by.
+ * @param said of a challenge for any connection, the connections to check
+ * @throws AppError not_found for a connection that this device does not know any more
+ */
+export function answering(
+  state: State,
+  challenge: OpenChallenge,
+  said: readonly string[],
+): Expected {
+  if (challenge.connection !== null) return { ...anyMember(state, challenge.connection), challenge }
+  return {
+    connections: said,
+    user: null,
+    says: 'a contact of yours says',
+    saysNot: 'no contact of yours says',
+    isEnded: false,
+    challenge,
+  }
+}
+
 function anyMember({ connections }: State, id: string): Expected {
   const row = connections.get(id)
-  if (row === null)
-    throw new AppError(
-      'not_found',
-      'This device knows no such connection. GET /api/v1/connections lists those of the account.',
-    )
+  if (row === null) throw unknownConnection()
   return {
     connections: [id],
     user: null,
     says: `a member of "${row.name}" says`,
     saysNot: `no member of "${row.name}" says`,
     isEnded: isEnded(row),
+    challenge: null,
   }
 }
 
@@ -65,5 +93,6 @@ function oneMember({ connections }: State, account: string, user: string): Expec
     says: `${member.display_name} says`,
     saysNot: `${member.display_name} does not say`,
     isEnded: rows.every(isEnded),
+    challenge: null,
   }
 }

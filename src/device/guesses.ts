@@ -8,7 +8,7 @@
  */
 import { AppError } from '../errors.ts'
 import type { Moment, Series, WrongTries, WrongTryRows } from '../state/wrong-tries.ts'
-import type { Uptime } from './uptime.ts'
+import { type Uptime, ranSince } from './uptime.ts'
 
 const MINUTE_MS = 60_000
 const LONGEST_PAUSE_MS = 60 * MINUTE_MS
@@ -81,13 +81,6 @@ const durationOf = (seconds: number): string =>
 /** The pause after the last of so many wrong words in a row, in milliseconds. */
 const pauseMs = (inRow: number, most: number): number =>
   inRow < most ? 0 : Math.min(LONGEST_PAUSE_MS, MINUTE_MS * 2 ** (inRow - most))
-
-/**
- * The least time that has passed since a pause began, in milliseconds. After a restart of the
- * machine that is the time since the restart: the pause began before it.
- */
-const ranSince = (from: number, boot: string | null, now: Moment): number =>
-  boot === now.boot && now.uptimeMs >= from ? now.uptimeMs - from : now.uptimeMs
 
 const otherWay = ({ caller, expected }: Trying): string => {
   if (caller !== null) return 'Check words with "countersignd verify" until then: it counts apart.'

@@ -1,5 +1,6 @@
 /** How long the machine has run since it was started, the time that it slept included. */
 import { uptime } from 'node:os'
+import type { Moment } from '../state/wrong-tries.ts'
 
 /** For how long a reading is carried on by the monotonic clock, in milliseconds. */
 const CARRIED_MS = 1_000
@@ -30,3 +31,10 @@ export function machineUptime(): Uptime {
     },
   }
 }
+
+/**
+ * The least time that has passed since an earlier moment, in milliseconds. After a restart of the
+ * machine that is the time since the restart: the moment was before it.
+ */
+export const ranSince = (from: number, boot: string | null, now: Moment): number =>
+  boot === now.boot && now.uptimeMs >= from ? now.uptimeMs - from : now.uptimeMs

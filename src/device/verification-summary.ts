@@ -3,6 +3,15 @@ import { subjectOf } from '../api/match-subject.ts'
 import type { Match, Verification } from '../api/rest/verify.ts'
 import type { Expected } from './expected.ts'
 
+const ADVICE = 'If they fail again, hang up, and call a number that you know.'
+
+/** What words that answered a challenge were said for. */
+function answered(expected: Expected | null): string {
+  if (!expected?.challenge) return ''
+  const { shown } = expected.challenge.purpose
+  return `, said to you alone, for ${shown === '' ? 'no purpose' : `"${shown}"`}`
+}
+
 /** The summary where the words match nothing. */
 function summariseNone(
   { conclusive, reasons }: Pick<Verification, 'conclusive' | 'reasons'>,
@@ -13,8 +22,10 @@ function summariseNone(
     return conclusive
       ? 'Not verified: nobody you know says these words now.'
       : `Inconclusive: not everything could be checked (${why}).`
+  if (conclusive && expected.challenge !== null)
+    return `Not verified: different words, person or purpose. Make a new challenge, and ask for new words. ${ADVICE}`
   return conclusive
-    ? `Not verified: ${expected.saysNot} these words now. Ask for the words again. If they fail again, hang up, and call a number that you know.`
+    ? `Not verified: ${expected.saysNot} these words now. Ask for the words again. ${ADVICE}`
     : `Inconclusive: whether ${expected.says} these words could not be checked (${why}).`
 }
 
@@ -34,7 +45,7 @@ export function summarise(
     const doubts = [...new Set(others.flatMap((match) => match.reasons ?? []))]
     const sure =
       doubts.length === 0 ? '' : ` Not everything could be checked (${doubts.join(', ')}).`
-    return `Verified: the words of ${names}.${sure}`
+    return `Verified: the words of ${names}${answered(expected)}.${sure}`
   }
   if (replayed) return `The words of ${names}, but they were used before: no proof.`
   if (others.length > 0)

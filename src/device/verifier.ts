@@ -6,14 +6,15 @@ import { timeAt } from '../api/fields.ts'
 import type { Expectation, LogEntry, Match, Reason, Verification } from '../api/rest/verify.ts'
 import { windowOf } from '../crypto/code.ts'
 import { newId } from '../crypto/id.ts'
-import { Refusal } from '../crypto/refusal.ts'
-import { parseWords } from '../crypto/words.ts'
-import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { ClockState } from './clock.ts'
+import { type Searched, searchAnswers } from './answer-search.ts'
+import type { Challenges } from './challenges.ts'
+import { type Pace, REAL_PACE } from './code-schedule.ts'
 import type { Codes, Found, Hit } from './codes.ts'
-import { type Expected, expectedBy } from './expected.ts'
+import { type Expected, answering, expectedBy } from './expected.ts'
 import type { Guesses, Trying } from './guesses.ts'
+import { threeWords } from './typed-words.ts'
 import { summarise } from './verification-summary.ts'
 
 const STALE_MS = 7 * 24 * 3600 * 1000
@@ -38,6 +39,8 @@ export interface Asked {
   readonly method?: LogEntry['method']
   /** The expected speaker: only their words are checked. */
   readonly expect?: Expectation | undefined
+  /** The challenge, by id, that the words have to answer: others are wrong. Not with `expect`. */
+  readonly challenge?: string | undefined
 }
 
 export interface Verifier {
@@ -45,8 +48,8 @@ export interface Verifier {
    * Check three words for a caller (a token id, or null). Every check is logged, a public one if it
    * ends here: what matches nothing is looked up elsewhere.
    * @throws AppError word_count, unknown_word, rate_limited, keychain_locked, not_signed_in when
-   *   this device signed out meanwhile, not_found for an expected connection or member that is not
-   *   known
+   *   this device signed out meanwhile, not_found for an expected connection or member, or a
+   *   challenge, that is not known, invalid_state for a challenge that takes no try
    */
   verify(
     words: string | readonly string[],
@@ -55,24 +58,6 @@ export interface Verifier {
   ): Promise<Verification>
   /** Takes a wrong try out of the row: the account server knows the words. */
   wasNoGuess(caller: string | null): void
-}
-
-/** Parse three words as a person may have written them. Throws AppError word_count or unknown_word. */
-function threeWords(words: string | readonly string[]): number[] {
-  try {
-    return parseWords(typeof words === 'string' ? words : words.join(' '), 3).indices
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const { found, word, suggestions } = error.details
-    if (error.reason === 'word_count')
-      throw new AppError('word_count', `Three words are wanted; ${found} were given.`, {
-        details: found === undefined ? {} : { found },
-      })
-    const nearest = suggestions?.length ? ` Did you hear ${suggestions.join(', or ')}?` : ''
-    throw new AppError('unknown_word', `"${word}" is not on the word list.${nearest}`, {
-      details: { word: word ?? '', suggestions: suggestions ?? [] },
-    })
-  }
 }
 
 const isEnded = (hit: Hit) => hit.isEnded
@@ -116,7 +101,7 @@ export function verifyNothing(words: string | readonly string[], at: number): Ve
 /**
  * The verifier over the codes.
  * @param options `account` is the own account id; `demandSeat` throws when this device has signed
- *   out
+ *   out; `pace` is how a search through all connections gives way to others
  */
 export function newVerifier(options: {
   state: State
@@ -125,9 +110,12 @@ export function newVerifier(options: {
   now: () => number
   freshness: Freshness
   guesses: Guesses
+  challenges: Challenges
   demandSeat: () => void
+  pace?: Pace
 }): Verifier {
-  const { state, codes, account, now, freshness, guesses, demandSeat } = options
+  const { state, codes, account, now, freshness, guesses, challenges, demandSeat } = options
+  const { pace = REAL_PACE } = options
 
   /**
    * The clock, judged by the server's, by the uptime of the machine and by the windows used here.
@@ -195,33 +183,56 @@ export function newVerifier(options: {
   async function verify(
     words: string | readonly string[],
     caller: string | null,
-    { method = 'local', expect }: Asked = {},
+    { method = 'local', expect, challenge }: Asked = {},
   ): Promise<Verification> {
-    const trying = { caller, expected: expect !== undefined }
+    const trying = { caller, expected: expect !== undefined || challenge !== undefined }
     guesses.check(trying)
     const indices = threeWords(words)
-    if (expect !== undefined) return check(indices, trying, method, expect)
+    /** Wrong words counted during a wait limit this caller too. */
+    function waited(): void {
+      demandSeat()
+      guesses.check(trying)
+    }
+    if (challenge !== undefined) return checkAnswer(indices, trying, challenge, waited)
+    if (expect !== undefined) {
+      const expected = expectedBy(state, account, expect)
+      return check(trying, method, expected, (at) => codes.findOf(expected, indices, at))
+    }
     for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) {
       await wait
-      demandSeat()
+      waited()
     }
-    return check(indices, trying, method)
+    return check(trying, method, null, (at) => codes.find(indices, at))
   }
 
-  /**
-   * Synchronous: wrong words counted during the wait limit this caller too, and of two callers with
-   * the same words one is first.
-   */
-  function check(
+  /** Opens the challenge again after a wait: another caller may have used it up meanwhile. */
+  async function checkAnswer(
     indices: readonly number[],
     trying: Trying,
+    id: string,
+    waited: () => void,
+  ): Promise<Verification> {
+    const open = challenges.open(id)
+    let everywhere: Searched | null = null
+    if (open.connection === null) {
+      everywhere = await searchAnswers({ state, codes, pace }, open, indices, now())
+      waited()
+    }
+    const expected = answering(state, challenges.open(id), everywhere?.said ?? [])
+    const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
+    return check(trying, 'local', expected, find)
+  }
+
+  /** Synchronous: of two callers with the same words one is first. */
+  function check(
+    trying: Trying,
     method: LogEntry['method'],
-    expect?: Expectation,
+    expected: Expected | null,
+    find: (at: number) => Found,
   ): Verification {
     const at = now()
-    guesses.check(trying)
-    const expected = expect === undefined ? null : expectedBy(state, account, expect)
-    const found = expected === null ? codes.find(indices, at) : codes.findOf(expected, indices, at)
+    const found = find(at)
+    const challenge = expected?.challenge ?? null
     const { hits, checked, unchecked } = found
     const clock = clockAt(at)
     const reasons = reasonsNot(at, clock, found, expected)
@@ -243,9 +254,11 @@ export function newVerifier(options: {
         checked,
         unchecked,
         reasons,
+        ...(challenge === null ? {} : { purpose: challenge.purpose.shown }),
         ...(firstUsedAt === null ? {} : { first_verified_at: timeAt(firstUsedAt) }),
       }
       freshness.noted(at)
+      if (challenge !== null) challenges.use(challenge.id)
       if (hits.length === 0) guesses.wrong(trying)
       if (result.verified) guesses.right(trying)
       // By the uses themselves, not by the clock: one that ran ahead for a while must not make words count twice.

@@ -1,8 +1,10 @@
+import { invalid } from '../api/input.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { Device } from '../device/device.ts'
 import { dropDeparted } from '../device/departed.ts'
 import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
+import { wordsForListener } from '../device/words-for-listener.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
@@ -74,6 +76,20 @@ export async function leave(
   }
 }
 
+/** Words for everyone. Throws AppError `validation_failed` where the request meant others. */
+function wordsForAll(
+  { codes }: Device,
+  id: string,
+  meant: { readonly purpose: string | undefined; readonly listener: string | undefined },
+  at: number,
+) {
+  if (meant.purpose !== undefined || meant.listener !== undefined)
+    throw invalid('query', [
+      { path: 'challenge', message: 'Give the word that the listener says, too.' },
+    ])
+  return codes.toSay(id, at)
+}
+
 export const connections: Handlers['connections'] = {
   list: async (page, { account, device }) => {
     const { items, next_cursor } = await account.connections.list(page)
@@ -109,9 +125,12 @@ export const connections: Handlers['connections'] = {
     return leave(id, context.account, keeper, 'end')
   },
 
-  code: async ({ id }, { account, local }) => {
+  code: async ({ id, challenge, purpose, listener }, { account, local }) => {
     const at = local.now()
-    const code = local.codes.toSay(id, at)
+    const code =
+      challenge === undefined
+        ? wordsForAll(local, id, { purpose, listener }, at)
+        : wordsForListener(local, id, { challenge, purpose, listener }, at)
     if (code !== null) {
       local.demandClock(at)
       return code

@@ -1,9 +1,12 @@
 import { pageOf, readCursor, rowsFor } from '../api/cursor.ts'
 import { spanOf } from '../api/days.ts'
 import { timeAt } from '../api/fields.ts'
+import { invalid } from '../api/input.ts'
 import type { Account } from '../api/port.ts'
 import type { LogEntry, LoggedMatch, PublicVerification, Verification } from '../api/rest/verify.ts'
 import { firstIdAt, isId, newId } from '../crypto/id.ts'
+import { parseWords, wordsAt } from '../crypto/words.ts'
+import { OPEN_MS } from '../device/challenges.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /**
@@ -98,11 +101,32 @@ function loggedMatches({ accounts, stamps }: LookUp): LoggedMatch[] {
 }
 
 export const verify: Handlers['verify'] = {
-  words: async ({ body }, { device, home, caller }) => {
-    const { words, expect } = body
-    if (device !== null) return device.verifier.verify(words, caller?.token ?? null, { expect })
+  words: async ({ body }, context) => {
+    const { home, caller } = context
+    const { words, expect, challenge_id: challenge } = body
+    if (expect !== undefined && challenge !== undefined)
+      throw invalid('body', [
+        { path: 'expect', message: 'Leave it out: the challenge says who has to answer.' },
+      ])
+    const device = challenge === undefined ? context.device : context.local
+    if (device !== null)
+      return device.verifier.verify(words, caller?.token ?? null, { expect, challenge })
     const { verifyNothing } = await import('../device/verifier.ts')
     return verifyNothing(words, home.now())
+  },
+
+  challenge: async ({ body }, { local }) => {
+    const { id, connection, word, purpose } = local.challenges.draw(
+      body.connection_id ?? null,
+      body.purpose,
+    )
+    return {
+      id,
+      connection_id: connection,
+      word: wordsAt([word]).join(' '),
+      purpose: purpose.shown,
+      expires_at: timeAt(local.now() + OPEN_MS),
+    }
   },
 
   /** What this device knows is not sent anywhere. */
@@ -115,7 +139,6 @@ export const verify: Handlers['verify'] = {
         ? verifyNothing(body.words, home.now())
         : await keeper.verifier.verify(body.words, caller?.token ?? null, { method: 'public' })
     if (here.matches.length > 0) return knownHere(here)
-    const { parseWords } = await import('../crypto/words.ts')
     const { indices } = parseWords([body.words].flat().join(' '), 3)
     const found = await account.lookups.create({ body: { words: indices } })
     const at = home.now()

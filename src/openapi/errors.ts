@@ -35,7 +35,11 @@ const ANY = [
 const OWN: { readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: readonly Told[] } } = {
   sync: { read: ['no_device'], run: ['no_device', ...FAR] },
   token: { create: ['no_device'] },
-  verify: { words: ['not_found'], public: FAR },
+  verify: {
+    words: ['not_found', 'invalid_state', 'no_device', 'not_signed_in'],
+    challenge: ['not_found', 'too_long', 'rate_limited', 'no_device', 'not_signed_in'],
+    public: FAR,
+  },
   stamp: { create: ['no_device', 'not_signed_in'] },
   trustCards: {
     create: ['not_found', 'invalid_state'],
@@ -44,7 +48,15 @@ const OWN: { readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: read
   connections: {
     create: ['no_device', ...FAR],
     delete: ['invalid_state'],
-    code: ['no_device', 'not_signed_in', 'secret_unavailable', 'invalid_state'],
+    code: [
+      'no_device',
+      'not_signed_in',
+      'secret_unavailable',
+      'invalid_state',
+      'unknown_word',
+      'word_count',
+      'too_long',
+    ],
   },
   members: { add: ['forbidden', 'invalid_state'], remove: ['forbidden', 'invalid_state'] },
   invitations: {
@@ -198,6 +210,10 @@ const BODIES: Readonly<Record<Told, Details & { readonly message: string }>> = {
   idempotency_mismatch: {
     message:
       'This Idempotency-Key was used for another request: take a new key for every new request.',
+  },
+  too_long: {
+    message:
+      'The purpose is too long: 70 letters and digits; a purpose has at most 64. Shorten it.',
   },
   unknown_word: {
     message: '"matadore" is not on the word list. Did you mean matador?',

@@ -131,6 +131,10 @@ const EXPLANATIONS: Readonly<Record<Code, Explanation>> = {
     meaning: 'This `Idempotency-Key` was used for another request within the last 24 hours.',
     remedy: 'Take a new key for every new request.',
   },
+  too_long: {
+    meaning: 'The purpose of a challenge has more than 64 letters and digits.',
+    remedy: 'Shorten it on both sides: name the amount and the receiver, say.',
+  },
   unknown_word: {
     meaning: '`word` is not on the list of words, so nothing was checked.',
     remedy: 'Ask again for what was said; `suggestions` has words that sound or look like it.',
@@ -140,8 +144,9 @@ const EXPLANATIONS: Readonly<Record<Code, Explanation>> = {
     remedy: 'Mend what is listed; unknown fields are faults too.',
   },
   word_count: {
-    meaning: 'Three words are wanted; `found` were given. Nothing was checked.',
-    remedy: 'Send the three words, in the order in which they were said.',
+    meaning:
+      'Three words are wanted, or one for a challenge; `found` were given. Nothing was checked.',
+    remedy: 'Send the words, in the order in which they were said.',
   },
   rate_limited: {
     meaning: 'Too many tries in a time.',

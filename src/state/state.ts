@@ -3,6 +3,8 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Log } from '../log.ts'
+import { challengeRows } from './challenges.ts'
+import type { ChallengeRows } from './challenges.ts'
 import { connectionRows } from './connections.ts'
 import type { ConnectionRows } from './connections.ts'
 import { openDatabase } from './database.ts'
@@ -58,6 +60,7 @@ export interface State {
   readonly replays: ReplayRows
   readonly verifications: VerificationRows
   readonly wrongTries: WrongTryRows
+  readonly challenges: ChallengeRows
   readonly stamps: StampRows
   readonly idempotency: IdempotencyRows
   /** Runs something synchronous whole or not at all; calls nest. */
@@ -90,6 +93,7 @@ export function openState(dir: string, log?: Log): State {
     replays: replayRows(db),
     verifications: verificationRows(db),
     wrongTries: wrongTryRows(db),
+    challenges: challengeRows(db),
     stamps: stampRows(db),
     idempotency: idempotencyRows(db),
     transaction: (action) => transaction(db, action),

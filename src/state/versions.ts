@@ -174,4 +174,18 @@ export const VERSIONS: readonly string[] = [
     primary key (caller, expected)
   ) strict, without rowid;
   `,
+  // Challenges, so that no restart gives more tries.
+  `
+  create table challenges (
+    id text primary key,
+    connection text,
+    state text not null check (state in ('open', 'ended', 'used')),
+    uptime_ms integer not null,
+    boot text,
+    word integer check (word between 0 and 4095),
+    purpose text,
+    check ((state = 'open') = (word is not null)),
+    check ((word is null) = (purpose is null))
+  ) strict, without rowid;
+  `,
 ]

@@ -15,6 +15,8 @@ const TRAITS: Readonly<Record<WritingTool, readonly Trait[]>> = {
   sync_run: [],
   // Words count once.
   verify_words: ['again'],
+  // A new one ends the open one.
+  verify_challenge: ['again'],
   verify_public: ['again', 'outside'],
   stamp_create: ['again', 'outside'],
   // Who is followed already is refused.

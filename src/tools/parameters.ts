@@ -45,6 +45,10 @@ export const IN_PATH: Readonly<Record<Before<Paths>, string>> = {
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   user_id:
     'Id of an account (acc_…), from connections_list, trust_cards_list or a profile; or else email.',
+  connection_id: 'Id of a connection (con_…), from connections_list. Left out: any of yours.',
+  challenge_id: 'Id of a challenge (chl_…), from verify_challenge: it takes one try.',
+  listener:
+    'Id of the member who gave the challenge (acc_…), from connections_read; needed among several.',
   preset_id: 'Id of a preset (pre_…), from presets_list. Left out: the default preset; null: none.',
   external_member_id:
     'Id of the person without an account whom it is for (ext_…), from external_members_list.',

@@ -445,7 +445,9 @@ function makeLegacy(id: string, signedIn: string | null): void {
   state.close()
   const db = new DatabaseSync(join(dir, 'state.db'))
   const at = VERSIONS.findIndex((version) => version.includes('legacy_account'))
-  db.exec('drop table wrong_tries; alter table tokens drop column legacy_account')
+  db.exec(
+    'drop table challenges; drop table wrong_tries; alter table tokens drop column legacy_account',
+  )
   db.exec(`pragma user_version = ${at}`)
   db.close()
   state = openState(dir)

@@ -53,7 +53,7 @@ describe('verify --expect', () => {
     )
     for (const [args, said] of [
       [['--expect', 'Mum'], /--expect: "Mum" is neither the id of a connection/],
-      [['--expect', bob.id, '--public'], /Give --expect or --public/],
+      [['--expect', bob.id, '--public'], /Give --public alone/],
     ] as const) {
       const { code, err } = await ada.on(['verify', ...args, ...WRONG])
       assert.equal(code, EXIT.usage)

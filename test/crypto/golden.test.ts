@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { challengeReader } from '../../src/crypto/challenge.ts'
 import { codeKey, codeReader, LABEL, windowOf, ZERO_HEAD } from '../../src/crypto/code.ts'
 import type { Label } from '../../src/crypto/hash-input.ts'
+import { readPurpose } from '../../src/crypto/purpose.ts'
 import { LIST_ID, WORDLIST } from '../../src/crypto/wordlist.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 
@@ -26,6 +28,9 @@ const golden: [string, Label, Uint8Array, number, Uint8Array, Uint8Array, number
     ['public', open, a, 1, ZERO_HEAD, a, now, 'ec8c57ef204c3b0b', '2405 1263 1121 outtakes elective disposal'],
   ]
 
+const readDocument = () =>
+  readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8').replace(/ +/g, ' ')
+
 describe('section 2', () => {
   test('the window of the vectors', () => assert.equal(now, 29453760))
   for (const [name, label, subject, epoch, head, speaker, window, kc, words] of golden) {
@@ -36,11 +41,17 @@ describe('section 2', () => {
       assert.equal([...indices, ...wordsAt(indices)].join(' '), words)
     })
   }
+  test('words for one listener', () => {
+    const kc = codeKey({ label: connection, key, subject: con, epoch: 1, head: head1 })
+    const purpose = readPurpose('pay 12000 to 1234')
+    const of = { window: now, speaker: a, listener: b, challenge: 0, purpose }
+    const indices = challengeReader(kc)(of)
+    assert.equal(indices.join(' '), '3827 3353 1164')
+    const said = `${indices.join(' ')}, \`${wordsAt(indices).join(' ')}\``
+    assert.ok(readDocument().includes(said), said)
+  })
   test('the document prints the same rows', () => {
-    const document = readFileSync(
-      new URL('../../docs/protocol.md', import.meta.url),
-      'utf8',
-    ).replace(/ +/g, ' ')
+    const document = readDocument()
     for (const row of golden) {
       const [, ...match] = /^(\d+ \d+ \d+) (.*)$/.exec(row[8])!
       assert.ok(document.includes(`| \`${row[7]}\` | ${match.join(' | ')} |`), row[0])

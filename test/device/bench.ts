@@ -6,6 +6,7 @@ import type { ClockState } from '../../src/device/clock.ts'
 import type { Pace } from '../../src/device/code-schedule.ts'
 import { PREFIX, formatId } from '../../src/crypto/id.ts'
 import { parseWords } from '../../src/crypto/words.ts'
+import { newChallenges, type Challenges } from '../../src/device/challenges.ts'
 import { openCodes, type Codes } from '../../src/device/codes.ts'
 import { newGuesses } from '../../src/device/guesses.ts'
 import { openVault, type Vault } from '../../src/device/vault.ts'
@@ -13,7 +14,7 @@ import { newVerifier, type Verifier } from '../../src/device/verifier.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Hold } from '../../src/state/connections.ts'
 import { openState, type State } from '../../src/state/state.ts'
-import { wordsFrom } from '../e2e/peer.ts'
+import { answerFrom, wordsFrom } from '../e2e/peer.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
 
@@ -43,6 +44,7 @@ export interface Bench {
   readonly vault: Vault
   readonly codes: Codes
   readonly verifier: Verifier
+  readonly challenges: Challenges
   readonly clock: { ms: number }
   /** How long the machine has run, and since which start of it. */
   readonly machine: { uptime: number; boot: string | null }
@@ -67,6 +69,15 @@ export interface Bench {
   }) => string
   /** What a speaker says about a subject of the bench in a window. */
   readonly say: (subject: string, speaker: string, window?: number) => string
+  /** What a speaker says on a connection of the bench to a listener who gave a challenge. */
+  readonly answer: (of: {
+    speaker: string
+    challenge: string
+    purpose?: string
+    listener?: string
+    connection?: string
+    window?: number
+  }) => string
   /** The same device after another start, with some part replaced. */
   readonly reopen: (parts?: Parts) => Bench
   /** Whether this device has signed out. */
@@ -94,16 +105,17 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
     const used = parts.state ?? state
     const vault = openVault(keychain, used.secrets)
     const codes = openCodes(used, vault, ME, parts.pace)
+    const uptime = { exact: () => machine.uptime, recent: () => machine.uptime }
+    const { boot } = machine
+    const challenges = newChallenges({ state: used, now: () => clock.ms, uptime, boot })
     const verifier = newVerifier({
       state: used,
       codes,
       account: ME,
       now: () => clock.ms,
-      guesses: newGuesses({
-        rows: used.wrongTries,
-        uptime: { exact: () => machine.uptime, recent: () => machine.uptime },
-        boot: machine.boot,
-      }),
+      guesses: newGuesses({ rows: used.wrongTries, uptime, boot }),
+      challenges,
+      ...(parts.pace === undefined ? {} : { pace: parts.pace }),
       freshness: {
         offsetMs: () => freshness.offset,
         lastSyncAt: () => freshness.lastSync,
@@ -123,6 +135,7 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
       vault,
       codes,
       verifier,
+      challenges,
       clock,
       machine,
       pass,
@@ -173,6 +186,18 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
         return epoch === undefined
           ? wordsFrom({ label: 'guest', k, subject, speaker, window })
           : wordsFrom({ label: 'code', k, subject, speaker, window, epoch, head: HEAD })
+      },
+      answer({ connection = CONNECTION, listener = ME, purpose = '', window, ...asked }) {
+        return answerFrom({
+          ...asked,
+          listener,
+          purpose,
+          k: keys.get(connection) as Uint8Array,
+          subject: connection,
+          epoch: epochs.get(connection) as number,
+          head: HEAD,
+          window: window ?? Math.floor(clock.ms / MINUTE),
+        })
       },
       reopen: open,
     }

@@ -1,9 +1,36 @@
 /** The words of protocol section 2 once more, from the text alone: node:crypto and the list, nothing else of src. */
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import { WORDLIST } from '../../src/crypto/wordlist.ts'
 
 const WORDS = WORDLIST.trimEnd().split('\n')
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+
+interface Secret {
+  readonly label: 'code' | 'guest'
+  readonly k: Uint8Array
+  readonly subject: string
+  readonly epoch?: number
+  readonly head?: Uint8Array
+}
+
+function codeKeyOf({ label, k, subject, epoch = 1, head = Buffer.alloc(32) }: Secret): Buffer {
+  const number = Buffer.alloc(4)
+  number.writeUInt32BE(epoch)
+  const info = Buffer.concat([Buffer.from(`countersign/v2/${label}\0`), number, head])
+  return Buffer.from(hkdfSync('sha256', k, idBytes(subject), info, 32))
+}
+
+function minuteBytes(window: number): Buffer {
+  const minute = Buffer.alloc(8)
+  minute.writeBigUInt64BE(BigInt(window))
+  return minute
+}
+
+/** The words of the first 36 bits, which are nine hexadecimal digits, three to a word. */
+const firstWords = (mac: Buffer): string =>
+  (mac.toString('hex').slice(0, 9).match(/.../g) ?? [])
+    .map((three) => WORDS[parseInt(three, 16)])
+    .join(' ')
 
 /** The 16 bytes of an id: its last 26 characters are a number in base 32. */
 export function idBytes(id: string): Buffer {
@@ -13,28 +40,30 @@ export function idBytes(id: string): Buffer {
 }
 
 /** What `speaker` says about `subject` in a window. */
-export function wordsFrom(of: {
-  label: 'code' | 'guest'
-  k: Uint8Array
-  subject: string
-  speaker: string
-  window: number
-  epoch?: number
-  head?: Uint8Array
-}): string {
-  const { label, k, subject, speaker, window, epoch = 1, head = Buffer.alloc(32) } = of
-  const number = Buffer.alloc(4)
-  number.writeUInt32BE(epoch)
-  const info = Buffer.concat([Buffer.from(`countersign/v2/${label}\0`), number, head])
-  const kc = Buffer.from(hkdfSync('sha256', k, idBytes(subject), info, 32))
-  const minute = Buffer.alloc(8)
-  minute.writeBigUInt64BE(BigInt(window))
-  const mac = createHmac('sha256', kc)
-    .update(Buffer.concat([Buffer.of(1), minute, idBytes(speaker)]))
-    .digest()
-  // 36 bits are nine hexadecimal digits, three to a word.
-  const digits = mac.toString('hex').slice(0, 9).match(/.../g) ?? []
-  return digits.map((three) => WORDS[parseInt(three, 16)]).join(' ')
+export function wordsFrom(of: Secret & { speaker: string; window: number }): string {
+  const message = [Buffer.of(1), minuteBytes(of.window), idBytes(of.speaker)]
+  return firstWords(createHmac('sha256', codeKeyOf(of)).update(Buffer.concat(message)).digest())
+}
+
+/** What `speaker` says in a window to a listener who gave a challenge. */
+export function answerFrom(
+  of: Omit<Secret, 'label'> & {
+    speaker: string
+    window: number
+    listener: string
+    /** The word. */
+    challenge: string
+    /** As it is shown: normalised. */
+    purpose: string
+  },
+): string {
+  const word = Buffer.alloc(2)
+  word.writeUInt16BE(WORDS.indexOf(of.challenge))
+  const purpose = createHash('sha256').update(of.purpose).digest()
+  const people = [idBytes(of.speaker), idBytes(of.listener)]
+  const message = [Buffer.of(2), minuteBytes(of.window), ...people, word, purpose]
+  const kc = codeKeyOf({ ...of, label: 'code' })
+  return firstWords(createHmac('sha256', kc).update(Buffer.concat(message)).digest())
 }
 
 /** K and the id in the link of a guest code. */

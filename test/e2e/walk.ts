@@ -98,6 +98,17 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
     body: { words: heard.words, expect: { user_id: user.id } },
   })
   assert.equal(expected.replayed, true)
+  const drawn = await call(home, 'verify_challenge', {
+    body: { connection_id: connection.id, purpose: 'Pay 12,000 to 1234' },
+  })
+  const answer = await call(ada, 'connections_code', {
+    ...on,
+    query: `?challenge=${drawn.word}&purpose=pay+12000+to+1234`,
+  })
+  const answered = await call(home, 'verify_words', {
+    body: { words: answer.words, challenge_id: drawn.id },
+  })
+  assert.deepEqual([answered.verified, answered.purpose], [true, 'pay12000to1234'])
 
   const card = { params: { id: user.id as string } }
   await call(home, 'trustCards_create', { body: { user_id: user.id } })

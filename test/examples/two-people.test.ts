@@ -76,6 +76,8 @@ test('two people sign in to one server, connect, verify each other, and part', a
       ['bob', 'Verified'],
       ['ada', 'Your own words for this connection'],
       ['ada', 'The words of Bob ("Ada and Bob")'],
+      ['ada', 'Verified'],
+      ['ada', 'Not verified'],
       ['ada', 'Not verified'],
     ],
   )

@@ -1,5 +1,7 @@
-/** `expect` of a check of words, over HTTP. */
+/** `expect` of a check of words, and challenges, over HTTP. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
@@ -86,5 +88,142 @@ describe('POST /api/v1/verify with "expect"', () => {
       body: { words: WRONG, expect: { connection_id: own.connection } },
     })
     assert.equal(status, 422)
+  })
+})
+
+describe('challenges over HTTP', () => {
+  let daemon: TestDaemon
+  let token: string
+  let connection: string
+  const PURPOSE = 'Canary 12,000'
+  const call = async (method: string, path: string, body?: unknown, by = token) => {
+    const { status, json } = await daemon.request(method, path, { token: by, body })
+    return { status, json: json as Record<string, unknown> }
+  }
+
+  before(async () => {
+    daemon = await startDaemon()
+    token = await daemon.token('write')
+    const made = await call('POST', '/api/v1/connections', { name: 'Bank' })
+    connection = made.json['id'] as string
+  })
+  after(() => daemon.close())
+
+  it('a challenge: 201 with the word and the purpose as both sides see it; without a body, for any', async () => {
+    const { status, json } = await call('POST', '/api/v1/verify/challenges', {
+      connection_id: connection,
+      purpose: PURPOSE,
+    })
+    assert.equal(status, 201)
+    assert.partialDeepStrictEqual(json, { connection_id: connection, purpose: 'canary12000' })
+    assert.match(String(json['id']), /^chl_[0-9a-z]{26}$/)
+    assert.match(String(json['word']), /^[a-z]{4,9}$/)
+    const any = await call('POST', '/api/v1/verify/challenges')
+    assert.partialDeepStrictEqual(any.json, { connection_id: null, purpose: '' })
+  })
+
+  it('takes one try: 200, then 409', async () => {
+    const drawn = await call('POST', '/api/v1/verify/challenges', { purpose: PURPOSE })
+    const body = { words: WRONG, challenge_id: drawn.json['id'] }
+    const first = await call('POST', '/api/v1/verify', body)
+    assert.equal(first.status, 200)
+    assert.partialDeepStrictEqual(first.json, { verified: false, purpose: 'canary12000' })
+    const second = await call('POST', '/api/v1/verify', body)
+    assert.deepEqual(
+      [second.status, second.json['error'], second.json['state']],
+      [409, 'invalid_state', 'used'],
+    )
+  })
+
+  const chl = newId('chl_', AT)
+  const refused: [name: string, path: string, body: unknown, status: number, error: string][] = [
+    ['no such challenge', '/api/v1/verify', { words: WRONG, challenge_id: chl }, 404, 'not_found'],
+    ['no id', '/api/v1/verify', { words: WRONG, challenge_id: 'x' }, 422, 'validation_failed'],
+    [
+      'a challenge, and an expected person',
+      '/api/v1/verify',
+      { words: WRONG, challenge_id: chl, expect: { user_id: newId('acc_', AT) } },
+      422,
+      'validation_failed',
+    ],
+    [
+      'a connection of nobody',
+      '/api/v1/verify/challenges',
+      { connection_id: newId('con_', AT) },
+      404,
+      'not_found',
+    ],
+    [
+      'a guest code',
+      '/api/v1/verify/challenges',
+      { connection_id: newId('gst_', AT) },
+      422,
+      'validation_failed',
+    ],
+    ['65 letters', '/api/v1/verify/challenges', { purpose: 'ä'.repeat(65) }, 422, 'too_long'],
+    [
+      'half a surrogate pair',
+      '/api/v1/verify/challenges',
+      { purpose: '\ud800' },
+      422,
+      'validation_failed',
+    ],
+    [
+      'more than 500 characters',
+      '/api/v1/verify/challenges',
+      { purpose: '-'.repeat(501) },
+      422,
+      'validation_failed',
+    ],
+    [
+      'a public look-up',
+      '/api/v1/verify/public',
+      { words: WRONG, challenge_id: chl },
+      422,
+      'validation_failed',
+    ],
+  ]
+  for (const [name, path, body, status, error] of refused)
+    it(`${name}: ${status}`, async () => {
+      const answer = await call('POST', path, body)
+      assert.deepEqual([answer.status, answer.json['error']], [status, error])
+    })
+
+  const queries: [query: string, error: string][] = [
+    ['purpose=pay', 'validation_failed'],
+    [`listener=${newId('acc_', AT)}`, 'validation_failed'],
+    ['challenge=matador', 'validation_failed'],
+    ['challenge=matadore', 'unknown_word'],
+    ['challenge=matador+carload', 'word_count'],
+    ['challenge=', 'word_count'],
+    [`challenge=matador&purpose=${'a'.repeat(65)}`, 'too_long'],
+    ['challenge=matador&challenge=carload', 'validation_failed'],
+    ['word=matador', 'validation_failed'],
+  ]
+  for (const [query, error] of queries)
+    it(`code?${query.slice(0, 40)}: 422 ${error}`, async () => {
+      const answer = await call('GET', `/api/v1/connections/${connection}/code?${query}`)
+      assert.deepEqual([answer.status, answer.json['error']], [422, error])
+    })
+
+  it('drawing needs a token that may write, and reading own words does not', async () => {
+    const reading = await daemon.token('read')
+    const drawn = await call('POST', '/api/v1/verify/challenges', {}, reading)
+    assert.deepEqual([drawn.status, drawn.json['error']], [403, 'insufficient_scope'])
+    const path = `/api/v1/connections/${connection}/code`
+    assert.equal((await call('GET', path, undefined, reading)).status, 200)
+    const asked = await call('GET', `${path}?challenge=matador`, undefined, reading)
+    // Nobody else is in the connection to listen.
+    assert.equal(asked.json['error'], 'validation_failed')
+  })
+
+  it('purposes are in neither the log, nor the audit log, nor the verification log', async () => {
+    await call('GET', `/api/v1/connections/${connection}/code?challenge=matador&purpose=Canary+1`)
+    const { json } = await call('GET', '/api/v1/verification-log')
+    const audit = readFileSync(join(daemon.stateDir, 'audit.jsonl'), 'utf8')
+    assert.match(audit, /POST \/api\/v1\/verify\/challenges/)
+    assert.match(daemon.log.join('\n'), /POST \/api\/v1\/verify\/challenges/)
+    for (const text of [audit, daemon.log.join('\n'), JSON.stringify(json)])
+      assert.doesNotMatch(text, /canary/i)
   })
 })

@@ -11,6 +11,7 @@ import { type TestDaemon, startDaemon } from '../daemon.ts'
 const WANTED: Readonly<Record<WritingTool, string>> = {
   sync_run: 'r',
   verify_words: '',
+  verify_challenge: '',
   verify_public: 'o',
   stamp_create: 'o',
   trust_cards_create: 'r',

@@ -1,5 +1,16 @@
 import * as v from 'valibot'
-import { Time, email, id, inState, listOf, name, named, pageOfThose } from '../fields.ts'
+import {
+  PurposeText,
+  ShownPurpose,
+  Time,
+  email,
+  id,
+  inState,
+  listOf,
+  name,
+  named,
+  pageOfThose,
+} from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { Invitation } from './invitations.ts'
 
@@ -86,8 +97,33 @@ export const Code = named(
     period_s: v.literal(60),
     valid_from: Time,
     valid_until: Time,
+    listener: v.optional(
+      v.pipe(id('acc_'), v.description('With a challenge: the one whom the words are for.')),
+    ),
+    purpose: v.optional(ShownPurpose),
   }),
 )
+export type Code = v.InferOutput<typeof Code>
+
+/** What a listener asks words for. */
+const Asked = v.strictObject({
+  challenge: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(64),
+      v.description('The word that the listener says: the answer is words for them alone.'),
+    ),
+  ),
+  purpose: v.optional(PurposeText),
+  listener: v.optional(
+    v.pipe(
+      id('acc_'),
+      v.description(
+        'The one who gave the challenge; needed where a connection has more than two members.',
+      ),
+    ),
+  ),
+})
 
 const OwnName = v.pipe(
   ConnectionName,
@@ -158,6 +194,7 @@ export const connections = {
     path: '/api/v1/connections/{id}/code',
     summary: 'Read the words to say now',
     by: 'daemon',
+    query: Asked,
     reply: Code,
   },
   favorite: {

@@ -1,5 +1,15 @@
 import * as v from 'valibot'
-import { Time, Words, betweenDays, id, listOf, named, pageOfThose } from '../fields.ts'
+import {
+  PurposeText,
+  ShownPurpose,
+  Time,
+  Words,
+  betweenDays,
+  id,
+  listOf,
+  named,
+  pageOfThose,
+} from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { ExternalMemberName } from './guest-codes.ts'
 import { PublicProfile } from './profiles.ts'
@@ -84,11 +94,26 @@ export const Verification = named(
     checked: v.pipe(v.number(), v.integer()),
     unchecked: v.pipe(v.number(), v.integer()),
     reasons: v.array(Reason),
+    purpose: v.optional(
+      v.pipe(v.string(), v.description('Of a challenge: its `purpose`, to be shown.')),
+    ),
     first_verified_at: v.optional(Time),
     checked_at: Time,
   }),
 )
 export type Verification = v.InferOutput<typeof Verification>
+
+export const Challenge = named(
+  'Challenge',
+  v.object({
+    id: id('chl_'),
+    connection_id: v.pipe(v.nullable(id('con_')), v.description('null: any of your connections.')),
+    word: v.pipe(v.string(), v.description('The word for you, the listener, to say.')),
+    purpose: ShownPurpose,
+    expires_at: Time,
+  }),
+)
+export type Challenge = v.InferOutput<typeof Challenge>
 
 /**
  * A stamp as its words find it: they are a hint where to look, the signature at the URL is the
@@ -202,8 +227,36 @@ export const verify = {
     path: '/api/v1/verify',
     summary: 'Check three words on this device',
     by: 'daemon',
-    body: v.strictObject({ words: Words, expect: v.optional(Expectation) }),
+    body: v.strictObject({
+      words: Words,
+      expect: v.optional(Expectation),
+      challenge_id: v.optional(
+        v.pipe(
+          id('chl_'),
+          v.description('Check the words as the answer to this challenge, which takes one try.'),
+        ),
+      ),
+    }),
     reply: Verification,
+    repeats: true,
+  },
+  challenge: {
+    method: 'POST',
+    path: '/api/v1/verify/challenges',
+    summary: 'Draw a word to say, for words that are for you and one purpose',
+    by: 'daemon',
+    body: v.optional(
+      v.strictObject({
+        connection_id: v.optional(
+          v.pipe(id('con_'), v.description('Who has to answer; without it, any connection.')),
+        ),
+        purpose: v.optional(PurposeText, ''),
+      }),
+      {},
+    ),
+    reply: Challenge,
+    status: 201,
+    // A repetition would show the purpose again, which is kept no longer than needed.
     repeats: true,
   },
   public: {

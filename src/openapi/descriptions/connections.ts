@@ -40,7 +40,7 @@ export const connections: Descriptions<
       'Name and favourite are yours alone: the other members keep theirs. What is left out stays.',
     delete:
       'Where others are in it, you leave, and coming back takes an invitation. Where nobody else is, or you are its only owner, it ends for everybody: the others find it as `ended` and delete it themselves. The secret is deleted here.',
-    code: 'Your own words of this minute, to be said by whoever placed the call. What the others will say is never shown: check what you hear with `POST /api/v1/verify`. Refused with `state: clock_uncertain` while the clock is known to have moved: sync, and ask again.',
+    code: 'Your own words of this minute, to be said by whoever placed the call. What the others will say is never shown: check what you hear with `POST /api/v1/verify`. With `challenge`, the words for one `listener` who said that word, and for the `purpose`, to be shown as it is answered. Refused with `state: clock_uncertain` while the clock is known to have moved: sync, and ask again.',
     favorite:
       'The same as changing `favorite`, for clients that have a button: without a body it marks. Nobody else sees it.',
   },

@@ -46,7 +46,9 @@ export const daemon: Descriptions<
   },
   verify: {
     words:
-      'Compares the words with those of everybody you know, for this minute and its neighbours, and counts right words as used. With `expect`, only with those of one connection or person; words of other speakers are then answered like wrong ones. The words do not leave the machine. After 20 wrong tries of a token in a minute, or 60 of all tokens together, it answers 429; after 100 in a row of a token, or 300 of all tokens, each further one begins a pause of 1, 2, 4 … 60 minutes, until right words end the row.',
+      'Compares the words with those of everybody you know, for this minute and its neighbours, and counts right words as used. With `expect`, only with those of one connection or person; words of other speakers are then answered like wrong ones. The words do not leave the machine. After 20 wrong tries of a token in a minute, or 60 of all tokens together, it answers 429; after 100 in a row of a token, or 300 of all tokens, each further one begins a pause of 1, 2, 4 … 60 minutes, until right words end the row. With `challenge_id`, as the answer to that challenge, by the connection it is for; it takes one try, and a failure means different words, person or purpose.',
+    challenge:
+      'For a call where it matters who hears the words and what for, such as a payment. Say the `word`; the other side enters it with your account and the purpose, and says three words that no other listener, device or purpose fits. Check them with `challenge_id`. It takes one try within 15 minutes, and a new one ends the open one of the same connection; 5 in 15 minutes are the most. `purpose` is normalised: show what is answered, since "1.200" and "12.00" are both `1200`.',
     public:
       'For words of a stranger: those of connections and guests are answered here, all others are sent to the account server, which knows public codes and stamps. Nobody is found only where `conclusive` is true; words that were used before (`replayed`) and your own (`echo`) are somebody’s and prove nothing. 20 look-ups a minute.',
   },

@@ -32,7 +32,7 @@ export const connecting: Texts<
   connections_code: {
     title: 'Read your words to say now',
     description:
-      'Your own three words of this minute for one connection, to SAY to the others, first if you place the call. Never what to expect to hear: check what they say with verify_words. To a guest: guest_codes_list. To a stranger: profile_read.',
+      'Your own three words of this minute for a connection, to SAY to the others, first if you place the call; if they gave a word, with challenge. Never what to expect to hear: that is verify_words. To a guest: guest_codes_list. To a stranger: profile_read.',
   },
   connections_favorite: {
     title: 'Mark a connection as a favourite',

@@ -22,7 +22,12 @@ export const proving: Texts<
   verify_words: {
     title: 'Check three words that somebody said',
     description:
-      'Who says these words now? Checks them on this device. Compare who matched with who they claim to be, or give that as "expect". Words count once; again is "replayed". Say "not verified" only if "conclusive" is true. 20 wrong tries a minute; pauses after 100.',
+      'Who says these words now? Checks them on this device. Compare who matched with who they claim to be, or give "expect" or "challenge_id". Words count once. Say "not verified" only if "conclusive" is true. 20 wrong tries a minute; pauses after 100.',
+  },
+  verify_challenge: {
+    title: 'Draw a word to say before words are heard',
+    description:
+      'One word for the person to SAY; the speaker answers with three that are for this listener and this purpose alone. Have the person read "purpose" as it is answered. Then verify_words with challenge_id, once. At most 5 in 15 minutes.',
   },
   verify_public: {
     title: 'Ask whose public words these are',

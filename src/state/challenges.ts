@@ -1,0 +1,62 @@
+/** Challenges that this device drew (protocol, section 2), with those of before as far as they count. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement } from './sqlite.ts'
+import type { Moment } from './wrong-tries.ts'
+
+/** `ended`: a later challenge replaced it. `used`: words were tried, right or wrong. */
+export type ChallengeState = 'open' | 'ended' | 'used'
+
+export interface ChallengeRow {
+  readonly id: string
+  /** null: any connection of the account. */
+  readonly connection: string | null
+  readonly state: ChallengeState
+  /** The uptime when it was drawn, in milliseconds, and the start of the machine that it counts from. */
+  readonly uptime_ms: number
+  readonly boot: string | null
+  /** The index of its word; null once it is not open. */
+  readonly word: number | null
+  /** The normalised purpose, empty for none; null once it is not open. */
+  readonly purpose: string | null
+}
+
+export type ChallengeRows = ReturnType<typeof challengeRows>
+
+/** The challenge rows. */
+export function challengeRows(db: DatabaseSync) {
+  const insert = statement(
+    db,
+    `insert into challenges (id, connection, state, uptime_ms, boot, word, purpose)
+     values (?, ?, 'open', ?, ?, ?, ?)`,
+  )
+  const get = statement<ChallengeRow>(db, 'select * from challenges where id = ?')
+  const all = statement<ChallengeRow>(db, 'select * from challenges')
+  const close = statement(
+    db,
+    `update challenges set state = ?, word = null, purpose = null where id = ? and state = 'open'`,
+  )
+  const remove = statement(db, 'delete from challenges where id = ?')
+  return {
+    /** Stores an open challenge, drawn at this moment. */
+    insert(
+      {
+        id,
+        connection,
+        word,
+        purpose,
+      }: Pick<ChallengeRow, 'id' | 'connection' | 'word' | 'purpose'>,
+      { uptimeMs, boot }: Moment,
+    ): void {
+      insert.run(id, connection, Math.round(uptimeMs), boot, word, purpose)
+    },
+    get: (id: string): ChallengeRow | null => get.get(id),
+    all: (): ChallengeRow[] => all.all(),
+    /** Closes an open challenge and forgets its word and purpose; what is closed stays as it is. */
+    close(id: string, state: Exclude<ChallengeState, 'open'>): void {
+      close.run(state, id)
+    },
+    delete(id: string): void {
+      remove.run(id)
+    },
+  }
+}

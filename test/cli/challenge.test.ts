@@ -1,0 +1,122 @@
+/** verify --challenge on one side, code --challenge on the other. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { type Person as AtTerminal } from './terminal.ts'
+import { newTown, takenIn } from './town.ts'
+
+const WRONG = 'matador carload recede'
+
+/** The word that a listener was given to say, as the terminal shows it. */
+const wordIn = (seen: string): string => /Say this word: ([a-z]+)\n/.exec(seen)![1]!
+
+/** Types these, one at each question. */
+const typing = (...lines: ((word: string) => string | Promise<string>)[]): AtTerminal => {
+  const left = [...lines]
+  return async (seen) => (await left.shift()?.(wordIn(seen))) ?? null
+}
+
+describe('verify --challenge and code --challenge', () => {
+  it('of two people: the same purpose verifies, once, and another one does not', async (t) => {
+    const town = await newTown(t)
+    const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+    const bank = (await ada.json('connection', 'create', '--name', 'Bank')).id as string
+    await takenIn(ada, bank, [bob])
+    const says = (purpose: string) => async (word: string) =>
+      (await bob.json('code', bank, '--challenge', word, '--purpose', purpose)).words as string
+    const check = (person: AtTerminal, ...more: string[]) =>
+      ada.on(['verify', '--challenge', '--purpose', 'Pay 12,000 to 1234', ...more], { person })
+
+    const good = await check(typing(says('pay 12000 to 1234')), '--expect', bank)
+    assert.equal(good.code, EXIT.ok, good.err)
+    assert.match(
+      good.out,
+      /^Verified: the words of \S+ \("Bank"\), said to you alone, for "pay12000to1234"\.\n$/,
+    )
+    assert.match(good.err, /^Say this word: [a-z]+\nThey answer for the purpose "pay12000to1234"/)
+
+    const other = await check(typing(says('pay 99000 to 1234')))
+    assert.equal(other.code, EXIT.notVerified, other.err)
+    assert.match(other.out, /^Not verified: different words, person or purpose\./)
+
+    // A slip is no try; what is right then verifies on any connection.
+    const slip = await check(
+      typing(
+        () => 'matador',
+        () => 'matador car recede',
+        says('Pay12000to1234'),
+      ),
+    )
+    assert.equal(slip.code, EXIT.ok, slip.err)
+    assert.match(slip.err, /Three words are wanted; 1 were given[^]*"car" is not on the word list/)
+
+    const json = await check(
+      typing(() => WRONG),
+      '--expect',
+      bank,
+      '--json',
+    )
+    assert.equal(json.code, EXIT.notVerified, json.err)
+    assert.equal(JSON.parse(json.out).purpose, 'pay12000to1234')
+
+    const shown = await bob.good(['code', bank, '--challenge', 'matador', '--purpose', 'Pay 1.200'])
+    assert.match(shown.out, /^[a-z]+ [a-z]+ [a-z]+\n$/)
+    assert.match(shown.err, new RegExp(`^For the purpose "pay1200", and for ${ada.id} alone`))
+    assert.notEqual(shown.out.trim(), (await bob.json('code', bank)).words)
+
+    const fifth = await check(typing(() => WRONG))
+    assert.equal(fifth.code, EXIT.notVerified)
+    const sixth = await check(typing(() => WRONG))
+    assert.equal(sixth.code, EXIT.failed)
+    assert.match(sixth.err, /Too many challenges: 5 in 15 minutes is the most/)
+  })
+
+  it('in a group: the speaker names the listener, and words for another one fail', async (t) => {
+    const town = await newTown(t)
+    const [ada, bob, cy] = [
+      await town.person('ada'),
+      await town.person('bob'),
+      await town.person('cy'),
+    ]
+    const club = (await ada.json('connection', 'create', '--name', 'Club')).id as string
+    await takenIn(ada, club, [bob, cy])
+    await bob.good(['sync'])
+    assert.match(
+      await bob.refused('code', club, '--challenge', 'matador'),
+      /--listener: Name the member who gave the challenge.*"countersignd connection members con_/,
+    )
+    const says = (listener: string) => async (word: string) =>
+      (await bob.json('code', club, '--challenge', word, '--listener', listener)).words as string
+    for (const [listener, code] of [
+      [cy.id, EXIT.notVerified],
+      [ada.id, EXIT.ok],
+    ] as const) {
+      const args = ['verify', '--challenge', '--expect', club]
+      const found = await ada.on(args, { person: typing(says(listener)) })
+      assert.equal(found.code, code, found.out)
+    }
+  })
+
+  it('is refused where it does not fit', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    const guest = (await ada.json('guest', 'create', '--label', 'Mum')).id as string
+    for (const [args, said] of [
+      [['verify', '--challenge', ...WRONG.split(' ')], /--challenge gives you a word to say first/],
+      [['verify', '--challenge', '--expect', ada.id], /is not the id of a connection/],
+      [['verify', '--challenge', '--public'], /Give --public alone/],
+      [['verify', '--purpose', 'Pay 12', WRONG], /Give --challenge too/],
+      [['code', guest, '--challenge', 'matador'], /A guest gives no challenge/],
+      [['code', guest, '--purpose', 'Pay 12'], /Give --challenge too/],
+    ] as const) {
+      const { code, err } = await ada.on(args)
+      assert.equal(code, EXIT.usage, err)
+      assert.match(err, said)
+    }
+    const long = await ada.refused('verify', '--challenge', '--purpose', 'a'.repeat(65))
+    assert.match(long, /The purpose is too long: 65 letters and digits/)
+    const none = await ada.on(['verify', '--challenge'], { input: '' })
+    assert.equal(none.code, EXIT.usage)
+    assert.match(none.err, /No words were given: the challenge stays open/)
+  })
+})
