@@ -52,6 +52,18 @@ async function nextPause(b: Bench, caller: string | null, asked = {}): Promise<n
 }
 
 describe('wrong words in a minute', () => {
+  it('reads the limits of a token and of all tokens once', async (t) => {
+    const b = bench(t)
+    b.connection()
+    await b.verifier.verify(WRONG, 'tok')
+    const { mock } = t.mock.method(b.state.wrongTries, 'get')
+    for (const asked of [{}, EXPECT]) {
+      mock.resetCalls()
+      await b.verifier.verify(WRONG, 'tok', asked)
+      assert.equal(mock.callCount(), 2)
+    }
+  })
+
   it('allows a token 20 wrong tries a minute; then 429 with Retry-After, for good words too', async (t) => {
     const { verifier, connection, say, pass } = bench(t)
     connection()

@@ -37,3 +37,28 @@ it('kill -9 after each twenty wrong words does not keep the pause away, and the 
   const { code } = await countersignd(['verify', ...WRONG.split(' ')], dir)
   assert.equal(code, 10)
 })
+
+it('kill -9 neither ends a challenge, nor gives it another try, nor gives more challenges', async (t) => {
+  const dir = freshFolder(t)
+  const first = await startDaemon(dir)
+  const { token } = await newToken(first.address)
+  const made = await caller(first.address, token)('POST /api/v1/connections', { name: 'Bank' })
+  const of = { connection_id: made.id, purpose: 'Pay 12' }
+  const drawn = await caller(first.address, token)('POST /api/v1/verify/challenges', of)
+  await first.end('SIGKILL')
+
+  const second = await startDaemon(dir)
+  const body = { words: WRONG, challenge_id: drawn.id }
+  const tried = await caller(second.address, token)('POST /api/v1/verify', body)
+  assert.deepEqual([tried.verified, tried.purpose], [false, 'pay12'])
+  for (let i = 0; i < 4; i++)
+    await caller(second.address, token)('POST /api/v1/verify/challenges', of)
+  await second.end('SIGKILL')
+
+  const third = await startDaemon(dir)
+  t.after(() => third.end('SIGTERM'))
+  const again = await ask(third.address, token, 'POST /api/v1/verify', body)
+  assert.deepEqual([again.status, again.body.state], [409, 'used'])
+  const sixth = await ask(third.address, token, 'POST /api/v1/verify/challenges', of)
+  assert.deepEqual([sixth.status, sixth.body.error], [429, 'rate_limited'])
+})

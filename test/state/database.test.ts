@@ -257,6 +257,15 @@ test('signing out keeps how many wrong words were tried, and the end of the acco
   assert.equal(state.wrongTries.get(series), null)
 })
 
+test('signing out forgets challenges, which have what they are for', (t) => {
+  const state = openState(freshFolder(t))
+  t.after(() => state.close())
+  const drawn = { id: 'chl_1', connection: null, word: 1, purpose: 'pay12' }
+  state.challenges.insert(drawn, { uptimeMs: 1, boot: null })
+  wipe(state.db)
+  assert.deepEqual(state.challenges.all(), [])
+})
+
 test('what was wiped just before a crash is not readable after the next start', (t) => {
   const [dir, crashed] = [freshFolder(t), freshFolder(t)]
   const state = openState(dir)

@@ -328,3 +328,43 @@ kept(
     assert.equal(of('tok_4', true), null)
   },
 )
+
+kept(
+  'challenges: a word and a purpose while they are open',
+  ({ challenges }) => {
+    const at = { uptimeMs: 5.4, boot: 'b' }
+    challenges.insert({ id: 'chl_1', connection: 'con_1', word: 0, purpose: 'pay12' }, at)
+    challenges.insert({ id: 'chl_2', connection: null, word: 4095, purpose: '' }, at)
+    challenges.insert({ id: 'chl_3', connection: 'con_1', word: 7, purpose: 'x' }, at)
+    challenges.close('chl_2', 'used')
+    // What is closed stays as it was closed.
+    challenges.close('chl_2', 'ended')
+    challenges.delete('chl_3')
+    assert.throws(
+      () => challenges.insert({ id: 'chl_4', connection: null, word: 4096, purpose: '' }, at),
+      /CHECK/,
+    )
+  },
+  ({ challenges }) => {
+    const open = {
+      id: 'chl_1',
+      connection: 'con_1',
+      state: 'open',
+      uptime_ms: 5,
+      boot: 'b',
+      word: 0,
+      purpose: 'pay12',
+    }
+    assert.deepEqual(plain(challenges.get('chl_1')), open)
+    const used = {
+      ...open,
+      id: 'chl_2',
+      connection: null,
+      state: 'used',
+      word: null,
+      purpose: null,
+    }
+    assert.deepEqual(plain(challenges.all()), [open, used])
+    assert.equal(challenges.get('chl_3'), null)
+  },
+)
