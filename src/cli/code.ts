@@ -3,6 +3,7 @@ import { byId, noSuch } from './by-id.ts'
 import { purposeLine } from './challenge.ts'
 import { type Api, type Command, type Invocation, UsageError } from './command.ts'
 import { every } from '../api/cursor.ts'
+import { shown } from './table.ts'
 
 async function guestCode(api: Api, id: string) {
   const guest = (await every((query) => api.guestCodes.list(query))).find((item) => item.id === id)
@@ -65,6 +66,7 @@ say yours.
       words: string
       valid_until: string
       listener?: string | undefined
+      listener_name?: string | undefined
       purpose?: string | undefined
     }
     const asked = askedBy(options)
@@ -77,7 +79,7 @@ say yours.
     print(code, code.words)
     if (code.listener !== undefined)
       say(
-        `For ${purposeLine(code.purpose ?? '')}, and for ${code.listener} alone. Say them only if that is what you mean.`,
+        `For ${purposeLine(code.purpose ?? '')}, and for ${shown(code.listener_name ?? code.listener)} alone. Say them only if that is what you mean.`,
       )
     say(
       `Good until ${code.valid_until}. If you were called, say them only after "countersignd verify" answered "Verified". Whoever places the call speaks first.`,

@@ -1,7 +1,7 @@
 /** Own words for one listener and one purpose (protocol, section 2). */
 import type { Code } from '../api/rest/connections.ts'
 import { invalid } from '../api/input.ts'
-import type { ConnectionRow } from '../state/connections.ts'
+import type { ConnectionRow, Member } from '../state/connections.ts'
 import { typedPurpose } from './challenges.ts'
 import type { Device } from './device.ts'
 import { challengeWord } from './typed-words.ts'
@@ -15,14 +15,14 @@ export interface Heard {
 }
 
 /** The listener. Throws AppError `validation_failed` for none, or one that is no other member. */
-function listenerIn(row: ConnectionRow, own: string, given: string | undefined): string {
-  const others = row.members.map(({ user_id }) => user_id).filter((id) => id !== own)
+function listenerIn(row: ConnectionRow, own: string, given: string | undefined): Member {
+  const others = row.members.filter(({ user_id }) => user_id !== own)
   const refused = (message: string) => invalid('query', [{ path: 'listener', message }])
   if (others.length === 0) throw refused('Nobody else is in this connection yet.')
   if (given === undefined && others.length > 1)
     throw refused('Name the member who gave the challenge: this connection has several others.')
-  const listener = given ?? others[0]!
-  if (!others.includes(listener)) throw refused('This is no other member of the connection.')
+  const listener = given === undefined ? others[0] : others.find(({ user_id }) => user_id === given)
+  if (listener === undefined) throw refused('This is no other member of the connection.')
   return listener
 }
 
@@ -43,8 +43,12 @@ export function wordsForListener(
   const purpose = typedPurpose(heard.purpose ?? '')
   const row = state.connections.get(connection)
   if (row === null) return null
-  const listener = listenerIn(row, identity.account, heard.listener)
+  const { user_id: listener, display_name: listener_name } = listenerIn(
+    row,
+    identity.account,
+    heard.listener,
+  )
   const code = codes.toListener(connection, { listener, word, purpose }, at)
   if (code === null) return null
-  return { connection_id: connection, ...code, listener, purpose: purpose.shown }
+  return { connection_id: connection, ...code, listener, listener_name, purpose: purpose.shown }
 }

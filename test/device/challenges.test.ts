@@ -428,7 +428,7 @@ describe('words for a listener', () => {
     const said = ownWords(b, heard)
     const of = { speaker: ME, challenge: 'matador', purpose: SHOWN, listener: BOB }
     assert.equal(said?.words, b.answer(of))
-    assert.deepEqual([said?.listener, said?.purpose], [BOB, SHOWN])
+    assert.deepEqual([said?.listener, said?.listener_name, said?.purpose], [BOB, 'Bob', SHOWN])
     assert.deepEqual(ownWords(b, { ...heard, listener: BOB }), said)
   })
 

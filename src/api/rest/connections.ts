@@ -100,6 +100,7 @@ export const Code = named(
     listener: v.optional(
       v.pipe(id('acc_'), v.description('With a challenge: the one whom the words are for.')),
     ),
+    listener_name: v.optional(v.pipe(v.string(), v.description('The same by name.'))),
     purpose: v.optional(ShownPurpose),
   }),
 )
