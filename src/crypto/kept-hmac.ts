@@ -10,8 +10,8 @@ export const KEPT_WORDS = 16
 
 const BLOCK = 64
 const HALF = KEPT_WORDS / 2
-/** The shortest padding of SHA-256, in bytes: one set bit, and the length of the message. */
-const PADDING = 9
+/** What two blocks of SHA-256 have room for beside the shortest padding. */
+const MOST = 2 * BLOCK - 9
 
 /** SHA-256 block by block, from a state and to a state that somebody keeps. */
 class Blocks extends _SHA256 {
@@ -28,8 +28,8 @@ class Blocks extends _SHA256 {
     )
   }
 
-  add(block: DataView, at = 0): void {
-    this.process(block, at)
+  add(block: DataView): void {
+    this.process(block, 0)
   }
 
   to(words: Uint32Array, at: number): void {
@@ -59,7 +59,7 @@ sha.to(START, 0)
 
 /** The blocks of a message of this length, padded (FIPS 180-4, section 5.1.1), after the block of a key. */
 function blocksOf(length: number): DataView<ArrayBuffer> {
-  const bytes = Math.ceil((length + PADDING) / BLOCK) * BLOCK
+  const bytes = length + 9 <= BLOCK ? BLOCK : 2 * BLOCK
   const blocks = new DataView(new ArrayBuffer(bytes))
   blocks.setUint8(length, 0x80)
   blocks.setUint32(bytes - 4, (BLOCK + length) * 8)
@@ -82,18 +82,22 @@ function keepHalf(key: Uint8Array, pad: number, kept: Uint32Array, at: number): 
 }
 
 /**
- * A reader of MACs over messages of `length` bytes, which the caller writes into `message`
- * beforehand. `first36` returns the first 36 bits of the MAC under the key that is kept at a place,
- * as a number.
+ * A reader of MACs over messages of `length` bytes, at most 119, which the caller writes into
+ * `message` beforehand. `first36` returns the first 36 bits of the MAC under the key that is kept at
+ * a place, as a number.
+ * @throws Refusal `bad_length`
  */
 export function newKeptHmac(length: number) {
+  demand(length <= MOST, 'bad_length', `a message here is at most ${MOST} bytes`)
   const inner = blocksOf(length)
+  const second = inner.byteLength > BLOCK ? new DataView(inner.buffer, BLOCK) : null
   const outer = blocksOf(32)
   return {
     message: inner,
     first36(kept: Uint32Array, at: number): number {
       sha.resume(kept, at)
-      for (let at = 0; at < inner.byteLength; at += BLOCK) sha.add(inner, at)
+      sha.add(inner)
+      if (second !== null) sha.add(second)
       sha.write(outer)
       sha.resume(kept, at + HALF)
       sha.add(outer)

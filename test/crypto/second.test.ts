@@ -10,12 +10,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { CompactSign, compactVerify, importJWK } from 'jose'
+import { challengeReader } from '../../src/crypto/challenge.ts'
 import { codeKey, codeReader } from '../../src/crypto/code.ts'
 import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import type { Label } from '../../src/crypto/hash-input.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf, parseJws } from '../../src/crypto/jws.ts'
 import { signJws, verifyJws } from '../../src/crypto/jws-signature.ts'
+import { readPurpose } from '../../src/crypto/purpose.ts'
 import { firstIndices, parseWords, wordsAt } from '../../src/crypto/words.ts'
 
 const ROUNDS = 10_000
@@ -81,6 +83,36 @@ test(`section 2: ${ROUNDS} random codes`, () => {
     const found = codeKey(of)
     assert.equal(Buffer.from(found).toString('hex'), kc.toString('hex'), again)
     assert.deepEqual(codeReader(found)(window, speaker), wanted, again)
+  }
+})
+
+test(`section 2: ${ROUNDS} random words for one listener and purpose`, () => {
+  const { bytes, number } = generator('challenges')
+  // Letters, digits, what is dropped, what NFKC and lower case change, and what they combine.
+  const alphabet = Array.from('aZß9٣ςΣİﬁ①²Å .,-_€é\u0301\u1100\u1161\u3164\u{1d7d8}\u{10400}')
+  for (let i = 0; i < ROUNDS; i++) {
+    const typed = Array.from({ length: number(4) }, () => alphabet[number(5) % alphabet.length])
+    const shown = Array.from(typed.join('').normalize('NFKC').toLowerCase())
+      .map((letter) => (letter === 'ς' ? 'σ' : letter))
+      .filter((letter) => /^[\p{L}\p{Nd}]$/u.test(letter))
+      .join('')
+    const [kc, speaker, listener] = [bytes(32), bytes(16), bytes(16)]
+    const [window, challenge] = [number(i % 2 === 0 ? 53 : 26), number(12)]
+    const message = Buffer.alloc(43)
+    message.writeUInt8(2)
+    message.writeBigUInt64BE(BigInt(window), 1)
+    message.set(speaker, 9)
+    message.set(listener, 25)
+    message.writeUInt16BE(challenge, 41)
+    const purpose = node.createHash('sha256').update(shown).digest()
+    const mac = node.createHmac('sha256', kc).update(message).update(purpose).digest()
+    const wanted = mac.toString('hex').match(/.../g)!.slice(0, 3)
+
+    const read = readPurpose(typed.join(''))
+    assert.equal(read.shown, shown, again)
+    const of = { window, speaker, listener, challenge, purpose: read }
+    const found = challengeReader(kc)(of).map((index) => index.toString(16).padStart(3, '0'))
+    assert.deepEqual(found, [...wanted], again)
   }
 })
 
