@@ -99,13 +99,15 @@ export function newChallenges(of: {
 
   /** A challenge for any connection counts for each. */
   function demandFew(drawn: readonly ChallengeRow[], connection: string | null, at: Moment): void {
-    const each = connection === null ? drawn.map((row) => row.connection) : [connection]
-    const waits = [...new Set(each)].map((one) => {
-      const counted = drawn.filter((row) => row.connection === one || row.connection === null)
-      const ends = counted.map((row) => left(row, at)).toSorted((a, b) => b - a)
+    const byConnection = Map.groupBy(drawn, (row) => row.connection)
+    const ofAny = byConnection.get(null) ?? []
+    const each = connection === null ? [...byConnection.keys(), null] : [connection]
+    const waits = each.map((one) => {
+      const own = one === null ? [] : (byConnection.get(one) ?? [])
+      const ends = [...own, ...ofAny].map((row) => left(row, at)).toSorted((a, b) => b - a)
       return ends[MOST - 1] ?? 0
     })
-    const wait = Math.max(0, ...waits)
+    const wait = Math.max(...waits)
     if (wait === 0) return
     const seconds = Math.ceil(wait / 1000)
     throw new AppError(
