@@ -205,22 +205,31 @@ export function newVerifier(options: {
     return check(trying, method, null, (at) => codes.find(indices, at))
   }
 
-  /** Opens the challenge again after a wait: another caller may have used it up meanwhile. */
+  /** The last search through all connections: another one waits for it. */
+  let searched: Promise<unknown> = Promise.resolve()
+
+  /** Opens the challenge again after each wait: another caller may have used it up meanwhile. */
   async function checkAnswer(
     indices: readonly number[],
     trying: Trying,
     id: string,
     waited: () => void,
   ): Promise<Verification> {
-    const open = challenges.open(id)
-    let everywhere: Searched | null = null
-    if (open.connection === null) {
-      everywhere = await searchAnswers({ state, codes, pace }, open, indices, now())
-      waited()
+    const checked = (everywhere: Searched | null) => {
+      const expected = answering(state, challenges.open(id), everywhere?.said ?? [])
+      const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
+      return check(trying, 'local', expected, find)
     }
-    const expected = answering(state, challenges.open(id), everywhere?.said ?? [])
-    const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
-    return check(trying, 'local', expected, find)
+    if (challenges.open(id).connection !== null) return checked(null)
+    const search = searched.then(async () => {
+      waited()
+      const of = { state, codes, pace }
+      const everywhere = await searchAnswers(of, challenges.open(id), indices, now())
+      waited()
+      return checked(everywhere)
+    })
+    searched = search.catch(() => undefined)
+    return search
   }
 
   /** Synchronous: of two callers with the same words one is first. */

@@ -319,6 +319,23 @@ describe('a challenge for any connection', () => {
     await assert.rejects(answer(b, said, drawn), closedAs('used'))
   })
 
+  it('is searched for by one caller at a time: the others find it used up, and search nothing', async (t) => {
+    const { pace, count } = slowPace(1)
+    const b = bench(t, { pace })
+    for (let n = 1; n <= 50; n++) b.connection({ id: numbered('connection', n) })
+    await answer(b, WRONG, b.challenges.draw(null, ''))
+    const { turns } = count
+    const drawn = b.challenges.draw(null, '')
+    const tries = await Promise.allSettled(
+      Array.from({ length: 10 }, () => answer(b, WRONG, drawn)),
+    )
+    assert.equal(tries.filter(({ status }) => status === 'fulfilled').length, 1)
+    assert.equal(count.turns, 2 * turns)
+    // What was refused keeps no later one from being searched for.
+    const next = await answer(b, WRONG, b.challenges.draw(null, ''))
+    assert.equal(next.verified, false)
+  })
+
   it('takes no try of a device that signed out meanwhile', async (t) => {
     const { pace } = slowPace(1, () => void (b.seat.left = true))
     const b: Bench = bench(t, { pace })
