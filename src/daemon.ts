@@ -150,6 +150,7 @@ export async function openDaemon(
       outcome: (error) => reachability.note(error),
       ...(backend.server === null ? { absent: embeddedGone } : {}),
     })
+    closers.push(() => seat.device()?.firstContacts.close())
     const signIn = newSignIn({
       state,
       keychain,

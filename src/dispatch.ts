@@ -143,6 +143,12 @@ const shown = (segments: readonly string[]) => redact(segments.join('/'))
 const fingerprintOf = ({ method, segments, query }: Request, body: unknown): string =>
   hash('sha256', JSON.stringify([method, segments, query, body ?? null]), 'hex')
 
+/** A body or an answer without its secret member, where the row names one. */
+function withoutSecret({ secret }: Route, value: unknown): unknown {
+  if (secret === undefined || typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== secret))
+}
+
 const segmentsOf = (path: string): string[] => path.slice(1).split('/')
 
 const kindOf = ({ form, text }: Route): BodyKind =>
@@ -282,10 +288,13 @@ export function newDispatch<Caller extends { readonly scope: Standing }>(
     const owner = key === undefined || caller === null ? undefined : gate.callerId?.(caller)
     if (key === undefined || owner === undefined || gate.once === undefined)
       return answerOf(row, await valueOf(row, input, caller, request, null))
-    const keyed = { caller: owner, key, fingerprint: fingerprintOf(request, body) }
-    return gate.once(keyed, async (act) =>
-      answerOf(row, await valueOf(row, input, caller, request, act)),
-    )
+    const fingerprint = fingerprintOf(request, withoutSecret(route, body))
+    let shown: Answer | undefined
+    const kept = await gate.once({ caller: owner, key, fingerprint }, async (act) => {
+      shown = answerOf(row, await valueOf(row, input, caller, request, act))
+      return { ...shown, value: withoutSecret(route, shown.value) }
+    })
+    return shown ?? kept
   }
 
   /** Tell what came of a request, where somebody listens; `found` is its row, where it got as far as that. */

@@ -50,6 +50,11 @@ interface Row {
   readonly text?: true
   /** An `Idempotency-Key` is not heeded: the answer shows a secret that must not be kept, or the act is worth repeating. */
   readonly repeats?: true
+  /**
+   * A member of the body and of the answer that is a secret for a while. What is kept under an
+   * `Idempotency-Key` does not have it, and tools neither take nor show it.
+   */
+  readonly secret?: string
 }
 
 /** What is answered: JSON, something else in one of these media types, or nothing. */
@@ -90,7 +95,11 @@ export type Parsed<R extends { path: string }> = Flat<
 export type Sent<R extends { path: string }> = Flat<
   Params<R['path']> &
     ([Query<R>] extends [never] ? unknown : InferInput<Query<R>>) &
-    ([Body<R>] extends [never] ? unknown : { body: InferInput<Body<R>> })
+    ([Body<R>] extends [never]
+      ? unknown
+      : undefined extends InferInput<Body<R>>
+        ? { body?: InferInput<Body<R>> }
+        : { body: InferInput<Body<R>> })
 >
 
 export type Reply<R> = R extends { media: readonly string[] }

@@ -64,13 +64,21 @@ export function inviterAd(place: InviterPlace): Uint8Array {
   return concatBytes(inviteeAd(place), place.rosterHead)
 }
 
-/** The invitee's side. Its reply is checked against `inviterAd`. Throws as `contactInput` does. */
-export const beginAsInvitee = (contact: Contact, own: KeyLogPlace): Initiator =>
-  initiate(contactInput(contact), inviteeAd(own))
+/**
+ * The invitee's side. Its reply is checked against `inviterAd`. Throws as `contactInput` does.
+ * @param scalar new for each run; given again, it resumes the run after a restart
+ */
+export const beginAsInvitee = (
+  contact: Contact,
+  own: KeyLogPlace,
+  scalar?: Uint8Array,
+): Initiator => initiate(contactInput(contact), inviteeAd(own), scalar)
 
 /**
  * The inviter's side, on the device that made the words. The words count as used once the reply has
  * left. `invitee` is the log that this device verified.
+ * @param scalar new for each run; given again with the same message and places, it makes the same
+ *   reply, and so resumes the run after a restart
  * @throws Refusal as `contactInput` and `respond` do
  */
 export const answerAsInviter = (
@@ -78,4 +86,5 @@ export const answerAsInviter = (
   own: InviterPlace,
   message: CpaceMessage,
   invitee: KeyLogPlace,
-): Responder => respond(contactInput(contact), inviterAd(own), message, inviteeAd(invitee))
+  scalar?: Uint8Array,
+): Responder => respond(contactInput(contact), inviterAd(own), message, inviteeAd(invitee), scalar)

@@ -39,7 +39,8 @@ export function newTurn(of: {
     seated = true
     const device = seat.device()
     if (device !== null) {
-      const { sync } = device
+      const { sync, firstContacts } = device
+      firstContacts.wake()
       // What was done meanwhile is not in a run under way.
       return (await (trigger === 'request' ? sync.runAnew(trigger) : sync.run(trigger))).ok
     }

@@ -11,6 +11,7 @@ import type { State } from '../state/state.ts'
 import { type Challenges, newChallenges } from './challenges.ts'
 import { type ClockState, type ServerClock, demandClock, newClockWatch } from './clock.ts'
 import { type Codes, openCodes } from './codes.ts'
+import { type FirstContacts, newFirstContacts } from './first-contacts.ts'
 import { newGuesses } from './guesses.ts'
 import type { Identity } from './identity.ts'
 import { type Sync, newSync } from './sync.ts'
@@ -39,6 +40,7 @@ export interface Device extends Run {
   readonly verifier: Verifier
   readonly challenges: Challenges
   readonly sync: Sync
+  readonly firstContacts: FirstContacts
   /**
    * Schedules a sync now and further ones while another device may still answer a change made here.
    * Does not wait for them. Does nothing unless the daemon serves.
@@ -99,7 +101,7 @@ export function openDevice(options: {
   /** Schedules a sync while the daemon serves; `timer` where no act of the person asks for it. */
   syncSoon: (trigger: SyncReport['trigger']) => void
 }): Device {
-  const { state, keychain, identity, clock, now, uptime, boot, syncSoon } = options
+  const { state, keychain, identity, account, clock, now, uptime, boot, log, syncSoon } = options
   let left = false
   const watch = newClockWatch({ meta: state.meta, clock, uptime, boot })
   const vault = openVault(keychain, state.secrets)
@@ -141,7 +143,8 @@ export function openDevice(options: {
     challenges,
     demandSeat,
   })
-  return {
+  const firstContacts = newFirstContacts({ device: () => device, account, log })
+  const device: Device = {
     ...options.run,
     now,
     state,
@@ -151,6 +154,7 @@ export function openDevice(options: {
     verifier,
     challenges,
     sync,
+    firstContacts,
     syncSoon: () => syncSoon('request'),
     freshness,
     demandSeat,
@@ -166,7 +170,9 @@ export function openDevice(options: {
     async leave() {
       left = true
       vault.close()
+      await firstContacts.close()
       await sync.idle()
     },
   }
+  return device
 }

@@ -23,14 +23,22 @@ export function demandWords(typed: string, expected: readonly string[], otherwis
   })
 }
 
-function areSame(typed: string, expected: readonly string[]): boolean {
+const areSame = (typed: string, expected: readonly string[]): boolean =>
+  asTyped('Six', () => sameWords(typed, expected))
+
+/**
+ * Reads words that a person typed.
+ * @param count how many are wanted, for the message
+ * @throws AppError word_count, unknown_word
+ */
+export function asTyped<T>(count: 'Four' | 'Six', read: () => T): T {
   try {
-    return sameWords(typed, expected)
+    return read()
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const { found, word, suggestions } = error.details
     if (error.reason === 'word_count')
-      throw new AppError('word_count', `Six words are wanted; ${found} were given.`, {
+      throw new AppError('word_count', `${count} words are wanted; ${found} were given.`, {
         details: found === undefined ? {} : { found },
       })
     const nearest = suggestions?.length ? ` Is it ${suggestions.join(', or ')}?` : ''

@@ -82,9 +82,13 @@ export function demandShown({ refused, newest, shown }: TrustRow): void {
     )
 }
 
-/** The person compared the safety number of the newest keys. */
-export function confirm({ state }: Pick<Trusting, 'state'>, row: TrustRow): TrustRow {
-  const confirmed = { ...row, pinned: row.newest, confirmed: true }
+/** Stores that the keys of a generation are confirmed; by default, of the newest. */
+export function confirm(
+  { state }: Pick<Trusting, 'state'>,
+  row: TrustRow,
+  generation = row.newest,
+): TrustRow {
+  const confirmed = { ...row, pinned: generation, confirmed: true }
   state.trust.put(confirmed)
   return confirmed
 }

@@ -1,6 +1,7 @@
 import { invalid } from '../api/input.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
+import { type ContactWords, MOST_OPEN } from '../api/rest/first-contacts.ts'
 import type { Device } from '../device/device.ts'
 import { dropDeparted } from '../device/departed.ts'
 import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
@@ -90,6 +91,24 @@ function wordsForAll(
   return codes.toSay(id, at)
 }
 
+/** Throws AppError validation_failed where nobody is invited, or more than may have words at once. */
+function demandWordsFor(invite: readonly unknown[]): void {
+  if (invite.length > 0 && invite.length <= MOST_OPEN) return
+  const message = `Words are for whom you invite: invite 1 to ${MOST_OPEN} people with them.`
+  throw invalid('body', [{ path: 'words', message }])
+}
+
+/** Four words for each invitation to a connection that was just made. */
+async function wordsFor(device: Device, account: Account, connection: string) {
+  const { makeWords } = await import('../device/four-words.ts')
+  const { sent } = await account.invitations.list({ state: 'pending' })
+  const made: ContactWords[] = []
+  for (const invitation of sent)
+    if (invitation.connection_id === connection)
+      made.push(await makeWords(device, account, invitation))
+  return made
+}
+
 export const connections: Handlers['connections'] = {
   list: async (page, { account, device }) => {
     const { items, next_cursor } = await account.connections.list(page)
@@ -101,9 +120,13 @@ export const connections: Handlers['connections'] = {
   create: async ({ body }, { home, local, act }) => {
     const { openConnection } = await import('../device/connections.ts')
     // Not as a part of the act: envelopes differ each time, and the server knows the roster's entry again.
-    const made = await openConnection(local, home.seat.account(), body, act)
-    if (body.invite.length > 0) local.syncSoon()
-    return decorated(made, local)
+    const { words: asked, ...wanted } = body
+    if (asked) demandWordsFor(wanted.invite)
+    const account = home.seat.account()
+    const made = await openConnection(local, account, wanted, act)
+    if (wanted.invite.length > 0) local.syncSoon()
+    const created = decorated(made, local)
+    return asked ? { ...created, words: await wordsFor(local, account, made.id) } : created
   },
 
   read: async ({ id }, { account, device }) => {

@@ -1,18 +1,18 @@
-import { recall } from '../device/dismissed.ts'
-import { type Handlers, keeperOf } from './context.ts'
+import { type Handlers, keeperOf, noDevice } from './context.ts'
 
 export const invitations: Handlers['invitations'] = {
-  /** The inviter stays who they were when the person said yes. */
-  approve: async ({ id }, context) => {
+  approve: async ({ id, body: { words } }, context) => {
     const keeper = keeperOf(context)
-    const approved = await context.account.invitations.approve({ id })
-    const { user_id, display_name } = approved.from
-    if (keeper === null) return approved
-    keeper.demandSeat()
-    recall(keeper.state, approved.connection_id)
-    if (user_id !== null && display_name !== null) keeper.state.names.pin(user_id, display_name)
-    keeper.syncSoon()
-    return approved
+    if (keeper === null) {
+      if (words !== undefined) throw noDevice()
+      return context.account.invitations.approve({ id })
+    }
+    if (words === undefined) {
+      const { approveInvitation } = await import('../device/approving.ts')
+      return approveInvitation(keeper, context.account, id)
+    }
+    const { approveByWords } = await import('../device/four-words.ts')
+    return approveByWords(keeper, context.home.seat.account(), { id, words })
   },
 
   withdraw: async ({ id }, context) => {

@@ -4,9 +4,8 @@ import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { isId } from '../crypto/id.ts'
-import { Refusal } from '../crypto/refusal.ts'
 import type { Device } from '../device/device.ts'
-import { confirm, demandShown, show, statusOf, unpin, verifiedHere } from '../device/trust.ts'
+import { demandShown, show, statusOf, unpin, verifiedHere } from '../device/trust.ts'
 import { AppError } from '../errors.ts'
 import type { TrustRow } from '../state/trust.ts'
 import { type Handlers, keeperOf } from './context.ts'
@@ -111,10 +110,8 @@ export const trustCards: Handlers['trustCards'] = {
     keeper.demandSeat()
     demandOf(card, id)
     if (row === null) return decorated(keeper, card, await fresh(keeper, account, id))
-    const confirmed = confirm(keeper, row)
-    await takeInAgain(keeper, account, id)
-    await rejudge(keeper, id)
-    return decorated(keeper, card, confirmed)
+    const { confirmKeys } = await import('../device/confirmed-keys.ts')
+    return decorated(keeper, card, await confirmKeys(keeper, account, row))
   },
 
   delete: async ({ id }, context) => {
@@ -133,17 +130,6 @@ export const trustCards: Handlers['trustCards'] = {
 
   history: async (input, { account, device }) =>
     device === null ? account.trustCards.history(input) : historyOf(device, account, input),
-}
-
-/** Whoever is confirmed gets the secrets of the connections that are this account's; what fails now, the next sync does. */
-async function takeInAgain(device: Device, account: Account, id: string): Promise<void> {
-  const { takeInConfirmed } = await import('../device/confirmed-members.ts')
-  try {
-    await takeInConfirmed(device, account, id)
-  } catch (error) {
-    if (!(error instanceof AppError || error instanceof Refusal)) throw error
-    device.syncSoon()
-  }
 }
 
 /** What the person is about to confirm. Throws AppError as `demandShown` does. */

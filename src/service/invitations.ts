@@ -46,7 +46,7 @@ const served = () =>
   )
 
 /** Whether it is for the account: by its id, or by a mailbox that it has proven, while nobody else has answered it. */
-async function isFor(db: Kysely<Schema>, account: string, row: Named): Promise<boolean> {
+export async function isFor(db: Kysely<Schema>, account: string, row: Named): Promise<boolean> {
   if (row.to_account !== null) return row.to_account === account
   const own = await db
     .selectFrom('emails')

@@ -15,6 +15,7 @@ import { departedLengths, noteNamed } from './departed.ts'
 import { demandApproved, holdApproved } from './device-rows.ts'
 import { type Addressed, type Sender, addressed, storeEnvelopes } from './envelope-rows.ts'
 import { judged } from './faults.ts'
+import { hasBegun } from './first-contacts.ts'
 import type { Ground } from './ground.ts'
 import { sendAll } from './invitation-letters.ts'
 import { invite } from './inviting.ts'
@@ -108,7 +109,9 @@ export const rosters = (ground: Ground): Service['rosters'] => {
     },
 
     read: async ({ connection }, { account }) => {
-      await demandMember(db, account, connection)
+      // A first contact binds the roster, before its invitee is a member.
+      if (!(await hasBegun(db, { account, connection, at: now() })))
+        await demandMember(db, account, connection)
       const entries = await rosterEntries(db, connection)
       const accounts = accountsOf(entries)
       const departed = await departedLengths(db, connection, accounts)

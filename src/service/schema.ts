@@ -465,6 +465,21 @@ export interface Schema {
     created_at: number
     expires_at: number
   }
+  /** First contacts by four words: what two devices send each other through this server. */
+  first_contacts: {
+    invitation_id: string
+    /** The session id of the run: 16 bytes, base64url. */
+    sid: string
+    /** The device that made the words. */
+    device_id: string
+    /** The account and device that began; null before. */
+    invitee_id: string | null
+    invitee_device: string | null
+    message_0: string | null
+    message_1: string | null
+    message_2: string | null
+    expires_at: number
+  }
   /** Who follows whom. */
   trust_cards: {
     account_id: string

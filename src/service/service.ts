@@ -149,6 +149,8 @@ export async function openService(of: {
     deletion: async () => (await import('./account.ts')).deletion(await ground()),
     deviceGuestCodes: async () =>
       (await import('./guest-codes.ts')).deviceGuestCodes(await ground()),
+    deviceFirstContacts: async () =>
+      (await import('./first-contacts.ts')).deviceFirstContacts(await ground()),
     devices: async () => (await import('./devices.ts')).devices(await ground()),
     downloads: async () => (await import('./exports.ts')).downloads(await ground()),
     duties: async () => (await import('./duties.ts')).duties(await ground()),

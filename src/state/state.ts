@@ -8,6 +8,8 @@ import type { ChallengeRows } from './challenges.ts'
 import { connectionRows } from './connections.ts'
 import type { ConnectionRows } from './connections.ts'
 import { openDatabase } from './database.ts'
+import { firstContactRows } from './first-contacts.ts'
+import type { FirstContactRows } from './first-contacts.ts'
 import { removeLeftovers } from './folder.ts'
 import { forkRows } from './forks.ts'
 import type { ForkRows } from './forks.ts'
@@ -55,6 +57,7 @@ export interface State {
   readonly logs: LogRows
   readonly forks: ForkRows
   readonly invites: InviteRows
+  readonly firstContacts: FirstContactRows
   readonly names: NameRows
   readonly trust: TrustRows
   readonly replays: ReplayRows
@@ -88,6 +91,7 @@ export function openState(dir: string, log?: Log): State {
     logs: logRows(db),
     forks: forkRows(db),
     invites: inviteRows(db),
+    firstContacts: firstContactRows(db),
     names: nameRows(db),
     trust: trustRows(db),
     replays: replayRows(db),

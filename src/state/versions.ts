@@ -188,4 +188,24 @@ export const VERSIONS: readonly string[] = [
     check ((word is null) = (purpose is null))
   ) strict, without rowid;
   `,
+  // First contacts by four words, and the tries of words that others made.
+  `
+  create table first_contacts (
+    invitation text primary key,
+    connection text not null,
+    role text not null check (role in ('inviter', 'invitee')),
+    peer text not null,
+    sid text not null,
+    state text not null check (state in ('open', 'answered', 'confirmed', 'failed')),
+    reason text,
+    started_at integer not null,
+    until integer not null
+  ) strict, without rowid;
+
+  create table contact_tries (
+    invitation text not null,
+    at integer not null
+  ) strict;
+  create index contact_tries_by_invitation on contact_tries (invitation);
+  `,
 ]

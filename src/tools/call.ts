@@ -92,6 +92,11 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
     throw invalid('body', [{ path: '', message: `Give at most ${MOST_ARGUMENTS} arguments.` }])
   if (isDeeper(given, DEEPEST))
     throw invalid('body', [{ path: '', message: `Nested deeper than ${DEEPEST} levels.` }])
+  const { secret } = route
+  if (secret !== undefined && Object.hasOwn(given, secret))
+    throw invalid('body', [
+      { path: secret, message: 'A secret, which tools do not take: use the command line or REST.' },
+    ])
   const inPath = pathNames(route.path)
   const missing = inPath.filter((name) => typeof given[name] !== 'string' || given[name] === '')
   if (missing.length > 0)

@@ -52,10 +52,10 @@ export function inputOf({ name, route }: Tool, convert: Convert): Json {
   for (const schema of [route.query, route.body]) {
     if (schema === undefined) continue
     const shapes = shapesOf(convert(schema, 'input'))
-    const all = Object.assign({}, ...shapes.map((shape) => shape.properties)) as Record<
-      string,
-      Json
-    >
+    const { [route.secret ?? '']: _, ...all } = Object.assign(
+      {},
+      ...shapes.map((shape) => shape.properties),
+    ) as Record<string, Json>
     for (const [key, value] of Object.entries(all)) {
       if (key in merged) throw new Error(`${name} takes ${key} twice`)
       merged[key] = parameter(key, value)

@@ -13,9 +13,10 @@ export interface Tool {
 
 /**
  * What is for programs that read documents, for whoever has no token yet, or, as the end of the account, for nobody who acts on
- * another's behalf: it cannot be taken back, and nothing on the wire asks twice.
+ * another's behalf: it cannot be taken back, and nothing on the wire asks twice. Four words are a
+ * secret between two people, and the conversation with a model is kept elsewhere.
  */
-const NO_TOOLS = ['health', 'token', 'openapi', 'docs', 'tools', 'account'] as const
+const NO_TOOLS = ['health', 'token', 'openapi', 'docs', 'tools', 'account', 'contactWords'] as const
 
 type SnakeCase<S extends string> = S extends `${infer Letter}${infer Rest}`
   ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${SnakeCase<Rest>}`

@@ -80,8 +80,15 @@ export async function newWorld(t: TestContext) {
   t.after(() => server.close())
   const door = server.door({ key: null })
 
-  function deskOver(of: { name: string; state: State; keychain: Keychain; between: Between }) {
-    const { name, state, keychain, between } = of
+  function deskOver(of: {
+    name: string
+    state: State
+    keychain: Keychain
+    between: Between
+    /** Every start of this device. */
+    starts: Seat[]
+  }) {
+    const { name, state, keychain, between, starts } = of
     const now = () => clock.ms
     const logged: { event: string; cause: unknown }[] = []
     const log = (_: unknown, event: string, fields: unknown = {}) => {
@@ -110,6 +117,7 @@ export async function newWorld(t: TestContext) {
         }),
       taken: () => undefined,
     })
+    starts.push(seat)
     const flow = newSignIn({
       state,
       keychain,
@@ -162,14 +170,22 @@ export async function newWorld(t: TestContext) {
         device().codes.toSay(connection, clock.ms)?.words ?? null,
       hears: async (words: string | null): Promise<Verification> =>
         device().verifier.verify(words ?? assert.fail('nobody said anything'), null),
-      restart: (other: Between = between) => deskOver({ ...of, between: other }),
+      restart(other: Between = between) {
+        void seat.device()?.firstContacts.close()
+        return deskOver({ ...of, between: other })
+      },
     }
   }
 
   function newDesk(name: string) {
     const state = openState(freshFolder(t))
-    t.after(() => state.close())
-    return deskOver({ name, state, keychain: memoryKeychain(), between: (account) => account })
+    const starts: Seat[] = []
+    t.after(async () => {
+      for (const seat of starts) await seat.device()?.firstContacts.close()
+      state.close()
+    })
+    const between: Between = (account) => account
+    return deskOver({ name, state, keychain: memoryKeychain(), between, starts })
   }
 
   async function signIn(desk: Desk, email: string, reset = false) {

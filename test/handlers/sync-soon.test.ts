@@ -34,14 +34,14 @@ const ACTS: [name: string, act: (device: Enrolled) => Promise<unknown>, syncs: n
     (device) => {
       const answers = { approve: async () => approved as never }
       const parts = { invitations: { ...device.account.invitations, ...answers } }
-      return invitations.approve({ id: invited }, contextOf(device, parts))
+      return invitations.approve({ body: {}, id: invited }, contextOf(device, parts))
     },
     1,
   ],
   [
     'an approval that the account server refuses',
     (device) =>
-      assert.rejects(async () => invitations.approve({ id: invited }, contextOf(device)), {
+      assert.rejects(async () => invitations.approve({ body: {}, id: invited }, contextOf(device)), {
         code: 'not_found',
       }),
     0,

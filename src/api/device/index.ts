@@ -8,6 +8,7 @@ import { clock } from './clock.ts'
 import { deletion } from './deletion.ts'
 import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { downloads } from './downloads.ts'
+import { deviceFirstContacts } from './first-contacts.ts'
 import { deviceGuestCodes } from './guest-codes.ts'
 import { duties, envelopes, keyLogs, rosters } from './logs.ts'
 import { lookups, publicCode } from './public-code.ts'
@@ -31,6 +32,7 @@ export const signedIn = {
   publicCode,
   lookups,
   deviceGuestCodes,
+  deviceFirstContacts,
   downloads,
   openLinkApprovals,
   stamps,

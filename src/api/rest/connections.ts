@@ -12,6 +12,7 @@ import {
   pageOfThose,
 } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { ContactWords } from './first-contacts.ts'
 import { Invitation } from './invitations.ts'
 
 export const ConnectionName = name(200)
@@ -89,6 +90,20 @@ export const Connection = named(
 )
 export type Connection = v.InferOutput<typeof Connection>
 
+export const CreatedConnection = named(
+  'CreatedConnection',
+  v.object({
+    ...Connection.entries,
+    words: v.optional(
+      v.pipe(
+        v.array(ContactWords),
+        v.description('Where `words` was asked for: four for each invitation, shown this once.'),
+      ),
+    ),
+  }),
+)
+export type CreatedConnection = v.InferOutput<typeof CreatedConnection>
+
 export const Code = named(
   'Code',
   v.object({
@@ -164,9 +179,16 @@ export const connections = {
       preset_id: v.optional(
         v.pipe(v.nullable(id('pre_')), v.description('The default unless told; null for none.')),
       ),
+      words: v.optional(
+        v.pipe(
+          v.literal(true),
+          v.description('Make four words for each invitation, for a first contact.'),
+        ),
+      ),
     }),
-    reply: Connection,
+    reply: CreatedConnection,
     status: 201,
+    secret: 'words',
   },
   read: {
     method: 'GET',

@@ -6,6 +6,7 @@ import { chat, feedback } from './assistant.ts'
 import { connections, members } from './connections.ts'
 import { context } from './context.ts'
 import { docs, openapi, tools } from './documents.ts'
+import { contactWords, firstContacts } from './first-contacts.ts'
 import { externalMembers, guestCodes } from './guest-codes.ts'
 import { health } from './health.ts'
 import { invitations } from './invitations.ts'
@@ -39,6 +40,8 @@ export const rest = {
   connections,
   members,
   invitations,
+  contactWords,
+  firstContacts,
   guestCodes,
   externalMembers,
   tags,

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Time, id, inState, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { FourWords } from './first-contacts.ts'
 
 /** One side of an invitation. */
 const Party = v.object({
@@ -62,7 +63,9 @@ export const invitations = {
     path: '/api/v1/invitations/{id}/approve',
     summary: 'Approve an invitation',
     by: 'both',
+    body: v.optional(v.strictObject({ words: v.optional(FourWords) }), {}),
     reply: Invitation,
+    secret: 'words',
   },
   decline: {
     method: 'POST',

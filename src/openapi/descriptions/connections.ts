@@ -10,6 +10,8 @@ export const connections: Descriptions<
     | 'connections'
     | 'members'
     | 'invitations'
+    | 'contactWords'
+    | 'firstContacts'
     | 'guestCodes'
     | 'externalMembers'
     | 'tags'
@@ -34,7 +36,7 @@ export const connections: Descriptions<
   connections: {
     list: 'Those in which you are a member, with members, tags and whether this device holds the secret.',
     create:
-      'Makes the secret on this device, seals it to the devices of the account, and invites whoever is named, by mail where a mailbox is given. You are its owner.',
+      'Makes the secret on this device, seals it to the devices of the account, and invites whoever is named, by mail where a mailbox is given. You are its owner. With `words: true`, four words come back for each invitation, this once: say them in person or on a call that you placed, within 15 minutes. A repetition under the same `Idempotency-Key` has none.',
     read: 'One connection with its members. `secret_here: false` means that this device cannot make or check its words yet.',
     update:
       'Name and favourite are yours alone: the other members keep theirs. What is left out stays.',
@@ -53,11 +55,18 @@ export const connections: Descriptions<
     list: 'All that were sent and received, answered ones included. Whether an invited mailbox has an account is not told until it approves.',
     pending: 'Those that wait: received ones for your answer, sent ones for that of others.',
     approve:
-      'For whoever was invited. The device that invited takes you in at its next sync; then the connection is in your list. Approving twice changes nothing.',
+      'For whoever was invited. The device that invited takes you in at its next sync; then the connection is in your list. Approving twice changes nothing. With `words`, the two devices first prove to each other that both have the same four words; the invitation is approved, and the inviter’s trust card confirmed, only if they do. That takes the inviter’s device, which must answer within 15 minutes: the request waits ten seconds, and answers `pending` while this device goes on asking. Refused as `invalid_state`: `wrong_words`, `words_expired`, `words_used`, `no_words`, `ad_mismatch`, `message_refused`, `too_many_tries` (three in 15 minutes), `under_way`.',
     decline:
       'For whoever was invited; who invited is told. It cannot be approved any more: coming in takes another invitation.',
     withdraw:
       'For whoever sent it, as long as it waits. It cannot be approved any more; a mail that was sent leads nowhere.',
+  },
+  contactWords: {
+    create:
+      'Words that were made before for it end. The words are good for one try and for 15 minutes, and this device alone answers the one who types them, so the daemon must run. Say them in person or on a call that you placed; never write them.',
+  },
+  firstContacts: {
+    list: 'What is open, and what ended within a day, newest first. The words are never shown here.',
   },
   guestCodes: {
     list: 'With your own words of this minute for each guest, to say. `code` is null for one that has ended or whose secret another device holds, and for all while the clock is known to have moved.',

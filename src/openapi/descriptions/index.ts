@@ -34,6 +34,8 @@ export const GROUPS: { readonly [G in keyof Rest]: string } = {
   connections: 'What people share who prove to each other by words who they are.',
   members: 'Who is in a connection.',
   invitations: 'Invitations to connections, sent and received.',
+  contactWords: 'Four words for a first contact, beside an invitation.',
+  firstContacts: 'First contacts by four words: what came of them on this device.',
   guestCodes: 'Words for people without an account.',
   externalMembers: 'People without an account, whom guest codes are for.',
   tags: 'Your own order of connections; nobody else sees it.',

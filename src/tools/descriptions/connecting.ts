@@ -2,7 +2,7 @@
 import type { Texts } from './text.ts'
 
 export const connecting: Texts<
-  'connections' | 'members' | 'invitations' | 'openLinks' | 'openLinkRequests'
+  'connections' | 'members' | 'invitations' | 'firstContacts' | 'openLinks' | 'openLinkRequests'
 > = {
   connections_list: {
     title: 'List connections',
@@ -73,6 +73,11 @@ export const connecting: Texts<
     title: 'Withdraw a sent invitation',
     description:
       'Take back an invitation that you sent and that was not approved yet. Not undone: invite again with members_add. One that you received: invitations_decline. A member already: members_remove.',
+  },
+  first_contacts_list: {
+    title: 'List first contacts by four words',
+    description:
+      'What came of first contacts by four words on this device: open, confirmed, or failed and why. The words themselves are never shown to tools; people make and type them by the command line. Who is confirmed: trust_cards_list.',
   },
   open_links_list: {
     title: 'List open links',

@@ -1,0 +1,82 @@
+/**
+ * First contact by four words (protocol, section 5): the account server relays three messages
+ * between the device that made the words and the device at which they were typed.
+ */
+import * as v from 'valibot'
+import { Time, id } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+const SessionId = v.pipe(
+  v.string(),
+  v.regex(/^[\w-]{22}$/, 'Expected 16 bytes in base64url.'),
+  v.description('The session id of the run: 16 random bytes of the inviting device, base64url.'),
+)
+
+const Message = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(1024),
+  v.description('A message of one device to the other, which the server does not read.'),
+)
+
+const Run = v.object({
+  invitation: id('inv_'),
+  sid: SessionId,
+  connection: id('con_'),
+  inviter: id('acc_'),
+  invitee: v.pipe(
+    v.nullable(id('acc_')),
+    v.description('The account whose device began; null before.'),
+  ),
+  expires_at: Time,
+  messages: v.pipe(v.array(Message), v.description('Those sent so far, in their order.')),
+})
+export type Run = v.InferOutput<typeof Run>
+
+export const deviceFirstContacts = {
+  open: {
+    method: 'POST',
+    path: '/device/v1/first-contacts',
+    summary: 'Open a first contact for an invitation that was sent; it ends an earlier one',
+    by: 'account',
+    body: v.strictObject({ invitation: id('inv_'), sid: SessionId }),
+    reply: v.object({ expires_at: Time }),
+    status: 201,
+  },
+  list: {
+    method: 'GET',
+    path: '/device/v1/first-contacts',
+    summary: 'List the open first contacts that this device opened or began',
+    by: 'account',
+    reply: v.object({ items: v.array(Run) }),
+  },
+  read: {
+    method: 'GET',
+    path: '/device/v1/first-contacts/{invitation}',
+    summary: 'Read the open first contact of an invitation that was received',
+    by: 'account',
+    reply: Run,
+  },
+  send: {
+    method: 'POST',
+    path: '/device/v1/first-contacts/{invitation}/messages',
+    summary: 'Send the next message of a first contact; the same once more changes nothing',
+    by: 'account',
+    body: v.strictObject({
+      sid: SessionId,
+      place: v.pipe(
+        v.picklist([0, 1, 2]),
+        v.description('0 and 2 are the invitee’s, 1 is the inviter’s.'),
+      ),
+      message: Message,
+    }),
+    status: 204,
+  },
+  end: {
+    method: 'DELETE',
+    path: '/device/v1/first-contacts/{invitation}',
+    summary: 'End a first contact that this device opened, and delete its messages',
+    by: 'account',
+    status: 204,
+  },
+} as const satisfies Routes

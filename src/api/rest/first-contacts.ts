@@ -1,0 +1,92 @@
+/** First contact by four words (protocol, section 5), on this device's side of it. */
+import * as v from 'valibot'
+import { Time, id, named } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+/** How long four words are good, in milliseconds. */
+export const WORDS_MS = 15 * 60_000
+
+/** So many first contacts an account may have open. */
+export const MOST_OPEN = 20
+
+export const FourWords = v.pipe(
+  v.string(),
+  v.maxLength(200),
+  v.description('Four words as the inviter said them, in any spelling of spaces and case.'),
+)
+
+/** The words for one invitation, as they are shown once. */
+export const ContactWords = named(
+  'ContactWords',
+  v.object({
+    invitation_id: id('inv_'),
+    to: v.pipe(v.string(), v.description('Who was invited: a mailbox, or the id of an account.')),
+    words: v.pipe(
+      v.string(),
+      v.description('Four words to say in person or on a call that you placed. Never shown again.'),
+    ),
+    expires_at: Time,
+  }),
+)
+export type ContactWords = v.InferOutput<typeof ContactWords>
+
+export const CONTACT_REASONS = [
+  'wrong_words',
+  'words_expired',
+  'ad_mismatch',
+  'message_refused',
+] as const
+export type ContactReason = (typeof CONTACT_REASONS)[number]
+
+export const FirstContact = named(
+  'FirstContact',
+  v.object({
+    invitation_id: id('inv_'),
+    connection_id: id('con_'),
+    role: v.pipe(
+      v.picklist(['inviter', 'invitee']),
+      v.description('inviter: this device made the words. invitee: they were typed here.'),
+    ),
+    with: v.pipe(v.string(), v.description('The other side: the id of an account, or a mailbox.')),
+    state: v.pipe(
+      v.picklist(['open', 'confirmed', 'failed']),
+      v.description('confirmed: the trust card of the other side is confirmed on this device.'),
+    ),
+    reason: v.pipe(
+      v.nullable(v.picklist(CONTACT_REASONS)),
+      v.description(
+        'Why it failed. ad_mismatch: one side names other keys or another roster than the other ' +
+          'side verified.',
+      ),
+    ),
+    message: v.pipe(
+      v.nullable(v.string()),
+      v.description('What happened and what to do, for people; null while it is open.'),
+    ),
+    started_at: Time,
+    expires_at: Time,
+  }),
+)
+export type FirstContact = v.InferOutput<typeof FirstContact>
+
+export const firstContacts = {
+  list: {
+    method: 'GET',
+    path: '/api/v1/first-contacts',
+    summary: 'List the first contacts of this device',
+    by: 'daemon',
+    reply: v.object({ items: v.array(FirstContact) }),
+  },
+} as const satisfies Routes
+
+export const contactWords = {
+  create: {
+    method: 'POST',
+    path: '/api/v1/invitations/{id}/words',
+    summary: 'Make four words for an invitation that was sent',
+    by: 'daemon',
+    reply: ContactWords,
+    status: 201,
+    repeats: true,
+  },
+} as const satisfies Routes

@@ -1,0 +1,85 @@
+/**
+ * The messages of a first contact (section 5) as the account server relays them: JSON text, parsed
+ * like a payload. A run has at most three: `begin` of the invitee, `reply` of the inviter, `end` of
+ * the invitee. In place of the last two stands a failure, so that the other side need not wait.
+ */
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import type { CpaceMessage } from './cpace.ts'
+import type { CpaceReply } from './cpace-session.ts'
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import { parseJson, type JsonObject } from './json.ts'
+import { base64url, payload2, text } from './payload.ts'
+import { demand, type Reason } from './refusal.ts'
+
+/** The lengths of ADa and ADb in bytes. */
+const INVITEE_AD = 56
+const INVITER_AD = 88
+
+/** Why a side ends a run; what else it could say is of no use to the other. */
+const FAILURES = ['ad_mismatch', 'cpace_abort', 'tag_mismatch'] as const
+export type Failure = (typeof FAILURES)[number]
+
+/** The failure that a side names to the other for a refusal of its own. */
+export const failureOf = (reason: Reason): Failure =>
+  FAILURES.find((one) => one === reason) ?? 'cpace_abort'
+
+const failure = (value: Parameters<typeof text>[0]): Failure => {
+  const found = FAILURES.find((one) => one === text(value))
+  demand(found !== undefined, 'bad_value', 'no failure of a first contact')
+  return found
+}
+
+const readBegin = payload2({ share: base64url(32), ad: base64url(INVITEE_AD) })
+const readReply = payload2({
+  share: base64url(32),
+  ad: base64url(INVITER_AD),
+  tag: base64url(64),
+})
+const readEnd = payload2({ tag: base64url(64) })
+const readFailed = payload2({ failed: failure })
+
+const written = (members: Readonly<Record<string, Uint8Array>>): string =>
+  JSON.stringify({
+    v: 2,
+    ...Object.fromEntries(
+      Object.entries(members).map(([name, bytes]) => [name, encodeBase64url(bytes)]),
+    ),
+  })
+
+function objectOf(message: string): JsonObject {
+  const value = parseJson(utf8ToBytes(message))
+  demand(value instanceof Map, 'bad_value', 'a message is an object')
+  return value
+}
+
+export const writeBegin = ({ share, ad }: CpaceMessage): string => written({ share, ad })
+export const writeReply = ({ share, ad, tag }: CpaceReply): string => written({ share, ad, tag })
+export const writeEnd = (tag: Uint8Array): string => written({ tag })
+export const writeFailed = (failed: Failure): string => JSON.stringify({ v: 2, failed })
+
+/** Reads the invitee's first message. Throws Refusal as `parseJson` and payloads do. */
+export function parseBegin(message: string): CpaceMessage {
+  const { share, ad } = readBegin(objectOf(message))
+  return { share: decodeBase64url(share), ad: decodeBase64url(ad) }
+}
+
+/** Reads the inviter's message, or the failure in its place. Throws as `parseBegin` does. */
+export function parseReply(message: string): CpaceReply | Failure {
+  const value = objectOf(message)
+  if (value.has('failed')) return readFailed(value).failed
+  const { share, ad, tag } = readReply(value)
+  return {
+    share: decodeBase64url(share),
+    ad: decodeBase64url(ad),
+    tag: decodeBase64url(tag),
+  }
+}
+
+/** Reads the invitee's last message: a tag of 64 bytes, or a failure. Throws as `parseBegin` does. */
+export function parseEnd(message: string): Uint8Array | Failure {
+  const value = objectOf(message)
+  return value.has('failed') ? readFailed(value).failed : decodeBase64url(readEnd(value).tag)
+}
+
+/** The hash of the roster entry that ADb names, 32 bytes. */
+export const rosterHeadIn = ({ ad }: CpaceMessage): Uint8Array => ad.slice(INVITER_AD - 32)

@@ -1,0 +1,23 @@
+/** Approving an invitation, and what this device keeps of it. */
+import type { Account } from '../api/port.ts'
+import type { Invitation } from '../api/rest/invitations.ts'
+import type { Device } from './device.ts'
+import { recall } from './dismissed.ts'
+
+/**
+ * Approves an invitation. The inviter keeps the name that they had when the person approved.
+ * @throws AppError what the account throws
+ */
+export async function approveInvitation(
+  device: Device,
+  account: Account,
+  id: string,
+): Promise<Invitation> {
+  const approved = await account.invitations.approve({ id })
+  const { user_id, display_name } = approved.from
+  device.demandSeat()
+  recall(device.state, approved.connection_id)
+  if (user_id !== null && display_name !== null) device.state.names.pin(user_id, display_name)
+  device.syncSoon()
+  return approved
+}

@@ -1,0 +1,65 @@
+/** What follows on this device when the keys of somebody are confirmed. */
+import type { Account } from '../api/port.ts'
+import type { TrustCard } from '../api/rest/trust-cards.ts'
+import { Refusal } from '../crypto/refusal.ts'
+import { AppError } from '../errors.ts'
+import type { TrustRow } from '../state/trust.ts'
+import { takeInConfirmed } from './confirmed-members.ts'
+import type { Device } from './device.ts'
+import { judgeHolds } from './kept-connection.ts'
+import { confirm } from './trust.ts'
+import { examine } from './trust-keys.ts'
+
+/**
+ * Stores that the keys of a generation are confirmed, takes the person in anew where these keys
+ * replaced others, and judges again which connections are suspended.
+ * @param generation the newest that this device knows, unless another was verified
+ */
+export async function confirmKeys(
+  device: Device,
+  account: Account,
+  row: TrustRow,
+  generation?: number,
+): Promise<TrustRow> {
+  const confirmed = confirm(device, row, generation)
+  try {
+    await takeInConfirmed(device, account, row.account)
+  } catch (error) {
+    if (!(error instanceof AppError || error instanceof Refusal)) throw error
+    // The next sync does it.
+    device.syncSoon()
+  }
+  judgeHolds(device, row.account)
+  return confirmed
+}
+
+/** The trust card of an account, made where there is none. Throws AppError what the account throws. */
+async function cardOf(account: Account, id: string): Promise<TrustCard> {
+  try {
+    return await account.trustCards.create({ body: { user_id: id } })
+  } catch (error) {
+    const isThere = error instanceof AppError && error.details.state === 'followed'
+    if (!isThere) throw error
+    return account.trustCards.update({ id, body: {} })
+  }
+}
+
+/**
+ * Confirms the trust card of an account whose key log was verified by another way than the account
+ * server. Again changes nothing.
+ * @param generation that of the keys in the verified log: a later one stays unverified
+ * @throws AppError what the account throws
+ */
+export async function confirmCard(
+  device: Device,
+  account: Account,
+  { id, generation }: { id: string; generation: number },
+): Promise<void> {
+  const { display_name } = await cardOf(account, id)
+  device.demandSeat()
+  device.state.names.pin(id, display_name)
+  const row = await examine(device, account, id)
+  await account.trustCards.update({ id, body: { confirmed: true } })
+  device.demandSeat()
+  await confirmKeys(device, account, row, generation)
+}
