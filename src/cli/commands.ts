@@ -188,6 +188,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'List invitations, received and sent',
     load: async () => (await import('./invite.ts')).inviteList,
   },
+  'invite contacts': {
+    summary: 'List first contacts by four words',
+    load: async () => (await import('./first-contact.ts')).inviteContacts,
+  },
   'invite approve': {
     summary: 'Approve an invitation',
     load: async () => (await import('./invite.ts')).inviteApprove,

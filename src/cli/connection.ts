@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts'
 import { byId, idOf } from './by-id.ts'
 import { type Api, type Command, type Invocation, UsageError } from './command.ts'
 import { STATE, given } from './filters.ts'
+import { WORDS_OPTION, afterWords, wordsLine } from './first-contact.ts'
 import { inviteeOf } from './invitee.ts'
 import { shown, table } from './table.ts'
 
@@ -60,12 +61,15 @@ function presetOf({ preset, 'no-preset': none }: Invocation['options']) {
 }
 
 export const connectionCreate: Command = {
-  usage: '--name NAME [--invite ADDRESS|ACCOUNT]… [--preset ID | --no-preset] [--json]',
+  usage: '--name NAME [--invite ADDRESS|ACCOUNT]… [--words] [--preset ID | --no-preset] [--json]',
   help: `
 Creates a connection with yourself as its only member and owner, and invites others to it, as "countersignd invite" does.
 
   --name NAME                whom the connection is with; others see it in their invitation
   --invite ADDRESS|ACCOUNT   a mailbox, which needs no account yet, or the id of an account (acc_…); may be given several times
+  --words                    makes four words for each, to say in person or on a call that you placed, and waits until
+                             they were typed ("countersignd invite approve --words") or 15 minutes have passed; both
+                             sides are confirmed by them, as by comparing the safety number
   --preset ID                what it begins with ("countersignd preset list"); the default preset unless told
   --no-preset                it begins with none, not with the default either`,
   options: {
@@ -73,21 +77,34 @@ Creates a connection with yourself as its only member and owner, and invites oth
     invite: { type: 'string', multiple: true },
     preset: { type: 'string' },
     'no-preset': { type: 'boolean' },
+    ...WORDS_OPTION,
   },
   args: [0, 0],
-  async run({ options, withApi, print, say }) {
+  async run({ options, withApi, print, say, json }) {
     const { name } = options
     if (name === undefined)
       throw new UsageError('--name says whom the connection is with; give one.')
     // An option that may be given several times is a list.
     const asked = (options['invite'] ?? []) as unknown as readonly string[]
-    const body = { name: String(name), invite: asked.map(inviteeOf), ...presetOf(options) }
-    const made = await withApi((api) => api.connections.create({ body }))
-    print(made, `${made.id}  ${shown(made.name)}`)
-    if (asked.length > 0)
-      say(
-        `Invited ${asked.join(', ')}. Whoever approves is taken in by this device, at its next sync.`,
-      )
+    const wantsWords = options['words'] === true
+    if (wantsWords && asked.length === 0)
+      throw new UsageError('--words are for people whom you invite: give --invite as well.')
+    const body = {
+      name: String(name),
+      invite: asked.map(inviteeOf),
+      ...presetOf(options),
+      ...(wantsWords ? { words: true as const } : {}),
+    }
+    return withApi(async (api) => {
+      const made = await api.connections.create({ body })
+      const { words = [] } = made
+      print(made, [`${made.id}  ${shown(made.name)}`, ...words.map(wordsLine)])
+      if (words.length > 0) return afterWords({ say, json }, api, words)
+      if (asked.length > 0)
+        say(
+          `Invited ${asked.join(', ')}. Whoever approves is taken in by this device, at its next sync.`,
+        )
+    })
   },
 }
 

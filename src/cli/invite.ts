@@ -1,11 +1,19 @@
 import type { Connection } from '../api/rest/connections.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
-import { AppError } from '../errors.ts'
+import { AppError, EXIT } from '../errors.ts'
 import { byId, ofAccount } from './by-id.ts'
-import type { Api, Command } from './command.ts'
+import type { Api, Command, Invocation } from './command.ts'
 import { isActive, readConnection } from './connection.ts'
 import { STATE, given } from './filters.ts'
+import {
+  WORDS_OPTION,
+  afterWords,
+  waitForContacts,
+  withFourWords,
+  wordsLine,
+} from './first-contact.ts'
 import { invitedOf, inviteeOf, inviterOf } from './invitee.ts'
+import { withPrompt } from './prompt.ts'
 import { shown, table } from './table.ts'
 
 /** Whether somebody was invited already, and is not asked anew by that. */
@@ -24,24 +32,34 @@ function followsFrom(made: Invitation, before: Connection): string {
 }
 
 export const inviteCommand: Command = {
-  usage: 'CONNECTION ADDRESS|ACCOUNT [--json]',
+  usage: 'CONNECTION ADDRESS|ACCOUNT [--words] [--json]',
   help: `
 Invites somebody to a connection, by mailbox, which needs no account yet, or by the id of an account (acc_…). Owners may. A mail
 says so, once; the invitation is good for 14 days, unless your preset of the connection says otherwise.
 
 Once they approve, this device takes them in at its next sync and seals the secret to their devices. The account server alone can
-take in nobody.`,
+take in nobody.
+
+  --words   makes four words, to say in person or on a call that you placed, and waits until they were typed
+            ("countersignd invite approve --words") or 15 minutes have passed. Again, it makes new ones.`,
+  options: WORDS_OPTION,
   args: [2, 2],
-  async run({ args: [id = '', whom = ''], withApi, print, say }) {
+  run({ args: [id = '', whom = ''], options, withApi, print, say, json }) {
     const body = inviteeOf(whom)
-    const { before, made } = await withApi(async (api) => {
+    return withApi(async (api) => {
       // So that what is not there after this is not the connection.
-      const connection = await readConnection(api, id)
+      const before = await readConnection(api, id)
       const add = () => api.members.add({ id, body })
-      return { before: connection, made: await ('user_id' in body ? ofAccount(add) : add()) }
+      const made = await ('user_id' in body ? ofAccount(add) : add())
+      const line = `${made.id}  ${shown(invitedOf(made))}`
+      if (options['words'] === true) {
+        const words = await api.contactWords.create({ id: made.id })
+        print({ ...made, words }, [line, wordsLine(words)])
+        return afterWords({ say, json }, api, [words])
+      }
+      print(made, line)
+      say(followsFrom(made, before))
     })
-    print(made, `${made.id}  ${shown(invitedOf(made))}`)
-    say(followsFrom(made, before))
   },
 }
 
@@ -89,7 +107,7 @@ const OVER_SENT: typeof OVER = {
 }
 
 /** Do something with an invitation; what is refused is said in words of the command line. */
-async function answered(
+async function answerOf(
   id: string,
   over: typeof OVER,
   work: () => Promise<Invitation>,
@@ -115,7 +133,7 @@ const answer = (of: {
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     const { after, told } = await withApi(async (api) => {
-      const answer = await answered(id, of.over, () => of.work(api, id))
+      const answer = await answerOf(id, of.over, () => of.work(api, id))
       return { after: answer, told: await of.done(answer, api) }
     })
     print(after, [])
@@ -132,21 +150,58 @@ const isIn = (api: Api, { connection_id: id }: Invitation): Promise<boolean> =>
     () => false,
   )
 
-export const inviteApprove = answer({
+const OVER_RECEIVED: typeof OVER = {
+  ...OVER,
+  approved:
+    'This invitation has served: you were in the connection, and are no more. Have an owner of it invite you again.',
+}
+
+const approvedAs = async (invitation: Invitation, api: Api) =>
+  (await isIn(api, invitation))
+    ? `Approved ${named(invitation)}: you are in it already.`
+    : `Approved ${named(invitation)}. A device of ${shown(inviterOf(invitation))} takes you in at its next sync; "countersignd sync" brings the connection here after that.`
+
+const approveAlone = answer({
+  help: '',
+  over: OVER_RECEIVED,
+  work: (api, id) => api.invitations.approve({ id }),
+  done: approvedAs,
+})
+
+/** Approves by the four words that the inviter says, and waits until the inviter's device answered. */
+const approveByWords = (invocation: Invocation): Promise<number> =>
+  withPrompt(invocation.io, (prompt) =>
+    invocation.withApi(async (api) => {
+      const { args, print, say } = invocation
+      const [id = ''] = args
+      const answered = await withFourWords(invocation, prompt, (words) =>
+        answerOf(id, OVER_RECEIVED, () => api.invitations.approve({ id, body: { words } })),
+      )
+      print(answered, [])
+      if (answered.state === 'pending')
+        say("Waiting for the inviter's device. To stop waiting, press Ctrl-C.")
+      const code = await waitForContacts({ say }, api, [id])
+      if (code === EXIT.ok) say(await approvedAs(answered, api))
+      return code
+    }),
+  )
+
+export const inviteApprove: Command = {
+  usage: 'ID [--words] [--json]',
   help: `
 Approves an invitation that you got. Nothing is shared by that yet: a device of the one who invited you takes you in at its next
-sync, and yours fetches the connection at its next one after that.`,
-  over: {
-    ...OVER,
-    approved:
-      'This invitation has served: you were in the connection, and are no more. Have an owner of it invite you again.',
-  },
-  work: (api, id) => api.invitations.approve({ id }),
-  done: async (invitation, api) =>
-    (await isIn(api, invitation))
-      ? `Approved ${named(invitation)}: you are in it already.`
-      : `Approved ${named(invitation)}. A device of ${shown(inviterOf(invitation))} takes you in at its next sync; "countersignd sync" brings the connection here after that.`,
-})
+sync, and yours fetches the connection at its next one after that.
+
+  --words   asks for the four words that the inviter says to you, from standard input without a terminal, and approves
+            only if they are right. Then both sides are confirmed, as by comparing the safety number. Three tries in
+            15 minutes; words are good for one.`,
+  options: WORDS_OPTION,
+  args: [1, 1],
+  run: (invocation) =>
+    invocation.options['words'] === true
+      ? approveByWords(invocation)
+      : approveAlone.run(invocation),
+}
 
 export const inviteDecline = answer({
   help: 'Declines an invitation that you got.',

@@ -60,7 +60,7 @@ export async function newTown(t: TestContext) {
     return { email, id: (await json('whoami')).user.id, on, good, json, refused }
   }
 
-  return { person, mailDir }
+  return { person, mailDir, server: server.address }
 }
 
 export type Town = Awaited<ReturnType<typeof newTown>>

@@ -1,0 +1,91 @@
+/** First contact by four words, from two terminals. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { run } from '../../src/cli/run.ts'
+import { EXIT } from '../../src/errors.ts'
+import { environment } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { login } from '../e2e/servers.ts'
+import { streams, terminal, type Typed } from './terminal.ts'
+import { newTown } from './town.ts'
+
+/** Runs a command, and tells of its output as soon as a pattern is in it. */
+function started(stateDir: string, server: string, args: readonly string[], pattern: RegExp) {
+  const { said, io } = streams()
+  let found: (match: RegExpMatchArray) => void = () => undefined
+  const seen = new Promise<RegExpMatchArray>((resolve) => (found = resolve))
+  const stdout = {
+    write(text: string) {
+      said.out += text
+      const match = said.out.match(pattern)
+      if (match !== null) found(match)
+    },
+  }
+  const env = environment(stateDir, { SVC_BACKEND_URL: server })
+  const code = run([...args], { ...io, stdout, env })
+  const ended = code.then((exit) => ({ code: exit, ...said }))
+  // A command that ends without showing it fails the test with what it said.
+  const missed = ended.then(({ err }) => assert.fail(err))
+  missed.catch(() => undefined)
+  return { seen: Promise.race([seen, missed]), ended }
+}
+
+async function two(t: Parameters<typeof newTown>[0]) {
+  const town = await newTown(t)
+  const person = async (name: string) => {
+    const stateDir = freshFolder(t)
+    const email = `${name}@example.org`
+    await login(stateDir, { server: town.server, mailDir: town.mailDir, email })
+    const on = (args: readonly string[], more: Typed = {}) =>
+      terminal(stateDir)(args, { ...more, env: { SVC_BACKEND_URL: town.server } })
+    return { stateDir, email, on, server: town.server }
+  }
+  return [await person('ada'), await person('bob')] as const
+}
+
+test('made at one terminal, typed at the other, confirmed at both', async (t) => {
+  const [ada, bob] = await two(t)
+  const create = ['connection', 'create', '--name', 'Bank', '--invite', bob.email, '--words']
+  const pattern = /^((?:[a-z]+ ){3}[a-z]+) {2}for bob@example\.org$/m
+  const making = started(ada.stateDir, ada.server, create, pattern)
+  const words = (await making.seen)[1] as string
+  const { received } = JSON.parse((await bob.on(['invite', 'list', '--json'])).out)
+  const typed = [words.split(' ').slice(1).join(' '), words]
+  const approving = await bob.on(['invite', 'approve', received[0].id, '--words'], {
+    person: () => typed.shift() ?? null,
+  })
+  assert.equal(approving.code, EXIT.ok, approving.err)
+  assert.match(approving.err, /Four words that the inviter says: Four words are wanted; 3 were/)
+  assert.match(approving.err, /Both devices have the same words/)
+  assert.match(approving.err, /Approved "Bank"/)
+  const made = await making.ended
+  assert.equal(made.code, EXIT.ok, made.err)
+  assert.match(made.err, /Both devices have the same words: the other side is confirmed/)
+  for (const one of [ada, bob]) {
+    const { items } = JSON.parse((await one.on(['trust', 'list', '--json'])).out)
+    assert.equal(items[0].key_status, 'confirmed')
+    const contacts = await one.on(['invite', 'contacts'])
+    assert.match(contacts.out, /confirmed/)
+    assert(!contacts.out.includes(words))
+  }
+})
+
+test('words are for people who are invited, and never an argument', async (t) => {
+  const [ada] = await two(t)
+  const nobody = await ada.on(['connection', 'create', '--name', 'Bank', '--words'])
+  assert.equal(nobody.code, EXIT.usage)
+  assert.match(nobody.err, /give --invite as well/)
+  const id = `inv_${'0'.repeat(26)}`
+  const argued = await ada.on(['invite', 'approve', id, '--words', 'able acid'])
+  assert.equal(argued.code, EXIT.usage)
+  const silent = await ada.on(['invite', 'approve', id, '--words'], { input: '' })
+  assert.equal(silent.code, EXIT.failed)
+  assert.match(silent.err, /Nothing was approved: give the four words/)
+})
+
+test('four words are refused by verify, by their number', async (t) => {
+  const [ada] = await two(t)
+  const { code, err } = await ada.on(['verify', 'acid', 'acid', 'acid', 'acid'])
+  assert.equal(code, EXIT.failed)
+  assert.match(err, /[Tt]hree words/)
+})
