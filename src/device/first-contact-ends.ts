@@ -14,7 +14,7 @@ const NEW_WORDS =
 
 /** What to do where no new words help. */
 const COMPARE =
-  'Wait a minute, sync, and try once more with new words. If it fails again, compare the safety number ("countersignd trust show"): the account server may be dishonest.'
+  'Wait a minute, sync, and try once more with new words. If it fails again, compare the safety number ("countersignd trust list"): the account server may be dishonest.'
 
 /** What a failure means, for the side of each role. */
 const FAILED: Readonly<Record<ContactReason, Readonly<Record<FirstContactRow['role'], string>>>> = {

@@ -85,8 +85,8 @@ describe('every route is answered as the document says', () => {
           return daemon
         },
       })
-      // 110 of the specification, and two beyond it.
-      assert.equal(document.operations.length, 112)
+      // 110 of the specification, and four beyond it.
+      assert.equal(document.operations.length, 114)
       assert.deepEqual(document.unvisited(), [])
       assert.doesNotMatch(document.text, /not_implemented|"501"/)
       assertShown(examplesOf(document.recorded(), { address: home.address, since }))

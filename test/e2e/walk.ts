@@ -79,6 +79,8 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
   const { user } = await call(ada, 'context_read')
   const invite = (body: Json) => call(home, 'members_add', { ...on, body })
   const mailed = await invite({ email: 'carl@example.org' })
+  await call(home, 'contactWords_create', id(mailed))
+  await call(home, 'firstContacts_list')
   await call(home, 'invitations_pending')
   await call(home, 'invitations_withdraw', id(mailed))
   await call(ada, 'invitations_decline', id(await invite({ user_id: user.id })))

@@ -41,9 +41,12 @@ const ACTS: [name: string, act: (device: Enrolled) => Promise<unknown>, syncs: n
   [
     'an approval that the account server refuses',
     (device) =>
-      assert.rejects(async () => invitations.approve({ body: {}, id: invited }, contextOf(device)), {
-        code: 'not_found',
-      }),
+      assert.rejects(
+        async () => invitations.approve({ body: {}, id: invited }, contextOf(device)),
+        {
+          code: 'not_found',
+        },
+      ),
     0,
   ],
 ]

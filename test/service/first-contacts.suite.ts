@@ -59,8 +59,7 @@ export function firstContactsSuite(
       await assert.rejects(send(bob, of, 2, 'early'), { code: 'conflict' })
       await send(ada, of, 1, 'b')
       await send(bob, of, 2, 'c')
-      for (const person of [ada, bob])
-        assert.deepEqual(await messages(person), [['a', 'b', 'c']])
+      for (const person of [ada, bob]) assert.deepEqual(await messages(person), [['a', 'b', 'c']])
       for (const place of [0, 1, 2] as const)
         await assert.rejects(send(eve, of, place, 'x'), { code: 'not_found' })
       await assert.rejects(eve.account.deviceFirstContacts.read({ invitation }), {

@@ -1,0 +1,86 @@
+/** Two devices in a first contact by four words, step by step. */
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import { wordsAt } from '../../src/crypto/words.ts'
+import { contactOf } from '../../src/device/first-contact-ends.ts'
+import { approveByWords, makeWords } from '../../src/device/four-words.ts'
+import { statusOf } from '../../src/device/trust.ts'
+import { AppError } from '../../src/errors.ts'
+import { worldOf, type Desk } from './people.ts'
+
+/** An invitation of Bob by Ada, with words. */
+export async function invited(t: TestContext) {
+  const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+  const connection = await ada.connect()
+  const invitation = await ada.invite(connection, { user_id: bob.id })
+  const { words } = await makeWords(ada.device(), ada.account(), invitation)
+  return { world, ada, bob, connection, invitation, words }
+}
+
+export const turn = (desk: Desk) => desk.device().firstContacts.turn()
+
+/** What both sides do while the inviter's device answers as soon as it is asked. */
+export async function typed(bob: Desk, id: string, words: string, ...answering: readonly Desk[]) {
+  const approving = approveByWords(bob.device(), bob.account(), { id, words })
+  // Its refusal is for the caller, whenever it comes.
+  approving.catch(() => undefined)
+  await began(bob, id)
+  for (const desk of answering) await turn(desk)
+  await turn(bob)
+  for (const desk of answering) await turn(desk)
+  return approving
+}
+
+/** Waits until the first message is at the account server, or the try was refused. */
+export async function began(bob: Desk, id: string) {
+  for (let looked = 0; looked < 200; looked++) {
+    if (bob.state.firstContacts.get(id)?.state === 'open') return turn(bob)
+    await new Promise(setImmediate)
+  }
+}
+
+export const trusts = (desk: Desk, { id }: Desk) => {
+  const row = desk.state.trust.get(id)
+  return row === null ? 'none' : statusOf(row)
+}
+
+export const outcomes = (desk: Desk) =>
+  desk.state.firstContacts.all().map((row) => {
+    const { state, reason } = contactOf(row)
+    return [state, reason]
+  })
+
+export const refusedAs = (state: string) => (error: unknown) => {
+  assert(error instanceof AppError, String(error))
+  assert.deepEqual([error.code, error.details.state], ['invalid_state', state])
+  return true
+}
+
+/** Four words of the list, but not these. */
+export const otherThan = (words: string) => {
+  const others = [1, 2, 3, 4].map((index) => wordsAt([index])[0])
+  return others.join(' ') === words ? wordsAt([5, 6, 7, 8]).join(' ') : others.join(' ')
+}
+
+type Send = Account['deviceFirstContacts']['send']
+
+export const withSend = (account: Account, send: Send): Account => ({
+  ...account,
+  deviceFirstContacts: { ...account.deviceFirstContacts, send },
+})
+
+type Runs = Awaited<ReturnType<Account['deviceFirstContacts']['list']>>['items']
+
+/** An account server that changes what it delivers. */
+export const delivering =
+  (change: (items: Runs) => Runs | Promise<Runs>) =>
+  (account: Account): Account => ({
+    ...account,
+    deviceFirstContacts: {
+      ...account.deviceFirstContacts,
+      list: async () => ({
+        items: await change((await account.deviceFirstContacts.list({})).items),
+      }),
+    },
+  })
