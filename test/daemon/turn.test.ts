@@ -23,15 +23,16 @@ type Came = 'signed_in' | 'awaiting_approval' | 'refused'
 function headless(t: TestContext, comes: Came[]) {
   const credentialsDir = freshFolder(t)
   writeFileSync(join(credentialsDir, 'countersign-machine-key'), JSON.stringify(KEY))
-  const seen = { signIns: 0, syncs: 0, logged: [] as string[] }
+  const seen = { signIns: 0, syncs: 0, wakes: 0, logged: [] as string[] }
   const here: { identity: Identity | null; device: Device | null } = {
     identity: null,
     device: null,
   }
   const sync = { run: async () => ({ ok: ++seen.syncs > 0 }) }
+  const firstContacts = { wake: () => void seen.wakes++ }
   const sit = (came: Came) => {
     here.identity = { account: KEY.account, device: 'dev_1' } as Identity
-    here.device = came === 'signed_in' ? ({ sync } as unknown as Device) : null
+    here.device = came === 'signed_in' ? ({ sync, firstContacts } as unknown as Device) : null
   }
   const turn = newTurn({
     credentialsDir,
@@ -59,6 +60,7 @@ describe('a daemon that was given the key of a machine account', () => {
       [false, false, true, true],
     )
     assert.deepEqual([seen.signIns, seen.syncs], [3, 2])
+    assert.equal(seen.wakes, 2, 'first contacts go on after a restart')
     assert.deepEqual(
       new Set(seen.logged),
       new Set(['error: not signed in with the key of the machine account']),
