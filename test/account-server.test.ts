@@ -97,7 +97,7 @@ describe('over SQLite', () => {
     '/api/v1/context',
     '/api/v1/guest-codes',
     '/api/v1/devices',
-    '/device/v1/pending-devices',
+    '/device/v1/duties',
   ])
     test(`a session may ask GET ${path}, with the nonce that the first refusal gave it`, async () => {
       const without = await server.request('GET', path, {
@@ -217,7 +217,7 @@ describe('over SQLite', () => {
     assert.equal((await server.request('GET', '/device/v1/token', { token: read })).status, 200)
     const refused: [token: string, method: string, path: string, error: string][] = [
       [full, 'GET', '/device/v1/envelopes/x', 'forbidden'],
-      [full, 'GET', '/device/v1/pending-devices', 'forbidden'],
+      [full, 'GET', '/device/v1/pending-devices/x', 'forbidden'],
       [full, 'POST', '/device/v1/rosters', 'forbidden'],
       [full, 'DELETE', '/device/v1/session/current', 'forbidden'],
       [full, 'GET', '/device/v1/key-logs/x', 'forbidden'],

@@ -6,6 +6,7 @@ import { after, before, describe } from 'node:test'
 import { accountEndSuite } from './account/account-end.suite.ts'
 import { belongingsSuite } from './account/belongings.suite.ts'
 import { connectionsSuite } from './account/connections.suite.ts'
+import { approvalsSuite } from './account/approvals.suite.ts'
 import { devicesSuite } from './account/devices.suite.ts'
 import { enrolmentSuite } from './account/enrolment.suite.ts'
 import { exportsSuite } from './account/exports.suite.ts'
@@ -23,6 +24,7 @@ import { openAccounts, type Accounts, type Subject } from './account/subject.ts'
 const PARTS = [
   enrolmentSuite,
   signInSuite,
+  approvalsSuite,
   devicesSuite,
   resetSuite,
   machinesSuite,

@@ -59,7 +59,7 @@ export const ACCOUNT: Rules = [
   ['/device/v1/session', 'none'],
   ['/device/v1/clock', 'none'],
   ['/device/v1/session/current', 'device'],
-  ['/device/v1/approval', 'device'],
+  ['/device/v1/approval/**', 'device'],
   ['/device/v1/key-logs/**', 'device'],
   ['/device/v1/downloads/**', 'device'],
   ['/device/v1/token', 'read'],
@@ -133,7 +133,7 @@ export function requireScope(
   if (has === 'device')
     throw new AppError(
       'forbidden',
-      'This device waits for approval and may only read: type its six words on a device that is signed in.',
+      'This device waits for approval and may only read: run "countersignd login" on it, and "countersignd device approve" on a device that is signed in.',
     )
   const required = PHRASE[need]
   throw new AppError(

@@ -32,6 +32,8 @@ export interface Invocation {
   readonly print: (answer: unknown, lines: string | readonly string[]) => void
   /** Say something to the person, beside the output. */
   readonly say: (text: string) => void
+  /** Resolves after a second, between two questions whether somebody else has acted. */
+  readonly second: () => Promise<unknown>
 }
 
 export interface Command {

@@ -1,4 +1,5 @@
 import { every } from '../api/cursor.ts'
+import { APPROVAL_WARNING } from '../api/local/index.ts'
 import type { Device } from '../api/rest/account.ts'
 import { AppError } from '../errors.ts'
 import { byId } from './by-id.ts'
@@ -32,45 +33,83 @@ export const deviceList: Command = {
   },
 }
 
-/** The one device that awaits approval. */
-async function waiting(api: Api): Promise<Device> {
+/** The devices that await approval. Throws AppError where this is one, and where there is none. */
+async function waiting(api: Api): Promise<Device[]> {
   const pending = (await devices(api)).filter(({ state }) => state === 'pending')
   if (pending.some(({ current }) => current))
     throw new AppError(
       'invalid_state',
       'This device awaits approval itself: run "countersignd device approve" on one that is signed in.',
     )
-  const [only, ...others] = pending
-  if (only === undefined)
-    throw new AppError(
-      'not_found',
-      'No device awaits approval: run "countersignd login" on the new one first.',
-    )
-  if (others.length === 0) return only
-  const names = pending.map(({ id, name }) => `${id} (${shown(name)})`)
+  if (pending.length > 0) return pending
   throw new AppError(
-    'invalid_state',
-    `Several devices await approval: name one of ${names.join(', ')}.`,
+    'not_found',
+    'No device awaits approval: run "countersignd login" on the new one first.',
   )
 }
 
-/** The words of the new device, compared. At a terminal, a slip of the finger may be put right. */
-async function approved({ io, withApi }: Invocation, prompt: Prompt, id: string) {
+/** The device that the person chooses; the only one, where there is one. */
+async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<string> {
+  const pending = await withApi(waiting)
+  if (pending.length === 1) return pending[0]!.id
+  const names = pending.map(({ id, name }) => `${id} (${shown(name)})`)
+  const several = new AppError(
+    'invalid_state',
+    `Several devices await approval: name one of ${names.join(', ')}.`,
+  )
+  if (!prompt.isTerminal) throw several
+  const rows = pending.map(({ name, platform, created_at }, at) => [
+    String(at + 1),
+    name,
+    platform,
+    created_at,
+  ])
+  const lines = table(['', 'NAME', 'PLATFORM', 'SINCE'], rows)
+  io.stderr.write(`These devices await approval:\n${lines.join('\n')}\n`)
+  const typed = await prompt.ask('Number of the device to approve: ')
+  const one = /^\d{1,6}$/.test(typed ?? '') ? pending[Number(typed) - 1] : undefined
+  if (one === undefined) throw several
+  return one.id
+}
+
+const saidOnce = (name: string) => ({
+  waiting: `Waiting for "${name}", at most 15 minutes: run "countersignd login" on it.`,
+  answered: `"${name}" is in an attempt that was answered before: press Enter there, or run "countersignd login" on it again.`,
+  revealing: null,
+})
+
+/** Begins an attempt, and waits until the words of the new device can be typed. Answers its name. */
+async function ready(api: Api, { io, second }: Invocation, id: string): Promise<string> {
+  let seen = await api.approvals.begin({ id })
+  const name = shown(seen.device_name)
+  for (let said: string | null = null; seen.state !== 'ready';) {
+    const says = saidOnce(name)[seen.state]
+    if (says !== null && says !== said) io.stderr.write(`${says}\n`)
+    said = says ?? said
+    await second()
+    seen = await api.approvals.advance({ id })
+  }
+  return name
+}
+
+/** What the person can put right at once. */
+const ASKED_AGAIN: readonly unknown[] = ['word_count', 'unknown_word', 'validation_failed']
+
+/** The words of the new device, compared. At a terminal, what was mistyped may be put right. */
+async function approved(api: Api, { io }: Invocation, prompt: Prompt, id: string, name: string) {
+  io.stderr.write(`${APPROVAL_WARNING}\n`)
   for (;;) {
-    const words = await prompt.ask('Six words that the new device shows: ')
+    const words = await prompt.ask(`Four words that "${name}" shows: `)
     if (words === null)
       throw new AppError(
         'invalid_state',
-        'Nothing was approved: give the six words that the new device shows, on standard input without a terminal.',
+        'Nothing was approved: give the four words that the new device shows, on standard input without a terminal.',
       )
     try {
-      return await byId('device', id, () =>
-        withApi((api) => api.approvals.create({ id, body: { words } })),
-      )
+      return await api.approvals.create({ id, body: { words } })
     } catch (error) {
-      const isSlip =
-        error instanceof AppError && (error.code === 'word_count' || error.code === 'unknown_word')
-      if (!prompt.isTerminal || !isSlip) throw error
+      const isAgain = error instanceof AppError && ASKED_AGAIN.includes(error.code)
+      if (!prompt.isTerminal || !isAgain) throw error
       io.stderr.write(`${error.message}\n`)
     }
   }
@@ -79,10 +118,13 @@ async function approved({ io, withApi }: Invocation, prompt: Prompt, id: string)
 export const deviceApprove: Command = {
   usage: '[ID] [--json]',
   help: `
-Approves a device that awaits it; with one waiting, no ID is needed. Asks for the six words that the new device shows, from
-standard input without a terminal, and prints six words to type there.
+Approves a device that awaits it, chosen from a list unless there is only one or its ID is given. "countersignd login" must run on
+the new device meanwhile. Asks for the four words that the new device shows, from standard input without a terminal, and prints
+four others to type there. An attempt lasts 15 minutes; five in 24 hours are the most.
 
-The new device gets no secret at once: nothing is sealed to it before connections are synced.
+${APPROVAL_WARNING}
+
+The new device gets no secret before those four were typed on it, and then by the next syncs.
 
 The words are what keeps a dishonest account server from slipping in a device of its own: read them off the new device itself.
 If they are refused although they were typed as shown, approve nothing, and ask the operator of the account server.`,
@@ -90,9 +132,13 @@ If they are refused although they were typed as shown, approve nothing, and ask 
   run: (invocation) =>
     withPrompt(invocation.io, async (prompt) => {
       const { args, withApi, print, say } = invocation
-      const id = args[0] ?? (await withApi(waiting)).id
-      const made = await approved(invocation, prompt, id)
-      say(`Added "${shown(made.device_name)}" to the key log. Type these six words on it:`)
+      const id = args[0] ?? (await chosen(invocation, prompt))
+      // What this device draws for it is in memory: without a daemon, the state folder is held.
+      const made = await withApi(async (api) => {
+        const name = await byId('device', id, () => ready(api, invocation, id))
+        return approved(api, invocation, prompt, id, name)
+      })
+      say(`Almost done. Now type these four words on "${shown(made.device_name)}":`)
       print({ id, ...made }, made.words)
     }),
 }

@@ -5,7 +5,7 @@ import { finish, signInByMail } from './sign-in-steps.ts'
 const SECOND_DEVICE = `
 This machine account has a device already, and each daemon wants a machine account of its own: have one made with "countersignd
 machine create", run "countersignd logout" here, and sign in with that key. If the two are to share this account, approve this one
-on the other with the six words below. If the other is lost, run "countersignd reset --machine --key-file FILE --yes": it revokes
+on the other ("countersignd device approve") while this waits. If the other is lost, run "countersignd reset --machine --key-file FILE --yes": it revokes
 that device.
 `
 
@@ -63,9 +63,10 @@ again.
 
 A device that is signed in, but whose session the account server takes no more, gets a new one by a code and keeps its keys.
 
-The first device of an account is signed in at once. A further one shows six words, to be typed on a device that is signed in
-("countersignd device approve"), and asks for the six words that one shows; until then it may only read. Both checks are what
-keeps a dishonest account server out: do not skip the reading.`,
+The first device of an account is signed in at once. A further one waits, at most 15 minutes, until "countersignd device approve"
+runs on a device that is signed in. Then it shows four words, to be typed there, and asks for the four words that one shows; until
+then it may only read. Both checks are what keeps a dishonest account server out: do not skip the reading. Interrupted, it begins
+again with other words; five attempts in 24 hours are the most.`,
   options: SIGN_IN_OPTIONS,
   args: [0, 0],
   run: (invocation) => withPrompt(invocation.io, (prompt) => signIn(invocation, prompt, false)),

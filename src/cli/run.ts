@@ -2,6 +2,7 @@
  * The command line: find the command, read its options, run it, and turn whatever goes wrong into one line on standard error
  * and a documented exit code.
  */
+import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { readConfig } from '../config.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
@@ -129,6 +130,7 @@ async function runCommand(name: string, command: Command, argv: readonly string[
     print: (answer, lines) =>
       void io.stdout.write(json ? `${jsonText(answer)}\n` : linesOf([lines].flat())),
     say: (text) => void (json || io.stderr.write(`${text}\n`)),
+    second: () => setTimeout(1000),
   })
   return code ?? EXIT.ok
 }

@@ -8,7 +8,7 @@ import type { Invocation } from './command.ts'
 import type { Prompt } from './prompt.ts'
 import { shown } from './table.ts'
 
-type Asking = Pick<Invocation, 'io' | 'withApi' | 'say'>
+type Asking = Pick<Invocation, 'io' | 'withApi' | 'say' | 'second'>
 
 const codeOf = (error: unknown) => (error instanceof AppError ? error.code : null)
 const complain = ({ io }: Asking, error: unknown) =>
@@ -98,38 +98,6 @@ async function enrolled(asking: Asking, prompt: Prompt, { email, reset }: ByMail
   }
 }
 
-const instructions = (words: string) => `
-This device awaits its approval, and may only read until then.
-
-  1. On a device that is signed in, run "countersignd device approve" and type these six words:
-
-       ${words}
-
-  2. Type the six words that it shows then here.
-`
-
-/** What the person can put right at once: a slip of the finger, or the other device not being done. */
-const ASKED_AGAIN: readonly unknown[] = ['word_count', 'unknown_word', 'invalid_state']
-
-/** The words of the approving device, compared; null when there are none to read. */
-async function approved(asking: Asking, prompt: Prompt, waiting: SignIn): Promise<SignIn | null> {
-  const { io, withApi, say } = asking
-  const text = instructions(waiting.device_words ?? '')
-  if (prompt.isTerminal) io.stderr.write(`${text}\n`)
-  else say(text)
-  for (;;) {
-    const words = await prompt.ask('Six words of the other device: ')
-    if (words === null) return null
-    if (words === '') continue
-    try {
-      return await withApi((api) => api.signIn.approve({ body: { words } }))
-    } catch (error) {
-      if (!prompt.isTerminal || !ASKED_AGAIN.includes(codeOf(error))) throw error
-      complain(asking, error)
-    }
-  }
-}
-
 const notYet = () =>
   new AppError(
     'invalid_state',
@@ -151,18 +119,14 @@ export async function finish(
   prompt: Prompt,
   seen: SignIn,
 ): Promise<number> {
-  const { print, say } = invocation
+  const { print } = invocation
   if (seen.state !== 'signed_in' && seen.state !== 'awaiting_approval') throw notYet()
-  const done = seen.state === 'signed_in' ? seen : await approved(invocation, prompt, seen)
-  const account = seen.account_id ?? ''
-  if (done !== null) {
-    await syncOnce(invocation)
-    print(done, `Signed in to ${account}${done.email === null ? '' : ` as ${shown(done.email)}`}.`)
-    return EXIT.ok
-  }
-  print(seen, seen.device_words ?? '')
-  say('Run the same command again, and give it the six words of the other device.')
-  return EXIT.failed
+  const { comeIn } = await import('./own-approval.ts')
+  const done = seen.state === 'signed_in' ? seen : await comeIn(invocation, prompt)
+  await syncOnce(invocation)
+  const as = done.email === null ? '' : ` as ${shown(done.email)}`
+  print(done, `Signed in to ${seen.account_id ?? ''}${as}.`)
+  return EXIT.ok
 }
 
 /** Sign a person in. Throws what the daemon throws. */

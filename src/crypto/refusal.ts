@@ -109,6 +109,11 @@ const REASONS = [
   'too_long',
   // Approving a further device
   'commitment_mismatch',
+  'not_in_log',
+  'own_keys_differ',
+  'added_before',
+  'generation_changed',
+  'not_active',
   // The recovery paper
   'recovery_checksum',
 ] as const

@@ -8,6 +8,7 @@ import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
+import type { Approver } from './approval.ts'
 import { type Challenges, newChallenges } from './challenges.ts'
 import { type ClockState, type ServerClock, demandClock, newClockWatch } from './clock.ts'
 import { type Codes, openCodes } from './codes.ts'
@@ -47,6 +48,8 @@ export interface Device extends Run {
    */
   readonly syncSoon: () => void
   readonly freshness: Freshness
+  /** Approvals of further devices by this one, loaded at the first. */
+  readonly approver: () => Promise<Approver>
   /**
    * Throws AppError not_signed_in once this device has signed out: what an account answers later is
    * not kept.
@@ -143,6 +146,11 @@ export function openDevice(options: {
     challenges,
     demandSeat,
   })
+  let approver: Promise<Approver> | null = null
+  const loadApprover = async (): Promise<Approver> => {
+    const { newApprover } = await import('./approval.ts')
+    return newApprover({ identity, state, codes, now, demandSeat })
+  }
   const firstContacts = newFirstContacts({ device: () => device, account, log })
   const device: Device = {
     ...options.run,
@@ -157,6 +165,7 @@ export function openDevice(options: {
     firstContacts,
     syncSoon: () => syncSoon('request'),
     freshness,
+    approver: () => (approver ??= loadApprover()),
     demandSeat,
     demandClock: (at) => demandClock(clockState(at), clock),
     acceptClock() {

@@ -13,7 +13,7 @@ import type { Device } from './device.ts'
 import { failedContact, notTried } from './first-contact-ends.ts'
 import { keepSecret, keptPlace } from './first-contact-secrets.ts'
 import { judgeKeyLog, rememberKeyLog } from './key-log.ts'
-import { asTyped } from './six-words.ts'
+import { asTyped } from './typed-words.ts'
 
 /** So many tries in 15 minutes, on the invitee's device. */
 const MOST_TRIES = 3
@@ -94,7 +94,9 @@ export async function approveByWords(
   { id, words: typed }: { id: string; words: string },
 ): Promise<Invitation> {
   const { state, now, identity } = device
-  const words = asTyped('Four', () => parseWords(typed, CONTACT_WORDS).words.join(' '))
+  const words = asTyped(() => parseWords(typed, CONTACT_WORDS).words.join(' '), {
+    wanted: 'Four words are wanted',
+  })
   const before = state.firstContacts.get(id)
   if (before?.state === 'open' || before?.state === 'answered') throw notTried('under_way')
   await received(account, id)

@@ -22,7 +22,7 @@ export interface Facts {
   readonly kid: string
   /** The key of the account server's receipts, pinned at enrolment. */
   readonly receiptKey: PublicJwk
-  /** false while a further device awaits the word checks of both sides; until then it may only read. */
+  /** false until a further device has checked the key log that names it; until then it may only read. */
   readonly approved: boolean
   /** Whether the key log of the account revokes this device, as far as it knows. */
   readonly revoked: boolean

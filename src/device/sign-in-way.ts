@@ -71,9 +71,8 @@ function first(draft: Draft, account: string | null, now: number): Way {
  * @param reset whether the person said that every earlier device is lost
  * @param now Unix milliseconds
  * @returns null when the draft is spent and a new one is needed: its device was revoked, or the
- *   server names another account than before. The server has seen the keys by then, and the account
- *   id is part of the six words: with the same keys it could search for an id that gives the words
- *   of a device of its own.
+ *   server names another account than before. The server has seen the keys by then, and keys are for
+ *   one account (section 4).
  * @throws AppError invalid_state where only the person can decide, backend_error for a log that breaks a rule
  */
 export function wayIn(opens: Opens, draft: Draft, reset: boolean, now: number): Way | null {

@@ -4,13 +4,15 @@
  */
 import type { Session } from '../api/device/enrolment.ts'
 import type { MachineKey, SignIn } from '../api/local/index.ts'
-import type { Door } from '../api/port.ts'
+import type { Account, Door } from '../api/port.ts'
 import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
-import type { Names } from './names.ts'
 import { type Identity, openIdentity } from './identity.ts'
+import { newTurns } from './in-turn.ts'
+import type { Names } from './names.ts'
+import type { OwnApproval } from './own-approval.ts'
 import type { Seat } from './seat.ts'
 import { demandPublicAddress } from './server-address.ts'
 import { codeCredential, keepCode, mailboxOf } from './sign-in-code.ts'
@@ -36,7 +38,11 @@ export interface SignInFlow {
   code(of: { code: string; reset: boolean }): Promise<SignIn>
   /** Sign in with a machine account's key; again with the same key, it renews the session. Throws as `code` does. */
   machine(of: { key: MachineKey; reset: boolean }): Promise<SignIn>
-  /** The words that the approving device shows. Throws AppError as `confirm` does. */
+  /** Begins an attempt of this device to be approved. Throws AppError as `begin` of own-approval.ts. */
+  beginApproval(): Promise<SignIn>
+  /** Takes that attempt further, asked each second. Throws AppError as `advance` of own-approval.ts. */
+  advanceApproval(): Promise<SignIn>
+  /** The words that the approving device shows. Throws AppError as `confirm` of own-approval.ts. */
   approve(words: string): Promise<SignIn>
   /**
    * Sign out, once what was made here was handed over, as far as that goes; or give up a sign-in that was not finished. Throws
@@ -90,19 +96,18 @@ export function newSignIn(of: {
 }): SignInFlow {
   const { state, keychain, seat, server, now, log } = of
 
-  let tail: Promise<unknown> = Promise.resolve()
+  const turns = newTurns()
   /**
    * One step at a time: two that make keys at once would overwrite each other's. And none before a sign-out that failed half way
    * is finished: what is left of it is nobody's.
    */
-  function inTurn<T>(step: () => Promise<T>): Promise<T> {
-    const turn = tail.then(() => {
+  const inTurn = <T>(step: () => Promise<T>): Promise<T> =>
+    turns(async () => {
       seat.finishLeaving()
       return step()
     })
-    tail = turn.catch(() => undefined)
-    return turn
-  }
+  /** Loaded for a device that waits for approval. */
+  let approval: OwnApproval | null = null
 
   /** Who sits here; also one that was written down and, after a crash, never sat. */
   async function current(): Promise<Identity | null> {
@@ -136,8 +141,8 @@ export function newSignIn(of: {
     const seen = { email, account_id: account, device_id: device, device_words: null }
     if (mailed !== null) return { ...seen, state: 'code_sent' }
     if (approved) return { ...seen, state: 'signed_in' }
-    const { ownWords } = await import('./six-words.ts')
-    return { ...seen, state: 'awaiting_approval', device_words: await ownWords(identity) }
+    const words = approval?.words(identity) ?? null
+    return { ...seen, state: 'awaiting_approval', device_words: words }
   }
 
   async function begin(given: string): Promise<SignIn> {
@@ -215,15 +220,24 @@ export function newSignIn(of: {
     return seen
   }
 
-  async function approve(words: string): Promise<SignIn> {
+  /** A step of the approval of the device that is here, unless it is approved. */
+  async function approving(
+    step: (approval: OwnApproval, of: { identity: Identity; account: Account }) => Promise<unknown>,
+  ): Promise<SignIn> {
     const identity = await current()
     if (identity === null) throw nobody()
     if (identity.approved) return read()
-    const { confirm } = await import('./confirmation.ts')
-    const { account, device } = identity
-    await confirm({ identity, state, account: seat.account() }, words)
-    log('info', 'approved', { account, device })
-    seat.take(openIdentity(state, keychain) as Identity)
+    if (approval === null) {
+      const { newOwnApproval } = await import('./own-approval.ts')
+      approval = newOwnApproval({ state, now })
+    }
+    await step(approval, { identity, account: seat.account() })
+    const after = openIdentity(state, keychain)
+    if (after?.approved) {
+      const { account, device } = after
+      log('info', 'approved', { account, device })
+      seat.take(after)
+    }
     return read()
   }
 
@@ -257,7 +271,9 @@ export function newSignIn(of: {
     begin: (email) => inTurn(() => begin(email)),
     code: (given) => inTurn(() => code(given)),
     machine: (given) => inTurn(() => machine(given)),
-    approve: (words) => inTurn(() => approve(words)),
+    beginApproval: () => inTurn(() => approving((own, of) => own.begin(of))),
+    advanceApproval: () => inTurn(() => approving((own, of) => own.advance(of))),
+    approve: (words) => inTurn(() => approving((own, of) => own.confirm(of, words))),
     end: (given) => inTurn(() => end(given)),
     deleteAccount: () => inTurn(deleteAccount),
     again,

@@ -59,7 +59,7 @@ async function isGone({ identity, state }: { identity: Identity; state: State })
 
 /**
  * Tell the account that this device leaves: it revokes itself where the key log names it, and otherwise, while it awaits approval,
- * ends its session. One that gives up between the two word checks is in the log already.
+ * ends its session. One that gives up between the two comparisons of words is in the log already.
  * @param of `now` in Unix milliseconds; `lastDevice`: it may be the last one; `forget`: it leaves also when nobody hears of it
  * @throws AppError invalid_state for the last device, and, as `unknown_here`, for a session that the server takes no more;
  *   backend_… when the server did not confirm; the device then stays

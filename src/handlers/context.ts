@@ -71,8 +71,8 @@ export const noDevice = () =>
 const awaiting = () =>
   new AppError(
     'no_device',
-    'This device waits for approval and may only read until then: "countersignd whoami" shows its six words, to be typed on a ' +
-      'device that is signed in ("countersignd device approve").',
+    'This device waits for approval and may only read until then: run "countersignd login" on it, and "countersignd device approve" ' +
+      'on a device that is signed in.',
   )
 
 /** What few answers ask for is made when they ask: every request pays for a context. */

@@ -24,13 +24,17 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
     begin: async ({ body }, { home: { signIn } }) => signIn.begin(body.email),
     code: async ({ body }, { home: { signIn } }) => signIn.code(body),
     machine: async ({ body }, { home: { signIn } }) => signIn.machine(body),
+    beginApproval: async (_, { home: { signIn } }) => signIn.beginApproval(),
+    advanceApproval: async (_, { home: { signIn } }) => signIn.advanceApproval(),
     approve: async ({ body }, { home: { signIn } }) => signIn.approve(body.words),
     end: async ({ body }, { home: { signIn } }) => signIn.end(body),
   },
   approvals: {
+    begin: async ({ id }, { account, local }) => (await local.approver()).begin(account, id),
+    advance: async ({ id }, { account, local }) => (await local.approver()).advance(account, id),
     create: async ({ id, body }, { account, local }) => {
-      const { approveDevice } = await import('../device/approval.ts')
-      const added = await approveDevice(local, account, id, body.words)
+      const approver = await local.approver()
+      const added = await approver.approve(account, id, body.words)
       local.syncSoon()
       return added
     },

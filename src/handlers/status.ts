@@ -99,7 +99,7 @@ function found({ byMachine, device, home: { seat, backend } }: Context): Found {
   return without(
     refused === null,
     refused ??
-      `Signed in to ${at}; this device waits for approval and may only read: "countersignd whoami" shows its six words.`,
+      `Signed in to ${at}; this device waits for approval and may only read: run "countersignd login" here, and "countersignd device approve" on a device that is signed in.`,
   )
 }
 

@@ -57,7 +57,7 @@ export async function demandApproved(db: Kysely<Schema>, session: Session): Prom
   if ((await approvedAt(db, device)) === null)
     throw new AppError(
       'forbidden',
-      'This device waits for approval and may only read: type its six words on a device that is signed in.',
+      'This device waits for approval and may only read: run "countersignd login" on it, and "countersignd device approve" on a device that is signed in.',
     )
   return device
 }
@@ -106,24 +106,43 @@ export async function holdDevices(trx: Transaction<Schema>, account: string): Pr
   for (const { id } of devices) await holdDevice(trx, { account, device: id })
 }
 
-/** The devices of an account that wait, with their keys, which nobody has added to the key log yet. */
-export const waitingDevices = (db: Kysely<Schema>, account: string, at: number) =>
-  db
-    .selectFrom('devices')
-    .select(['id', 'name', 'platform', 'created_at'])
-    .select((of) => of.ref('keys').$castTo<string>().as('keys'))
-    .where('account_id', '=', account)
-    .where('keys', 'is not', null)
-    .where('created_at', '>', at - WAITING_MS)
-
-/** One of them; null when it does not wait. */
+/** A device that waits and stands in no key log yet, with its keys; null where there is none. */
 export async function waitingDevice(
   trx: Transaction<Schema>,
   { account, device }: { account: string; device: string },
   at: number,
 ): Promise<{ name: string; keys: DeviceJwks } | null> {
-  const row = await waitingDevices(trx, account, at).where('id', '=', device).executeTakeFirst()
+  const row = await trx
+    .selectFrom('devices')
+    .select('name')
+    .select((of) => of.ref('keys').$castTo<string>().as('keys'))
+    .where('account_id', '=', account)
+    .where('id', '=', device)
+    .where('keys', 'is not', null)
+    .where('created_at', '>', at - WAITING_MS)
+    .executeTakeFirst()
   return row === undefined ? null : { name: row.name, keys: JSON.parse(row.keys) as DeviceJwks }
+}
+
+/**
+ * A device of an account that is not approved yet, whether or not the key log names it already;
+ * null where there is none.
+ */
+export async function unapprovedDevice(
+  db: Kysely<Schema>,
+  { account, device }: { account: string; device: string },
+  at: number,
+): Promise<Pick<Row, 'id' | 'name' | 'platform'> | null> {
+  const row = await db
+    .selectFrom('devices')
+    .select(['id', 'name', 'platform'])
+    .where('account_id', '=', account)
+    .where('id', '=', device)
+    .where('approved_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .where((of) => of.or([of('keys', 'is', null), of('created_at', '>', at - WAITING_MS)]))
+    .executeTakeFirst()
+  return row ?? null
 }
 
 /** Forget those that were given up, with their sessions. */

@@ -92,18 +92,43 @@ export function addressed(
   return list
 }
 
-/** Keep envelopes of the current epoch. Answers those that were kept: for devices that had none. */
+/** Those whose recipients have posted their check of the key log, or were never to (section 4). */
+async function toApproved(
+  trx: Transaction<Schema>,
+  envelopes: readonly Addressed[],
+): Promise<Addressed[]> {
+  const unapproved = await trx
+    .selectFrom('devices')
+    .select('id')
+    .where(
+      'id',
+      'in',
+      envelopes.map(({ recipient }) => recipient),
+    )
+    .where('approved_at', 'is', null)
+    .execute()
+  const ids = new Set(unapproved.map(({ id }) => id))
+  return envelopes.filter(({ recipient }) => !ids.has(recipient))
+}
+
+/**
+ * Stores envelopes of the current epoch. One for a device that waits for approval is dropped; the
+ * device is listed as unsealed once it is approved.
+ * @returns those that were stored: for devices that had none
+ */
 export async function storeEnvelopes(
   trx: Transaction<Schema>,
   of: { roster: Pick<Roster, 'connection' | 'epoch'>; sender: string },
   envelopes: readonly Addressed[],
 ): Promise<Addressed[]> {
   if (envelopes.length === 0) return []
+  const wanted = await toApproved(trx, envelopes)
+  if (wanted.length === 0) return []
   const { connection: connection_id, epoch } = of.roster
   const kept = await trx
     .insertInto('envelopes')
     .values(
-      envelopes.map(({ recipient, envelope }) => {
+      wanted.map(({ recipient, envelope }) => {
         return { connection_id, epoch, recipient, envelope, sender: of.sender }
       }),
     )
@@ -111,5 +136,5 @@ export async function storeEnvelopes(
     .returning('recipient')
     .execute()
   const ids = new Set(kept.map(({ recipient }) => recipient))
-  return envelopes.filter(({ recipient }) => ids.has(recipient))
+  return wanted.filter(({ recipient }) => ids.has(recipient))
 }

@@ -78,7 +78,7 @@ async function append(
   return db.transaction().execute(async (trx) => {
     await holdDevice(trx, { account, device })
     // Should the device be revoked from here on, the log has that entry, and takes no other in its place. One that the log names
-    // and that gives up before the last word check may leave it, and nothing else.
+    // and that gives up before its own check of the log may leave it, and nothing else.
     await (op === 'revoke' && device === by ? approvedAt(trx, by) : demandApproved(trx, session))
     const { entries } = await readKeyLog(trx, account)
     // A device that did not hear the answer sends the same entry again.

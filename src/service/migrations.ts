@@ -11,6 +11,7 @@ import { fifth } from './version-5.ts'
 import { sixth } from './version-6.ts'
 import { seventh } from './version-7.ts'
 import { eighth } from './version-8.ts'
+import { ninth } from './version-9.ts'
 import { first, second } from './versions.ts'
 
 interface Version {
@@ -43,6 +44,7 @@ const VERSIONS: readonly Version[] = [
   { statements: sixth },
   { statements: seventh },
   { statements: eighth },
+  { statements: ninth },
 ]
 
 /** The version that this program brings a database to. */

@@ -84,11 +84,22 @@ export interface Schema {
     /** RFC 7638 thumbprint of its authentication key, to which its sessions are bound. */
     auth_kid: string
     created_at: number
-    /** When both word checks were done; null for a further device that waits. */
+    /** When it posted its check of the key log; null for a further device that waits. */
     approved_at: number | null
     revoked_at: number | null
     /** When it was last seen in a session that was ended since; null for none. */
     seen_before_at: number | null
+  }
+  /** The newest attempt of each further device to be approved (section 4), until it is. */
+  device_approvals: {
+    device_id: string
+    /** As the devices send them: base64url, and JSON. */
+    commitment: string
+    begun_at: number
+    /** The device that answered; null before. */
+    answered_by: string | null
+    answer: string | null
+    reveal: string | null
   }
   key_log_entries: {
     account_id: string

@@ -3,6 +3,8 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Log } from '../log.ts'
+import { approvalAttemptRows } from './approval-attempts.ts'
+import type { ApprovalAttemptRows } from './approval-attempts.ts'
 import { challengeRows } from './challenges.ts'
 import type { ChallengeRows } from './challenges.ts'
 import { connectionRows } from './connections.ts'
@@ -64,6 +66,7 @@ export interface State {
   readonly verifications: VerificationRows
   readonly wrongTries: WrongTryRows
   readonly challenges: ChallengeRows
+  readonly approvalAttempts: ApprovalAttemptRows
   readonly stamps: StampRows
   readonly idempotency: IdempotencyRows
   /** Runs something synchronous whole or not at all; calls nest. */
@@ -98,6 +101,7 @@ export function openState(dir: string, log?: Log): State {
     verifications: verificationRows(db),
     wrongTries: wrongTryRows(db),
     challenges: challengeRows(db),
+    approvalAttempts: approvalAttemptRows(db),
     stamps: stampRows(db),
     idempotency: idempotencyRows(db),
     transaction: (action) => transaction(db, action),

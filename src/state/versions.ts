@@ -208,4 +208,13 @@ export const VERSIONS: readonly string[] = [
   ) strict;
   create index contact_tries_by_invitation on contact_tries (invitation);
   `,
+  // Attempts to approve a further device, so that no restart begins their count anew.
+  `
+  create table approval_attempts (
+    id integer primary key,
+    side text not null check (side in ('approving', 'new')),
+    at integer not null
+  ) strict;
+  create index approval_attempts_by_time on approval_attempts (side, at);
+  `,
 ]

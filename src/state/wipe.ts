@@ -5,9 +5,10 @@ import { versionCopies } from './version-copy.ts'
 
 /**
  * What stays: API tokens, which belong to this machine's user, the uses of words, so that no words
- * count twice after the next sign-in, and the wrong tries, which no sign-out may reset.
+ * count twice after the next sign-in, and the wrong tries and the attempts of approvals, which no
+ * sign-out may reset.
  */
-const KEPT = ['tokens', 'replays', 'replays_highest', 'wrong_tries']
+const KEPT = ['tokens', 'replays', 'replays_highest', 'wrong_tries', 'approval_attempts']
 
 /** What stays where the account itself is gone, and the tokens for it: how far the clock has come, which names nobody. */
 const KEPT_OF_NOBODY = ['replays_highest']

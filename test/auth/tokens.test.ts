@@ -446,7 +446,8 @@ function makeLegacy(id: string, signedIn: string | null): void {
   const db = new DatabaseSync(join(dir, 'state.db'))
   const at = VERSIONS.findIndex((version) => version.includes('legacy_account'))
   db.exec(
-    'drop table challenges; drop table wrong_tries; alter table tokens drop column legacy_account',
+    `drop table approval_attempts; drop table contact_tries; drop table first_contacts;
+    drop table challenges; drop table wrong_tries; alter table tokens drop column legacy_account`,
   )
   db.exec(`pragma user_version = ${at}`)
   db.close()

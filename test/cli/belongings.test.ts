@@ -10,6 +10,7 @@ import { ask } from '../daemon.ts'
 import type { Json } from '../e2e/caller.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
+import { across } from './across.ts'
 import { call } from './calling.ts'
 import { daemonHere, type Terminal, terminal } from './terminal.ts'
 
@@ -67,13 +68,12 @@ test('an account of one’s own daemon gets an address, and by it a second devic
   const laptop = terminal(freshFolder(t))
   const far = { env: { SVC_BACKEND_URL: origin } }
   const person = async () => codeIn((await letters()).filter(hasCode).at(-1)!)
-  let asked = false
-  const waiting = await laptop(['login', '--email', email], {
-    ...far,
-    person: () => (asked ? null : ((asked = true), person())),
-  })
-  const words = await good(['device', 'approve'], { input: waiting.out })
-  await laptop(['login', '--email', email], { ...far, input: words.out })
+  const { login } = await across(
+    (typing) => laptop(['login', '--email', email], { ...far, person: typing }),
+    (typing) => terminal(stateDir)(['device', 'approve'], { person: typing }),
+    person,
+  )
+  assert.equal(login.code, EXIT.ok, login.err)
   const acme = await json('org', 'create', 'Acme')
   assert.equal(
     (await good(['org', 'use', 'Acme'])).err,

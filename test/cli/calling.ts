@@ -1,4 +1,5 @@
 /** One command over an API that the test gives, at a terminal or in a script: no daemon, no state folder. */
+import { setImmediate } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { Api, Command } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
@@ -39,6 +40,7 @@ export async function call(
                 .join(''),
         ),
       say: (text) => void (json || io.stderr.write(`${text}\n`)),
+      second: () => setImmediate(),
     })
     return { code: code ?? EXIT.ok, ...said }
   } catch (error) {
@@ -76,10 +78,16 @@ export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
       begin: ({ body }) => flow.begin(body.email),
       code: ({ body }) => flow.code({ ...body, reset: body.reset ?? false }),
       machine: ({ body }) => flow.machine({ ...body, reset: body.reset ?? false }),
+      beginApproval: () => flow.beginApproval(),
+      advanceApproval: () => flow.advanceApproval(),
       approve: ({ body }) => flow.approve(body.words),
       end: ({ body: { last_device = false, forget = false } }) => flow.end({ last_device, forget }),
     },
-    approvals: { create: ({ id, body }) => laptop.approve(id, body.words) },
+    approvals: {
+      begin: ({ id }) => laptop.approver.begin(laptop.seat.account(), id),
+      advance: ({ id }) => laptop.approver.advance(laptop.seat.account(), id),
+      create: ({ id, body }) => laptop.approver.approve(laptop.seat.account(), id, body.words),
+    },
     devices: {
       list: async () => ({ items: items(), next_cursor: null }),
       delete: async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { run } from '../../src/cli/run.ts'
 import { EXIT } from '../../src/errors.ts'
+import { added, approved, shownBy } from '../device/approving.ts'
 import { testServer } from '../device/sign-in-server.ts'
 import { EMAIL, type Laptop, newLaptop } from '../device/signing-in.ts'
 import { apiOf, call } from './calling.ts'
@@ -21,11 +22,7 @@ async function waiting(t: TestContext, ...names: string[]) {
     await fresh.signIn()
     others.push(fresh)
   }
-  const approve = async (one: Laptop) => {
-    const { device_words } = await one.flow.read()
-    return (await old.approve(one.identity().device, device_words ?? '')).words
-  }
-  return { server, old, others: others as [Laptop, ...Laptop[]], approve }
+  return { server, old, others: others as [Laptop, ...Laptop[]] }
 }
 
 describe('device approve', () => {
@@ -39,42 +36,37 @@ describe('device approve', () => {
     assert.match(err, /This device awaits approval itself.*on one that is signed in/)
   })
 
-  it('the log changed since its words were shown: shown anew, they are taken', async (t) => {
-    const { server, others, approve } = await waiting(t, 'laptop 2', 'phone')
+  it('another device changed the key log meanwhile: both are approved', async (t) => {
+    const { server, old, others } = await waiting(t, 'laptop 2', 'phone')
     const [fresh, phone] = others as [Laptop, Laptop]
-    const early = await approve(fresh)
-    await approve(phone)
-    const refused = await call(apiOf(fresh, server), LOGIN, { input: early })
-    assert.equal(refused.code, EXIT.failed)
-    assert.match(refused.err, /changed the log since.*"countersignd device approve".*again/)
-    const done = await call(apiOf(fresh, server), LOGIN, { input: await approve(fresh) })
-    assert.equal(done.code, EXIT.ok, done.err)
-  })
-})
-
-describe('somebody else changed the key log meanwhile', () => {
-  it('device approve works on top of it, and shows the words of the log as it is', async (t) => {
-    const { server, old, others, approve } = await waiting(t, 'laptop 2', 'phone', 'tablet')
-    const [fresh, phone, tablet] = others as [Laptop, Laptop, Laptop]
-    const confirmed = (one: Laptop, input: string) => call(apiOf(one, server), LOGIN, { input })
-    assert.equal((await confirmed(fresh, await approve(fresh))).code, EXIT.ok)
-    const { device_words: words } = await phone.flow.read()
-    const shown = await fresh.approve(phone.identity().device, words ?? '')
-    assert.equal((await confirmed(phone, shown.words)).code, EXIT.ok)
-
-    const { device_words: input } = await tablet.flow.read()
-    const made = await call(apiOf(old, server), ['device approve'], { input: input ?? '' })
-    assert.equal(made.code, EXIT.ok, made.err)
-    assert.equal((await confirmed(tablet, made.out)).code, EXIT.ok)
+    const early = await added(old, fresh.flow)
+    await approved(old, phone.flow)
+    assert.equal((await fresh.flow.approve(early)).state, 'signed_in')
     const listed = await call(apiOf(old, server), ['device list'])
-    assert.equal(listed.out.match(/ active /g)?.length, 4)
+    assert.equal(listed.out.match(/ active /g)?.length, 3)
+  })
+
+  it('the sixth attempt in a day: said how long to wait', async (t) => {
+    const { server, old, others } = await waiting(t, 'laptop 2')
+    for (let made = 0; made < 5; made++) await shownBy(old, others[0].flow)
+    for (const [api, args] of [
+      [apiOf(old, server), ['device approve']],
+      [apiOf(others[0], server), LOGIN],
+    ] as const) {
+      const { code, err } = await call(api, args, { person: () => assert.fail('asked') })
+      assert.equal(code, EXIT.failed)
+      assert.match(err, /tried 5 approvals in 24 hours.*Try again in 24 hours/)
+    }
   })
 })
 
 describe('help', () => {
   const promises: [command: string, says: RegExp[]][] = [
     ['device revoke', [/keeps what it knew/, /every connection gets a new secret/]],
-    ['device approve', [/nothing is sealed to it before connections are synced/]],
+    [
+      'device approve',
+      [/everything of yours/, /no secret before those four were typed on it/, /five in 24 hours/],
+    ],
     [
       'machine token',
       [/read \(the default\)/, /for an hour/, /token alone goes to standard output/],

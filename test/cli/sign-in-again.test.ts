@@ -13,6 +13,11 @@ import type { Json } from '../e2e/caller.ts'
 import { apiOf, call } from './calling.ts'
 import type { Person } from './terminal.ts'
 
+/** Nobody approves the device while it waits. */
+const timeIsOver = async () => {
+  throw new AppError('conflict', 'The time is over.')
+}
+
 const LOGIN = ['login', '--email', EMAIL] as const
 
 /** Types these lines in turn, then ends the input. */
@@ -78,7 +83,8 @@ describe('login of a device whose session ended', () => {
     const { device } = fresh.identity()
     server.devices.delete(device)
     const api = apiOf(fresh, server)
-    const { code, err } = await call(api, LOGIN, { person: types(() => server.code()) })
+    const waits = { ...api, signIn: { ...api.signIn!, advanceApproval: timeIsOver } }
+    const { code, err } = await call(waits, LOGIN, { person: types(() => server.code()) })
     assert.equal(code, EXIT.failed, 'it waits')
     assert.match(err, /turned away[^]*countersignd logout --forget[^]*awaits its approval/)
     assert(server.devices.has(device))
@@ -200,14 +206,15 @@ it('login --machine of a second device says what it means', async (t) => {
   t.after(() => rmSync(dir, { recursive: true }))
   const file = join(dir, 'key')
   writeFileSync(file, JSON.stringify(key), { mode: 0o600 })
-  const login = (name: string) =>
-    call(apiOf(newLaptop(t, server, name), server), ['login', '--machine', '--key-file', file])
-  const first = await login('first')
+  const login = (api: Partial<Api>) => call(api, ['login', '--machine', '--key-file', file])
+  const first = await login(apiOf(newLaptop(t, server, 'first'), server))
   assert.deepEqual([first.code, first.err], [EXIT.ok, ''])
-  const { code, err, out } = await login('second')
-  assert.equal(code, EXIT.failed)
+  const api = apiOf(newLaptop(t, server, 'second'), server)
+  const waits = { ...api, signIn: { ...api.signIn!, advanceApproval: timeIsOver } }
+  const { code, err, out } = await login(waits)
+  assert.deepEqual([code, out], [EXIT.failed, ''])
   assert.match(err, /has a device already[^]*countersignd reset --machine --key-file FILE/)
-  assert.match(out, /^([a-z]+ ){5}[a-z]+\n$/)
+  assert.match(err, /awaits its approval[^]*The time is over/)
 })
 
 describe('whoami without the account server', () => {

@@ -1,16 +1,18 @@
 /** login, reset, logout, whoami and device: at a terminal and in a script, over real sign-in flows and a server of the test. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { APPROVAL_WARNING } from '../../src/api/local/index.ts'
 import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import type { Json } from '../e2e/caller.ts'
+import { shownBy } from '../device/approving.ts'
 import { testServer } from '../device/sign-in-server.ts'
 import { EMAIL, newLaptop } from '../device/signing-in.ts'
+import { across, fourWordsIn } from './across.ts'
 import { apiOf, call } from './calling.ts'
 import type { Person } from './terminal.ts'
 
 const LOGIN = ['login', '--email', EMAIL] as const
-const SIX = /^ {7}((?:[a-z]+ ){5}[a-z]+)$/m
 
 /** Types these lines in turn, then ends the input; a line may depend on what was seen. */
 const types = (...lines: (string | ((seen: string) => string | Promise<string>))[]): Person => {
@@ -89,65 +91,154 @@ describe('login of a first device', () => {
 })
 
 describe('a further device', () => {
-  it('at two terminals: each types what the other shows', async (t) => {
-    const { server, laptop: old, api: oldApi } = await signedIn(t)
-    const fresh = newLaptop(t, server, 'laptop 2')
-    const api = apiOf(fresh, server)
-    let approving = ''
-    const person = types(
-      () => server.code(),
-      'matador carload recede matador carload recede',
-      async (seen) => {
-        const [, words = ''] = SIX.exec(seen) ?? []
-        const approved = await call(oldApi, ['device approve'], {
-          person: types(`${words}x`, words),
-        })
-        assert.equal(approved.code, EXIT.ok, approved.err)
-        assert.match(approved.err, /is not on the word list[^]*Added "laptop 2"/)
-        approving = approved.out
-        return `x${approved.out}`
-      },
-      () => approving,
-    )
-    const { code, out, err } = await call(api, LOGIN, { person })
+  /** A signed-in desk, and a laptop that waits. */
+  async function waiting(t: TestContext) {
+    const all = await signedIn(t)
+    const fresh = newLaptop(t, all.server, 'laptop 2')
+    await fresh.signIn()
+    return { ...all, fresh, freshApi: apiOf(fresh, all.server) }
+  }
+
+  it('at two terminals: each types what the other shows, and may mistype', async (t) => {
+    const { laptop: old, api: oldApi, freshApi } = await waiting(t)
+    const words = Promise.withResolvers<string>()
+    const others = Promise.withResolvers<string>()
+    const login = call(freshApi, LOGIN, {
+      person: types(
+        (seen) => {
+          words.resolve(fourWordsIn(seen))
+          return 'matador carload recede'
+        },
+        'matador carload recede matador',
+        () => others.promise,
+      ),
+    })
+    const approve = await call(oldApi, ['device approve'], {
+      person: types(
+        async () => `${await words.promise}x`,
+        'matador carload recede matador',
+        () => words.promise,
+      ),
+    })
+    others.resolve(approve.out)
+    assert.equal(approve.code, EXIT.ok, approve.err)
+    assert.match(approve.out, /^([a-z]+ ){3}[a-z]+\n$/)
+    assert(approve.err.includes(`${APPROVAL_WARNING}\nFour words that "laptop 2" shows: `))
+    assert.match(approve.err, /is not on the word list[^]*nothing was signed/)
+    assert.match(approve.err, /Almost done\. Now type these four words on "laptop 2":\n$/)
+    const { code, out, err } = await login
     assert.equal(code, EXIT.ok, err)
-    assert.match(approving, /^([a-z]+ ){5}[a-z]+\n$/)
-    assert.match(err, /countersignd device approve[^]*Not approved yet[^]*not on the word list/)
+    assert.match(err, /countersignd device approve[^]*Four words are wanted[^]*nothing was changed/)
     assert.equal(out, `Signed in to ${old.identity().account} as ${EMAIL}.\n`)
   })
 
-  it('in a script: interrupted after the code, it goes on where it was', async (t) => {
-    const { server, api: oldApi } = await signedIn(t)
-    const fresh = newLaptop(t, server, 'laptop 2')
-    await fresh.flow.begin(EMAIL)
-    const first = await call(apiOf(fresh, server), LOGIN, { input: `${server.code()}\n` })
-    assert.equal(first.code, EXIT.failed, 'not signed in yet')
-    const shown = await call(oldApi, ['device approve'], { input: first.out })
-    assert.equal(shown.code, EXIT.ok, shown.err)
-    const next = await call(apiOf(fresh.restart(), server), [...LOGIN, '--json'], {
-      input: shown.out,
+  it('a login that was broken off begins again, with other words', async (t) => {
+    const { api, fresh, freshApi } = await waiting(t)
+    let early = ''
+    const login = call(freshApi, LOGIN, {
+      person: (seen) => {
+        early = fourWordsIn(seen)
+        return null
+      },
     })
-    assert.deepEqual([next.code, next.err], [EXIT.ok, ''])
-    assert.equal((JSON.parse(next.out) as { state: string }).state, 'signed_in')
+    const { device: id } = fresh.identity()
+    const approve = { ...api.approvals!, create: async () => Promise.reject(new Error('left')) }
+    const left = await call({ ...api, approvals: approve }, ['device approve', id], {
+      person: () => 'x',
+    })
+    assert.equal(left.code, EXIT.failed)
+    const broken = await login
+    assert.deepEqual([broken.code, broken.out], [EXIT.failed, ''])
+    assert.match(broken.err, /Run the same command again/)
+    const again = await across(
+      (person) => call(freshApi, [...LOGIN, '--json'], { person }),
+      (person) => call(api, ['device approve'], { person }),
+    )
+    assert.deepEqual([again.approve.code, again.login.code], [EXIT.ok, EXIT.ok])
+    assert.equal((JSON.parse(again.login.out) as { state: string }).state, 'signed_in')
+    assert.notEqual(fourWordsIn(again.login.err), early)
   })
 
-  it('words of another device: refused on both sides, and not asked again', async (t) => {
-    const { server, laptop, api: oldApi } = await signedIn(t)
-    const fresh = newLaptop(t, server, 'laptop 2')
-    const { device_words } = await fresh.signIn()
-    const others = 'matador carload recede matador carload recede'
-    const old = await call(oldApi, ['device approve'], { person: types(others, 'again') })
-    assert.deepEqual([old.code, old.out], [EXIT.failed, ''])
-    assert.match(old.err, /nothing was signed[^]*may be dishonest/)
+  it('Enter alone on the new device begins again, for an attempt that was answered before', async (t) => {
+    const { laptop, api, freshApi, server } = await waiting(t)
+    const first = Promise.withResolvers<string>()
+    const stuck = Promise.withResolvers<void>()
+    const shown = Promise.withResolvers<string>()
+    const others = Promise.withResolvers<string>()
+    const login = call(freshApi, LOGIN, {
+      person: types(
+        async (seen) => {
+          first.resolve(fourWordsIn(seen))
+          await stuck.promise
+          return ''
+        },
+        (seen) => {
+          shown.resolve(fourWordsIn(seen))
+          return others.promise
+        },
+      ),
+    })
+    const [{ id }] = [...server.devices]
+      .filter(([, one]) => !one.approved)
+      .map(([one]) => ({ id: one })) as [{ id: string }]
+    await laptop.approver.begin(laptop.account, id).then(async (begun) => {
+      let { state } = begun
+      while (state === 'waiting') ({ state } = await laptop.approver.advance(laptop.account, id))
+    })
+    await first.promise
+    // The approving device was restarted since.
+    const restarted = apiOf(laptop.restart(), server)
+    const advance: Api['approvals']['advance'] = async (input) => {
+      const seen = await restarted.approvals!.advance(input)
+      if (seen.state === 'answered') stuck.resolve()
+      return seen
+    }
+    const approve = await call(
+      { ...api, approvals: { ...restarted.approvals!, advance } },
+      ['device approve'],
+      { person: () => shown.promise },
+    )
+    assert.equal(approve.code, EXIT.ok, approve.err)
+    assert.match(approve.err, /answered before: press Enter there/)
+    others.resolve(approve.out)
+    assert.equal((await login).code, EXIT.ok)
+  })
+
+  it('in a script: words of another device are refused on both sides, and not asked again', async (t) => {
+    const { server, laptop, api, fresh, freshApi } = await waiting(t)
+    const others = 'matador carload recede matador'
+    const input = `${others}\nagain`
+    const [login, approve] = await Promise.all([
+      call(freshApi, LOGIN, { input }),
+      call(api, ['device approve'], { input }),
+    ])
+    assert.deepEqual([approve.code, approve.out], [EXIT.failed, ''])
+    assert.match(approve.err, /nothing was signed[^]*may be dishonest/)
+    assert.deepEqual([login.code, login.out], [EXIT.failed, ''])
+    assert.match(login.err, /nothing was changed[^]*may be dishonest/)
     assert.equal(server.logOf(laptop.identity().account).seq, 0)
-    await laptop.approve(fresh.identity().device, device_words as string)
-    const next = await call(apiOf(fresh, server), LOGIN, { person: types(others, 'again') })
-    assert.deepEqual([next.code, next.out], [EXIT.failed, ''])
-    assert.match(next.err, /nothing was changed[^]*may be dishonest/)
     assert.equal(fresh.identity().approved, false)
   })
 
-  it('device approve: none waits, several wait, no words, an id that is none', async (t) => {
+  it('at a terminal, of several that wait one is chosen from a list', async (t) => {
+    const { server, laptop, api, fresh, freshApi } = await waiting(t)
+    await newLaptop(t, server, '\u001b[2Jphone').signIn()
+    const odd = await call(api, ['device approve'], { person: types('3') })
+    assert.deepEqual([odd.code, odd.out], [EXIT.failed, ''])
+    assert.match(odd.err, /^1 +laptop 2 +linux[^]*^2 +�\[2Jphone[^]*Several devices await/m)
+    const shown = await across(
+      (person) => call(freshApi, LOGIN, { person }),
+      (words) =>
+        call(api, ['device approve'], {
+          person: types('1', async (seen) => (await words(seen)) ?? ''),
+        }),
+    )
+    assert.deepEqual([shown.approve.code, shown.login.code], [EXIT.ok, EXIT.ok])
+    const { active } = server.logOf(laptop.identity().account)
+    assert.deepEqual(active.map(({ id }) => id).at(-1), fresh.identity().device)
+  })
+
+  it('device approve: none waits, several wait, an id that is none', async (t) => {
     const { server, api } = await signedIn(t)
     const none = await call(api, ['device approve'])
     assert.match(none.err, /No device awaits approval/)
@@ -159,11 +250,9 @@ describe('a further device', () => {
     }
     const several = await call(api, ['device approve'])
     for (const id of ids) assert(several.err.includes(id), several.err)
-    const silent = await call(api, ['device approve', ids[0] as string])
-    assert.match(silent.err, /Nothing was approved/)
     const wrong = await call(api, ['device approve', 'phone'], { input: 'x' })
     assert.match(wrong.err, /There is no device with this id/)
-    for (const { code, out } of [none, several, silent, wrong])
+    for (const { code, out } of [none, several, wrong])
       assert.deepEqual([code, out], [EXIT.failed, ''])
   })
 
@@ -261,11 +350,14 @@ describe('whoami', () => {
     const fresh = newLaptop(t, server, 'laptop 2')
     const out = await call(apiOf(fresh, server), ['whoami'])
     assert.deepEqual([out.code, out.out.split('\n')[0]], [EXIT.failed, 'state     signed out'])
-    const { device_words } = await fresh.signIn()
+    await fresh.signIn()
+    const early = await call(apiOf(fresh, server), ['whoami'])
+    assert.equal(early.code, EXIT.ok)
+    assert.match(early.out, /^state +awaits approval/)
+    assert.doesNotMatch(early.out, /^words/m)
+    const { words } = await shownBy(laptop, fresh.flow)
     const waiting = await call(apiOf(fresh, server), ['whoami'])
-    assert.equal(waiting.code, EXIT.ok)
-    assert.match(waiting.out, /^state +awaits approval/)
-    assert.match(waiting.out, new RegExp(`^words     ${device_words}$`, 'm'))
+    assert.match(waiting.out, new RegExp(`^words     ${words}$`, 'm'))
     const json = await call(apiOf(fresh, server), ['whoami', '--json'])
     const { sign_in, server: url, user, device: own } = JSON.parse(json.out) as Json
     assert.deepEqual(

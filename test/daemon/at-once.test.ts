@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, it } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
-import { asOwner, signIn } from '../handlers/people.ts'
+import { approveDevice, asOwner, signIn } from '../handlers/people.ts'
 
 interface Words {
   readonly words: string
@@ -87,17 +87,6 @@ it('a further device gets the words of its account’s connections', async (t) =
   const desk = await seat('ada')
   const { id } = await asOwner<{ id: string }>(desk, 'POST', '/api/v1/connections', { name: 'A' })
   const phone = await seat('ada')
-  const shown = await asOwner<{ device_id: string; device_words: string }>(
-    phone,
-    'GET',
-    '/local/v1/sign-in',
-  )
-  const { words } = await asOwner<Words>(
-    desk,
-    'POST',
-    `/local/v1/devices/${shown.device_id}/approval`,
-    { words: shown.device_words },
-  )
-  await asOwner(phone, 'POST', '/local/v1/sign-in/approval', { words })
+  await approveDevice(desk, phone)
   assert.match(await wordsOf(phone, id), /^\w+ \w+ \w+$/)
 })

@@ -1,4 +1,4 @@
-/** A sign-out that fails half way, one between the two word checks, and what is handed over before a device goes. */
+/** A sign-out that fails half way, one between the two comparisons of words, and what is handed over before a device goes. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
@@ -7,6 +7,7 @@ import { type SignInFlow, newSignIn } from '../../src/device/sign-in.ts'
 import { AppError, type Code } from '../../src/errors.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { contextOf } from '../handlers/context.ts'
+import { added } from './approving.ts'
 import { BACKEND, NAMES, type Enrolled, enrolled, gate } from './enrolled.ts'
 import { testServer } from './sign-in-server.ts'
 import { type Laptop, away, newLaptop, refusedWith } from './signing-in.ts'
@@ -67,8 +68,8 @@ describe('a device that gives up while it waits', () => {
     const desk = newLaptop(t, server, 'desk')
     await desk.signIn()
     const fresh = newLaptop(t, server, 'laptop 2')
-    const { device_words } = await fresh.signIn()
-    if (isApproved) await desk.approve(fresh.identity().device, device_words ?? '')
+    await fresh.signIn()
+    if (isApproved) await added(desk, fresh.flow)
     const { account } = desk.identity()
     const active = () => server.logOf(account).active.map(({ id }) => id)
     return { server, desk, fresh, active }
@@ -79,7 +80,7 @@ describe('a device that gives up while it waits', () => {
   }
 
   for (const isApproved of [false, true])
-    it(`${isApproved ? 'between the two word checks' : 'before the first'}: no device is left behind, and the other is the last`, async (t) => {
+    it(`${isApproved ? 'between the two comparisons of words' : 'before the first'}: no device is left behind, and the other is the last`, async (t) => {
       const { desk, fresh, active } = await waiting(t, isApproved)
       await leave(fresh)
       await isGone(fresh)

@@ -11,7 +11,6 @@ import type { Invitee } from '../../src/api/rest/connections.ts'
 import type { Invitation } from '../../src/api/rest/invitations.ts'
 import type { SyncReport } from '../../src/api/rest/sync.ts'
 import type { Verification } from '../../src/api/rest/verify.ts'
-import { approveDevice } from '../../src/device/approval.ts'
 import { openConnection } from '../../src/device/connections.ts'
 import { type Device, openDevice } from '../../src/device/device.ts'
 import { invite } from '../../src/device/invites.ts'
@@ -25,6 +24,7 @@ import { openState, type State } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
+import { approved } from './approving.ts'
 import { MINUTE, T0 } from './bench.ts'
 
 const ORIGIN = 'https://countersign.test'
@@ -212,9 +212,8 @@ export async function newWorld(t: TestContext) {
     /** A further device of somebody, the words of both screens compared. */
     async further(desk: Desk, name: string) {
       const newcomer = await signIn(newDesk(name), `${desk.name}@example.org`)
-      const { device_words: words, device_id: id } = await newcomer.flow.read()
-      const shown = await approveDevice(desk.device(), desk.account(), id ?? '', words ?? '')
-      await newcomer.flow.approve(shown.words)
+      const approver = await desk.device().approver()
+      await approved({ approver, account: desk.account() }, newcomer.flow)
       return newcomer
     },
   }

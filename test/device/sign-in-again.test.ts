@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Door } from '../../src/api/port.ts'
 import { AppError } from '../../src/errors.ts'
+import { approved } from './approving.ts'
 import { type TestServer, testServer } from './sign-in-server.ts'
 import { EMAIL, type Laptop, losing, newLaptop, refusedWith } from './signing-in.ts'
 
@@ -25,9 +26,8 @@ describe('a person whose session has ended', () => {
       let laptop = first
       if (which === 'a further device') {
         laptop = newLaptop(t, server, 'laptop 2')
-        const { device_words } = await laptop.signIn()
-        const { words } = await first.approve(laptop.identity().device, device_words ?? '')
-        await laptop.flow.approve(words)
+        await laptop.signIn()
+        await approved(first, laptop.flow)
       }
       const { account, device, session } = laptop.identity()
       const keys = laptop.keychain.get('device')
@@ -91,19 +91,18 @@ describe('a person whose session has ended', () => {
     assert.notEqual(laptop.identity().device, device)
   })
 
-  it('a device that was turned away asks again by a code, with the same words', async (t) => {
+  it('a device that was turned away asks again by a code, as the same device', async (t) => {
     const server = testServer()
     const old = newLaptop(t, server, 'desk')
     await old.signIn()
     const fresh = newLaptop(t, server, 'laptop 2')
-    const { device_words } = await fresh.signIn()
+    await fresh.signIn()
     const { device } = fresh.identity()
     server.devices.delete(device)
     await assert.rejects(read(fresh), refusedWith('not_signed_in'))
     const asked = await fresh.signIn()
-    assert.deepEqual([asked.state, asked.device_words], ['awaiting_approval', device_words])
-    const { words } = await old.approve(device, device_words ?? '')
-    assert.equal((await fresh.flow.approve(words)).state, 'signed_in')
+    assert.deepEqual([asked.state, asked.device_id], ['awaiting_approval', device])
+    await approved(old, fresh.flow)
   })
 })
 

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import type { Door } from '../../src/api/port.ts'
 import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { revokeDevice } from '../../src/crypto/key-log.ts'
+import { added } from './approving.ts'
 import { ORIGIN, testServer } from './sign-in-server.ts'
 import { EMAIL, away, losing, newLaptop, refusedWith, written } from './signing-in.ts'
 
@@ -122,8 +123,8 @@ describe('a machine account', () => {
     const first = newLaptop(t, server, 'first')
     await first.flow.machine({ key, reset: false })
     const second = newLaptop(t, server, 'second')
-    const { device_id, device_words } = await second.flow.machine({ key, reset: false })
-    await first.approve(device_id ?? '', device_words ?? '')
+    const { device_id } = await second.flow.machine({ key, reset: false })
+    await added(first, second.flow)
     await first.flow.end({ last_device: false, forget: false })
     const { state } = await second.flow.machine({ key, reset: true })
     assert.equal(state, 'signed_in')

@@ -23,6 +23,14 @@ interface Row {
   readonly keys: DeviceJwks
   approved: boolean
   session: string | null
+  attempt?: Attempt
+}
+/** The newest attempt of a device to be approved, as the relay has it. */
+interface Attempt {
+  readonly commitment: string
+  answered_by: string | null
+  answer: object | null
+  reveal: object | null
 }
 interface Code {
   readonly holder: Holder
@@ -175,6 +183,11 @@ export function testServer(origin = ORIGIN) {
     const mayWrite = () => {
       if (!row().approved) throw new AppError('forbidden', 'waits for approval')
     }
+    const waiting = (id: string) => {
+      const found = devices.get(id)
+      if (found?.account === account && !found.approved) return found
+      throw new AppError('not_found', 'no such device waits')
+    }
     const mine = () => [...devices].filter(([, one]) => one.account === account)
     const calls = {
       context: { read: async () => void row() },
@@ -201,25 +214,44 @@ export function testServer(origin = ORIGIN) {
         },
       },
       pendingDevices: {
-        list: async () => {
+        read: async ({ id }: { id: string }) => {
           mayWrite()
-          const log = verifyKeyLog(account, logs.get(account) ?? [])
-          const items = mine().filter(([id, one]) => !one.approved && !log.devices.has(id))
-          return {
-            items: items.map(([id, { name, keys }]) => ({
-              id,
-              name,
-              keys,
-              platform: 'linux',
-              created_at: new Date(clock.ms).toISOString(),
-            })),
-          }
+          const { name, attempt } = waiting(id)
+          const { commitment = null, answered_by = null, reveal = null } = attempt ?? {}
+          return { id, name, platform: 'linux', commitment, answered_by, reveal }
+        },
+        answer: async ({
+          id,
+          body,
+        }: {
+          id: string
+          body: { commitment: string; answer: object }
+        }) => {
+          mayWrite()
+          const { attempt } = waiting(id)
+          const isFirst = attempt?.answer === null && attempt.commitment === body.commitment
+          if (!isFirst) throw new AppError('conflict', 'another attempt')
+          attempt.answer = body.answer
+          attempt.answered_by = device
         },
       },
       approval: {
+        begin: async ({ body: { commitment } }: { body: { commitment: string } }) => {
+          row().attempt = { commitment, answered_by: null, answer: null, reveal: null }
+        },
+        read: async () => {
+          const { commitment = null, answer = null } = row().attempt ?? {}
+          return { commitment, answer }
+        },
+        reveal: async ({ body }: { body: { commitment: string; reveal: object } }) => {
+          const { attempt } = row()
+          if (attempt?.commitment !== body.commitment) throw new AppError('conflict', 'no attempt')
+          attempt.reveal = body.reveal
+        },
         create: async ({ body: { head } }: { body: { head: string } }) => {
           const log = verifyKeyLog(account, logs.get(account) ?? [])
-          if (encodeBase64url(log.head) !== head || !log.devices.has(device)) throw no()
+          if (!log.heads.some((one) => encodeBase64url(one) === head)) throw no()
+          if (!log.devices.has(device)) throw no()
           row().approved = true
         },
       },

@@ -9,6 +9,7 @@ import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { environment, folder } from '../e2e/program.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
+import { added, approved, shownBy } from './approving.ts'
 import {
   type Laptop,
   type Place,
@@ -113,19 +114,21 @@ describe('over the account server', () => {
       )
   })
 
-  it('a further device may only read until both word checks are done', async (t) => {
+  it('a further device may only read until it has checked the log that names it', async (t) => {
     const { email, laptop: old, account } = await person(t)
     const fresh = newLaptop(t, place, 'laptop 2')
-    const { state, device_words } = await fresh.signIn({ email })
+    const { state } = await fresh.signIn({ email })
     assert.equal(state, 'awaiting_approval')
     assert.equal((await fresh.seat.account().context.read({})).user.id, account)
     const write = () => fresh.seat.account().organisations.create({ body: { name: 'x' } })
     await assert.rejects(write, refusedWith('forbidden'))
-    await assert.rejects(fresh.flow.approve('a'), refusedWith('invalid_state', /^Not approved yet/))
-    const shown = await old.approve(fresh.identity().device, device_words as string)
+    const early = refusedWith('invalid_state', /in no approval/, 'no_attempt')
+    await assert.rejects(fresh.flow.approve('a'), early)
+    const { id, words } = await shownBy(old, fresh.flow)
+    const shown = await old.approver.approve(old.account, id, words)
     assert.equal(shown.device_name, 'laptop 2')
     await assert.rejects(write, refusedWith('forbidden'))
-    assert.deepEqual(await old.approve(fresh.identity().device, device_words as string), shown)
+    assert.deepEqual(await old.approver.approve(old.account, id, words), shown)
     assert.equal((await fresh.flow.approve(shown.words)).state, 'signed_in')
     assert.equal((await write()).role, 'owner')
     assert.deepEqual(await logOf(fresh), await logOf(old))
@@ -135,19 +138,21 @@ describe('over the account server', () => {
     for (let at = 1; ; at++) {
       const { email, laptop: old } = await person(t)
       const fresh = newLaptop(t, place, `laptop ${at}`)
-      const { device_words } = await fresh.signIn({ email })
-      const shown = await old.approve(fresh.identity().device, device_words as string)
+      await fresh.signIn({ email })
       const { arm, step, crashed } = crashAt(at)
       const { state } = fresh
       const dying = fresh.restart({
         state: { ...state, meta: crashing(state.meta, step) },
         account: (account) => crashing(account, step),
       })
+      const words = await added(old, dying.flow)
       arm()
-      await dying.flow.approve(shown.words).catch(() => undefined)
+      await dying.flow.approve(words).catch(() => undefined)
       if (!crashed()) break
       const next = fresh.restart()
-      assert.equal((await next.flow.approve(shown.words)).state, 'signed_in', `crash ${at}`)
+      const { state: then } = await next.flow.beginApproval()
+      if (then === 'awaiting_approval') await approved(old, next.flow)
+      assert.equal((await next.flow.read()).state, 'signed_in', `crash ${at}`)
       assert.deepEqual(await logOf(next), await logOf(old))
     }
   })
@@ -158,8 +163,8 @@ describe('over the account server', () => {
     await fresh.signIn({ email })
     const gone = fresh.identity().device
     await fresh.flow.end({ last_device: false, forget: false })
-    const { items } = await old.seat.account().pendingDevices.list({})
-    assert(!items.some(({ id }) => id === gone), 'it waits no more')
+    const asked = old.seat.account().pendingDevices.read({ id: gone })
+    await assert.rejects(asked, refusedWith('not_found'), 'it waits no more')
     assert.equal((await fresh.signIn({ email })).state, 'awaiting_approval')
   })
 
@@ -213,11 +218,12 @@ describe('over the account server', () => {
     await bot.flow.machine({ key, reset: false })
     const waiting = newLaptop(t, place, 'rack 2')
     await waiting.flow.machine({ key, reset: false })
-    await bot.seat.account().devices.delete({ id: waiting.identity().device })
+    const { device: id } = waiting.identity()
+    await bot.seat.account().devices.delete({ id })
     const read = (of: Laptop) => of.seat.account().context.read({})
     await assert.rejects(read(waiting), refusedWith('not_signed_in', /turned away/))
-    const { items } = await bot.seat.account().pendingDevices.list({})
-    assert.deepEqual(items, [], 'and does not come back by itself')
+    const asked = bot.seat.account().pendingDevices.read({ id })
+    await assert.rejects(asked, refusedWith('not_found'), 'and does not come back by itself')
 
     await newLaptop(t, place, 'new').flow.machine({ key, reset: true })
     const isRevoked = refusedWith('not_signed_in', /revoked.*countersignd logout --forget/)
@@ -265,9 +271,8 @@ describe('over the account server', () => {
     assert.equal((await logOf(next)).length, 1)
 
     const second = newLaptop(t, place, 'rack 2')
-    const { device_words } = await second.flow.machine({ key, reset: false })
-    const shown = await next.approve(second.identity().device, device_words as string)
-    assert.equal((await second.flow.approve(shown.words)).state, 'signed_in')
+    await second.flow.machine({ key, reset: false })
+    await approved(next, second.flow)
     await second.seat.account().currentSession.delete({})
     assert.equal((await second.restart().seat.account().context.read({})).user.id, key.account)
     assert.equal(second.identity().approved, true)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Account, Door } from '../../src/api/port.ts'
-import { approveDevice } from '../../src/device/approval.ts'
+import { type Approver, newApprover } from '../../src/device/approval.ts'
 import { openCodes } from '../../src/device/codes.ts'
 import type { Device } from '../../src/device/device.ts'
 import { openIdentity, type Identity } from '../../src/device/identity.ts'
@@ -75,6 +75,12 @@ function laptopOver(server: Place, name: string, parts: Parts) {
       ({ leave: async () => undefined, sync: { handOver: parts.handOver } }) as unknown as Device,
     taken: () => undefined,
   })
+  let approver: Approver | null = null
+  function approverHere(): Approver {
+    const identity = seat.identity() as Identity
+    const codes = openCodes(state, openVault(keychain, state.secrets), identity.account)
+    return newApprover({ identity, state, codes, now, demandSeat: () => undefined })
+  }
   const names = { display_name: 'Ada', device_name: name, platform: 'linux' } as const
   const flow: SignInFlow = newSignIn({
     state,
@@ -98,11 +104,12 @@ function laptopOver(server: Place, name: string, parts: Parts) {
       await flow.begin(email)
       return flow.code({ code: await server.code(email), reset })
     },
-    approve(id: string, words: string) {
-      const identity = seat.identity() as Identity
-      const codes = openCodes(state, openVault(keychain, state.secrets), identity.account)
-      const device = { identity, state, codes, now, demandSeat: () => undefined }
-      return approveDevice(device, seat.account(), id, words)
+    /** The approvals of further devices by this one, in the memory of this start. */
+    get approver() {
+      return (approver ??= approverHere())
+    },
+    get account() {
+      return seat.account()
     },
     /** The same device after another start, some part replaced. */
     restart: (more: Partial<Parts> = {}) => laptopOver(server, name, { ...parts, ...more }),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { TestDaemon } from '../daemon.ts'
-import { asOwner, signIn } from '../handlers/people.ts'
+import { approveDevice, signIn } from '../handlers/people.ts'
 import { askedBy } from './asking.ts'
 import type { Json } from './caller.ts'
 import type { Asker, Call, Documented } from './documented.ts'
@@ -262,10 +262,7 @@ async function devices(place: Place, ada: Seat): Promise<void> {
   const phone = await seat(place, 'ada@example.org')
   const [newest] = (await call(ada, 'devices_list')).items
   assert.equal(newest.state, 'pending')
-  const { device_words: words } = await asOwner<Json>(phone.daemon, 'GET', '/local/v1/sign-in')
-  const approval = `/local/v1/devices/${newest.id}/approval`
-  const shown = await asOwner<Json>(ada.daemon, 'POST', approval, { words })
-  await asOwner(phone.daemon, 'POST', '/local/v1/sign-in/approval', { words: shown.words })
+  assert.equal(await approveDevice(ada.daemon, phone.daemon), newest.id)
   const sessions: Json[] = (await call(ada, 'sessions_list')).items
   await call(ada, 'sessions_delete', id(sessions.find(({ current }) => !current)))
   await call(ada, 'devices_delete', id(newest))

@@ -8,7 +8,7 @@ import type { SignIn } from '../../src/api/local/index.ts'
 import { rest } from '../../src/api/rest/index.ts'
 import { rowsOf } from '../../src/dispatch.ts'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
-import { type Machine, asOwner, newMachine, signIn } from './people.ts'
+import { type Machine, approveDevice, asOwner, newMachine, signIn } from './people.ts'
 
 type Names =
   | 'connection'
@@ -420,10 +420,7 @@ describe('two devices of a person', () => {
   it('approved, it is a device like the first, and the first may revoke it', async () => {
     const pending = (await devices(first)).find(({ state }) => state === 'pending')
     assert(pending)
-    const path = `/local/v1/devices/${pending.id}/approval`
-    const words = waiting.device_words
-    const shown = await asOwner<{ words: string }>(first, 'POST', path, { words })
-    await asOwner(second, 'POST', '/local/v1/sign-in/approval', { words: shown.words })
+    assert.equal(await approveDevice(first, second), pending.id)
     const status = await asOwner<object>(second, 'GET', '/api/v1/status')
     assert.partialDeepStrictEqual(status, { authenticated: true, device_registered: true })
     const synced = await asOwner<object>(second, 'POST', '/api/v1/sync')

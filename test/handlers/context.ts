@@ -20,6 +20,8 @@ const signIn: SignInFlow = {
   begin: nobodySignsIn,
   code: nobodySignsIn,
   machine: nobodySignsIn,
+  beginApproval: nobodySignsIn,
+  advanceApproval: nobodySignsIn,
   approve: nobodySignsIn,
   end: nobodySignsIn,
   deleteAccount: nobodySignsIn,

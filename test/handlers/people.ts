@@ -20,6 +20,26 @@ export async function asOwner<T>(
   return json as T
 }
 
+/**
+ * Takes a waiting device and one that is signed in through an approval, the words typed across.
+ * Answers the id of the new device.
+ */
+export async function approveDevice(old: TestDaemon, fresh: TestDaemon): Promise<string> {
+  const signIn = '/local/v1/sign-in/approval'
+  const { device_id: id } = await asOwner<SignIn>(fresh, 'POST', `${signIn}/attempt`)
+  const path = `/local/v1/devices/${id}/approval`
+  const begun = await asOwner<{ state: string }>(old, 'POST', `${path}/attempt`)
+  assert.equal(begun.state, 'revealing')
+  const { device_words } = await asOwner<SignIn>(fresh, 'POST', `${signIn}/step`)
+  const ready = await asOwner<{ state: string }>(old, 'POST', `${path}/step`)
+  assert.equal(ready.state, 'ready')
+  const body = { words: device_words }
+  const { words } = await asOwner<{ words: string }>(old, 'POST', path, body)
+  const { state } = await asOwner<SignIn>(fresh, 'POST', signIn, { words })
+  assert.equal(state, 'signed_in')
+  return id ?? ''
+}
+
 /** Sign in with a code from the mailbox. `server` is what carries the account server. */
 export async function signIn(
   daemon: TestDaemon,

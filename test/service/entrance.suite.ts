@@ -108,7 +108,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       // By its own entry.
       const first = await enrolled(server, ada, await code())
       assert.deepEqual([first.enrolment.device_id, first.enrolment.approved], [ada.device, true])
-      await first.account.pendingDevices.list({})
+      await first.account.pendingDevices.read({ id: laptop.device })
       // By its keys: while it waits, in the log, approved.
       const its = await code()
       const again = () => join(server, its, laptop)
@@ -120,7 +120,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await logged.account.approval.create({ body: { head } })
       const approved = await again()
       assert.equal(approved.enrolment.approved, true)
-      await approved.account.pendingDevices.list({})
+      await approved.account.duties.read({})
       // So may the one of the first entry.
       const keysOnly = await join(server, await code(), newcomerOf(ada.keys, ada.device))
       assert.equal(keysOnly.enrolment.approved, true)
@@ -300,8 +300,12 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
         return { ...ada, account }
       }
       const waiting = async () => {
-        const { items } = await (await awake()).account.pendingDevices.list({})
-        return items.map(({ id }) => id)
+        const { account } = await awake()
+        const asked = account.pendingDevices.read({ id: laptop.device })
+        return asked.then(
+          ({ id }) => [id],
+          () => [],
+        )
       }
       const add = async () => {
         const person = await awake()

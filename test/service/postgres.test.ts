@@ -202,10 +202,10 @@ describe('PostgreSQL', () => {
     await plainly(place.url, ['select pg_stat_reset()'])
     const { refresh_token } = ada.enrolment.session
     await server.door(ada.keys.auth).session.renew({ body: { refresh_token } })
+    await ada.account.pendingDevices.read({ id: laptop.device })
     await approve(ada, laptop)
     await ada.account.context.read({})
     await ada.account.devices.list({})
-    await ada.account.pendingDevices.list({})
     await ada.account.profiles.read({ id: laptop.enrolment.account_id })
     const { id } = await openClub(ada)
     const [asked] = (await bob.account.invitations.list({})).received

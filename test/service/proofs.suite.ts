@@ -345,7 +345,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       )
     })
 
-    test('a device in the log gets its envelopes once it has compared that log', async () => {
+    test('a device in the log gets envelopes once it has checked that log', async () => {
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       const laptop = await join(subject.server, await mailedCode(subject.server, email))
@@ -389,8 +389,11 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
         { code: 'forbidden' },
       )
       await laptop.account.approval.create({ body: { head: encodeBase64url(actorLog.head) } })
-      const read = await laptop.account.envelopes.read({ connection })
-      assert.deepEqual(read.envelopes, [envelopes[1]])
+      const read = () => laptop.account.envelopes.read({ connection })
+      assert.deepEqual(await read(), { envelopes: [] }, 'none was kept before')
+      const sealed = [envelopes[1] as string]
+      await ada.account.envelopes.add({ connection, body: { envelopes: sealed } })
+      assert.deepEqual(await read(), { envelopes: sealed })
       const revocation = await revocationBy(ada, laptop.device)
       await ada.account.keyLogs.append({ body: { entry: revocation } })
       const kept = await hand.db

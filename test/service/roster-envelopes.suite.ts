@@ -73,15 +73,23 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       assert.equal(payloadOf((await envelopesOf(laptop, id))[0]!)['sender'], bob.device)
     })
 
-    test('a device between its two word checks reads none before the second', async () => {
+    test('none is kept for a device before it posted its check of the key log', async () => {
       const { id, ada, bob, laptop } = await further({ isApproved: false })
       assert.equal(await unsealed(ada, id), undefined)
-      // The key log names it, and nobody else knows how far it is.
+      // The key log names it, so other devices seal to it; they cannot tell how far it is.
       await make(ada, id, { op: 'rotate' })
+      const { roster, keyLogs } = await knownBy(ada, id)
+      const to = signerAt(keyLogs.get(bob.id)!, laptop.device, 1)
+      const envelopes = [await envelopeBy(ada, roster, to)]
+      const body = { connection: id, body: { envelopes } }
+      assert.deepEqual(await ada.account.envelopes.add(body), { stored: 0 })
       assert.deepEqual(await envelopesOf(laptop, id), [])
       const { head } = await logOf(bob)
       await laptop.account.approval.create({ body: { head: encodeBase64url(head) } })
-      assert.equal((await envelopesOf(laptop, id)).length, 1)
+      assert.deepEqual(await envelopesOf(laptop, id), [])
+      assert.deepEqual(await unsealed(ada, id), [laptop.device])
+      assert.deepEqual(await ada.account.envelopes.add(body), { stored: 1 })
+      assert.deepEqual(await envelopesOf(laptop, id), envelopes)
     })
 
     test('what is not for the current epoch or its members is refused', async () => {

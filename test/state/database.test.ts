@@ -266,6 +266,16 @@ test('signing out forgets challenges, which have what they are for', (t) => {
   assert.deepEqual(state.challenges.all(), [])
 })
 
+test('signing out keeps the attempts of approvals, and the end of the account does not', (t) => {
+  const state = openState(freshFolder(t))
+  t.after(() => state.close())
+  state.approvalAttempts.add('new', 5)
+  wipe(state.db)
+  assert.deepEqual(state.approvalAttempts.after('new', 0), [5])
+  wipe(state.db, true)
+  assert.deepEqual(state.approvalAttempts.after('new', 0), [])
+})
+
 test('what was wiped just before a crash is not readable after the next start', (t) => {
   const [dir, crashed] = [freshFolder(t), freshFolder(t)]
   const state = openState(dir)

@@ -304,6 +304,21 @@ kept(
 )
 
 kept(
+  'attempts of approvals: each side apart, two at one time, set back, dropped',
+  ({ approvalAttempts }) => {
+    for (const at of [1, 5, 5, 90]) approvalAttempts.add('approving', at)
+    approvalAttempts.add('new', 7)
+    approvalAttempts.pullBack(80)
+    approvalAttempts.drop(1)
+  },
+  ({ approvalAttempts }) => {
+    assert.deepEqual(approvalAttempts.after('approving', 0), [5, 5, 80])
+    assert.deepEqual(approvalAttempts.after('approving', 5), [80])
+    assert.deepEqual(approvalAttempts.after('new', 0), [7])
+  },
+)
+
+kept(
   'wrong tries: counted in rows of their own, taken back, ended',
   ({ wrongTries }) => {
     const counted = { caller: 'tok_1', expected: false }

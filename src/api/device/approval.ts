@@ -1,45 +1,108 @@
 /**
- * The approval of a further device (protocol, section 3): a device that is signed in reads the newcomer's keys here, compares
- * six words with its person, and adds the newcomer to the key log; the newcomer compares six words of that log and says so.
+ * The approval of a further device (protocol, section 4), as the account server relays it. The new
+ * device commits to its keys and a nonce, a device of the account answers with a nonce of its own,
+ * and the new device reveals. What both show as words follows from these; the server has no part
+ * in it. An attempt ends 15 minutes after its commitment.
  */
 import * as v from 'valibot'
-import { Time, id } from '../fields.ts'
+import { id } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { DeviceKeys, Platform } from './enrolment.ts'
 
+const bytes32 = (what: string) =>
+  v.pipe(v.string(), v.regex(/^[\w-]{43}$/), v.description(`${what}, 32 bytes, base64url.`))
+
+const Commitment = bytes32('The commitment C')
+
+const Answer = v.strictObject({
+  nonce: bytes32('The nonce nO of the approving device'),
+  seq: v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(0),
+    v.description(
+      'The entry of the key log that the new device has to find, and after which its own comes.',
+    ),
+  ),
+  head: bytes32('The hash of that entry'),
+})
+
+const Reveal = v.strictObject({
+  account: id('acc_'),
+  device: id('dev_'),
+  keys: DeviceKeys,
+  nonce: bytes32('The nonce nN of the new device'),
+})
+
+/** For the approving device. */
 export const pendingDevices = {
-  list: {
+  read: {
     method: 'GET',
-    path: '/device/v1/pending-devices',
-    summary: 'List the devices of this account that wait for approval, with their keys',
+    path: '/device/v1/pending-devices/{id}',
+    summary: 'Read a device of this account that waits for approval, and its attempt',
     by: 'account',
     reply: v.object({
-      items: v.array(
-        v.object({
-          id: id('dev_'),
-          name: v.string(),
-          platform: Platform,
-          keys: DeviceKeys,
-          created_at: Time,
-        }),
+      id: id('dev_'),
+      name: v.string(),
+      platform: Platform,
+      commitment: v.pipe(
+        v.nullable(Commitment),
+        v.description('null: the new device has begun no attempt.'),
+      ),
+      answered_by: v.pipe(
+        v.nullable(id('dev_')),
+        v.description('The device that answered this commitment.'),
+      ),
+      reveal: v.pipe(
+        v.nullable(Reveal),
+        v.description('For the device that answered, once the new one has revealed.'),
       ),
     }),
   },
+  answer: {
+    method: 'POST',
+    path: '/device/v1/pending-devices/{id}/answer',
+    summary: 'Answer the commitment of a device that waits for approval; each is answered once',
+    by: 'account',
+    body: v.strictObject({ commitment: Commitment, answer: Answer }),
+    status: 204,
+  },
 } as const satisfies Routes
 
+/** For the new device. */
 export const approval = {
+  begin: {
+    method: 'POST',
+    path: '/device/v1/approval/commitment',
+    summary: 'Begin an attempt to be approved; an earlier one of this device ends',
+    by: 'account',
+    body: v.strictObject({ commitment: Commitment }),
+    status: 204,
+  },
+  read: {
+    method: 'GET',
+    path: '/device/v1/approval',
+    summary: 'Read the attempt of this device to be approved',
+    by: 'account',
+    reply: v.object({
+      commitment: v.pipe(v.nullable(Commitment), v.description('null: there is no attempt.')),
+      answer: v.pipe(v.nullable(Answer), v.description('null: nobody has answered yet.')),
+    }),
+  },
+  reveal: {
+    method: 'POST',
+    path: '/device/v1/approval/reveal',
+    summary: 'Reveal what the commitment of this device was made of, once it was answered',
+    by: 'account',
+    body: v.strictObject({ commitment: Commitment, reveal: Reveal }),
+    status: 204,
+  },
   create: {
     method: 'POST',
     path: '/device/v1/approval',
-    summary: 'Say that the person compared the words of the key log on this new device',
+    summary: 'Say that this new device compared the words and found itself in the key log',
     by: 'account',
-    body: v.strictObject({
-      head: v.pipe(
-        v.string(),
-        v.regex(/^[\w-]{43}$/),
-        v.description('The hash of the newest entry that was compared, base64url.'),
-      ),
-    }),
+    body: v.strictObject({ head: bytes32('The hash of the newest entry that it checked') }),
     status: 204,
   },
 } as const satisfies Routes

@@ -22,7 +22,9 @@ export const Enrolment = v.object({
   device_id: id('dev_'),
   approved: v.pipe(
     v.boolean(),
-    v.description('false: a further device, which may only read until both word checks are done.'),
+    v.description(
+      'false: a further device, which may only read until it posted its check of the key log.',
+    ),
   ),
   receipt_key: v.pipe(Jwk, v.description('The key of receipts, pinned by the device.')),
   session: Session,

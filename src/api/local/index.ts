@@ -9,8 +9,23 @@ import { Connection } from '../rest/connections.ts'
 import type { Table } from '../route.ts'
 import { backups } from './backup.ts'
 
-/** Six words as read off another screen. */
-const SixWords = v.pipe(v.string(), v.maxLength(400))
+/** What a person has to read before typing the words of a new device. */
+export const APPROVAL_WARNING =
+  'This gives another device everything of yours. Its screen must be in front of you. Never type words that someone tells you.'
+
+/** Four words as read off another screen. */
+const FourWords = v.pipe(v.string(), v.maxLength(400))
+
+const Approval = v.object({
+  device_name: v.string(),
+  state: v.pipe(
+    v.picklist(['waiting', 'answered', 'revealing', 'ready']),
+    v.description(
+      'waiting: the new device has not begun; answered: it has to begin again, since it was answered before; ' +
+        'revealing: it is to show its words; ready: they can be typed here.',
+    ),
+  ),
+})
 
 /** A machine account's private key as its key file holds it: a JWK (RFC 8037) that also says whose it is. */
 export const MachineKey = v.object({
@@ -36,7 +51,9 @@ export const SignIn = v.object({
   device_id: v.nullable(id('dev_')),
   device_words: v.pipe(
     v.nullable(v.string()),
-    v.description('While it awaits approval: six words to type on a device that is signed in.'),
+    v.description(
+      'While an approval of this device is under way and the other device has answered: four words to type there.',
+    ),
   ),
 })
 export type SignIn = v.InferOutput<typeof SignIn>
@@ -80,12 +97,26 @@ export const local = {
       body: v.strictObject({ key: MachineKey, reset }),
       reply: SignIn,
     },
+    beginApproval: {
+      method: 'POST',
+      path: '/local/v1/sign-in/approval/attempt',
+      summary: 'Begin an approval of this device, which lasts 15 minutes; an earlier one ends',
+      by: 'daemon',
+      reply: SignIn,
+    },
+    advanceApproval: {
+      method: 'POST',
+      path: '/local/v1/sign-in/approval/step',
+      summary: 'Take the approval of this device further; asked each second until it has words',
+      by: 'daemon',
+      reply: SignIn,
+    },
     approve: {
       method: 'POST',
       path: '/local/v1/sign-in/approval',
-      summary: 'Compare the six words that the approving device shows',
+      summary: 'Compare the four words that the approving device shows',
       by: 'daemon',
-      body: v.strictObject({ words: SixWords }),
+      body: v.strictObject({ words: FourWords }),
       reply: SignIn,
     },
     end: {
@@ -113,15 +144,31 @@ export const local = {
     },
   },
   approvals: {
+    begin: {
+      method: 'POST',
+      path: '/local/v1/devices/{id}/approval/attempt',
+      summary: 'Begin to approve a waiting device, which lasts 15 minutes; an earlier attempt ends',
+      by: 'daemon',
+      reply: Approval,
+    },
+    advance: {
+      method: 'POST',
+      path: '/local/v1/devices/{id}/approval/step',
+      summary: 'Take the approval further; asked each second until it is ready',
+      by: 'daemon',
+      reply: Approval,
+    },
     create: {
       method: 'POST',
       path: '/local/v1/devices/{id}/approval',
-      summary: 'Compare the six words of a waiting device and add it to the key log',
+      summary: 'Compare the four words of a waiting device and add it to the key log',
       by: 'daemon',
-      body: v.strictObject({ words: SixWords }),
+      body: v.strictObject({
+        words: v.pipe(FourWords, v.description(APPROVAL_WARNING)),
+      }),
       reply: v.object({
         device_name: v.string(),
-        words: v.pipe(v.string(), v.description('Six words to type on the new device.')),
+        words: v.pipe(v.string(), v.description('Four words to type on the new device.')),
       }),
     },
   },

@@ -62,7 +62,7 @@ function signedIn({ config, memory: { identity } }: Ground): Finding {
     return warn(
       NAME,
       `${account}: this device waits for approval and may only read`,
-      'countersignd whoami (shows its six words; approve it on a device that is signed in)',
+      'countersignd login (and countersignd device approve on a device that is signed in)',
     )
   return ok(NAME, `${account}, device ${device}, ${server === null ? 'embedded' : `at ${server}`}`)
 }

@@ -35,6 +35,7 @@ async function call(machine: Machine, verb: Verb, options: Record<string, string
         said.out += [lines].flat().join('\n')
       },
       say: (text) => void (said.err += `${text}\n`),
+      second: () => assert.fail('the service waits for nobody'),
     })
     return { ...said, purged, code: code ?? 0, error: null }
   } catch (error) {

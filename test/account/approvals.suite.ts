@@ -1,0 +1,117 @@
+/** Approvals of further devices: what the server relays, and when it lets the new device in. On every server. */
+import { before, describe, test } from 'node:test'
+import assert from 'node:assert/strict'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import {
+  additionBy,
+  approve,
+  enrol,
+  enrolByMail,
+  join,
+  logOf,
+  mailedCode,
+  newAddress,
+  type Newcomer,
+} from '../service/person.ts'
+import { MINUTE, fails, type Accounts } from './subject.ts'
+
+const filled = (of: string) => Buffer.alloc(32, of).toString('base64url')
+const answerTo = (id: string, of = 'o') => ({
+  id,
+  body: { commitment: filled('c'), answer: { nonce: filled(of), seq: 0, head: filled('h') } },
+})
+const revealOf = ({ keys, device }: Newcomer, account: string, of = 'n') => ({
+  commitment: filled('c'),
+  reveal: { account, device, keys: publicKeys(keys), nonce: filled(of) },
+})
+
+export function approvalsSuite(accounts: () => Accounts): void {
+  let { server, later } = {} as Accounts
+  before(() => {
+    ;({ server, later } = accounts())
+  })
+
+  describe('approvals', () => {
+    /** A person with a mailbox and a second device that waits. */
+    async function withNewcomer() {
+      const email = newAddress()
+      const ada = await enrolByMail(server, email)
+      const laptop = await join(server, await mailedCode(server, email))
+      return { email, ada, laptop }
+    }
+
+    test('the relay passes on one commitment, one answer to it and one reveal', async () => {
+      const { ada, laptop } = await withNewcomer()
+      const eve = await enrol(server)
+      const { approval } = laptop.account
+      const { pendingDevices } = ada.account
+      const [id, other] = [laptop.device, filled('d')]
+      const commit = (commitment: string) => approval.begin({ body: { commitment } })
+      const reveal = (of = 'n') => approval.reveal({ body: revealOf(laptop, ada.id, of) })
+      const seen = async () => {
+        const { commitment, answered_by, reveal: shown } = await pendingDevices.read({ id })
+        return [commitment, answered_by, shown?.nonce ?? null]
+      }
+      assert.deepEqual(await approval.read({}), { commitment: null, answer: null })
+      await fails('conflict', pendingDevices.answer(answerTo(id)))
+      await fails('conflict', reveal())
+      await commit(other)
+      await fails('conflict', pendingDevices.answer(answerTo(id)))
+      await commit(filled('c'))
+      assert.deepEqual(await seen(), [filled('c'), null, null])
+      await fails('conflict', reveal())
+      await fails('not_found', eve.account.pendingDevices.read({ id }))
+      await fails('not_found', eve.account.pendingDevices.answer(answerTo(id)))
+      // Whoever did not hear what came of it says the same again.
+      for (let times = 0; times < 2; times++) await pendingDevices.answer(answerTo(id))
+      await fails('conflict', pendingDevices.answer(answerTo(id, 'p')))
+      await commit(filled('c'))
+      const { answer } = answerTo(id).body
+      assert.deepEqual(await approval.read({}), { commitment: filled('c'), answer })
+      for (let times = 0; times < 2; times++) await reveal()
+      await fails('conflict', reveal('m'))
+      assert.deepEqual(await seen(), [filled('c'), ada.device, filled('n')])
+      // Begun anew.
+      await commit(other)
+      assert.deepEqual(await seen(), [other, null, null])
+    })
+
+    test('an attempt ends after 15 minutes; what was revealed is for the device that answered', async () => {
+      const { email, ada, laptop } = await withNewcomer()
+      const third = await join(server, await mailedCode(server, email))
+      await approve(ada, third)
+      const { approval } = laptop.account
+      const id = laptop.device
+      await approval.begin({ body: { commitment: filled('c') } })
+      await ada.account.pendingDevices.answer(answerTo(id))
+      await approval.reveal({ body: revealOf(laptop, ada.id) })
+      const theirs = await third.account.pendingDevices.read({ id })
+      assert.deepEqual([theirs.answered_by, theirs.reveal], [ada.device, null])
+      later(15 * MINUTE - 1)
+      assert.notEqual((await ada.account.pendingDevices.read({ id })).reveal, null)
+      later(1)
+      assert.equal((await ada.account.pendingDevices.read({ id })).commitment, null)
+      assert.deepEqual(await approval.read({}), { commitment: null, answer: null })
+      await fails('conflict', approval.reveal({ body: revealOf(laptop, ada.id) }))
+    })
+
+    test('a device that is approved begins no attempt', async () => {
+      const { ada, laptop } = await withNewcomer()
+      await approve(ada, laptop)
+      for (const { account } of [ada, laptop])
+        await fails('invalid_state', account.approval.begin({ body: { commitment: filled('c') } }))
+    })
+
+    test('the new device has checked an entry of the log, with itself in it', async () => {
+      const { ada, laptop } = await withNewcomer()
+      const confirm = async (head: Uint8Array) =>
+        laptop.account.approval.create({ body: { head: encodeBase64url(head) } })
+      const before = (await logOf(ada)).head
+      await fails('invalid_state', confirm(before))
+      await ada.account.keyLogs.append({ body: { entry: await additionBy(ada, laptop) } })
+      await fails('conflict', confirm(new Uint8Array(32)))
+      await confirm((await logOf(ada)).head)
+    })
+  })
+}

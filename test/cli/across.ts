@@ -1,0 +1,41 @@
+/** "login" of a new device and "device approve" of another, beside each other at two terminals. */
+import assert from 'node:assert/strict'
+import { EXIT } from '../../src/errors.ts'
+import type { Person, Said } from './terminal.ts'
+
+/** The newest four words in an instruction. */
+export const fourWordsIn = (text: string): string =>
+  [...text.matchAll(/^ {7}((?:[a-z]+ ){3}[a-z]+)$/gm)].at(-1)?.[1] ?? assert.fail(text)
+
+/**
+ * Runs both; each person types what the other screen shows.
+ * @param first what is typed on the new device before its words, as the code from the mail
+ */
+export async function across(
+  login: (person: Person) => Promise<Said>,
+  approve: (person: Person) => Promise<Said>,
+  first: Person | null = null,
+): Promise<{ login: Said; approve: Said }> {
+  const shown = Promise.withResolvers<string | null>()
+  const others = Promise.withResolvers<string | null>()
+  let isFirst = first !== null
+  const comes = login((seen) => {
+    if (isFirst && first !== null) {
+      isFirst = false
+      return first(seen)
+    }
+    shown.resolve(fourWordsIn(seen))
+    return others.promise
+  }).finally(() => shown.resolve(null))
+  /** Until the new device has enrolled, there is none to approve. */
+  async function approved(): Promise<Said> {
+    for (;;) {
+      const said = await approve(() => shown.promise)
+      if (said.err.includes('No device awaits approval')) continue
+      others.resolve(said.code === EXIT.ok ? said.out.trim() : null)
+      return said
+    }
+  }
+  const [one, other] = await Promise.all([comes, approved()])
+  return { login: one, approve: other }
+}

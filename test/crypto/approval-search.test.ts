@@ -1,0 +1,135 @@
+/**
+ * The searching server: it stands between a new device N and an approving device O, with a device
+ * of its own, and looks for values that make both show the same words. The devices are the honest
+ * ones of section 4; words are cut to 12, 16 and 20 bits, so that chance can be counted.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { concatBytes } from '@noble/hashes/utils.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import {
+  type Answer,
+  type Newcomer,
+  type Reveal,
+  checkReveal,
+  commitmentTo,
+  transcriptOf,
+} from '../../src/crypto/device-approval.ts'
+import { u64be } from '../../src/crypto/hash-input.ts'
+import { newAccount, newDevice } from './builders.ts'
+
+/** The same 32-byte values in the same order at each run. */
+function seeded(seed: string) {
+  let drawn = 0
+  return () => sha256(concatBytes(Buffer.from(seed), u64be(drawn++)))
+}
+
+const account = newAccount()
+const device = newDevice().id
+const keysFrom = (draw: () => Uint8Array) => ({ sign: draw(), sealHash: draw(), auth: draw() })
+const newcomer = (draw: () => Uint8Array): Newcomer => ({ account, device, keys: keysFrom(draw) })
+const answerFrom = (draw: () => Uint8Array): Answer => ({ nonce: draw(), seq: 3, head: draw() })
+
+/** The first bits of a transcript, which are what the words that a person types are made of. */
+const bitsOf = (transcript: Uint8Array, bits: number) =>
+  new DataView(transcript.buffer, transcript.byteOffset).getUint32(0) >>> (32 - bits)
+
+/** What O and N show of one attempt, each by the transcript that it saw. */
+interface Shown {
+  readonly atO: Uint8Array
+  readonly atN: Uint8Array
+}
+
+/**
+ * One counted attempt. The server commits for its device before O draws, and answers N before N
+ * reveals; in between it tries many answers against all that it knows.
+ */
+function attempt(draw: () => Uint8Array, tries: number): Shown {
+  const honest: Reveal = { ...newcomer(draw), nonce: draw() }
+  const own: Reveal = { ...newcomer(draw), nonce: draw() }
+  const commitment = commitmentTo(own)
+  const nO = answerFrom(draw)
+  const atO = transcriptOf(own, nO)
+  // The nonce of N is not known yet: the best that a search can do is to guess it.
+  const guess = { ...honest, nonce: draw() }
+  let toN = answerFrom(draw)
+  for (let tried = 0; tried < tries; tried++) {
+    const candidate = answerFrom(draw)
+    if (bitsOf(transcriptOf(guess, candidate), 12) === bitsOf(atO, 12)) toN = candidate
+  }
+  checkReveal(commitment, own)
+  return { atO, atN: transcriptOf(honest, toN) }
+}
+
+/** Whether a count is within five standard deviations of what it should be. */
+function isExpected(count: number, mean: number, what: string): void {
+  const span = 5 * Math.sqrt(mean)
+  assert(Math.abs(count - mean) <= span, `${what}: ${count}, expected ${mean} ± ${span}`)
+}
+
+describe('a server that searches for words', () => {
+  test('against a commitment: it succeeds at the rate of blind guesses, and not above', () => {
+    const draw = seeded('committed')
+    const runs = Array.from({ length: 12_000 }, () => attempt(draw, 1))
+    for (const bits of [12, 16, 20]) {
+      const hits = runs.filter(({ atO, atN }) => bitsOf(atO, bits) === bitsOf(atN, bits)).length
+      isExpected(hits, Math.max(runs.length / 2 ** bits, 0.2), `${bits} bits, hits`)
+      // Of any two attempts, what O shows in one and N in the other is a draw, too.
+      const counts = new Map<number, number>()
+      for (const { atO } of runs) {
+        const shown = bitsOf(atO, bits)
+        counts.set(shown, (counts.get(shown) ?? 0) + 1)
+      }
+      const pairs = runs.reduce((sum, { atN }) => sum + (counts.get(bitsOf(atN, bits)) ?? 0), 0)
+      isExpected(pairs, runs.length ** 2 / 2 ** bits, `${bits} bits, pairs`)
+    }
+  })
+
+  test('a longer search in an attempt helps nothing', () => {
+    const draw = seeded('longer')
+    const runs = Array.from({ length: 300 }, () => attempt(draw, 64))
+    const hits = runs.filter(({ atO, atN }) => bitsOf(atO, 8) === bitsOf(atN, 8)).length
+    isExpected(hits, 300 / 256, '8 bits')
+  })
+
+  for (const bits of [12, 16, 20])
+    test(`without a commitment, as in version 1, it always finds ${bits} bits from two sides`, () => {
+      const draw = seeded(`open ${bits}`)
+      // N and O have shown all: keys and nonces. The server chooses the keys of its own device
+      // for O, and the log for N, and needs the square root of the words only.
+      const honest: Reveal = { ...newcomer(draw), nonce: draw() }
+      const nO = answerFrom(draw)
+      const atO = new Set<number>()
+      const most = 8 * 2 ** (bits / 2)
+      let found = 0
+      for (; found < most; found++) {
+        atO.add(bitsOf(transcriptOf({ ...newcomer(draw), nonce: draw() }, nO), bits))
+        const toN = answerFrom(draw)
+        if (atO.has(bitsOf(transcriptOf(honest, toN), bits))) break
+      }
+      assert(found < most, `${found} tries found nothing`)
+    })
+
+  /** Of so many people, how many sign the device of a server that may begin this often. */
+  function deceived(seed: string, people: number, starts: number): number {
+    const draw = seeded(seed)
+    let signed = 0
+    for (let person = 0; person < people; person++) {
+      const toN = answerFrom(draw)
+      const atN = bitsOf(transcriptOf({ ...newcomer(draw), nonce: draw() }, toN), 12)
+      const own: Reveal = { ...newcomer(draw), nonce: draw() }
+      for (let started = 0; started < starts; started++) {
+        const nO = { ...toN, nonce: draw() }
+        if (bitsOf(transcriptOf(own, nO), 12) !== atN) continue
+        signed++
+        break
+      }
+    }
+    return signed
+  }
+
+  test('starts are what counts: 1,024 free ones give 22 % at 12 bits, five give 0.1 %', () => {
+    isExpected(deceived('free', 300, 1024), 300 * (1 - (1 - 2 ** -12) ** 1024), 'free starts')
+    isExpected(deceived('counted', 12_000, 5), 12_000 * (1 - (1 - 2 ** -12) ** 5), 'five starts')
+  })
+})
