@@ -69,7 +69,7 @@ export function newCanaries(): Canary[] {
     whole('an enrolment code without hyphens', code()),
     within('a link with its key', (it) => `https://example.org/g/gst_x#${it}`, letters(24)),
     whole('three words', words(3)),
-    whole('six words', words(6)),
+    whole('four words', words(4)),
     whole('words with hyphens', words(3).replaceAll(' ', '-')),
     within('a URL with a password', (it) => `https://ada:${it}@example.org/x`, letters(16)),
     within('the URL of a database', (it) => `postgres://ada:${it}@127.0.0.1:5/x`, letters(16)),

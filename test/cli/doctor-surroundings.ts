@@ -102,7 +102,7 @@ export const SURROUNDINGS: readonly Broken[] = [
       return { SVC_BACKEND_URL: 'http://127.0.0.1:1' }
     },
     says: [
-      ['warn', 'account', /waits for approval/, /countersignd whoami/],
+      ['warn', 'account', /waits for approval/, /countersignd login/],
       ['warn', 'sync', /8 days ago/, /^countersignd sync$/],
       ['fail', 'clock', /gone back.* 5 hours later/, /timedatectl/],
     ],
