@@ -1,32 +1,11 @@
 /** The second laptop: it reads, and nothing else, until both have typed the words of the other. */
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
 import type { AppError } from '../../src/errors.ts'
 import { added, approved, shownBy } from './approving.ts'
-import { testServer } from './sign-in-server.ts'
-import { crashAt, crashing, newLaptop, refusedWith, type Laptop } from './signing-in.ts'
-
-/** Two laptops of one person, the second one waiting. */
-async function twoLaptops(t: TestContext) {
-  const server = testServer()
-  const old = newLaptop(t, server, 'desk')
-  await old.signIn()
-  const { account } = old.identity()
-  const fresh = newLaptop(t, server, 'laptop 2')
-  const waiting = await fresh.signIn()
-  assert.deepEqual(
-    [waiting.state, waiting.account_id, waiting.device_words],
-    ['awaiting_approval', account, null],
-  )
-  return { server, old, fresh, account }
-}
-
-const isWaiting = async ({ flow, identity, state }: Laptop) => {
-  assert.equal((await flow.read()).state, 'awaiting_approval')
-  assert.equal(identity().approved, false)
-  assert.equal(state.logs.head('keylog', identity().account), null)
-}
+import { crashAt, crashing, newLaptop, refusedWith } from './signing-in.ts'
+import { isWaiting, twoLaptops } from './waiting-laptop.ts'
 
 describe('approval', () => {
   it('words typed across: the new device is signed in, and both know the same log', async (t) => {
