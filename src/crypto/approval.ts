@@ -5,9 +5,8 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import type { DeviceJwks } from './device-keys-v1.ts'
+import { publicKeyBytes, rawKeys, type LoggedKeys } from './device-public-keys.ts'
 import { parseId, PREFIX } from './id.ts'
-import { jwkBytes } from './jwk.ts'
 import { demand } from './refusal.ts'
 import { firstIndices, wordsAt } from './words.ts'
 
@@ -16,16 +15,14 @@ const COUNT = 6
 
 /**
  * The six words that a new device shows and that are typed into an old one, which computes them
- * from the keys that the server handed it. Throws what `parseId` and `jwkBytes` throw.
+ * from the keys that the server handed it. Throws what `parseId` throws, and `bad_length`.
  */
-export function deviceWords(of: { account: string; device: string; keys: DeviceJwks }): string[] {
+export function deviceWords(of: { account: string; device: string; keys: LoggedKeys }): string[] {
   return wordsOf(
     'countersign/v1/device',
     parseId(PREFIX.account, of.account),
     parseId(PREFIX.device, of.device),
-    jwkBytes(of.keys.sign, 'Ed25519'),
-    jwkBytes(of.keys.seal, 'X25519'),
-    jwkBytes(of.keys.auth, 'Ed25519'),
+    publicKeyBytes(rawKeys(of.keys)),
   )
 }
 

@@ -31,7 +31,7 @@ export async function newDeviceKeys(): Promise<DeviceKeys> {
  */
 export function signingKeyFrom(secret: Uint8Array): KeyPair {
   requireLength(secret, 32, 'an Ed25519 seed')
-  return { secret, jwk: publicJwk('Ed25519', ed25519.getPublicKey(secret)) }
+  return { secret, jwk: publicJwk(ed25519.getPublicKey(secret)) }
 }
 
 /** The public halves of a device's keys. */

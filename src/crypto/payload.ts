@@ -5,7 +5,7 @@
  */
 import { decodeBase64url } from './base64url.ts'
 import { isId, PREFIX } from './id.ts'
-import { jwkBytes, jwkForm, type Curve, type PublicJwk } from './jwk.ts'
+import { jwkForm, type PublicJwk } from './jwk.ts'
 import type { Json, JsonObject } from './json.ts'
 import { isSigningKey } from './jws-signature.ts'
 import { quoted } from './quoted.ts'
@@ -137,19 +137,10 @@ export const oneOf =
     return found
   }
 
-/** A public key: exactly kty, crv, x (see `jwkBytes`). */
-export const jwk =
-  (crv: Curve): Kind<PublicJwk> =>
-  (value) => {
-    const key = record({ kty: text, crv: text, x: text })(value) as PublicJwk
-    jwkBytes(key, crv)
-    return key
-  }
-
-/** An Ed25519 key, as `jwk`, whose group is looked at once (`isSigningKey`). */
+/** A public Ed25519 key: exactly kty, crv, x (see `jwkBytes`). */
 export const signingJwk: Kind<PublicJwk> = (value) => {
   const key = record({ kty: text, crv: text, x: text })(value) as PublicJwk
-  demand(isSigningKey(jwkForm(key, 'Ed25519')), 'bad_key', 'not a point of the prime-order group')
+  demand(isSigningKey(jwkForm(key)), 'bad_key', 'not a point of the prime-order group')
   return key
 }
 

@@ -5,8 +5,9 @@
 import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import { deviceWords, logWords } from '../crypto/approval.ts'
-import { type DeviceJwks, sameKeys } from '../crypto/device-keys-v1.ts'
-import { type KeyLog, addDevice } from '../crypto/key-log-v1.ts'
+import { type LoggedKeys, sameKeys } from '../crypto/device-public-keys.ts'
+import type { KeyLog } from '../crypto/key-log.ts'
+import { addDevice } from '../crypto/key-log-entries.ts'
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
 import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from './key-log.ts'
@@ -31,7 +32,7 @@ function demandActive({ devices }: KeyLog, own: string): void {
 }
 
 /** Whether a log has the device, with these keys and not revoked; another device of its id is a lie. */
-function isIn(log: KeyLog, { id, keys }: { id: string; keys: DeviceJwks }): boolean {
+function isIn(log: KeyLog, { id, keys }: { id: string; keys: LoggedKeys }): boolean {
   const known = log.devices.get(id)
   if (known === undefined) return false
   if (known.revokedAt === null && sameKeys(known.keys, keys)) return true
@@ -44,7 +45,7 @@ function isIn(log: KeyLog, { id, keys }: { id: string; keys: DeviceJwks }): bool
 interface Offered {
   readonly id: string
   readonly name: string
-  readonly keys: DeviceJwks
+  readonly keys: LoggedKeys
 }
 
 /**
@@ -58,7 +59,7 @@ async function offered(
 ): Promise<Offered> {
   const { items } = await account.pendingDevices.list({})
   const found = items.find((item) => item.id === id)
-  if (found !== undefined) return { id, name: found.name, keys: found.keys as DeviceJwks }
+  if (found !== undefined) return { id, name: found.name, keys: found.keys }
   const listed = await every((query) => account.devices.list(query))
   const waits = listed.find((item) => item.id === id && item.state === 'pending')
   const log = await fetchKeyLog(state, account, identity.account)

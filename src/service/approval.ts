@@ -5,8 +5,8 @@
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
-import type { DeviceJwks } from '../crypto/device-keys-v1.ts'
-import { verifyKeyLog } from '../crypto/key-log-v1.ts'
+import type { LoggedKeys } from '../crypto/device-public-keys.ts'
+import { verifyKeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import { approvedAt, waitingDevices } from './device-rows.ts'
 import { deviceOf } from './faults.ts'
@@ -19,7 +19,7 @@ export const pendingDevices = ({ db, now }: Ground): Service['pendingDevices'] =
     return {
       items: rows.map(({ keys, created_at, ...rest }) => ({
         ...rest,
-        keys: JSON.parse(keys) as DeviceJwks,
+        keys: JSON.parse(keys) as LoggedKeys,
         created_at: timeAt(created_at),
       })),
     }

@@ -8,7 +8,7 @@ import type { Service } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import type { JsonObject } from '../crypto/json.ts'
 import { hashOf, parseJws } from '../crypto/jws.ts'
-import { signerAt } from '../crypto/key-log-v1.ts'
+import { signerAt } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
 import {
   type KeyLogs,
@@ -262,7 +262,7 @@ export const appendTo =
     const { account } = session
     const sender = { account, device: await demandApproved(db, session) }
     const { payload: said } = judged('entry', () => parseJws(entry, 'roster+jws'))
-    await verifyAhead(db, connection, sender, { entry, envelopes })
+    await verifyAhead(db, connection, sender, entry)
     return db.transaction().execute(async (trx) => {
       await holdApproved(trx, session)
       await holdConnection(trx, connection)

@@ -1,3 +1,6 @@
+/** The first version of protocol 2. What is older was written by protocol 1, and is refused. */
+export const FIRST_READ = 8
+
 /**
  * The versions of `state.db`: entry n takes a database from version n to n + 1. A released entry is never edited;
  * a change is a new entry. Integer times are Unix milliseconds.
@@ -172,6 +175,15 @@ export const VERSIONS: readonly string[] = [
     paused_from integer,
     boot text,
     primary key (caller, expected)
+  ) strict, without rowid;
+  `,
+  // Sealing keys, whose bytes come beside key logs.
+  `
+  create table seal_keys (
+    account text not null,
+    id text not null,
+    key blob not null,
+    primary key (account, id)
   ) strict, without rowid;
   `,
 ]

@@ -3,10 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { logWords } from '../../src/crypto/approval.ts'
-import { type DeviceKeys, newDeviceKeys, publicKeys } from '../../src/crypto/device-keys-v1.ts'
+import { type DeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { logEntry } from '../crypto/builders.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
-import { addDevice, addFirst, revokeDevice, verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
+import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { addDevice, revokeDevice } from '../../src/crypto/key-log-entries.ts'
 import type { AppError } from '../../src/errors.ts'
 import { testServer } from './sign-in-server.ts'
 import { crashAt, crashing, newLaptop, refusedWith, type Laptop } from './signing-in.ts'
@@ -183,7 +186,9 @@ describe('a dishonest account server', () => {
         : { pendingDevices: { list: async () => ({ items: of.pending as never }) } }),
       keyLogs: {
         read: async (input) =>
-          of.log === undefined ? account.keyLogs.read(input) : { entries: [...of.log] },
+          of.log === undefined
+            ? account.keyLogs.read(input)
+            : { entries: [...of.log], seal_keys: [] },
         append: async (input) => {
           of.told?.('a signed entry')
           return account.keyLogs.append(input)
@@ -241,16 +246,18 @@ describe('a dishonest account server', () => {
     const shown = await old.approve(device, words)
     const mine = newDeviceKeys()
     const by = newId('dev_', 1)
-    const forged = [addFirst({ account, device: by, keys: mine, at: 1 })]
-    const of = { id: device, keys: publicKeys(await keys()) }
-    forged.push(addDevice({ log: verifyKeyLog(account, forged), device: of, ...signer(by, mine) }))
+    const forger = { id: by, keys: mine, kid: thumbprint(mine.sign.jwk) }
+    const forged = [logEntry(account, [], 'add', forger, forger)]
+    forged.push(
+      logEntry(account, forged, 'add', { ...forger, id: device, keys: await keys() }, forger),
+    )
     const told: string[] = []
     const deceived = fresh.restart({
       account: showing({ log: forged, told: (what) => told.push(what) }),
     })
     await assert.rejects(
       deceived.flow.approve(shown.words),
-      refusedWith('validation_failed', /nothing was changed[^]*may be dishonest/),
+      refusedWith('backend_error', /account_mismatch[^]*may be dishonest/),
     )
     assert.deepEqual(told, [])
     await isWaiting(fresh)
@@ -258,13 +265,12 @@ describe('a dishonest account server', () => {
   })
 
   it('shows a log that has other keys for the newcomer, with the right words for it: refused', async (t) => {
-    const { fresh, account } = await twoLaptops(t)
+    const { server, old, fresh, account } = await twoLaptops(t)
     const { device } = fresh.identity()
-    const mine = newDeviceKeys()
-    const by = newId('dev_', 1)
-    const first = verifyKeyLog(account, [addFirst({ account, device: by, keys: mine, at: 1 })])
+    const { device: by, keys } = old.identity()
+    const first = server.logOf(account)
     const of = { id: device, keys: publicKeys(newDeviceKeys()) }
-    const added = addDevice({ log: first, device: of, ...signer(by, mine) })
+    const added = addDevice({ log: first, device: of, ...signer(by, await keys()) })
     const log = verifyKeyLog(account, [...first.entries, added])
     const deceived = fresh.restart({ account: showing({ log: log.entries }) })
     const words = logWords({ account, head: log.head }).join(' ')
