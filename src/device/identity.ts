@@ -84,7 +84,7 @@ export async function readKeys(
     import('../crypto/device-keys.ts'),
     import('../crypto/device-public-keys.ts'),
   ])
-  const { sign, auth, seals: held } = JSON.parse(stored) as StoredKeys
+  const { sign, auth, seals: held = {} } = JSON.parse(stored) as StoredKeys
   const publicKey = decodeBase64url(sealKey)
   const seals = new Map(Object.entries(held).map(([id, hex]) => [id, bytesOf(hex)]))
   const secret = seals.get(sealKeyId(publicKey))
