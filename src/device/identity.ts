@@ -54,7 +54,8 @@ export interface OwnKeys extends DeviceKeys {
 interface StoredKeys {
   readonly sign: string
   readonly auth: string
-  readonly seals: Readonly<Record<string, string>>
+  /** Absent where protocol 1 wrote the entry. */
+  readonly seals?: Readonly<Record<string, string>>
 }
 
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
