@@ -120,6 +120,7 @@ export const EXIT = {
   daemonSilent: 9,
   notVerified: 10,
   inconclusive: 11,
+  stateOlder: 12,
 } as const
 
 /** A reason not to start, or not to go on, with the program's exit code. */

@@ -7,7 +7,7 @@ import { serveAccount } from '../src/account-server.ts'
 import { serverCommand } from '../src/cli/server.ts'
 import { readConfig } from '../src/config.ts'
 import { signAssertion } from '../src/crypto/client-assertion.ts'
-import { newDeviceKeys } from '../src/crypto/device-keys.ts'
+import { newDeviceKeys } from './crypto/keys.ts'
 import { EXIT, StartError } from '../src/errors.ts'
 import { newLog } from '../src/log.ts'
 import { hostsOf } from '../src/server/hosts.ts'
@@ -194,7 +194,7 @@ describe('over SQLite', () => {
     const grant = async (scope: string) => {
       const assertion = await signAssertion(
         {
-          account: machine['account_id'] as string,
+          machine: machine['machine_id'] as string,
           audience: machine['token_endpoint'] as string,
           at: Math.floor(Date.now() / 1000),
         },
@@ -213,7 +213,7 @@ describe('over SQLite', () => {
     }
     const [read, full] = [await grant('read'), await grant('full')]
     const { json } = await server.request('GET', PATH, { token: read })
-    assert.equal((json as { user: { id: string } }).user.id, machine['account_id'])
+    assert.equal((json as { user: { id: string } }).user.id, machine['machine_id'])
     assert.equal((await server.request('GET', '/device/v1/token', { token: read })).status, 200)
     const refused: [token: string, method: string, path: string, error: string][] = [
       [full, 'GET', '/device/v1/envelopes/x', 'forbidden'],

@@ -13,6 +13,15 @@ export const id = (prefix: string) =>
     v.description(`An id: ${prefix} and 26 characters.`),
   )
 
+/** The account of a caller. A machine without a device has no account id yet, and goes by its own. */
+export const holderId = v.pipe(
+  v.string(),
+  v.check((text) => isId('acc_', text) || isId('mch_', text), 'Expected the id of an account.'),
+  v.description(
+    'The id of an account: acc_ and 26 characters; mch_ and 26 of a machine that has no device yet.',
+  ),
+)
+
 /** RFC 3339, UTC, milliseconds. */
 export const Time = v.pipe(
   v.string(),
@@ -174,16 +183,35 @@ export const Sha256Hex = v.pipe(
 /** A compact JWS, kept as received. */
 export const Jws = v.pipe(
   v.string(),
-  v.maxLength(8192),
+  v.maxLength(65_536),
   v.regex(/^[\w-]+\.[\w-]+\.[\w-]+$/, 'Expected a compact JWS.'),
   v.description('A compact JWS (RFC 7515).'),
 )
 
-export const Jwk = v.object({
-  kty: v.literal('OKP'),
-  crv: v.picklist(['Ed25519', 'X25519']),
-  x: v.string(),
-})
+/** A public Ed25519 key (RFC 8037). */
+export const Jwk = v.object({ kty: v.literal('OKP'), crv: v.literal('Ed25519'), x: v.string() })
+
+/** What is 32 bytes long, in base64url: hashes. */
+const HASH = /^[\w-]{43}$/
+
+export const SealKeyId = v.pipe(
+  v.string(),
+  v.regex(HASH, 'Expected 32 bytes in base64url.'),
+  v.description('The id of a sealing key: SHA-256 of its bytes, base64url.'),
+)
+
+/** A public key of X-Wing (protocol, section 1). */
+export const SealKey = v.pipe(
+  v.string(),
+  v.regex(/^[\w-]{1622}$/, 'Expected 1,216 bytes in base64url.'),
+  v.description('A sealing key: its 1,216 bytes, base64url.'),
+)
+
+export const Envelope = v.pipe(
+  v.string(),
+  v.maxLength(4096),
+  v.description('An envelope: the secret of an epoch, sealed to one device. JSON text.'),
+)
 
 /** Give a schema the name under which the OpenAPI document lists it. */
 export const named = <const T extends v.GenericSchema>(title: string, schema: T) =>

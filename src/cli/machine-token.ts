@@ -53,13 +53,13 @@ function replyOf(answer: Answer, endpoint: string): Reply {
 
 /** RFC 7523 section 2.2: the assertion stands in for a client secret. */
 async function formOf(key: MachineKey, scope: string | undefined): Promise<string> {
-  const { account, token_endpoint: audience, kty, crv, x } = key
+  const { machine, token_endpoint: audience, kty, crv, x } = key
   const pair = { secret: decodeBase64url(key.d), jwk: { kty, crv, x } }
   const at = Math.floor(Date.now() / 1000)
   return new URLSearchParams({
     grant_type: 'client_credentials',
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-    client_assertion: await signAssertion({ account, audience, at }, pair),
+    client_assertion: await signAssertion({ machine, audience, at }, pair),
     ...(scope === undefined ? {} : { scope }),
   }).toString()
 }

@@ -89,9 +89,9 @@ Then, on the machine it is for: "countersignd login --machine --key-file FILE", 
     if (left === null) createKeyFile(path, key)
     const of = { organisation_id, name: String(name), key, isNew: left === null }
     const made = await registered(invocation, path, of)
-    const { account_id: account, token_endpoint } = made
-    completeKeyFile(path, { ...key, account, token_endpoint })
-    print(made, `${account}  ${shown(made.name)}`)
+    const { machine_id: machine, token_endpoint } = made
+    completeKeyFile(path, { ...key, machine, token_endpoint })
+    print(made, `${machine}  ${shown(made.name)}`)
     say(`Wrote its key to ${path}. Whoever reads that file is this machine.`)
   },
 }

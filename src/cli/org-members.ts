@@ -150,7 +150,7 @@ async function byMember(id: string, work: () => Promise<OrgMember>): Promise<Org
       'There is no member with this id in the organisation that this device acts in. "countersignd org members" shows them.',
       { cause },
     )
-  if (!isId('acc_', id) && !isId('mem_', id)) throw none()
+  if (!['acc_', 'mem_', 'mch_'].some((prefix) => isId(prefix, id))) throw none()
   try {
     return await work()
   } catch (error) {

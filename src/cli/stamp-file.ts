@@ -42,7 +42,7 @@ export async function readStampFile(path: string): Promise<StampFile> {
 export async function readPublicKey(path: string): Promise<PublicJwk> {
   const jwk = (await readJson(path)) as unknown as PublicJwk
   try {
-    jwkBytes(jwk, 'Ed25519')
+    jwkBytes(jwk)
     return jwk
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

@@ -13,7 +13,7 @@ import { readFacts } from '../device/identity.ts'
 import { logRows } from '../state/logs.ts'
 import { metaRows } from '../state/meta.ts'
 import { trustRows } from '../state/trust.ts'
-import { VERSIONS } from '../state/versions.ts'
+import { FIRST_READ, VERSIONS } from '../state/versions.ts'
 import { openReadOnly } from '../state/read-only.ts'
 import { isForSystem } from './system-instance.ts'
 
@@ -43,6 +43,7 @@ const versionOf = (db: DatabaseSync) =>
 
 function memoryIn(db: DatabaseSync): StampMemory {
   const version = versionOf(db)
+  if (version < FIRST_READ) return nothing('a countersignd of protocol 1 wrote the state folder')
   if (version > VERSIONS.length) return nothing('a newer countersignd wrote the state folder')
   const logs = logRows(db)
   // A state folder of an earlier version has no such table before its next start.

@@ -28,28 +28,29 @@ import { demand } from './refusal.ts'
  */
 const LONGEST_S = 300
 
-const account = id(PREFIX.account)
+const machine = id(PREFIX.machine)
 
 /** What an assertion says of its maker before anything is verified. */
 export type ClaimedClient = {
-  account: string
+  /** The id under which the machine is registered. */
+  machine: string
   /** RFC 7638 thumbprint of the signing key, or null: RFC 7523 does without. */
   kid: string | null
 }
 
 /**
- * An assertion by which `account` signs in at `audience`, the issuer or token endpoint of the
+ * An assertion by which `machine` signs in at `audience`, the issuer or token endpoint of the
  * server. `at` is Unix seconds, `lifetimeS` 1 to 300 seconds. Out: the JWT. Rejects with
  * `bad_value` (an id, a time or a lifetime) and `bad_length` (a secret that is not 32 bytes).
  */
 export async function signAssertion(
-  of: { account: string; audience: string; at: number; lifetimeS?: number },
+  of: { machine: string; audience: string; at: number; lifetimeS?: number },
   key: KeyPair,
 ): Promise<string> {
   const { audience, at, lifetimeS = 60 } = of
   const fits = seconds(lifetimeS) >= 1 && lifetimeS <= LONGEST_S
   demand(fits, 'bad_value', `an assertion lives 1 to ${LONGEST_S} seconds`)
-  const iss = account(of.account)
+  const iss = machine(of.machine)
   const exp = seconds(at) + lifetimeS
   const claims = { iss, sub: iss, aud: audience, iat: at, exp, jti: newJti() }
   return signJwt({ typ: 'JWT', kid: thumbprint(key.jwk) }, claims, key.secret)
@@ -64,8 +65,8 @@ export function readAssertion(assertion: string): ClaimedClient {
 }
 
 /**
- * Checks an assertion under the key that is registered for its account. `audiences` are the names
- * of the server, any of which will do; `now` is Unix seconds. Out: the account, and the `jti` that
+ * Checks an assertion under the key that is registered for its machine. `audiences` are the names
+ * of the server, any of which will do; `now` is Unix seconds. Out: the machine, and the `jti` that
  * may not come again before `exp` (Unix seconds) and the leeway of 60 s are over.
  *
  * Rejects with what `readAssertion` and `verifyJwt` throw, `kid_mismatch`, `wrong_audience`,
@@ -74,12 +75,12 @@ export function readAssertion(assertion: string): ClaimedClient {
 export async function verifyAssertion(
   assertion: string,
   expected: { publicKey: PublicJwk; audiences: readonly string[]; now: number },
-): Promise<{ account: string; jti: string; exp: number }> {
+): Promise<{ machine: string; jti: string; exp: number }> {
   const { publicKey, audiences, now } = expected
   const jwt = parse(assertion)
   const client = clientOf(jwt)
   const own = client.kid === null || client.kid === thumbprint(publicKey)
-  demand(own, 'kid_mismatch', 'kid is not the key of the account')
+  demand(own, 'kid_mismatch', 'kid is not the key of the machine')
   await verifyJwt(jwt, publicKey) // RFC 7523 section 3, item 9
 
   const here = claim(jwt, 'aud', texts).some((name) => audiences.includes(name)) // item 3
@@ -93,7 +94,7 @@ export async function verifyAssertion(
     const begins = optionalClaim(jwt, name, natural) ?? 0 // items 5 and 6
     demand(begins <= now + LEEWAY_S, 'not_yet_valid', `${name} is in the future`)
   }
-  return { account: client.account, jti: claim(jwt, 'jti', jti), exp } // item 7
+  return { machine: client.machine, jti: claim(jwt, 'jti', jti), exp } // item 7
 }
 
 function parse(assertion: string): Compact {
@@ -107,9 +108,9 @@ function parse(assertion: string): Compact {
 
 function clientOf(jwt: Compact): ClaimedClient {
   const kid = jwt.header.has('kid') ? text(jwt.header.get('kid')!) : null
-  const sub = claim(jwt, 'sub', account) // RFC 7523 section 3, item 2B
-  demand(claim(jwt, 'iss', text) === sub, 'sub_mismatch', 'iss and sub are the account') // item 1
-  return { account: sub, kid }
+  const sub = claim(jwt, 'sub', machine) // RFC 7523 section 3, item 2B
+  demand(claim(jwt, 'iss', text) === sub, 'sub_mismatch', 'iss and sub are the machine') // item 1
+  return { machine: sub, kid }
 }
 
 /** RFC 7519 section 4.1.3: one name or several. */

@@ -1,15 +1,38 @@
-/** What an envelope (section 4) holds: for whoever passes it on and loads nothing to open it. */
+/** The form of an envelope of suite 1 (section 1), for code that passes it on and opens none. */
+import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { PREFIX } from './id.ts'
-import { base64url, epochNumber, id, payload } from './payload.ts'
+import { parseJson } from './json.ts'
+import { base64url, epochNumber, id, integer, payload2, type Kind } from './payload.ts'
+import { demand } from './refusal.ts'
 
-/** The payload of an envelope, in exactly this form. Throws what the payload throws. */
-export const readEnvelope = payload({
+/** The one suite that there is. */
+export const SUITE = 1
+
+const suite: Kind<typeof SUITE> = (value) => {
+  demand(integer(value) === SUITE, 'unknown_suite', `suite is ${SUITE}`)
+  return SUITE
+}
+
+const readPayload = payload2({
+  suite,
   connection: id(PREFIX.connection),
   epoch: epochNumber,
   epoch_head: base64url(32),
-  sender: id(PREFIX.device),
   recipient: id(PREFIX.device),
   recipient_kid: base64url(32),
-  enc: base64url(),
-  ct: base64url(),
+  enc: base64url(1120),
+  ct: base64url(48),
 })
+
+export type Envelope = ReturnType<typeof readPayload>
+export type EnvelopeHead = Omit<Envelope, 'enc' | 'ct'>
+
+/**
+ * Reads an envelope's form alone: JSON text in, its members out.
+ * @throws Refusal as `parseJson` and payloads do; `wrong_version`, `unknown_suite`
+ */
+export function readEnvelope(text: string): Envelope {
+  const value = parseJson(utf8ToBytes(text))
+  demand(value instanceof Map, 'bad_value', 'an envelope is an object')
+  return readPayload(value)
+}

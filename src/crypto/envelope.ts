@@ -1,147 +1,93 @@
 /**
- * Envelopes (section 4): K of the current epoch, sealed by one device to another. HPKE Base (RFC
- * 9180) with the suite of its appendix A.1; the server carries them and can neither open nor forge
- * one.
+ * Envelopes of suite 1 (section 1): K of an epoch, sealed to one device. They carry no signature,
+ * since the signed entry that opened the epoch commits to K (`k_commit`).
  */
-import { utf8ToBytes, concatBytes } from '@noble/hashes/utils.js'
-import { AEAD_AES_128_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_DHKEM_X25519_HKDF_SHA256 } from 'hpke'
+import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
-import { u32be } from './hash-input.ts'
-import type { KeyPair } from './device-keys.ts'
+import { readEnvelope, SUITE, type EnvelopeHead } from './envelope-form.ts'
+import { requireLength, labelled, u32be } from './hash-input.ts'
 import { parseId, PREFIX } from './id.ts'
-import { jwkBytes, thumbprint, type PublicJwk } from './jwk.ts'
-import { parseJws } from './jws.ts'
-import { signJws } from './jws-signature.ts'
-import { signerAt, verifySignedBy, type Device } from './key-log.ts'
-import { readEnvelope } from './envelope-form.ts'
-import { demand, Refusal } from './refusal.ts'
-import { commitment, type KeyLogs, type Roster } from './roster.ts'
+import { keyCommitment } from './key-commitment.ts'
+import { demand } from './refusal.ts'
+import { failedAs, hpkeSuite1, sealTo } from './seal-key.ts'
 
-type Payload = ReturnType<typeof readEnvelope>
-
-const suite = () => new CipherSuite(KEM_DHKEM_X25519_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_128_GCM)
-
-/**
- * Seals K (`k`, 32 bytes) for one device. `epoch` and `epochHead` (32 bytes) are those of the
- * current epoch of a verified roster, `recipientSeal` the sealing key of an active device in the
- * verified log of a current member: the caller chooses among those and no others. Out: the JWS.
- * Throws `bad_length`, `bad_key`, `bad_value`, and `open_failed` for a sealing key that no secret
- * can be shared with.
- */
-export async function sealEnvelope(of: {
-  connection: string
-  epoch: number
-  epochHead: Uint8Array
-  k: Uint8Array
-  sender: string
-  senderKid: string
-  senderSeed: Uint8Array
-  recipient: string
-  recipientSeal: PublicJwk
-}): Promise<string> {
-  demand(of.k.length === 32, 'bad_length', 'K is 32 bytes')
-  const hpke = suite()
-  const head = {
-    v: 1 as const,
-    connection: of.connection,
-    epoch: of.epoch,
-    epoch_head: encodeBase64url(of.epochHead),
-    sender: of.sender,
-    recipient: of.recipient,
-    recipient_kid: thumbprint(of.recipientSeal),
-  }
-  const info = infoOf(head)
-  const key = jwkBytes(of.recipientSeal, 'X25519')
-  const { encapsulatedSecret, ciphertext } = await hpke
-    .DeserializePublicKey(key)
-    .then((publicKey) => hpke.Seal(publicKey, of.k, { info }))
-    .catch(failed('the sealing key cannot be used'))
-  const envelope: Payload = {
-    ...head,
-    enc: encodeBase64url(encapsulatedSecret),
-    ct: encodeBase64url(ciphertext),
-  }
-  const jws = signJws('envelope+jws', of.senderKid, envelope, of.senderSeed)
-  readEnvelope(parseJws(jws, 'envelope+jws').payload)
-  return jws
+/** An epoch as a verified roster has it. */
+export type Epoch = {
+  readonly connection: string
+  readonly epoch: number
+  /** The hash of the entry that opened it, 32 bytes. */
+  readonly epochHead: Uint8Array
 }
 
 /**
- * Opens an envelope on the device `recipient`, whose sealing key pair is `seal`. `roster` is the
- * verified roster of the connection that K is wanted for and `keyLogs` the newest verified logs of
- * its members. Out: K, 32 bytes, which fits the epoch's `k_commit`.
- *
- * Throws what `parseJws` and the payload throw, `wrong_connection`, `old_epoch`, `unknown_epoch`,
- * `wrong_epoch_head`, `wrong_recipient`, `wrong_recipient_kid`, `sender_not_member`,
- * `revoked_signer`, `kid_mismatch`, `bad_signature`, `open_failed`, `bad_length`,
- * `k_commit_mismatch`.
+ * Seals K (32 bytes) for one device. Out: the envelope as JSON.
+ * @param to a device: `kid` is the newest sealing key in its verified key log, `publicKey` the bytes
+ *   that came beside the log
+ * @throws Refusal `hash_mismatch`, `not_sealable`, `bad_length`, `bad_value`
  */
-export async function openEnvelope(of: {
-  envelope: string
-  roster: Roster
-  keyLogs: KeyLogs
-  recipient: string
-  seal: KeyPair
-}): Promise<Uint8Array> {
-  const { roster, seal } = of
-  const jws = parseJws(of.envelope, 'envelope+jws')
-  const envelope = readEnvelope(jws.payload)
-  demand(envelope.connection === roster.connection, 'wrong_connection', 'of another connection')
-  demand(envelope.epoch >= roster.epoch, 'old_epoch', 'sealed for an older epoch')
-  demand(envelope.epoch === roster.epoch, 'unknown_epoch', 'sealed for an epoch not opened here')
-  const sameHead = envelope.epoch_head === encodeBase64url(roster.epochHead)
-  demand(sameHead, 'wrong_epoch_head', 'the epoch was opened by another entry')
-  demand(envelope.recipient === of.recipient, 'wrong_recipient', 'sealed to another device')
-  const sameKey = envelope.recipient_kid === thumbprint(seal.jwk)
-  demand(sameKey, 'wrong_recipient_kid', 'sealed to another key')
-  verifySignedBy(senderOf(envelope.sender, jws.kid, roster, of.keyLogs), jws)
+export async function sealEnvelope(
+  { connection, epoch, epochHead }: Epoch,
+  k: Uint8Array,
+  to: { recipient: string; kid: string; publicKey: Uint8Array },
+): Promise<string> {
+  requireLength(k, 32, 'K')
+  requireLength(epochHead, 32, 'a head')
+  const head: EnvelopeHead = {
+    v: 2,
+    suite: SUITE,
+    connection,
+    epoch,
+    epoch_head: encodeBase64url(epochHead),
+    recipient: to.recipient,
+    recipient_kid: to.kid,
+  }
+  const { enc, ct } = await sealTo(to.publicKey, to.kid, k, envelopeInfo(head))
+  return JSON.stringify({ ...head, enc: encodeBase64url(enc), ct: encodeBase64url(ct) })
+}
 
-  const hpke = suite()
+/**
+ * Opens an envelope on the device `recipient`. Out: K, 32 bytes, which fits `kCommit`.
+ * @param newest the current epoch of a verified roster, with its `k_commit`
+ * @param keys the decapsulation keys, 32 bytes each, that this device holds, by the id of their
+ *   public key: the current one, and the one before a renewal
+ * @throws Refusal as `readEnvelope` does; `wrong_connection`, `old_epoch`, `unknown_epoch`,
+ *   `wrong_epoch_head`, `wrong_recipient`, `wrong_recipient_kid`, `open_failed`,
+ *   `k_commit_mismatch`
+ */
+export async function openEnvelope(
+  text: string,
+  newest: Epoch & { readonly kCommit: string },
+  recipient: string,
+  keys: ReadonlyMap<string, Uint8Array>,
+): Promise<Uint8Array> {
+  const envelope = readEnvelope(text)
+  demand(envelope.connection === newest.connection, 'wrong_connection', 'of another connection')
+  demand(envelope.epoch >= newest.epoch, 'old_epoch', 'sealed for an older epoch')
+  demand(envelope.epoch === newest.epoch, 'unknown_epoch', 'sealed for an epoch not opened here')
+  const sameHead = envelope.epoch_head === encodeBase64url(newest.epochHead)
+  demand(sameHead, 'wrong_epoch_head', 'the epoch was opened by another entry')
+  demand(envelope.recipient === recipient, 'wrong_recipient', 'sealed to another device')
+  const secret = keys.get(envelope.recipient_kid)
+  demand(secret !== undefined, 'wrong_recipient_kid', 'sealed to a key that is not held here')
+
+  const hpke = hpkeSuite1()
   const [enc, ct] = [decodeBase64url(envelope.enc), decodeBase64url(envelope.ct)]
-  const k = await Promise.all([
-    hpke.DeserializePrivateKey(seal.secret, false),
-    hpke.DeserializePublicKey(jwkBytes(seal.jwk, 'X25519')),
-  ])
-    .then(([privateKey, publicKey]) =>
-      hpke.Open({ privateKey, publicKey }, enc, ct, { info: infoOf(envelope) }),
-    )
-    .catch(failed('the envelope does not open'))
-  demand(k.length === 32, 'bad_length', 'K is 32 bytes')
-  const committed = commitment(roster.connection, roster.epoch, k) === roster.kCommit
+  const k = await hpke
+    .DeserializePrivateKey(secret, false)
+    .then((key) => hpke.Open(key, enc, ct, { info: envelopeInfo(envelope) }))
+    .catch(failedAs('open_failed', 'the envelope does not open'))
+  const committed = keyCommitment(newest.connection, newest.epoch, k) === newest.kCommit
   demand(committed, 'k_commit_mismatch', 'not the K that the epoch was opened with')
   return k
 }
 
-/**
- * The sender, active in the newest known log of a current member. A member may have named the
- * device id of another one in its own log: the key decides whose device is meant.
- */
-function senderOf(device: string, kid: string, roster: Roster, keyLogs: KeyLogs): Device {
-  const logs = roster.members
-    .map(({ account }) => keyLogs.get(account))
-    .filter((log) => log !== undefined && log.devices.has(device))
-  const log = logs.find((candidate) => candidate?.devices.get(device)?.kid === kid) ?? logs[0]
-  demand(log !== undefined, 'sender_not_member', 'sealed by a device of no current member')
-  return signerAt(log, device, log.seq)
-}
-
-/** Binds the ciphertext to the place it is for; raw ids, as in every cryptographic input. */
-function infoOf(
-  head: Pick<Payload, 'connection' | 'epoch' | 'epoch_head' | 'sender' | 'recipient'>,
-) {
-  return concatBytes(
-    utf8ToBytes('countersign/v1/envelope'),
-    Uint8Array.of(0),
-    parseId(PREFIX.connection, head.connection),
-    u32be(head.epoch),
+/** HPKE's info: binds a ciphertext to its place, epoch and recipient. */
+export const envelopeInfo = (head: EnvelopeHead): Uint8Array =>
+  labelled(
+    'countersign/v2/envelope',
+    Uint8Array.of(head.suite),
+    concatBytes(parseId(PREFIX.connection, head.connection), u32be(head.epoch)),
     decodeBase64url(head.epoch_head),
-    parseId(PREFIX.device, head.sender),
     parseId(PREFIX.device, head.recipient),
+    decodeBase64url(head.recipient_kid),
   )
-}
-
-const failed =
-  (message: string) =>
-  (cause: unknown): never => {
-    throw new Refusal('open_failed', message, {}, { cause })
-  }

@@ -13,6 +13,7 @@ export const PREFIX = {
   connection: 'con_',
   guest: 'gst_',
   stamp: 'stm_',
+  machine: 'mch_',
 } as const
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'

@@ -7,24 +7,24 @@ import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { demand } from './refusal.ts'
 
-export type Curve = 'Ed25519' | 'X25519'
-export type PublicJwk = { kty: 'OKP'; crv: Curve; x: string }
+/** An Ed25519 key. */
+export type PublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string }
 
 /** The JWK of a raw public key of 32 bytes. Throws as `jwkBytes` does. */
-export function publicJwk(crv: Curve, bytes: Uint8Array): PublicJwk {
-  const jwk: PublicJwk = { kty: 'OKP', crv, x: encodeBase64url(bytes) }
-  jwkBytes(jwk, crv)
+export function publicJwk(bytes: Uint8Array): PublicJwk {
+  const jwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x: encodeBase64url(bytes) }
+  jwkBytes(jwk)
   return jwk
 }
 
 /**
- * The 32 bytes of a JWK of the curve named. Throws `missing_member`, `unknown_member` (a private
+ * The 32 bytes of a JWK. Throws `missing_member`, `unknown_member` (a private
  * key among them), `bad_key` (another curve, or an Ed25519 key that is not a canonical point of
  * the prime-order subgroup), `respelt_base64`, `bad_value` (another length).
  */
-export function jwkBytes(jwk: PublicJwk, crv: Curve): Uint8Array {
-  const bytes = jwkForm(jwk, crv)
-  demand(crv === 'X25519' || isPrimeOrder(bytes), 'bad_key', 'not a point of the prime-order group')
+export function jwkBytes(jwk: PublicJwk): Uint8Array {
+  const bytes = jwkForm(jwk)
+  demand(isPrimeOrder(bytes), 'bad_key', 'not a point of the prime-order group')
   return bytes
 }
 
@@ -32,12 +32,12 @@ export function jwkBytes(jwk: PublicJwk, crv: Curve): Uint8Array {
  * The 32 bytes of a JWK judged by its form alone, without the group (0.7 ms): for a key that is
  * then compared with one that `jwkBytes` took. Throws as `jwkBytes` does.
  */
-export function jwkForm(jwk: PublicJwk, crv: Curve): Uint8Array {
+export function jwkForm(jwk: PublicJwk): Uint8Array {
   for (const name of ['kty', 'crv', 'x']) {
     demand(Object.hasOwn(jwk, name), 'missing_member', `a JWK has the member ${name}`)
   }
   demand(Object.keys(jwk).length === 3, 'unknown_member', 'a JWK here is exactly kty, crv, x')
-  demand(jwk.kty === 'OKP' && jwk.crv === crv, 'bad_key', `not a public key of ${crv}`)
+  demand(jwk.kty === 'OKP' && jwk.crv === 'Ed25519', 'bad_key', 'not an Ed25519 key')
   demand(typeof jwk.x === 'string', 'bad_value', 'x is base64url')
   const bytes = decodeBase64url(jwk.x)
   demand(bytes.length === 32, 'bad_value', 'x is 32 bytes')

@@ -57,7 +57,7 @@ export function parseJwt(
  * and with what `jwkForm` throws.
  */
 export async function verifyJwt(jwt: Compact, publicKey: PublicJwk): Promise<void> {
-  const raw = jwkForm(publicKey, 'Ed25519')
+  const raw = jwkForm(publicKey)
   // WebCrypto: eight times as fast as noble, import included (8,200 a second, noble 1,000).
   const key = await crypto.subtle.importKey('raw', raw, 'Ed25519', false, ['verify'])
   const valid = await crypto.subtle.verify('Ed25519', key, jwt.signature, jwt.signingInput)

@@ -1,5 +1,5 @@
 /** A new device's check of the entry that added it (section 4). */
-import { sameKeys, type DeviceJwks } from './device-keys.ts'
+import { sameKeys, type LoggedKeys } from './device-public-keys.ts'
 import { generationAt, type Device, type KeyLog } from './key-log.ts'
 import { demand } from './refusal.ts'
 
@@ -11,7 +11,7 @@ import { demand } from './refusal.ts'
  */
 export function checkOwnEntry(
   log: KeyLog,
-  own: { readonly device: string; readonly keys: DeviceJwks },
+  own: { readonly device: string; readonly keys: LoggedKeys },
   seen: number,
 ): Device {
   const found = log.devices.get(own.device)

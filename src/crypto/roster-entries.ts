@@ -7,7 +7,8 @@ import { NO_PREV } from './chain.ts'
 import { signJws } from './jws-signature.ts'
 import { demand } from './refusal.ts'
 import { verifyRoster, type Roster } from './roster-log.ts'
-import { commitment, opensEpoch, readEntry } from './roster-ops.ts'
+import { keyCommitment } from './key-commitment.ts'
+import { opensEpoch, readEntry } from './roster-ops.ts'
 import type { KeyLogs, Payload, Role } from './roster-ops.ts'
 
 type Place = { seq: number; head: Uint8Array }
@@ -102,7 +103,7 @@ function signEntry(head: Head, k: Uint8Array | undefined, by: Signer): string {
   const entry: Payload = {
     v: 1,
     ...head,
-    ...(k === undefined ? {} : { k_commit: commitment(head.connection, head.epoch, k) }),
+    ...(k === undefined ? {} : { k_commit: keyCommitment(head.connection, head.epoch, k) }),
     actor,
     device,
     actor_log: onWire(actorLog),

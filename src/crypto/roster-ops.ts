@@ -2,11 +2,8 @@
  * What the entries of a roster say and do (section 4). An op is a row of `OPS`: the members that it
  * uses, who may sign it, whether it opens an epoch, and what it changes.
  */
-import { sha256 } from '@noble/hashes/sha2.js'
-import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { encodeBase64url } from './base64url.ts'
-import { u32be } from './hash-input.ts'
-import { parseId, PREFIX } from './id.ts'
+import { PREFIX } from './id.ts'
 import { parseJws, type ParsedJws } from './jws.ts'
 import { generationAt, signerAt, verifySignedBy, type Device, type KeyLog } from './key-log.ts'
 import { base64url, epochNumber, exactly, id, natural, oneOf, payload, place } from './payload.ts'
@@ -148,17 +145,6 @@ const OPS: Record<Payload['op'], Op<Optional>> = {
 
 /** Whether an op makes a new K. */
 export const opensEpoch = (name: Payload['op']): boolean => OPS[name].opensEpoch
-
-/**
- * `k_commit` of one epoch: base64url SHA-256(`countersign/v1/k` || 0x00 || connection ||
- * u32be(epoch) || K). Takes the connection's id as text and K as 32 bytes; throws `bad_length`.
- */
-export function commitment(connection: string, epoch: number, k: Uint8Array): string {
-  demand(k.length === 32, 'bad_length', 'K is 32 bytes')
-  const label = utf8ToBytes('countersign/v1/k')
-  const subject = parseId(PREFIX.connection, connection)
-  return encodeBase64url(sha256(concatBytes(label, Uint8Array.of(0), subject, u32be(epoch), k)))
-}
 
 /**
  * Takes an entry apart, with exactly the members of its op; nothing is verified yet. Throws what

@@ -11,4 +11,5 @@ export {
   type Signer,
 } from './roster-entries.ts'
 export { accountsOf, goneSince, verifyRoster, type Roster } from './roster-log.ts'
-export { commitment, type KeyLogs, type Member, type Role } from './roster-ops.ts'
+export { keyCommitment as commitment } from './key-commitment.ts'
+export { type KeyLogs, type Member, type Role } from './roster-ops.ts'

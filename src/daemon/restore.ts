@@ -24,9 +24,10 @@ import { syncFolder } from '../keychain/private-file.ts'
 import { type Contents, contentsFrom } from '../state/backup-contents.ts'
 import { keyOf, readHeader } from '../state/backup-header.ts'
 import { LOCK, RESTORING, contentsOf, isRestoring, removeContents } from '../state/contents.ts'
+import { ofProtocol1 } from '../state/database-file.ts'
 import { takeLock } from '../state/lock.ts'
 import { Unopened, openStream } from '../state/sealed-stream.ts'
-import { VERSIONS } from '../state/versions.ts'
+import { FIRST_READ, VERSIONS } from '../state/versions.ts'
 import { forgetStored } from './secrets-of.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
 
@@ -83,6 +84,7 @@ function told(error: unknown, path: string, dir: string): unknown {
 async function demandKnown(contents: Contents, path: string): Promise<void> {
   const { NEWEST_VERSION } = await import('../service/migrations.ts')
   const { state_version: state, account_version: account, written_by: by } = contents
+  if (state < FIRST_READ) throw ofProtocol1(path, state)
   if (state <= VERSIONS.length && (account ?? 0) <= NEWEST_VERSION) return
   throw new StartError(
     'stateNewer',

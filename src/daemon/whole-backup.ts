@@ -126,7 +126,7 @@ async function demandSecrets(
   )
   const keychain = keychainOf(secrets)
   if (facts !== null) {
-    const keys = await readKeys(keychain)
+    const keys = await readKeys({ meta }, keychain)
     demand(
       keys !== null && thumbprint(keys.sign.jwk) === facts.kid,
       'the keys of its device are missing, or are another’s',

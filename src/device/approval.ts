@@ -8,12 +8,12 @@ import { randomBytes } from 'node:crypto'
 import type { Account } from '../api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
 import { type Answer, approvalWords, checkReveal, transcriptOf } from '../crypto/device-approval.ts'
-import { type DeviceJwks, sameKeys } from '../crypto/device-keys.ts'
-import { type KeyLog, addDevice } from '../crypto/key-log.ts'
+import { type LoggedKeys, rawKeys, sameKeys } from '../crypto/device-public-keys.ts'
+import type { KeyLog } from '../crypto/key-log.ts'
+import { addDevice } from '../crypto/key-log-entries.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { countAttempt, requireAttempt } from './approval-attempts.ts'
-import { hashedKeys } from './approval-keys.ts'
 import { ATTEMPT_MS, judgedRelay } from './approval-relay.ts'
 import { requireWords } from './approval-words.ts'
 import type { Device } from './device.ts'
@@ -66,7 +66,7 @@ interface Open {
   readonly until: number
   sent: { readonly commitment: string; readonly answer: Answer } | null
   ready: {
-    readonly keys: DeviceJwks
+    readonly keys: LoggedKeys
     readonly shownThere: readonly string[]
     readonly shownHere: readonly string[]
   } | null
@@ -116,7 +116,7 @@ const otherDevice = () =>
   )
 
 /** Whether a log has the device, with these keys and not revoked. Throws AppError for another device of its id. */
-function isIn(log: KeyLog, { id, keys }: { id: string; keys: DeviceJwks }): boolean {
+function isIn(log: KeyLog, { id, keys }: { id: string; keys: LoggedKeys }): boolean {
   const known = log.devices.get(id)
   if (known === undefined) return false
   if (known.revokedAt === null && sameKeys(known.keys, keys)) return true
@@ -184,12 +184,12 @@ export function newApprover(
   function take(run: Open, sent: NonNullable<Open['sent']>, { reveal }: Attempt): ApprovalState {
     if (reveal === null) return 'revealing'
     const { account, device } = reveal
-    const keys = reveal.keys as DeviceJwks
+    const keys = reveal.keys as LoggedKeys
     run.ready = judgedRelay(() => {
       demand(account === identity.account, 'wrong_account', 'a device of another account')
       demand(device === run.device, 'unknown_device', 'another device than was chosen')
       const nonce = decodeBase64url(reveal.nonce)
-      const revealed = { account, device, keys: hashedKeys(keys), nonce }
+      const revealed = { account, device, keys: rawKeys(keys), nonce }
       checkReveal(decodeBase64url(sent.commitment), revealed)
       const words = approvalWords(transcriptOf(revealed, sent.answer))
       return { keys, shownThere: words.newDevice, shownHere: words.oldDevice }

@@ -2,7 +2,6 @@
 import type { Account } from '../api/port.ts'
 import type { Connection, Invitee } from '../api/rest/connections.ts'
 import { randomBytes } from 'node:crypto'
-import { sealEnvelope } from '../crypto/envelope.ts'
 import { PREFIX } from '../crypto/id.ts'
 import { openEntry, verifyRoster } from '../crypto/roster.ts'
 import { type Act, isRefusal } from '../state/idempotency.ts'
@@ -12,6 +11,7 @@ import { keepConnection } from './kept-connection.ts'
 import { newInvite, targetOf } from './invites.ts'
 import { type Opening, dropOpening, keepOpening, readOpening } from './openings.ts'
 import { isNewest, rememberRoster } from './remembered.ts'
+import { sealedTo } from './seal-keys.ts'
 
 /** What the person asks for; the account server does what is told of a preset and of a request. */
 export interface Wanted extends Pick<Opening, 'preset_id' | 'open_link_request'> {
@@ -21,7 +21,8 @@ export interface Wanted extends Pick<Opening, 'preset_id' | 'open_link_request'>
 
 /** The first entry and an envelope for each device of the account. */
 async function newOpening(
-  { vault, identity }: Device,
+  { state, vault, identity }: Device,
+  account: Account,
   { id: connection, at, ...wanted }: Wanted & { id: string; at: number },
 ): Promise<Opening> {
   const k = vault.get(connection) ?? new Uint8Array(randomBytes(32))
@@ -31,22 +32,9 @@ async function newOpening(
   const seed = keys.sign.secret
   const actorLog = { seq: log.seq, head: log.head }
   const entry = openEntry({ connection, actor, device, actorLog, k, at, kid, seed })
-  const { epoch, epochHead } = verifyRoster(connection, [entry], new Map([[actor, log]]))
-  const envelopes = await Promise.all(
-    log.active.map(({ id: recipient, keys: { seal: recipientSeal } }) =>
-      sealEnvelope({
-        connection,
-        epoch,
-        epochHead,
-        k,
-        sender: device,
-        senderKid: kid,
-        senderSeed: seed,
-        recipient,
-        recipientSeal,
-      }),
-    ),
-  )
+  const roster = verifyRoster(connection, [entry], new Map([[actor, log]]))
+  const own = log.active.map((one) => ({ account: actor, device: one }))
+  const envelopes = await sealedTo(state, account, { roster, k }, own)
   if (!vault.has(connection)) vault.put(connection, k)
   return { ...wanted, connection, entry, envelopes, invite: [...wanted.invite] }
 }
@@ -67,7 +55,8 @@ export async function openConnection(
   // The answer to an earlier attempt was lost, and a sync brought the connection since.
   if (state.connections.get(id) !== null) return account.connections.read({ id })
   const kept = readOpening(state, id)
-  const body = kept ?? (await newOpening(device, { ...wanted, id, at: Math.floor(act.at / 1000) }))
+  const body =
+    kept ?? (await newOpening(device, account, { ...wanted, id, at: Math.floor(act.at / 1000) }))
   if (kept === null)
     state.transaction(() => {
       keepOpening(state, body)

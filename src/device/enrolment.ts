@@ -3,9 +3,11 @@
  * process. How people and machine accounts sign in to another is in sign-in.ts.
  */
 import type { Door } from '../api/port.ts'
+import { encodeBase64url } from '../crypto/base64url.ts'
 import { newDeviceKeys } from '../crypto/device-keys.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
-import { addFirst, verifyKeyLog } from '../crypto/key-log.ts'
+import { verifyKeyLog } from '../crypto/key-log.ts'
+import { addFirst, newSalt } from '../crypto/key-log-entries.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
 import { type Identity, openIdentity, storeFacts, storeKeys, storeSession } from './identity.ts'
@@ -18,16 +20,18 @@ interface Draft {
   readonly account: string
   /** Seq 0 of the key log. */
   readonly entry: string
+  /** The sealing key that it names, base64url. */
+  readonly sealKey: string
 }
 
 /** New keys, in the keychain before anything speaks of them, and the entry that names them. */
-function newDraft(state: State, keychain: Keychain, now: number): Draft {
-  const keys = newDeviceKeys()
-  const account = newId(PREFIX.account, now)
+async function newDraft(state: State, keychain: Keychain, now: number): Promise<Draft> {
+  const keys = await newDeviceKeys()
   const device = newId(PREFIX.device, now)
-  const entry = addFirst({ account, device, keys, at: Math.floor(now / 1000) })
-  storeKeys(keychain, keys)
-  const draft = { account, entry }
+  const at = Math.floor(now / 1000)
+  const { account, entry } = addFirst({ salt: newSalt(), device, keys, at })
+  await storeKeys(state, keychain, keys)
+  const draft = { account, entry, sealKey: encodeBase64url(keys.seal.publicKey) }
   state.meta.set(DRAFT, draft)
   return draft
 }
@@ -48,10 +52,11 @@ export async function enrol(
   now: number,
 ): Promise<Identity> {
   demandNone(state)
-  const { account, entry } =
-    (state.meta.get(DRAFT) as Draft | null) ?? newDraft(state, keychain, now)
+  const { account, entry, sealKey } =
+    (state.meta.get(DRAFT) as Draft | null) ?? (await newDraft(state, keychain, now))
   const code = await codeFor(account)
-  const made = await door.enrolment.create({ body: { code, ...names, entry } })
+  const body = { code, ...names, entry, seal_key: sealKey }
+  const made = await door.enrolment.create({ body })
   const [device] = verifyKeyLog(account, [entry]).active
   if (device === undefined || made.account_id !== account || made.device_id !== device.id)
     throw new Error('the account server enrolled another account or device than was asked')
@@ -66,7 +71,7 @@ export async function enrol(
       receiptKey: made.receipt_key,
       approved: true,
       revoked: false,
-      machine: false,
+      machine: null,
       server: null,
       email: null,
     })

@@ -2,7 +2,8 @@
  * Who this device is: its account, its three key pairs, its key log. The public part lies in the state database, the private
  * halves only in the keychain. The curves are loaded, and the keychain asked, when something is to be signed or checked.
  */
-import type { DeviceKeys, KeyUse } from '../crypto/device-keys.ts'
+import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
+import type { DeviceKeys } from '../crypto/device-keys.ts'
 import type { PublicJwk } from '../crypto/jwk.ts'
 import type { KeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
@@ -10,6 +11,8 @@ import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
 
 const KEYS = 'device'
+/** The public half of the sealing key, which its private half does not give. */
+const SEAL_KEY = 'seal_key'
 const SESSION = 'session'
 const META = 'identity'
 
@@ -26,48 +29,73 @@ export interface Facts {
   readonly approved: boolean
   /** Whether the key log of the account revokes this device, as far as it knows. */
   readonly revoked: boolean
-  /** Whether it is a machine account's, whose own key signs in again without anybody. */
-  readonly machine: boolean
+  /** The machine (`mch_…`) whose own key signs in again without anybody; null for a person's device. */
+  readonly machine: string | null
   /** The origin of the account server that has the account; null for the one in this process. */
   readonly server: string | null
   /** The mailbox to which the code was sent, as the account server says; null where it was proven otherwise. */
   readonly email: string | null
 }
 
-/** What is true of a device that enrolled before these facts were written down. */
-const EARLIER = {
-  approved: true,
-  revoked: false,
-  machine: false,
-  server: null,
-  email: null,
-} as const
-
 export interface Identity extends Facts {
-  /** The private halves. Throws AppError keychain_locked. */
-  readonly keys: () => Promise<DeviceKeys>
+  /** The key pairs. Throws AppError keychain_locked. */
+  readonly keys: () => Promise<OwnKeys>
   /** The verified key log of the own account, as this device knows it. */
   readonly keyLog: () => Promise<KeyLog>
 }
 
-/** Put the private halves into the keychain. */
-export function storeKeys(keychain: Keychain, keys: DeviceKeys): void {
-  const hex = (use: KeyUse) => Buffer.from(keys[use].secret).toString('hex')
-  keychain.set(KEYS, JSON.stringify({ sign: hex('sign'), seal: hex('seal'), auth: hex('auth') }))
+/** The key pairs of this device. */
+export interface OwnKeys extends DeviceKeys {
+  /** The private halves of all sealing keys that are kept, by id: `seal` is the newest. */
+  readonly seals: ReadonlyMap<string, Uint8Array>
 }
 
-/** The private halves that the keychain holds; null when it holds none. */
-export async function readKeys(keychain: Keychain): Promise<DeviceKeys | null> {
-  const stored = keychain.get(KEYS)
-  if (stored === null) return null
-  const { sign, seal, auth } = JSON.parse(stored) as Record<KeyUse, string>
-  const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'hex'))
-  const { deviceKeysFrom } = await import('../crypto/device-keys.ts')
-  return deviceKeysFrom({ sign: bytes(sign), seal: bytes(seal), auth: bytes(auth) })
+/** What the keychain holds: private halves in hexadecimal, those of sealing keys by their ids. */
+interface StoredKeys {
+  readonly sign: string
+  readonly auth: string
+  /** Absent where protocol 1 wrote the entry. */
+  readonly seals?: Readonly<Record<string, string>>
 }
 
-async function loadKeys(keychain: Keychain): Promise<DeviceKeys> {
-  const keys = await readKeys(keychain)
+const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+const bytesOf = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
+
+/** Put the private halves into the keychain, and the sealing key's public half beside them. */
+export async function storeKeys(
+  { meta }: Pick<State, 'meta'>,
+  keychain: Keychain,
+  { sign, seal, auth }: DeviceKeys,
+): Promise<void> {
+  const { sealKeyId } = await import('../crypto/device-public-keys.ts')
+  const seals = { [sealKeyId(seal.publicKey)]: hexOf(seal.secret) }
+  const stored: StoredKeys = { sign: hexOf(sign.secret), auth: hexOf(auth.secret), seals }
+  keychain.set(KEYS, JSON.stringify(stored))
+  meta.set(SEAL_KEY, encodeBase64url(seal.publicKey))
+}
+
+/** The key pairs of this device; null where the keychain holds none. */
+export async function readKeys(
+  { meta }: Pick<State, 'meta'>,
+  keychain: Keychain,
+): Promise<OwnKeys | null> {
+  const [stored, sealKey] = [keychain.get(KEYS), meta.get(SEAL_KEY) as string | null]
+  if (stored === null || sealKey === null) return null
+  const [{ signingKeyFrom }, { sealKeyId }] = await Promise.all([
+    import('../crypto/device-keys.ts'),
+    import('../crypto/device-public-keys.ts'),
+  ])
+  const { sign, auth, seals: held = {} } = JSON.parse(stored) as StoredKeys
+  const publicKey = decodeBase64url(sealKey)
+  const seals = new Map(Object.entries(held).map(([id, hex]) => [id, bytesOf(hex)]))
+  const secret = seals.get(sealKeyId(publicKey))
+  if (secret === undefined) return null
+  const [signing, authentication] = [sign, auth].map((hex) => signingKeyFrom(bytesOf(hex)))
+  return { sign: signing!, auth: authentication!, seal: { secret, publicKey }, seals }
+}
+
+async function loadKeys(state: State, keychain: Keychain): Promise<OwnKeys> {
+  const keys = await readKeys(state, keychain)
   if (keys !== null) return keys
   throw new AppError(
     'keychain_locked',
@@ -104,30 +132,32 @@ export function readSession(keychain: Keychain): string {
   )
 }
 
-export const forgetKeys = (keychain: Keychain): void => keychain.delete(KEYS)
+export function forgetKeys({ meta }: Pick<State, 'meta'>, keychain: Keychain): void {
+  keychain.delete(KEYS)
+  meta.delete(SEAL_KEY)
+}
 
 /** Forget who this device is: the facts first, since without them nothing looks for the keys. */
-export function forgetIdentity({ meta }: Pick<State, 'meta'>, keychain: Keychain): void {
-  meta.delete(META)
+export function forgetIdentity(state: Pick<State, 'meta'>, keychain: Keychain): void {
+  state.meta.delete(META)
   keychain.delete(SESSION)
-  forgetKeys(keychain)
+  forgetKeys(state, keychain)
 }
 
 /** What is known of the device that is enrolled, or null before enrolment. */
 export function readFacts({ meta }: Pick<State, 'meta'>): Facts | null {
-  const stored = meta.get(META) as Facts | null
-  return stored && { ...EARLIER, ...stored }
+  return meta.get(META) as Facts | null
 }
 
 /** The identity of an enrolled device, or null before enrolment. */
 export function openIdentity(state: State, keychain: Keychain): Identity | null {
   const facts = readFacts(state)
   if (facts === null) return null
-  let keys: DeviceKeys | null = null
+  let keys: OwnKeys | null = null
   let log: KeyLog | null = null
   return {
     ...facts,
-    keys: async () => (keys ??= await loadKeys(keychain)),
+    keys: async () => (keys ??= await loadKeys(state, keychain)),
     async keyLog() {
       // It grows: a device is added or revoked here, or a sync brings what others did.
       const head = state.logs.head('keylog', facts.account)

@@ -12,6 +12,7 @@ import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
 import { changeFacts } from './identity.ts'
 import { judgeHolds } from './kept-connection.ts'
+import { keepSealKeys } from './seal-keys.ts'
 
 /** What remembers key logs; `demandSeat` throws AppError not_signed_in once this device has signed out. */
 export type Remembering = Pick<Device, 'state' | 'codes' | 'identity' | 'demandSeat'>
@@ -66,10 +67,11 @@ export async function pullKeyLog(
   account: Account,
   id: string,
 ): Promise<KeyLog> {
-  const { entries } = await account.keyLogs.read({ account: id })
+  const { entries, seal_keys } = await account.keyLogs.read({ account: id })
   device.demandSeat()
   const log = verifyKeyLog(id, entries, knownOf(device.state, id))
   rememberKeyLog(device, log)
+  keepSealKeys(device.state, log, seal_keys)
   return log
 }
 

@@ -61,5 +61,5 @@ export function giveUp(
   dropCode(state)
   if (!drops) return
   dropDraft(state)
-  forgetKeys(keychain)
+  forgetKeys(state, keychain)
 }

@@ -33,7 +33,7 @@ async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
   const { ed25519 } = await import('@noble/curves/ed25519.js')
   try {
     const secret = decodeBase64url(d)
-    const jwk = publicJwk('Ed25519', ed25519.getPublicKey(secret))
+    const jwk = publicJwk(ed25519.getPublicKey(secret))
     if (jwk.x === x) return { secret, jwk }
   } catch {
     // What is wrong with a secret is nobody's business.
@@ -59,15 +59,15 @@ export async function machineCredential(
       `This key is for the account server ${origin ?? '(none named)'}, but this daemon uses ${server}. Set SVC_BACKEND_URL to the server of the key.`,
     )
   const pair = await keyPair(key)
-  const { account } = key
+  const { machine } = key
   return {
-    holder: account,
-    machine: true,
+    holder: machine,
+    machine,
     present: async () => {
       // An assertion lives for minutes, by the clock of who reads it.
       const offset = await measureOffset(door.clock, now)
       const at = Math.floor((now() + offset) / 1000)
-      return { assertion: await signAssertion({ account, audience: server, at }, pair) }
+      return { assertion: await signAssertion({ machine, audience: server, at }, pair) }
     },
     refused: (cause) =>
       new AppError(

@@ -14,14 +14,14 @@ import {
   commitmentTo,
   transcriptOf,
 } from '../crypto/device-approval.ts'
-import { type DeviceJwks, publicKeys } from '../crypto/device-keys.ts'
+import { publicKeys } from '../crypto/device-keys.ts'
+import { type LoggedKeys, rawKeys } from '../crypto/device-public-keys.ts'
 import type { KeyLog } from '../crypto/key-log.ts'
 import { checkOwnEntry } from '../crypto/own-entry.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import { countAttempt, requireAttempt } from './approval-attempts.ts'
-import { hashedKeys } from './approval-keys.ts'
 import { ATTEMPT_MS, judgedRelay } from './approval-relay.ts'
 import { requireWords } from './approval-words.ts'
 import { type Identity, changeFacts } from './identity.ts'
@@ -65,7 +65,7 @@ interface Open {
   readonly until: number
   readonly commitment: string
   readonly reveal: Reveal
-  readonly keys: DeviceJwks
+  readonly keys: LoggedKeys
   /** The first answer, to which this device is bound, and the words that follow from it. */
   bound: {
     readonly answer: Answer
@@ -162,7 +162,7 @@ export function newOwnApproval(of: { state: State; now: () => number }): OwnAppr
     const { device } = identity
     const keys = publicKeys(await identity.keys())
     const nonce = new Uint8Array(randomBytes(32))
-    const reveal = { account: identity.account, device, keys: hashedKeys(keys), nonce }
+    const reveal = { account: identity.account, device, keys: rawKeys(keys), nonce }
     const commitment = encodeBase64url(commitmentTo(reveal))
     const until = now() + ATTEMPT_MS
     open = null

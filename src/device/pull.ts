@@ -94,8 +94,7 @@ export function newPull(of: {
   }
 
   /**
-   * Fetch the secret that was sealed to this device. One that a revoked device sealed is none: nobody can say whether it did so before
-   * (section 4). Whatever else is wrong with it, the roster is good and what it says holds: words of an earlier epoch are no good.
+   * Fetch the secret that was sealed to this device. Whatever is wrong with it, the roster is good and what it says holds: words of an earlier epoch are no good.
    */
   async function pullSecret(known: Known, report: SyncReport): Promise<void> {
     const { connection } = known.roster
@@ -110,7 +109,6 @@ export function newPull(of: {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       log('warn', 'secret refused', { connection, cause: error })
-      if (error.reason === 'revoked_signer') return
       remark(
         report,
         `The secret of ${connection} that the account server sent was refused (${error.reason}): its words cannot be checked here.`,

@@ -21,7 +21,7 @@ export function demandReceipt(
   try {
     const parsed = parseJws(receipt, 'receipt+jws')
     demand(parsed.kid === thumbprint(key), 'unknown_signer', 'not a receipt of the pinned server')
-    verifyJws(parsed, jwkBytes(key, 'Ed25519'))
+    verifyJws(parsed, jwkBytes(key))
     const { payload } = parsed
     const isIts = payload.get('jti') === id && payload.get('stamp_sha256') === stampFragment(jws)
     demand(isIts, 'receipt_mismatch', 'a receipt for another stamp')

@@ -4,19 +4,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import { connectionEnded } from '../api/connection-ended.ts'
+import { MOST_ENVELOPES } from '../api/device/logs.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
-import { sealEnvelope } from '../crypto/envelope.ts'
-import type { Device as LoggedDevice, KeyLog } from '../crypto/key-log.ts'
+import type { KeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import {
-  type Roster,
-  type Signer,
-  changedMembers,
-  recipientsOf,
-  verifyRoster,
-} from '../crypto/roster.ts'
+import { type Signer, changedMembers, recipientsOf, verifyRoster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'
@@ -24,6 +18,7 @@ import { holdRefused, keepConnection, keepRoster } from './kept-connection.ts'
 import { isDoubted } from './looked-at.ts'
 import { type Known, isNewest, rememberRoster } from './remembered.ts'
 import { fetchRoster } from './rosters.ts'
+import { type Recipient, sealedTo } from './seal-keys.ts'
 import { holdsSecret } from './secrets.ts'
 
 /** Each time somebody else was faster. */
@@ -51,31 +46,6 @@ async function signerOf({ identity, now }: Signing, { keyLogs }: Known): Promise
   const { sign } = await identity.keys()
   const at = Math.floor(now() / 1000)
   return { actor, device, actorLog: { seq, head }, kid, seed: sign.secret, at }
-}
-
-/**
- * Seal the secret of the current epoch to devices, each of which is in the checked key log of a current member.
- * @param k 32 bytes
- * @returns the envelopes (JWSs)
- */
-export async function sealedTo(
-  { identity }: Pick<Signing, 'identity'>,
-  { connection, epoch, epochHead }: Roster,
-  k: Uint8Array,
-  devices: readonly LoggedDevice[],
-): Promise<string[]> {
-  const { sign } = await identity.keys()
-  const of = { connection, epoch, epochHead, k }
-  const by = { sender: identity.device, senderKid: identity.kid, senderSeed: sign.secret }
-  const envelopes: string[] = []
-  for (const { id: recipient, keys } of devices)
-    try {
-      envelopes.push(await sealEnvelope({ ...of, ...by, recipient, recipientSeal: keys.seal }))
-    } catch (error) {
-      // A sealing key that no secret can be shared with keeps nobody else from theirs.
-      if (!(error instanceof Refusal) || error.reason !== 'open_failed') throw error
-    }
-  return envelopes
 }
 
 /** The devices that shall have the secret of the current epoch, as far as this person has not other keys of their accounts in mind. */
@@ -125,10 +95,13 @@ async function post(
   const keyLogs = newcomer === undefined ? known : new Map(known).set(newcomer.account, newcomer)
   const after = verifyRoster(connection, [...entries, entry], keyLogs)
   const secret = k ?? device.vault.get(connection)
-  const devices = recipientsHere(device, { roster: after, keyLogs })
-    .filter((one) => to(one.account))
-    .map((one) => one.device)
-  const envelopes = secret === null ? [] : await sealedTo(device, after, secret, devices)
+  const recipients = ownFirst(
+    recipientsHere(device, { roster: after, keyLogs }).filter((one) => to(one.account)),
+    device.identity.account,
+  )
+  const seal = (those: readonly Recipient[]) =>
+    secret === null ? [] : sealedTo(device.state, account, { roster: after, k: secret }, those)
+  const envelopes = await seal(recipients.slice(0, MOST_ENVELOPES))
   await account.rosters.append({ connection, body: { entry, envelopes } })
   await checked(device, connection, () => {
     device.demandSeat()
@@ -140,7 +113,33 @@ async function post(
       keepRoster(device, { roster: after, keyLogs })
     })
   })
-  return { roster: after, keyLogs, sealed: envelopes.length }
+  const rest = await seal(recipients.slice(MOST_ENVELOPES))
+  await addEnvelopes(account, connection, rest)
+  return { roster: after, keyLogs, sealed: envelopes.length + rest.length }
+}
+
+/** Own devices come with the entry, whatever becomes of the rest. */
+const ownFirst = (recipients: readonly Recipient[], own: string): Recipient[] => [
+  ...recipients.filter(({ account }) => account === own),
+  ...recipients.filter(({ account }) => account !== own),
+]
+
+/**
+ * Hand envelopes of the current epoch to the account server, as many at a time as it takes.
+ * @returns how many it stored
+ */
+export async function addEnvelopes(
+  account: Account,
+  connection: string,
+  envelopes: readonly string[],
+): Promise<number> {
+  let sum = 0
+  for (let at = 0; at < envelopes.length; at += MOST_ENVELOPES) {
+    const slice = envelopes.slice(at, at + MOST_ENVELOPES)
+    const { stored } = await account.envelopes.add({ connection, body: { envelopes: slice } })
+    sum += stored
+  }
+  return sum
 }
 
 /**

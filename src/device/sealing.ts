@@ -4,11 +4,12 @@ import { present } from './departed.ts'
 import { isNewest } from './remembered.ts'
 import {
   type Signing,
+  addEnvelopes,
   demandWhole,
   readRoster,
   recipientsHere,
-  sealedTo,
 } from './roster-entries.ts'
+import { sealedTo } from './seal-keys.ts'
 import { holdsSecret } from './secrets.ts'
 
 /**
@@ -31,12 +32,8 @@ export async function sealMissing(
   if (roster.ended || present(device.state, roster).rotationPending) return 0
   if (!holdsSecret(device.vault, known)) return 0
   const k = device.vault.get(connection)
-  const devices = recipientsHere(device, known)
-    .map((one) => one.device)
-    .filter(({ id }) => wanted.includes(id))
-  if (k === null || devices.length === 0) return 0
-  const envelopes = await sealedTo(device, roster, k, devices)
-  if (envelopes.length === 0) return 0
-  const { stored } = await account.envelopes.add({ connection, body: { envelopes } })
-  return stored
+  const recipients = recipientsHere(device, known).filter((one) => wanted.includes(one.device.id))
+  if (k === null || recipients.length === 0) return 0
+  const envelopes = await sealedTo(device.state, account, { roster, k }, recipients)
+  return addEnvelopes(account, connection, envelopes)
 }

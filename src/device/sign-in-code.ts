@@ -42,7 +42,7 @@ export const dropCode = ({ meta }: Meta): void => meta.delete(CODE_SENT)
 /** What a person shows; whose it is, the account server knows. */
 export const codeCredential = (code: string): Credential => ({
   holder: null,
-  machine: false,
+  machine: null,
   present: async () => ({ code }),
   // Without the cause: what a far server says of a code may quote it.
   refused: () =>

@@ -37,16 +37,16 @@ export interface Draft extends Maker {
 type Stored = Omit<Draft, 'keys'>
 
 /** A new draft in the place of any other. */
-export function newDraft(
+export async function newDraft(
   state: State,
   keychain: Keychain,
   { server, holder }: Maker,
   now: number,
-): Draft {
+): Promise<Draft> {
   // First, for an entry must never stand beside the keys of another.
   state.meta.delete(DRAFT)
-  const keys = newDeviceKeys()
-  storeKeys(keychain, keys)
+  const keys = await newDeviceKeys()
+  await storeKeys(state, keychain, keys)
   const stored: Stored = { server, holder, device: newId(PREFIX.device, now), way: null }
   state.meta.set(DRAFT, stored)
   return { ...stored, keys }
@@ -82,7 +82,7 @@ export async function draftFor(
 ): Promise<Draft> {
   const stored = state.meta.get(DRAFT) as Stored | null
   demandFree(stored, maker)
-  const keys = stored !== null && isFor(stored, maker) ? await readKeys(keychain) : null
+  const keys = stored !== null && isFor(stored, maker) ? await readKeys(state, keychain) : null
   return stored === null || keys === null
     ? newDraft(state, keychain, maker, now)
     : { ...stored, keys }

@@ -4,7 +4,9 @@
  */
 import type { Session } from '../api/device/enrolment.ts'
 import type { Door } from '../api/port.ts'
+import { encodeBase64url } from '../crypto/base64url.ts'
 import { publicKeys } from '../crypto/device-keys.ts'
+import type { LoggedKeys } from '../crypto/device-public-keys.ts'
 import { thumbprint } from '../crypto/jwk.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
@@ -32,9 +34,9 @@ export interface Ground {
 
 /** What opens an account. */
 export interface Credential {
-  /** The machine account whose it is; null for a code, of which the account server tells the mailbox. */
+  /** The machine whose it is; null for a code, of which the account server tells the mailbox. */
   readonly holder: string | null
-  readonly machine: boolean
+  readonly machine: string | null
   /** As a request shows it: once each time, for an assertion serves one request. */
   present(): Promise<{ code: string } | { assertion: string }>
   /** What to say when the server does not take it. */
@@ -75,18 +77,31 @@ export const opensOf = ({ signIns }: Door, credential: Credential): Promise<Open
 
 type Made = Awaited<ReturnType<Door['enrolment']['create']>>
 
+/** A device as it shows itself: its keys as a key log names them, and the sealing key's bytes. */
+interface Presented {
+  readonly device: string
+  readonly keys: LoggedKeys
+  readonly sealKey: Uint8Array
+}
+
+const presentedAs = ({ device, keys }: Pick<Draft, 'device' | 'keys'>): Presented => ({
+  device,
+  keys: publicKeys(keys),
+  sealKey: keys.seal.publicKey,
+})
+
 /** Present a device to the server. Throws AppError backend_error when it answers for another one. */
 async function present(
   { door, names }: Ground,
   credential: Credential,
-  { device, keys }: Pick<Draft, 'device' | 'keys'>,
+  { device, keys, sealKey }: Presented,
   { account, entry }: Way,
 ): Promise<Made> {
   const { device_name, platform, display_name } = names
   const made = await shown(credential, (presented) => {
-    const body = { ...presented, device_name, platform }
+    const body = { ...presented, device_name, platform, seal_key: encodeBase64url(sealKey) }
     return entry === null
-      ? door.enrolment.further({ body: { ...body, device, keys: publicKeys(keys) } })
+      ? door.enrolment.further({ body: { ...body, device, keys } })
       : door.enrolment.create({ body: { ...body, display_name, entry } })
   })
   if (made.account_id === account && made.device_id === device) return made
@@ -106,7 +121,7 @@ async function planned(
   const maker = { server, holder: holder ?? opens.email }
   const kept = await draftFor(state, keychain, maker, now())
   const fits = wayIn(opens, kept, reset, now())
-  const draft = fits === null ? newDraft(state, keychain, maker, now()) : kept
+  const draft = fits === null ? await newDraft(state, keychain, maker, now()) : kept
   const way = fits ?? (wayIn(opens, draft, reset, now()) as Way)
   keepWay(state, draft, way)
   return { draft, way }
@@ -133,7 +148,7 @@ export async function enrolWith(
   const { state, keychain, door, server } = ground
   const opens = await opensOf(door, credential)
   const { draft, way } = await planned(ground, credential, opens, reset)
-  const made = await present(ground, credential, draft, way)
+  const made = await present(ground, credential, presentedAs(draft), way)
   storeSession(keychain, made.session.refresh_token)
   credential.keep()
   state.transaction(() => {
@@ -172,8 +187,10 @@ export async function enrolAgain(
   const { account, device } = identity
   const log = state.logs.head('keylog', account) === null ? null : await identity.keyLog()
   const entry = log && judged(() => ownEntry(log, device))
-  const draft = { device, keys: await identity.keys() }
-  const { session } = await present(ground, credential, draft, { account, entry }).catch(
+  const own = presentedAs({ device, keys: await identity.keys() })
+  // A sealing key may have been renewed since the log named the device.
+  const presented = { ...own, keys: log?.devices.get(device)?.keys ?? own.keys }
+  const { session } = await present(ground, credential, presented, { account, entry }).catch(
     (error: unknown) => {
       throw isRevoked(error) ? wasRevoked(error) : error
     },

@@ -1,7 +1,8 @@
 /** How a device may join the account that its code or key opens, as the account's key log says. Pure but for new ids. */
-import { type DeviceJwks, publicKeys, sameKeys } from '../crypto/device-keys.ts'
-import { PREFIX, newId } from '../crypto/id.ts'
-import { type KeyLog, addFirst, resetLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { publicKeys } from '../crypto/device-keys.ts'
+import { type LoggedKeys, sameKeys } from '../crypto/device-public-keys.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { addFirst, newSalt, resetLog } from '../crypto/key-log-entries.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { judged } from './key-log.ts'
@@ -32,7 +33,7 @@ const allLost = () =>
     { details: { state: 'all_devices_lost' } },
   )
 
-const isOwn = (keys: DeviceJwks | undefined, draft: Draft) =>
+const isOwn = (keys: LoggedKeys | undefined, draft: Draft) =>
   keys !== undefined && sameKeys(keys, publicKeys(draft.keys))
 
 /** The entry of the draft where it still fits: it must follow these entries and name this device with these keys. */
@@ -56,14 +57,12 @@ export function ownEntry({ entries, devices }: KeyLog, device: string): string |
   return (JSON.parse(payload) as { by: string }).by === device ? entry : null
 }
 
-function first(draft: Draft, account: string | null, now: number): Way {
+/** The account begins with this device, and gets its id from the device's keys. */
+function first(draft: Draft, now: number): Way {
   const { device, keys, way } = draft
-  const tried = account ?? way?.account
-  const entry = tried === undefined ? null : earlier(draft, tried, [])
-  if (tried !== undefined && entry !== null) return { account: tried, entry }
-  const made = account ?? newId(PREFIX.account, now)
-  const at = seconds(now)
-  return { account: made, entry: addFirst({ account: made, device, keys, at }) }
+  const entry = way === null ? null : earlier(draft, way.account, [])
+  if (way !== null && entry !== null) return { account: way.account, entry }
+  return addFirst({ salt: newSalt(), device, keys, at: seconds(now) })
 }
 
 /**
@@ -88,7 +87,7 @@ function wayBy(
 ): Way | null {
   if (account_id === null || key_log.length === 0) {
     if (reset) throw nothingToReset()
-    return first(draft, account_id, now)
+    return first(draft, now)
   }
   const log = judged(() => verifyKeyLog(account_id, key_log))
   const own = log.devices.get(draft.device)

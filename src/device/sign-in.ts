@@ -212,11 +212,11 @@ export function newSignIn(of: {
     const { machineCredential } = await import('./machine-key.ts')
     const credential = await machineCredential(key, { ...of, server: at })
     const identity = await current()
-    const isSame = identity !== null && identity.machine && identity.account === key.account
+    const isSame = identity !== null && identity.machine === key.machine
     if (isSame && reset && !identity.approved) await makeWay(credential, at, identity)
     else if (!isSame || reset) await demandNobody()
     const seen = await (isSame && !reset ? reenter(credential, identity) : enter(credential, reset))
-    if (seen.state === 'awaiting_approval') log('warn', secondDevice, { account: key.account })
+    if (seen.state === 'awaiting_approval') log('warn', secondDevice, { machine: key.machine })
     return seen
   }
 

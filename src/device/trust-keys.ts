@@ -6,7 +6,7 @@ import type { Account } from '../api/port.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import { safetyNumber } from '../crypto/safety-number.ts'
+import { rootOf, safetyNumber } from '../crypto/safety-number.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { TrustRow } from '../state/trust.ts'
@@ -95,17 +95,16 @@ export async function look(device: Trusting, account: Account, card: Hinted): Pr
 const numbers = new Map<string, string>()
 
 /** The safety number of the own account and another, by their key logs as they are known here; null where one of the two has none. */
-export function numberWith({ logs }: State, own: string, other: string): string | null {
+export function numberWith(state: State, own: string, other: string): string | null {
+  const { logs } = state
   const [ours, theirs] = [own, other].map((account) => logs.head('keylog', account)?.entry)
   if (ours === undefined || theirs === undefined) return null
-  const [a, b] = [
-    { account: own, head: hashOf(ours) },
-    { account: other, head: hashOf(theirs) },
-  ]
-  const key = [own, other, Buffer.concat([a.head, b.head]).toString('base64url')].join(' ')
+  const heads = Buffer.concat([hashOf(ours), hashOf(theirs)]).toString('base64url')
+  const key = [own, other, heads].join(' ')
   const known = numbers.get(key)
   if (known !== undefined) return known
-  const made = safetyNumber(a, b)
+  const rooted = (account: string) => rootOf(verifyKeyLog(account, logs.read('keylog', account)))
+  const made = safetyNumber(rooted(own), rooted(other))
   // The oldest goes.
   if (numbers.size >= MOST_NUMBERS) numbers.delete(numbers.keys().next().value as string)
   numbers.set(key, made)

@@ -1,4 +1,7 @@
 import type { Account } from '../api/port.ts'
+import type { PublicKey } from '../api/rest/profiles.ts'
+import { decodeBase64url } from '../crypto/base64url.ts'
+import { sealKeyId } from '../crypto/device-public-keys.ts'
 import { isId } from '../crypto/id.ts'
 import { thumbprint } from '../crypto/jwk.ts'
 import { verifyKeyLog } from '../crypto/key-log.ts'
@@ -11,7 +14,7 @@ async function vouchedFor(account: Account, id: string): Promise<ReadonlySet<str
   const { entries } = await account.keyLogs.read({ account: id })
   try {
     const { active } = verifyKeyLog(id, entries)
-    return new Set(active.flatMap(({ keys }) => [thumbprint(keys.sign), thumbprint(keys.seal)]))
+    return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
   } catch (cause) {
     if (!(cause instanceof Refusal)) throw cause
     throw new AppError(
@@ -24,6 +27,9 @@ async function vouchedFor(account: Account, id: string): Promise<ReadonlySet<str
   }
 }
 
+const idOf = (item: PublicKey) =>
+  item.use === 'sign' ? thumbprint(item.jwk) : sealKeyId(decodeBase64url(item.key))
+
 export const profiles: Handlers['profiles'] = {
   /** A machine account's caller gets them as the account server has them: key logs are shown to devices alone. */
   keys: async (input, { account, byMachine }) => {
@@ -33,7 +39,7 @@ export const profiles: Handlers['profiles'] = {
     if (byMachine) return { items, next_cursor }
     const vouched = await vouchedFor(account, input.id)
     return {
-      items: items.filter(({ id, jwk }) => vouched.has(id) && thumbprint(jwk) === id),
+      items: items.filter((item) => vouched.has(item.id) && idOf(item) === item.id),
       next_cursor,
     }
   },

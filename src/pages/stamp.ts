@@ -67,7 +67,7 @@ function factsOf(facts: StampFacts, now: number): Row[] {
       LEVEL[assurance],
       note(receipt === null ? 'Only a receipt could say more.' : 'As the server’s receipt says.'),
     ],
-    ['Signer’s account', make('code', '', payload.iss), ...(keyLog.status === 'ok' ? [] : [anew])],
+    ['Signer’s account', make('code', '', payload.iss), ...(keyLog.generation === 1 ? [] : [anew])],
     [
       'Its root',
       make('code', '', hex(root.hash)),

@@ -37,33 +37,39 @@ export const refusedAssertion = (cause: unknown): AppError =>
   )
 
 /**
- * The machine account that an assertion proves; no assertion does so twice, on any replica.
- * @returns the account's id
+ * The machine that an assertion proves; no assertion does so twice, on any replica.
+ * @returns its id, and that of its account, which is the same until its first device enrols
  * @throws AppError `invalid_client`
  */
-export async function machineOf(ground: Needs, assertion: string): Promise<string> {
-  const { account, jti, exp } = await verified(ground, assertion).catch((error: unknown) => {
-    throw error instanceof Refusal ? refusedAssertion(error) : error
-  })
+export async function machineOf(
+  ground: Needs,
+  assertion: string,
+): Promise<{ machine: string; account: string }> {
+  const { machine, account, jti, exp } = await verified(ground, assertion).catch(
+    (error: unknown) => {
+      throw error instanceof Refusal ? refusedAssertion(error) : error
+    },
+  )
   // Twice the leeway: the clocks of replicas differ too.
   const until = (exp + 2 * LEEWAY_S) * 1000
-  const use = hash('sha256', `assertion ${account} ${jti}`, 'hex')
+  const use = hash('sha256', `assertion ${machine} ${jti}`, 'hex')
   if (!(await ground.seenOnce.first(use, until)))
     throw refusedAssertion(new Error('This assertion was used before.'))
-  return account
+  return { machine, account }
 }
 
 async function verified({ db, now, publicUrl }: Needs, assertion: string) {
-  const { account } = readAssertion(assertion)
-  const machine = await activeMachines(db)
-    .select('key')
-    .where('machines.account_id', '=', account)
+  const { machine } = readAssertion(assertion)
+  const row = await activeMachines(db)
+    .select(['key', 'machines.account_id'])
+    .where('machines.id', '=', machine)
     .executeTakeFirst()
-  if (machine === undefined)
-    throw refusedAssertion(new Error(`${account} is no machine account, or a suspended one.`))
-  return verifyAssertion(assertion, {
-    publicKey: JSON.parse(machine.key) as PublicJwk,
+  if (row === undefined)
+    throw refusedAssertion(new Error(`${machine} is no machine, or a suspended one.`))
+  const verified = await verifyAssertion(assertion, {
+    publicKey: JSON.parse(row.key) as PublicJwk,
     audiences: [publicUrl(), tokenEndpoint({ publicUrl })],
     now: Math.floor(now() / 1000),
   })
+  return { ...verified, account: row.account_id }
 }

@@ -16,7 +16,7 @@ export const bearer = ({ db }: Pick<Ground, 'db'>): Service['bearer'] => ({
     const row = await activeMachines(db)
       .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')
       .select(['scope', 'expires_at'])
-      .where('id', '=', token)
+      .where('machine_tokens.id', '=', token)
       .where('machines.account_id', '=', account)
       .executeTakeFirst()
     // It was good a moment ago: its machine went, or was suspended.

@@ -4,7 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Session } from '../api/port.ts'
-import type { DeviceJwks } from '../crypto/device-keys.ts'
+import type { LoggedKeys } from '../crypto/device-public-keys.ts'
 import { AppError } from '../errors.ts'
 import { deviceOf } from './faults.ts'
 import type { Schema } from './schema.ts'
@@ -21,7 +21,10 @@ export const taken = (): AppError =>
 /** Keep a new device. Throws AppError `conflict` when its id is taken. */
 export async function addDevice(
   trx: Transaction<Schema>,
-  of: Pick<Row, 'id' | 'account_id' | 'name' | 'platform' | 'auth_kid' | 'keys' | 'approved_at'>,
+  of: Pick<
+    Row,
+    'id' | 'account_id' | 'name' | 'platform' | 'auth_kid' | 'seal_key' | 'keys' | 'approved_at'
+  >,
   at: number,
 ): Promise<void> {
   const { numInsertedOrUpdatedRows: made } = await trx
@@ -111,7 +114,7 @@ export async function waitingDevice(
   trx: Transaction<Schema>,
   { account, device }: { account: string; device: string },
   at: number,
-): Promise<{ name: string; keys: DeviceJwks } | null> {
+): Promise<{ name: string; keys: LoggedKeys } | null> {
   const row = await trx
     .selectFrom('devices')
     .select('name')
@@ -121,7 +124,7 @@ export async function waitingDevice(
     .where('keys', 'is not', null)
     .where('created_at', '>', at - WAITING_MS)
     .executeTakeFirst()
-  return row === undefined ? null : { name: row.name, keys: JSON.parse(row.keys) as DeviceJwks }
+  return row === undefined ? null : { name: row.name, keys: JSON.parse(row.keys) as LoggedKeys }
 }
 
 /**
@@ -163,6 +166,15 @@ export async function markLogged(trx: Transaction<Schema>, id: string): Promise<
     .where('keys', 'is not', null)
     .executeTakeFirst()
   return marked === 1n
+}
+
+/** Keep the newest sealing key of a device, 1,216 bytes in base64url. */
+export async function renewSealKey(
+  trx: Transaction<Schema>,
+  id: string,
+  seal_key: string,
+): Promise<void> {
+  await trx.updateTable('devices').set({ seal_key }).where('id', '=', id).execute()
 }
 
 /**

@@ -3,9 +3,9 @@ import type { Kysely } from 'kysely'
 import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
-import type { DeviceJwks } from '../crypto/device-keys.ts'
+import type { LoggedKeys } from '../crypto/device-public-keys.ts'
 import { thumbprint } from '../crypto/jwk.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
+import { type Device, verifyKeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
@@ -39,12 +39,17 @@ async function loggedKeys(db: Kysely<Schema>, account: string) {
   return entries.length === 0 ? null : verifyKeyLog(account, entries).devices
 }
 
+/** The ids of the keys that a device signs with and is sealed to. */
+const idsOf = ({ sign, seal }: Pick<LoggedKeys, 'sign' | 'seal'>) => [thumbprint(sign), seal]
+const idsIn = (device: Device | undefined) =>
+  device === undefined ? [] : idsOf({ sign: device.keys.sign, seal: device.seal })
+
 export const devices = ({ db }: Ground): Service['devices'] => ({
   list: async (page, { account, device }) => {
     const rows = await pageRows(shownOf(db, account), page, PREFIX)
     const logged = await loggedKeys(db, account)
     const items = rows.map(({ id, name, platform, keys, ...row }) => {
-      const known = keys === null ? logged?.get(id)?.keys : (JSON.parse(keys) as DeviceJwks)
+      const known = keys === null ? idsIn(logged?.get(id)) : idsOf(JSON.parse(keys) as LoggedKeys)
       return {
         id,
         name,
@@ -52,7 +57,7 @@ export const devices = ({ db }: Ground): Service['devices'] => ({
         state: row.approved_at === null ? ('pending' as const) : ('active' as const),
         current: id === device,
         last_seen_at: newestOf(row.last_seen_at, row.seen_before_at),
-        key_ids: known === undefined ? [] : [thumbprint(known.sign), thumbprint(known.seal)],
+        key_ids: known,
         created_at: timeAt(row.created_at),
       }
     })

@@ -16,7 +16,13 @@ import { addDevice, endOtherDevices, forgetWaiting, holdDevices, taken } from '.
 import { claimCode, refusedCode } from './enrolment-codes.ts'
 import { tellOfReset } from './event-notices.ts'
 import { judged } from './faults.ts'
-import { admitFurther, demandKeys, nobodyApproves, revoked } from './further-device.ts'
+import {
+  admitFurther,
+  demandKeys,
+  demandSealKey,
+  nobodyApproves,
+  revoked,
+} from './further-device.ts'
 import type { Ground } from './ground.ts'
 import { storeEntry } from './key-log-entries.ts'
 import { entriesOf, holdKeyLog } from './key-logs.ts'
@@ -95,6 +101,7 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
     further: async ({ body }) => {
       const credential = await present(ground, body)
       judged('keys', () => demandKeys(body.keys))
+      demandSealKey(body.seal_key, body.keys.seal)
       const { account } = credential
       if (account === null) throw nobodyApproves()
       await forgetWaiting(db, now())
@@ -119,13 +126,24 @@ function placeOf(entry: string): Place {
  */
 async function claim(
   trx: Transaction<Schema>,
-  { account, code }: Credential,
+  { account, machine, code }: Credential,
   place: Place,
 ): Promise<boolean> {
+  if (machine !== null) return (await accountOfMachine(trx, machine)) === place.account
   if (account !== null && account !== place.account)
     throw code === null ? otherMachine() : refusedCode()
   const again = code !== null && (await claimCode(trx, code, place))
   return again || account !== null
+}
+
+/** The account that a machine has by now: presented twice at a moment, its first device has made it. */
+async function accountOfMachine(trx: Transaction<Schema>, machine: string): Promise<string> {
+  const { account_id } = await trx
+    .selectFrom('machines')
+    .select('account_id')
+    .where('id', '=', machine)
+    .executeTakeFirstOrThrow()
+  return account_id
 }
 
 /**
@@ -154,27 +172,53 @@ interface Beginning {
   readonly at: number
 }
 
-/** Keep the entry that begins an account or takes it over, with its device. Makes the account where there is none. */
+/** Keep the entry that begins an account or takes it over, with its device. */
 async function begin(
   trx: Transaction<Schema>,
   { place, body, credential, entries, at }: Beginning,
 ): Promise<void> {
   const { account, device } = place
   await demandNeverUsed(trx, account)
+  const isNew = await makeAccount(trx, credential, account, body.display_name)
+  const log = await storeEntry(trx, { account, entries, entry: body.entry, at }, () => undefined)
+  const { keys } = log.devices.get(device)!
+  demandSealKey(body.seal_key, keys.seal)
+  const { device_name: name, platform, seal_key } = body
+  const row = { id: device, account_id: account, name, platform, seal_key }
+  const auth_kid = thumbprint(keys.auth)
+  await addDevice(trx, { ...row, auth_kid, keys: null, approved_at: at }, at)
+  const email = credential.code?.email ?? null
+  if (isNew && email !== null) await provenAddress(trx, email, account, at)
+}
+
+/**
+ * Make the account where there is none: of a machine, which is registered already, or of a person.
+ * @returns whether it was made
+ * @throws AppError `conflict` where the credential does not open the one that is there, or the
+ *   machine has begun another
+ */
+async function makeAccount(
+  trx: Transaction<Schema>,
+  { account, machine }: Credential,
+  id: string,
+  display_name: string,
+): Promise<boolean> {
+  if (machine !== null) {
+    const { numUpdatedRows: named } = await trx
+      .updateTable('accounts')
+      .set({ id })
+      .where('id', '=', machine)
+      .executeTakeFirstOrThrow()
+    if (named !== 1n) throw begunAlready()
+    return true
+  }
   const { numInsertedOrUpdatedRows: made } = await trx
     .insertInto('accounts')
-    .values({ id: account, kind: 'person', display_name: body.display_name })
+    .values({ id, kind: 'person', display_name })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
-  // A machine account is there before its first device.
-  if (made !== 1n && credential.account === null) throw taken()
-  const log = await storeEntry(trx, { account, entries, entry: body.entry, at }, () => undefined)
-  const kid = thumbprint(log.devices.get(device)!.keys.auth)
-  const { device_name: name, platform } = body
-  const row = { id: device, account_id: account, name, platform }
-  await addDevice(trx, { ...row, auth_kid: kid, keys: null, approved_at: at }, at)
-  const email = credential.code?.email ?? null
-  if (made === 1n && email !== null) await provenAddress(trx, email, account, at)
+  if (made !== 1n && account === null) throw taken()
+  return made === 1n
 }
 
 /** The code proved the mailbox. Throws AppError `invalid_token` when it became another account's meanwhile. */

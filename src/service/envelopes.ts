@@ -26,11 +26,22 @@ export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
     return { envelopes: rows.map((row) => row.envelope) }
   },
 
+  delete: async ({ connection, epoch }, session) => {
+    const device = await demandApproved(db, session)
+    await demandMember(db, session.account, connection)
+    await db
+      .deleteFrom('envelopes')
+      .where('connection_id', '=', connection)
+      .where('recipient', '=', device)
+      .where('epoch', '=', epoch)
+      .execute()
+  },
+
   add: async ({ connection, body }, session) => {
     demandId(PREFIX, connection, 'connection')
     const { account } = session
     const sender = { account, device: await demandApproved(db, session) }
-    await verifyAhead(db, connection, sender, body)
+    await verifyAhead(db, connection, sender)
     return db.transaction().execute(async (trx) => {
       await holdApproved(trx, session)
       await holdConnection(trx, connection)

@@ -4,7 +4,8 @@
  */
 import type { Transaction } from 'kysely'
 import type { Open } from '../api/port.ts'
-import { sameKeys } from '../crypto/device-keys.ts'
+import { decodeBase64url } from '../crypto/base64url.ts'
+import { type LoggedKeys, sameKeys, sealKeyId } from '../crypto/device-public-keys.ts'
 import { jwkBytes, thumbprint } from '../crypto/jwk.ts'
 import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
@@ -30,12 +31,19 @@ export const revoked = () =>
     { details: { state: 'revoked' } },
   )
 
-/** Three good keys, no two the same: what a key log will demand of them. Throws Refusal. */
-export function demandKeys({ sign, seal, auth }: Body['keys']): void {
-  jwkBytes(sign, 'Ed25519')
-  jwkBytes(seal, 'X25519')
-  jwkBytes(auth, 'Ed25519')
-  demand(new Set([sign.x, seal.x, auth.x]).size === 3, 'duplicate_key', 'three different keys')
+/** Good keys, no two the same: what a key log will demand of them. Throws Refusal. */
+export function demandKeys({ sign, auth }: Body['keys']): void {
+  jwkBytes(sign)
+  jwkBytes(auth)
+  demand(sign.x !== auth.x, 'duplicate_key', 'two different signing keys')
+}
+
+/** Whether the bytes are those of the sealing key that a log or a device names. Throws AppError. */
+export function demandSealKey(sealKey: string, id: string): void {
+  judged('seal_key', () => {
+    const named = sealKeyId(decodeBase64url(sealKey)) === id
+    demand(named, 'hash_mismatch', 'these bytes are not those of the sealing key that is named')
+  })
 }
 
 /**
@@ -79,15 +87,14 @@ async function isKnown(
 async function wait(
   trx: Transaction<Schema>,
   log: KeyLog,
-  { device, keys, device_name, platform }: Body,
+  { device, keys, seal_key, device_name, platform }: Body,
   at: number,
 ): Promise<void> {
-  const used = new Set(
-    [...log.devices.values()].flatMap((one) => Object.values(one.keys)).map((key) => key.x),
-  )
+  const namesOf = ({ sign, seal, auth }: LoggedKeys) => [sign.x, seal, auth.x]
+  const used = new Set([...log.devices.values()].flatMap((one) => namesOf(one.keys)))
   judged('keys', () =>
     demand(
-      Object.values(keys).every(({ x }) => !used.has(x)),
+      namesOf(keys).every((name) => !used.has(name)),
       'duplicate_key',
       'a key of another device of this account',
     ),
@@ -99,6 +106,7 @@ async function wait(
       account_id: log.account,
       name: device_name,
       platform,
+      seal_key,
       auth_kid: thumbprint(keys.auth),
       keys: JSON.stringify(keys),
       approved_at: null,

@@ -4,8 +4,8 @@
  */
 import type { Transaction } from 'kysely'
 import type { Service, Session } from '../api/port.ts'
-import { encodeBase64url } from '../crypto/base64url.ts'
-import { sameKeys } from '../crypto/device-keys.ts'
+import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
+import { sameKeys, sealKeyId } from '../crypto/device-public-keys.ts'
 import { hashOf, parseJws } from '../crypto/jws.ts'
 import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
@@ -19,6 +19,7 @@ import {
   forgetClaims,
   holdDevice,
   markLogged,
+  renewSealKey,
   waitingDevice,
 } from './device-rows.ts'
 import { tellOfDevice } from './event-notices.ts'
@@ -63,10 +64,12 @@ export async function storeEntry(
 const cameFirst = () =>
   new AppError('conflict', 'Another entry came first: read the key log and decide anew.')
 
+type Body = Parameters<Service['keyLogs']['append']>[0]['body']
+
 /** What became of it: the log, and the name of a device that was added. */
 async function append(
   { db, now }: Ground,
-  entry: string,
+  { entry, seal_key }: Body,
   session: Session,
 ): Promise<{ entries: readonly string[]; added: string | null; to: string | null }> {
   const { account } = session
@@ -88,11 +91,22 @@ async function append(
     const log = await storeEntry(trx, { account, entries, entry, at }, (after) => {
       demand(op !== 'reset', 'bad_op', 'a reset is a new enrolment')
       demand(payload.get('by') === by, 'unknown_signer', 'signed by another device')
+      const given = seal_key === undefined ? null : sealKeyId(decodeBase64url(seal_key))
+      const named = op === 'renew' ? after.devices.get(device)!.seal : null
+      demand(
+        given === named,
+        'hash_mismatch',
+        'seal_key is the key that a renew names, and no other',
+      )
       if (op !== 'add') return
       demand(waiting !== null, 'unknown_device', 'no such device waits for approval')
       const same = sameKeys(waiting.keys, after.devices.get(device)!.keys)
       demand(same, 'bad_key', 'the keys are not those of the device that waits')
     })
+    if (op === 'renew' || op === 'recovery') {
+      if (seal_key !== undefined) await renewSealKey(trx, device, seal_key)
+      return { entries: log.entries, added: null, to: null }
+    }
     if (waiting === null) {
       await endDevices(trx, [device], at)
       // Also of a device that revokes itself: a thief can sign it out, and keeps what it knew.
@@ -111,8 +125,8 @@ async function append(
 /** Keep an entry that a device signed, and tell the person of a device that was added. */
 export const appendTo =
   (ground: Ground): Service['keyLogs']['append'] =>
-  async ({ body: { entry } }, session) => {
-    const { entries, added, to } = await append(ground, entry, session)
+  async ({ body }, session) => {
+    const { entries, added, to } = await append(ground, body, session)
     const publicUrl = ground.publicUrl()
     // The device is added already: a relay that is away must not say otherwise.
     if (added !== null && to !== null)

@@ -27,6 +27,17 @@ export async function readKeyLog(db: Kysely<Schema>, account: string) {
   return log
 }
 
+/** The newest sealing keys of the devices that the log of an account has as active. */
+export const sealKeysOf = (db: Kysely<Schema>, account: string) =>
+  db
+    .selectFrom('devices')
+    .select(['id', 'seal_key'])
+    .where('account_id', '=', account)
+    .where('keys', 'is', null)
+    .where('revoked_at', 'is', null)
+    .orderBy('id')
+    .execute()
+
 /** Keep others from the log of an account, should it exist, until the transaction ends. */
 export async function holdKeyLog(trx: Transaction<Schema>, account: string): Promise<void> {
   // Changes nothing. It is how both engines hold a row.
@@ -41,10 +52,14 @@ export const keyLogs = (ground: Ground): Service['keyLogs'] => ({
   read: async ({ account }, session) => {
     demandId('acc_', account, 'account')
     const { entries } = await entriesOf(ground.db, account)
-    if (entries.length > 0) return { entries }
+    if (entries.length > 0)
+      return {
+        entries,
+        seal_keys: (await sealKeysOf(ground.db, account)).map((one) => one.seal_key),
+      }
     const kept = await departedLogFor(ground.db, session.account, account)
     if (kept.length === 0) throw notFound('account')
-    return { entries: kept }
+    return { entries: kept, seal_keys: [] }
   },
 
   append: async (input, session) => {

@@ -5,7 +5,7 @@
  */
 import type { Kysely } from 'kysely'
 import type { Service } from '../api/port.ts'
-import { newId } from '../crypto/id.ts'
+import { PREFIX, newId } from '../crypto/id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from '../crypto/jwk.ts'
 import { AppError } from '../errors.ts'
 import { judged } from './faults.ts'
@@ -51,18 +51,23 @@ interface Wanted {
   readonly key: PublicJwk
 }
 
-/** Make the account and its membership; null, and no change, when the key is another machine's already. */
+/**
+ * Make the machine and its membership. Its account has the same id until its first device enrols,
+ * since account ids follow from keys. null, and no change, when the key is another machine's
+ * already.
+ */
 async function make(
   db: Kysely<Schema>,
   { organisation_id, name, key }: Wanted,
   creator: string,
   at: number,
 ): Promise<string | null> {
-  const id = newId('acc_', at)
+  const id = newId(PREFIX.machine, at)
   await db.insertInto('accounts').values({ id, kind: 'machine', display_name: name }).execute()
   const { numInsertedOrUpdatedRows: made } = await db
     .insertInto('machines')
     .values({
+      id,
       account_id: id,
       organisation_id,
       kid: thumbprint(key),
@@ -96,7 +101,7 @@ async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wa
   const row = await db
     .selectFrom('machines')
     .innerJoin('accounts', 'accounts.id', 'machines.account_id')
-    .select('accounts.id')
+    .select('machines.id')
     .where('kid', '=', thumbprint(key))
     .where('organisation_id', '=', organisation_id)
     .where('display_name', '=', name)
@@ -108,7 +113,7 @@ async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wa
 
 export const machines = (ground: Post & Pick<Ground, 'now'>): Service['machines'] => ({
   create: async ({ body }, { account }) => {
-    judged('key', () => jwkBytes(body.key, 'Ed25519'))
+    judged('key', () => jwkBytes(body.key))
     const id = await ground.db.transaction().execute(async (db) => {
       // One that ends at this moment is gone first, or ends with this machine.
       await holdOrganisation(db, body.organisation_id)
@@ -122,7 +127,7 @@ export const machines = (ground: Post & Pick<Ground, 'now'>): Service['machines'
       return made
     })
     return {
-      account_id: id,
+      machine_id: id,
       organisation_id: body.organisation_id,
       name: body.name,
       token_endpoint: tokenEndpoint(ground),

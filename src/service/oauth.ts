@@ -65,8 +65,8 @@ export const oauth = (ground: Needs): Open['oauth'] => ({
     // First what costs no assertion, which is good for one attempt.
     const scope = widest(given(body.scope) ?? 'read')
     const assertion = assertionIn(given(body.client_assertion_type), given(body.client_assertion))
-    const account = await machineOf(ground, assertion)
-    if ((given(body.client_id) ?? account) !== account)
+    const { machine, account } = await machineOf(ground, assertion)
+    if ((given(body.client_id) ?? machine) !== machine)
       throw refusedAssertion(new Error('client_id is not the subject of the assertion.'))
     await forgetExpired(ground, account)
     const { token } = await mintMachineToken(ground, account, {

@@ -131,7 +131,7 @@ export async function meantBy(
   id: string,
 ): Promise<Meant | null> {
   const isListed = isId(PREFIX, id)
-  if (!isListed && !isId('acc_', id)) return null
+  if (!isListed && !isId('acc_', id) && !isId('mch_', id)) return null
   const column = isListed ? 'member_id' : 'organisation_members.account_id'
   // Whoever joins in between keeps the id: asked in this order, nobody is missed.
   const invite = isListed

@@ -36,6 +36,6 @@ async function openReceiptKey(db: Kysely<Schema>): Promise<ReceiptKey> {
     .execute()
   const row = await db.selectFrom('receipt_key').select('seed').executeTakeFirstOrThrow()
   const seed = decodeBase64url(row.seed)
-  const jwk = publicJwk('Ed25519', ed25519.getPublicKey(seed))
+  const jwk = publicJwk(ed25519.getPublicKey(seed))
   return { kid: thumbprint(jwk), jwk, seed }
 }

@@ -262,7 +262,7 @@ export const appendTo =
     const { account } = session
     const sender = { account, device: await demandApproved(db, session) }
     const { payload: said } = judged('entry', () => parseJws(entry, 'roster+jws'))
-    await verifyAhead(db, connection, sender, { entry, envelopes })
+    await verifyAhead(db, connection, sender, entry)
     return db.transaction().execute(async (trx) => {
       await holdApproved(trx, session)
       await holdConnection(trx, connection)

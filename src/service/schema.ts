@@ -83,6 +83,8 @@ export interface Schema {
     keys: string | null
     /** RFC 7638 thumbprint of its authentication key, to which its sessions are bound. */
     auth_kid: string
+    /** Its newest sealing key: 1,216 bytes, base64url. */
+    seal_key: string
     created_at: number
     /** When it posted its check of the key log; null for a further device that waits. */
     approved_at: number | null
@@ -261,6 +263,9 @@ export interface Schema {
   }
   /** What a machine account has beside an account. */
   machines: {
+    /** `mch_…`, which its key file and its assertions name. */
+    id: string
+    /** Until its first device enrols, the same as `id`: account ids follow from keys. */
     account_id: string
     organisation_id: string
     /** RFC 7638 thumbprint and public key of what signs its assertions. */

@@ -20,6 +20,8 @@ import { codeMessage } from './mail/messages.ts'
 export interface Credential {
   /** The only account that it opens; null while it may make one. */
   readonly account: string | null
+  /** The machine that it proves, where that has no account yet. */
+  readonly machine: string | null
   /** null for an assertion, which was good for this once. */
   readonly code: PresentedCode | null
 }
@@ -34,9 +36,14 @@ export async function present(
 ): Promise<Credential> {
   if ((code === undefined) === (assertion === undefined))
     throw invalid('body', [{ path: '', message: 'Give either a code or an assertion.' }])
-  if (assertion !== undefined) return { account: await machineOf(ground, assertion), code: null }
+  if (assertion !== undefined) {
+    const { machine, account } = await machineOf(ground, assertion)
+    return account === machine
+      ? { account: null, machine, code: null }
+      : { account, machine: null, code: null }
+  }
   const presented = await presentCode(ground, code as string)
-  return { account: presented.account, code: presented }
+  return { account: presented.account, machine: null, code: presented }
 }
 
 export const signIns = (ground: Ground): Open['signIns'] => ({

@@ -5,7 +5,6 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
-import type { Typ } from '../crypto/jws.ts'
 import { parseJws } from '../crypto/jws.ts'
 import { type KeyLog, verifyKeyLog, verifySignedBy } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
@@ -37,12 +36,12 @@ async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise
   }
 }
 
-/** Verify what a member's device sends of a connection, and the roster and key logs that it is judged by. Throws nothing about it. */
+/** Verify an entry that a member's device sends, if it does, and the roster and key logs that it is judged by. Throws nothing about it. */
 export async function verifyAhead(
   db: Kysely<Schema>,
   connection: string,
   sender: Sender,
-  { entry, envelopes }: { entry?: string; envelopes: readonly string[] },
+  entry?: string,
 ): Promise<void> {
   // Nobody else is to make this program work.
   if ((await roleIn(db, connection, sender.account)) === null) return
@@ -55,17 +54,10 @@ export async function verifyAhead(
   await inSlices(await logEntries(db, connection, accounts), ([account, log]) =>
     logs.set(account, verifyKeyLog(account, log)),
   )
-  const verify = (typ: Typ, jws: string, by: (payload: ReadonlyMap<string, unknown>) => Sender) => {
-    const parsed = parseJws(jws, typ)
-    const { account, device } = by(parsed.payload)
-    const signer = logs.get(account)?.devices.get(device)
+  await inSlices(entries, (jws) => {
+    const parsed = parseJws(jws, 'roster+jws')
+    const [actor, device] = ['actor', 'device'].map((name) => parsed.payload.get(name) as string)
+    const signer = logs.get(actor!)?.devices.get(device!)
     if (signer !== undefined) verifySignedBy(signer, parsed)
-  }
-  await inSlices(entries, (jws) =>
-    verify('roster+jws', jws, (payload) => ({
-      account: payload.get('actor') as string,
-      device: payload.get('device') as string,
-    })),
-  )
-  await inSlices(envelopes, (jws) => verify('envelope+jws', jws, () => sender))
+  })
 }

@@ -8,8 +8,8 @@ export const third = (id: string) => [
     id ${id} primary key,
     connection_id ${id} not null references connections on delete cascade,
     connection_name text not null,
-    from_account ${id} not null references accounts on delete cascade,
-    to_account ${id} references accounts on delete cascade,
+    from_account ${id} not null references accounts on delete cascade on update cascade,
+    to_account ${id} references accounts on delete cascade on update cascade,
     to_email ${id},
     state text not null,
     consent integer not null,
@@ -27,14 +27,14 @@ export const third = (id: string) => [
   `alter table accounts add column headline text`,
   `create unique index accounts_by_handle on accounts (handle)`,
   `create table preferences (
-    account_id ${id} primary key references accounts on delete cascade,
+    account_id ${id} primary key references accounts on delete cascade on update cascade,
     locale text,
     time_zone text,
     public_code integer not null,
     email_notifications integer not null
   )`,
   `create table public_codes (
-    account_id ${id} primary key references accounts on delete cascade,
+    account_id ${id} primary key references accounts on delete cascade on update cascade,
     k text,
     turn bigint not null
   )`,
@@ -42,15 +42,15 @@ export const third = (id: string) => [
   `create table public_code_turns (id integer primary key, turn bigint not null)`,
   `insert into public_code_turns (id, turn) values (1, 0)`,
   `create table tries (
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     what text not null,
     id ${id} not null,
     expires_at bigint not null,
     primary key (account_id, what, id)
   )`,
   `create table trust_cards (
-    account_id ${id} not null references accounts on delete cascade,
-    watched_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
+    watched_id ${id} not null references accounts on delete cascade on update cascade,
     note text,
     created_at bigint not null,
     confirmed_at bigint,
@@ -61,8 +61,8 @@ export const third = (id: string) => [
   `create index trust_cards_of_watched on trust_cards (watched_id)`,
   `create table trust_events (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
-    watched_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
+    watched_id ${id} not null references accounts on delete cascade on update cascade,
     at bigint not null,
     event text not null,
     detail text

@@ -5,7 +5,7 @@
 export const fourth = (id: string) => [
   `create table tags (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     name text not null,
     color text,
     created_at bigint not null
@@ -21,7 +21,7 @@ export const fourth = (id: string) => [
   `create index tag_assignments_by_tag on tag_assignments (tag_id)`,
   `create table presets (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     name text not null,
     favorite integer not null,
     invite_message text,
@@ -42,7 +42,7 @@ export const fourth = (id: string) => [
   `alter table invitations add column message text`,
   `create table open_links (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     slug ${id} not null,
     title text not null,
     state text not null,
@@ -55,7 +55,7 @@ export const fourth = (id: string) => [
   `create table open_link_requests (
     id ${id} primary key,
     open_link_id ${id} not null references open_links on delete cascade,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     display_name text not null,
     email ${id} not null,
     message text,
@@ -72,7 +72,7 @@ export const fourth = (id: string) => [
   `create index open_link_requests_of_connection on open_link_requests (connection_id)`,
   `create table external_members (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     display_name text not null,
     email text,
     phone text,
@@ -84,7 +84,7 @@ export const fourth = (id: string) => [
   `create index guest_codes_of_external_member on guest_codes (external_member_id)`,
   `create table notifications (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     kind text not null,
     title text not null,
     body text not null,
@@ -100,7 +100,7 @@ export const fourth = (id: string) => [
   `alter table emails add column created_at bigint`,
   `create table email_claims (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     address ${id} not null,
     token_hash ${id} not null unique,
     created_at bigint not null,
@@ -111,7 +111,7 @@ export const fourth = (id: string) => [
   `create index email_claims_by_end on email_claims (expires_at)`,
   `create table exports (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     state text not null,
     progress integer not null,
     size_bytes bigint,
@@ -149,7 +149,7 @@ export const fourth = (id: string) => [
   `create index departed_key_logs_by_account on departed_key_logs (account_hash, seq)`,
   `create table chat_turns (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     conversation_id ${id} not null,
     message text not null,
     answer text,
@@ -160,7 +160,7 @@ export const fourth = (id: string) => [
   `create index chat_turns_of_conversation on chat_turns (account_id, conversation_id, id)`,
   `create table feedback (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     message text not null,
     category text,
     created_at bigint not null

@@ -59,7 +59,7 @@ export const fifth = (id: string) => [
     id ${id} not null,
     organisation_id ${id} not null references organisations on delete cascade,
     at bigint not null,
-    actor_id ${id} references accounts on delete set null,
+    actor_id ${id} references accounts on delete set null on update cascade,
     event text not null,
     target ${id},
     data text not null,
@@ -91,7 +91,7 @@ export const fifth = (id: string) => [
   `create table organisation_actor_days (
     organisation_id ${id} not null references organisations on delete cascade,
     day integer not null,
-    actor_id ${id} not null references accounts on delete cascade,
+    actor_id ${id} not null references accounts on delete cascade on update cascade,
     count bigint not null,
     primary key (organisation_id, day, actor_id)
   )`,

@@ -9,13 +9,13 @@ export const first = (id: string) => [
   )`,
   `create table devices (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     name text not null,
     platform text not null
   )`,
   `create index devices_of_account on devices (account_id)`,
   `create table key_log_entries (
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     seq integer not null,
     entry text not null,
     stored_at bigint not null,
@@ -31,7 +31,7 @@ export const first = (id: string) => [
   `create index enrolment_codes_by_expiry on enrolment_codes (expires_at)`,
   `create table sessions (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     device_id ${id} not null references devices on delete cascade,
     access_hash text not null unique,
     access_expires_at bigint not null,
@@ -50,7 +50,7 @@ export const first = (id: string) => [
     created_at bigint not null
   )`,
   `create table memberships (
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     connection_id ${id} not null references connections on delete cascade,
     role text not null,
     name text not null,
@@ -75,7 +75,7 @@ export const first = (id: string) => [
   `create index envelopes_of_device on envelopes (recipient)`,
   `create table guest_codes (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     label text not null,
     expires_at bigint not null,
     revoked_at bigint,
@@ -85,14 +85,14 @@ export const first = (id: string) => [
   `create index guest_codes_of_account on guest_codes (account_id, id)`,
   `create table stamps (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     words bigint not null unique,
     stamp text not null,
     receipt text not null
   )`,
   `create index stamps_of_account on stamps (account_id)`,
   `create table verifications (
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     id ${id} not null,
     entry text not null,
     primary key (account_id, id)
@@ -106,7 +106,7 @@ export const first = (id: string) => [
 export const second = (id: string) => [
   `create table emails (
     address ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     is_primary integer not null,
     verified_at bigint not null
   )`,
@@ -129,7 +129,7 @@ export const second = (id: string) => [
   `drop index sessions_of_device`,
   `create table sessions (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     device_id ${id} not null references devices on delete cascade,
     refresh_hash ${id} not null unique,
     created_at bigint not null,
@@ -163,7 +163,7 @@ export const second = (id: string) => [
   )`,
   `create table organisation_members (
     organisation_id ${id} not null references organisations on delete cascade,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     role text not null,
     state text not null,
     joined_at bigint not null,
@@ -171,7 +171,8 @@ export const second = (id: string) => [
   )`,
   `create index organisations_of_account on organisation_members (account_id)`,
   `create table machines (
-    account_id ${id} primary key references accounts on delete cascade,
+    id ${id} primary key,
+    account_id ${id} not null unique references accounts on delete cascade on update cascade,
     organisation_id ${id} not null references organisations on delete cascade,
     kid ${id} not null unique,
     key text not null,
@@ -181,7 +182,7 @@ export const second = (id: string) => [
   `create index machines_of_organisation on machines (organisation_id)`,
   `create table machine_tokens (
     id ${id} primary key,
-    account_id ${id} not null references accounts on delete cascade,
+    account_id ${id} not null references accounts on delete cascade on update cascade,
     hash ${id} not null unique,
     name text not null,
     label text,

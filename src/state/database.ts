@@ -8,17 +8,17 @@ import { DatabaseSync } from 'node:sqlite'
 import { AppError, StartError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { isRestoring } from './contents.ts'
-import { damaged, isDamage, lost, prepareFile, unopened } from './database-file.ts'
+import { damaged, isDamage, lost, ofProtocol1, prepareFile, unopened } from './database-file.ts'
 import { transaction } from './sqlite.ts'
 import { versionCopies } from './version-copy.ts'
-import { VERSIONS } from './versions.ts'
+import { FIRST_READ, VERSIONS } from './versions.ts'
 
 const BUSY_MS = 5000
 
 /**
  * Opens the database of a state folder.
  * @param log hears when it is brought forward
- * @throws StartError when it is newer than this program, damaged, or older and no copy of it can be made
+ * @throws StartError when it is of protocol 1, newer than this program, damaged, or older and no copy of it can be made
  */
 export function openDatabase(dir: string, log?: Log): DatabaseSync {
   const path = join(dir, 'state.db')
@@ -26,7 +26,7 @@ export function openDatabase(dir: string, log?: Log): DatabaseSync {
   try {
     demandRestored(dir)
     demandNotLost(dir, path)
-    prepareFile(path, { fill: migrate, look: (found) => refuseNewer(found, path) })
+    prepareFile(path, { fill: migrate, look: (found) => refuseOther(found, path) })
     db = new DatabaseSync(path, { timeout: BUSY_MS, enableForeignKeyConstraints: true })
     db.exec('pragma journal_mode = wal; pragma synchronous = full')
     // Of what was deleted just before a crash, the write-ahead log still holds the rows as they were written.
@@ -55,8 +55,9 @@ function demandNotLost(dir: string, path: string): void {
   if (!existsSync(path) && existsSync(join(dir, 'keychain.json'))) throw lost(path)
 }
 
-function refuseNewer(db: DatabaseSync, path: string): void {
+function refuseOther(db: DatabaseSync, path: string): void {
   const version = versionOf(db)
+  if (version > 0 && version < FIRST_READ) throw ofProtocol1(path, version)
   if (version <= VERSIONS.length) return
   throw new StartError(
     'stateNewer',

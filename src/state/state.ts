@@ -29,6 +29,8 @@ import { nameRows } from './names.ts'
 import type { NameRows } from './names.ts'
 import { replayRows } from './replays.ts'
 import type { ReplayRows } from './replays.ts'
+import { sealKeyRows } from './seal-keys.ts'
+import type { SealKeyRows } from './seal-keys.ts'
 import { secretRows } from './secrets.ts'
 import type { SecretRows } from './secrets.ts'
 import { transaction } from './sqlite.ts'
@@ -57,6 +59,7 @@ export interface State {
   readonly connections: ConnectionRows
   readonly guests: GuestRows
   readonly logs: LogRows
+  readonly sealKeys: SealKeyRows
   readonly forks: ForkRows
   readonly invites: InviteRows
   readonly firstContacts: FirstContactRows
@@ -92,6 +95,7 @@ export function openState(dir: string, log?: Log): State {
     connections: connectionRows(db),
     guests: guestRows(db),
     logs: logRows(db),
+    sealKeys: sealKeyRows(db),
     forks: forkRows(db),
     invites: inviteRows(db),
     firstContacts: firstContactRows(db),

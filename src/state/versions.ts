@@ -1,3 +1,6 @@
+/** The first version of protocol 2. What is older was written by protocol 1, and is refused. */
+export const FIRST_READ = 11
+
 /**
  * The versions of `state.db`: entry n takes a database from version n to n + 1. A released entry is never edited;
  * a change is a new entry. Integer times are Unix milliseconds.
@@ -216,5 +219,14 @@ export const VERSIONS: readonly string[] = [
     at integer not null
   ) strict;
   create index approval_attempts_by_time on approval_attempts (side, at);
+  `,
+  // Sealing keys, whose bytes come beside key logs.
+  `
+  create table seal_keys (
+    account text not null,
+    id text not null,
+    key blob not null,
+    primary key (account, id)
+  ) strict, without rowid;
   `,
 ]

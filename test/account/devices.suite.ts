@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys, publicKeys, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
+import { publicKeys, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
-import { addDevice, resetLog } from '../../src/crypto/key-log.ts'
+import { addDevice, renewSealKey, resetLog } from '../../src/crypto/key-log-entries.ts'
 import {
   additionBy,
   approve,
@@ -22,6 +24,7 @@ import {
   newcomerOf,
   opening,
   resetOf,
+  sealKeyOf,
   revocationBy,
   stampOf,
   tampered,
@@ -81,7 +84,7 @@ export function devicesSuite(accounts: () => Accounts): void {
 
     test('list: newest first, each with its state and keys', async () => {
       const { ada, laptop } = await withNewcomer()
-      const kids = ({ sign, seal }: DeviceKeys) => [thumbprint(sign.jwk), thumbprint(seal.jwk)]
+      const kids = ({ sign, seal }: DeviceKeys) => [thumbprint(sign.jwk), sealKeyId(seal.publicKey)]
       const of = { platform: 'linux', last_seen_at: time(), created_at: time() } as const
       const expected = [
         {
@@ -164,9 +167,29 @@ export function devicesSuite(accounts: () => Accounts): void {
     test('no envelope is sealed to it before it is in the log', async () => {
       const { ada, laptop } = await withNewcomer()
       const body = await opening(ada, 'Bob', {
-        envelopeOf: { recipient: laptop.device, recipientSeal: laptop.keys.seal.jwk },
+        envelopeOf: { recipient: laptop.device, seal: laptop.keys.seal },
       })
       await isInvalid('envelopes', 'wrong_recipient', ada.account.rosters.open({ body }))
+    })
+
+    test('renew: the new sealing key is handed out, and only with its entry', async () => {
+      const ada = await enrol(server)
+      const { seal } = newDeviceKeys()
+      const log = await logOf(ada)
+      const by = { by: ada.device, kid: ada.kid, seed: ada.keys.sign.secret, at: 1 }
+      const entry = renewSealKey({ log, seal: sealKeyId(seal.publicKey), ...by })
+      const seal_key = sealKeyOf({ seal })
+      for (const wrong of [undefined, sealKeyOf(ada.keys)])
+        await isInvalid(
+          'entry',
+          'hash_mismatch',
+          ada.account.keyLogs.append({ body: { entry, seal_key: wrong } }),
+        )
+      await ada.account.keyLogs.append({ body: { entry, seal_key } })
+      const { entries, seal_keys } = await ada.account.keyLogs.read({ account: ada.id })
+      assert.deepEqual([entries, seal_keys], [[ada.entry, entry], [seal_key]])
+      const [, shown] = (await ada.account.profiles.keys({ id: ada.id })).items
+      assert.deepEqual([shown?.id, shown?.use], [sealKeyId(seal.publicKey), 'seal'])
     })
 
     test('what the server refuses to put into a log', async () => {
@@ -286,13 +309,11 @@ export function devicesSuite(accounts: () => Accounts): void {
       const at = time()
       later(MINUTE)
       const bob = await enrol(server, 'Bob')
-      const [seal, sign] = (['seal', 'sign'] as const).map((use) => ({
-        id: thumbprint(ada.keys[use].jwk),
-        use,
-        jwk: ada.keys[use].jwk,
-        device_name: "Ada's laptop",
-        created_at: at,
-      }))
+      const of = { device_name: "Ada's laptop", created_at: at }
+      const { jwk } = ada.keys.sign
+      const sign = { id: thumbprint(jwk), use: 'sign', jwk, ...of }
+      const { seal: id } = publicKeys(ada.keys)
+      const seal = { id, use: 'seal', suite: 1, key: sealKeyOf(ada.keys), ...of }
       const { items, next_cursor } = await bob.account.profiles.keys({ id: ada.id })
       assert.deepEqual(items, [sign, seal])
       assert.equal(next_cursor, null)

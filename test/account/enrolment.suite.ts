@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
-import { enrol, enrolled, enrolmentOf, newMaker, stampOf, tampered } from '../service/person.ts'
+import {
+  enrol,
+  enrolled,
+  enrolmentOf,
+  newMaker,
+  otherFirstOf,
+  stampOf,
+  tampered,
+} from '../service/person.ts'
 import { MINUTE, fails, isInvalid, type Accounts } from './subject.ts'
 
 export function enrolmentSuite(accounts: () => Accounts): void {
@@ -58,7 +66,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
 
     test('another entry for the account, or its device in another account, comes too late', async () => {
       const ada = await enrol(server)
-      const other = newMaker({ id: ada.id })
+      const other = { ...ada, entry: otherFirstOf(ada) }
       const own = await server.newEnrolmentCode(ada.id)
       await fails('conflict', server.door().enrolment.create(enrolmentOf(other, own)))
       const thief = newMaker({ device: ada.device })

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { signAssertion } from '../../src/crypto/client-assertion.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import {
   enrol,
   enrolmentOf,
   furtherOf,
   newcomerOf,
   newMaker,
+  otherFirstOf,
   resetMaker,
 } from '../service/person.ts'
 import { fails, shutOut, type Accounts } from './subject.ts'
@@ -24,24 +25,25 @@ export function machinesSuite(accounts: () => Accounts): void {
       const owner = await enrol(server)
       const { auth: key } = newDeviceKeys()
       const organisation = await owner.account.organisations.create({ body: { name: 'Acme' } })
-      const { account_id: id } = await owner.account.machines.create({
+      const { machine_id: machine } = await owner.account.machines.create({
         body: { organisation_id: organisation.id, name: 'billing', key: key.jwk },
       })
       const { public_url: audience } = await server.door().clock.read({})
       const assert_ = () =>
-        signAssertion({ account: id, audience, at: Math.floor(subject.clock.ms / 1000) }, key)
+        signAssertion({ machine, audience, at: Math.floor(subject.clock.ms / 1000) }, key)
       const present = async <B extends { code: string }>({ body }: { body: B }) => {
         const { code: _, ...rest } = body
         return { body: { ...rest, assertion: await assert_() } }
       }
       const { enrolment, signIns } = server.door()
       assert.deepEqual(await signIns.read({ body: { assertion: await assert_() } }), {
-        account_id: id,
+        account_id: null,
         key_log: [],
         email: null,
       })
       await fails('conflict', enrolment.further(await present(furtherOf(newcomerOf(), ''))))
-      const maker = newMaker({ id })
+      const maker = newMaker()
+      const { id } = maker
       const request = await present(enrolmentOf(maker, ''))
       const made = await enrolment.create(request)
       await fails('invalid_client', enrolment.create(request))
@@ -51,7 +53,8 @@ export function machinesSuite(accounts: () => Accounts): void {
       assert.deepEqual(organisations, [{ ...organisation, role: 'member' }])
       const read = await signIns.read({ body: { assertion: await assert_() } })
       assert.deepEqual(read.key_log, [maker.entry])
-      await fails('conflict', enrolment.create(await present(enrolmentOf(newMaker({ id }), ''))))
+      const other = { ...maker, entry: otherFirstOf(maker) }
+      await fails('conflict', enrolment.create(await present(enrolmentOf(other, ''))))
       await fails('invalid_token', enrolment.create(await present(enrolmentOf(newMaker(), ''))))
       const second = newcomerOf()
       const further = await enrolment.further(await present(furtherOf(second, '')))

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, test } from 'node:test'
 import { type Tokens, openTokens } from '../../src/auth/tokens.ts'
 import { checkToken } from '../../src/crypto/token.ts'
@@ -11,8 +10,6 @@ import { AppError } from '../../src/errors.ts'
 import type { Keychain } from '../../src/keychain/keychain.ts'
 import { openFolder } from '../../src/state/folder.ts'
 import { type State, openState } from '../../src/state/state.ts'
-import { VERSIONS } from '../../src/state/versions.ts'
-import { wipe } from '../../src/state/wipe.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
 
 const COMMAND_LINE = 'csd_the-token-of-the-command-line'
@@ -434,55 +431,4 @@ test('signed out, a token still reads the state of the daemon', () => {
     tokens.list().map((one) => one.id),
     [id],
   )
-})
-
-/** Turns a token into one of an earlier program: an older database, no account in the record. */
-function makeLegacy(id: string, signedIn: string | null): void {
-  const entry = `token/${id}`
-  const { account: _, ...record } = JSON.parse(keychain.get(entry)!) as Record<string, unknown>
-  keychain.set(entry, JSON.stringify(record))
-  state.meta.set('identity', signedIn && { account: signedIn })
-  state.close()
-  const db = new DatabaseSync(join(dir, 'state.db'))
-  const at = VERSIONS.findIndex((version) => version.includes('legacy_account'))
-  db.exec(
-    `drop table approval_attempts; drop table contact_tries; drop table first_contacts;
-    drop table challenges; drop table wrong_tries; alter table tokens drop column legacy_account`,
-  )
-  db.exec(`pragma user_version = ${at}`)
-  db.close()
-  state = openState(dir)
-  tokens = open()
-}
-
-for (const isUsed of [true, false])
-  test(`a token of an earlier program, ${isUsed ? '' : 'not '}used since, works for its account alone`, () => {
-    const { token, id } = tokens.mint({ name: 'n', scope: 'full' })
-    makeLegacy(id, 'acc_ada')
-    if (isUsed) assert.equal(tokens.authenticate(token).token, id)
-    wipe(state.db)
-    account = 'acc_bob'
-    restart()
-    refused(token)
-    assert.deepEqual(tokens.list(), [])
-    account = 'acc_ada'
-    assert.equal(tokens.authenticate(token).token, id)
-  })
-
-test('a token of an earlier program works for no account where none was signed in', () => {
-  const { token, id } = tokens.mint({ name: 'n', scope: 'full' })
-  makeLegacy(id, null)
-  refused(token)
-  account = null
-  assert.equal(tokens.authenticate(token).token, id)
-})
-
-test('the database cannot move a token of an earlier program after its first use', () => {
-  const { token, id } = tokens.mint({ name: 'n', scope: 'full' })
-  makeLegacy(id, 'acc_ada')
-  assert.equal(tokens.authenticate(token).token, id)
-  state.db.exec("update tokens set legacy_account = 'acc_bob'")
-  account = 'acc_bob'
-  restart()
-  refused(token)
 })

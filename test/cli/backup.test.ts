@@ -325,9 +325,9 @@ describe('the format', () => {
       sql('state.db', 'pragma user_version = 2'),
     ],
     [
-      'an older version that it is not',
-      'failed',
-      /state.db differs from version 1 in/,
+      'a version of protocol 1',
+      'stateOlder',
+      /protocol 1 \(version 1;/,
       line((of) => (of.state_version = 1)),
     ],
     ['an account that is another', 'failed', /another account/, line((of) => (of.account = OTHER))],

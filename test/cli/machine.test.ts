@@ -53,7 +53,7 @@ describe('the answer to machine create is lost', () => {
       const { account, path, run, key } = await desk(t)
       let made = ''
       const lost = await run(async (input) => {
-        made = (await account.machines.create(input)).account_id
+        made = (await account.machines.create(input)).machine_id
         throw error
       })
       assert.deepEqual([lost.code, lost.out], [EXIT.failed, ''])
@@ -61,15 +61,15 @@ describe('the answer to machine create is lost', () => {
       assert(lost.err.endsWith(`${error.message}\n`))
       const half = key()
       assert.equal(statSync(path).mode & 0o777, 0o600)
-      assert.equal(half['account'], undefined)
+      assert.equal(half['machine'], undefined)
       assert(!lost.err.includes(half['d'] as string))
       const early = await call({}, ['machine token', '--key-file', path])
-      assert.match(early.err, /a key without its account.*machine create.*run that again/)
+      assert.match(early.err, /a key without its machine.*machine create.*run that again/)
 
       const done = await run()
       assert.deepEqual([done.code, done.out], [EXIT.ok, `${made}  bot\n`])
       const whole = key()
-      assert.deepEqual({ ...half, account: made, token_endpoint: whole['token_endpoint'] }, whole)
+      assert.deepEqual({ ...half, machine: made, token_endpoint: whole['token_endpoint'] }, whole)
       const third = await run()
       assert.match(third.err, /is there already: name another file/)
       assert.deepEqual(key(), whole)
@@ -82,7 +82,7 @@ describe('the answer to machine create is lost', () => {
     const done = await run()
     assert.equal(done.code, EXIT.ok, done.err)
     assert.equal(key()['d'], d)
-    assert.match(key()['account'] ?? '', /^acc_/)
+    assert.match(key()['machine'] ?? '', /^mch_/)
   })
 
   it('a key that may be an account’s outlives a refusal', async (t) => {
@@ -165,7 +165,7 @@ describe('machine token', () => {
     d: 'nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A',
     kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
     alg: 'Ed25519',
-    account: 'acc_00000000000000000000000000',
+    machine: 'mch_00000000000000000000000000',
   }
   for (const [status, body, says] of [
     [429, { error: 'rate_limited', message: 'Slowly, please.' }, /Slowly, please/],

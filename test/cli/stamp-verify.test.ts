@@ -10,7 +10,14 @@ import { hashOf } from '../../src/crypto/jws.ts'
 import { signReceipt, stampFragment } from '../../src/crypto/stamp.ts'
 import { EXIT } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
-import { logEntry, newAccount, newDevice, sign, type TestDevice } from '../crypto/builders.ts'
+import {
+  accountOf,
+  logEntry,
+  newAccount,
+  newDevice,
+  sign,
+  type TestDevice,
+} from '../crypto/builders.ts'
 import type { Json } from '../e2e/caller.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { terminal } from './terminal.ts'
@@ -57,8 +64,8 @@ const receiptBy = (
     server.keys.sign.secret,
   )
 
-const ADA = newAccount()
 const [desk, phone, server] = [newDevice(), newDevice(), newDevice()]
+const ADA = accountOf(desk)
 const log = [logEntry(ADA, [], 'add', desk, desk)]
 log.push(logEntry(ADA, log, 'add', phone, desk))
 const revoked = [...log, logEntry(ADA, log, 'revoke', phone, desk)]
@@ -126,9 +133,9 @@ const good = (account = ADA, device = desk, of = log) => ({
   key_log: of,
 })
 
-describe('a forger who signs a first entry in the account id of another', () => {
+describe('a forger who signs a reset in the account id of another', () => {
   const mallory = newDevice()
-  const forged = [logEntry(ADA, [], 'add', mallory, mallory)]
+  const forged = [...log, logEntry(ADA, log, 'reset', mallory, mallory)]
   const file = (assurance: Assurance) => {
     const stamp = stampOf(ADA, mallory, forged, assurance)
     return { stamp, key_log: forged, receipt: receiptBy(mallory, stamp, 'organisation') }
@@ -144,13 +151,13 @@ describe('a forger who signs a first entry in the account id of another', () => 
       assert.match(out, /^The signature fits exactly this content, but the signer is unknown\.$/m)
       assert.match(out, /^assurance {4}device$/m)
       assert.doesNotMatch(out, /Good|organisation/)
-      assert.match(out, new RegExp(`^root +${rootOf(forged[0]!)}$`, 'm'))
+      assert.match(out, new RegExp(`^root +${rootOf(forged.at(-1)!)}$`, 'm'))
       assert.match(out, /--root ROOT/)
       assert.deepEqual(
         [json.valid, json.conclusive, json.reason, json.signer, json.assurance_level, json.receipt],
         [false, false, 'signer_unknown', 'unknown', 'device', 'unknown_key'],
       )
-      assert.deepEqual([json.root, json.received_at], [rootOf(forged[0]!), null])
+      assert.deepEqual([json.root, json.received_at], [rootOf(forged.at(-1)!), null])
     })
 
   for (const claim of ['verified_email', 'organisation'] as const)
@@ -161,16 +168,23 @@ describe('a forger who signs a first entry in the account id of another', () => 
       assert.deepEqual(json, { valid: false, conclusive: true, reason: 'assurance_claimed' })
     })
 
-  it('is refused by name where the account is remembered', async (t) => {
-    const { code, out } = await verify(t, file('device'), { entries: log })
+  it('is unknown where the account is remembered without the reset', async (t) => {
+    const { code, json } = await verify(t, file('device'), { entries: log })
+    assert.equal(code, EXIT.inconclusive)
+    assert.deepEqual([json.valid, json.signer], [false, 'unknown'])
+  })
+
+  it('and signs a first entry is refused: the id is that of other keys', async (t) => {
+    const begun = [logEntry(ADA, [], 'add', mallory, mallory)]
+    const { code, out } = await verify(t, good(ADA, mallory, begun))
     assert.equal(code, EXIT.notVerified)
-    assert.match(out, /^Not good \(fork\)/)
+    assert.match(out, /^Not good \(account_mismatch\)/)
   })
 
   it('is refused where another root is trusted', async (t) => {
     const { code, out } = await verify(t, file('device'), { root: rootOf(log[0]!) })
     assert.equal(code, EXIT.notVerified)
-    assert.match(out, new RegExp(`^Not good \\(other_root\\): .*${rootOf(forged[0]!)}`))
+    assert.match(out, new RegExp(`^Not good \\(other_root\\): .*${rootOf(forged.at(-1)!)}`))
   })
 
   it('and pretends a receipt of the pinned server is refused', async (t) => {

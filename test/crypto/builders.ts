@@ -1,19 +1,16 @@
 /** Signed entries as a device would make them, for tests that need logs of any shape. */
+import { accountIdOf } from '../../src/crypto/account-id.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys, publicKeys, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { publicKeys, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { rawKeys } from '../../src/crypto/device-public-keys.ts'
 import { newId, PREFIX } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf, type Typ } from '../../src/crypto/jws.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
-import {
-  addDevice,
-  addFirst,
-  resetLog,
-  revokeDevice,
-  verifyKeyLog,
-  type KeyLog,
-} from '../../src/crypto/key-log.ts'
+import { verifyKeyLog, type KeyLog } from '../../src/crypto/key-log.ts'
+import { addDevice, resetLog, revokeDevice } from '../../src/crypto/key-log-entries.ts'
 import { commitment, type Roster, type Signer } from '../../src/crypto/roster.ts'
+import { firstOf, newDeviceKeys } from './keys.ts'
 
 export type TestDevice = { id: string; keys: DeviceKeys; kid: string }
 
@@ -40,7 +37,8 @@ export function logEntry(
 ): string {
   const prev = encodeBase64url(log.length === 0 ? new Uint8Array(32) : hashOf(log.at(-1)!))
   const keys = op === 'revoke' ? {} : { keys: publicKeys(device.keys) }
-  const entry = { v: 1, account, seq: log.length, prev, op, device: device.id, ...keys }
+  const salt = log.length === 0 ? { salt: encodeBase64url(new Uint8Array(32)) } : {}
+  const entry = { v: 2, account, seq: log.length, prev, op, device: device.id, ...keys, ...salt }
   return sign('keylog+jws', by, { ...entry, by: by.id, at: 1767225600, ...change })
 }
 
@@ -49,10 +47,14 @@ export type Person = { readonly account: string; log: KeyLog }
 
 const AT = 1767225600
 
+/** The account that begins with a device, and the salt of zeros that `logEntry` gives its first entry. */
+export const accountOf = ({ keys }: TestDevice) =>
+  accountIdOf(rawKeys(publicKeys(keys)), new Uint8Array(32))
+
 /** A person of one device. */
-export function newPerson(device: TestDevice, account = newAccount()): Person {
-  const begin = addFirst({ account, device: device.id, keys: device.keys, at: AT })
-  return { account, log: verifyKeyLog(account, [begin]) }
+export function newPerson(device: TestDevice): Person {
+  const { account, entry } = firstOf(device.id, device.keys, AT)
+  return { account, log: verifyKeyLog(account, [entry]) }
 }
 
 const follow = (person: Person, entry: string) => {

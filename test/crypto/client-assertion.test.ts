@@ -1,6 +1,7 @@
 /** Client assertions: each rule of RFC 7523 section 3 with what keeps it and what breaks it. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { newId, PREFIX } from '../../src/crypto/id.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { readAssertion, signAssertion, verifyAssertion } from '../../src/crypto/client-assertion.ts'
 import { signProof } from '../../src/crypto/dpop.ts'
@@ -8,15 +9,15 @@ import { thumbprint, type PublicJwk } from '../../src/crypto/jwk.ts'
 import { parseCompact } from '../../src/crypto/jws.ts'
 import { signCompact } from '../../src/crypto/jws-signature.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
-import { newAccount, newDevice } from './builders.ts'
+import { newDevice } from './builders.ts'
 
 const [own, other] = [newDevice().keys.auth, newDevice().keys.auth]
-const account = newAccount()
+const machine = newId(PREFIX.machine, Date.now())
 const now = 1767225600
 const audience = 'https://example.com/oauth/token'
 const expected = { publicKey: own.jwk, audiences: ['https://example.com', audience], now }
 const header = { alg: 'Ed25519', typ: 'JWT', kid: thumbprint(own.jwk) }
-const claims = { iss: account, sub: account, aud: audience, iat: now, exp: now + 60, jti: 'j' }
+const claims = { iss: machine, sub: machine, aud: audience, iat: now, exp: now + 60, jti: 'j' }
 
 type Change = { header?: object; claims?: object }
 /** A member laid over with `undefined` is left out, as JSON has it. */
@@ -25,18 +26,18 @@ const assertionOf = (change: Change = {}) =>
 
 describe('an assertion', () => {
   test('is made as RFC 7523 section 3 says', async () => {
-    const made = await signAssertion({ account, audience, at: now }, own)
+    const made = await signAssertion({ machine, audience, at: now }, own)
     const { header: head, payload } = parseCompact(made)
     assert.deepEqual(Object.fromEntries(head), header)
     const { jti, ...said } = Object.fromEntries(payload)
     const { jti: _, ...wanted } = claims
     assert.deepEqual(said, wanted)
     assert.equal(Buffer.from(jti as string, 'base64url').length, 16)
-    assert.deepEqual(readAssertion(made), { account, kid: header.kid })
-    assert.deepEqual(await verifyAssertion(made, expected), { account, jti, exp: now + 60 })
+    assert.deepEqual(readAssertion(made), { machine, kid: header.kid })
+    assert.deepEqual(await verifyAssertion(made, expected), { machine, jti, exp: now + 60 })
   })
   test('is another each time, and lives as long as asked', async () => {
-    const of = { account, audience, at: now, lifetimeS: 300 }
+    const of = { machine, audience, at: now, lifetimeS: 300 }
     const [one, two] = [await signAssertion(of, own), await signAssertion(of, own)]
     const found = [await verifyAssertion(one, expected), await verifyAssertion(two, expected)]
     assert.notEqual(found[0]!.jti, found[1]!.jti)
@@ -45,7 +46,7 @@ describe('an assertion', () => {
     assert.equal((await verifyAssertion(short, expected)).exp, now + 1)
   })
   const unmade: [string, object, object, Reason][] = [
-    ['for a device', { account: 'dev_01kdvdnxgdewwbp9bd48c3mnb1' }, {}, 'bad_value'],
+    ['for a device', { machine: 'dev_01kdvdnxgdewwbp9bd48c3mnb1' }, {}, 'bad_value'],
     ['for longer than five minutes', { lifetimeS: 301 }, {}, 'bad_value'],
     ['for no time', { lifetimeS: 0 }, {}, 'bad_value'],
     ['for half a second', { lifetimeS: 0.5 }, {}, 'bad_value'],
@@ -54,7 +55,7 @@ describe('an assertion', () => {
   ]
   for (const [name, of, key, reason] of unmade) {
     test(`is not made ${name}: ${reason}`, () =>
-      assert.rejects(signAssertion({ account, audience, at: now, ...of }, { ...own, ...key }), {
+      assert.rejects(signAssertion({ machine, audience, at: now, ...of }, { ...own, ...key }), {
         reason,
       }))
   }
@@ -83,7 +84,7 @@ describe('accepted', () => {
     test(name, async () => {
       const found = await verifyAssertion(assertionOf(change), expected)
       assert.deepEqual(found, {
-        account,
+        machine,
         jti: claims.jti,
         exp: claims.exp,
         ...Object.fromEntries(
@@ -95,14 +96,14 @@ describe('accepted', () => {
 })
 
 describe('refused', () => {
-  const told = newAccount()
+  const told = newId(PREFIX.machine, Date.now())
   // prettier-ignore
   const table: [string, Change, Reason, object?][] = [
     ['1: no iss', { claims: { iss: undefined } }, 'missing_member'],
     ['1: another iss', { claims: { iss: told } }, 'sub_mismatch'],
     ['2: no sub', { claims: { sub: undefined } }, 'missing_member'],
     ['2: another sub', { claims: { sub: told } }, 'sub_mismatch'],
-    ['2: no account', { claims: { iss: 'me', sub: 'me' } }, 'bad_value'],
+    ['2: no machine', { claims: { iss: 'me', sub: 'me' } }, 'bad_value'],
     ['3: no aud', { claims: { aud: undefined } }, 'missing_member'],
     ['3: another aud', { claims: { aud: 'https://example.org' } }, 'wrong_audience'],
     ['3: aud spelt otherwise', { claims: { aud: 'HTTPS://example.com' } }, 'wrong_audience'],
@@ -124,7 +125,7 @@ describe('refused', () => {
     ['7: an empty jti', { claims: { jti: '' } }, 'bad_jti'],
     ['7: jti of 201 characters', { claims: { jti: 'x'.repeat(201) } }, 'bad_jti'],
     ['9: the key of another', { header: { kid: undefined } }, 'bad_signature', { publicKey: other.jwk }],
-    ['9: a sealing key', { header: { kid: undefined } }, 'bad_key', { publicKey: newDevice().keys.seal.jwk }],
+    ['9: a sealing key', { header: { kid: undefined } }, 'bad_key', { publicKey: { ...other.jwk, crv: 'X25519' } as unknown as PublicJwk }],
     ['9: no alg', { header: { alg: undefined } }, 'missing_header'],
     ['9: alg none', { header: { alg: 'none' } }, 'wrong_alg'],
     ['9: a shared secret', { header: { alg: 'HS256' } }, 'wrong_alg'],
@@ -149,12 +150,12 @@ describe('refused', () => {
   })
   test('a claim twice, and a signature of another', async () => {
     const [head, , signature] = assertionOf().split('.') as [string, string, string]
-    const body = `{"sub":"${account}",${JSON.stringify(claims).slice(1)}`
+    const body = `{"sub":"${machine}",${JSON.stringify(claims).slice(1)}`
     const twice = `${head}.${encodeBase64url(Buffer.from(body))}.${signature}`
     assert.throws(() => readAssertion(twice), { reason: 'duplicate_member' })
     const [, later] = assertionOf({ claims: { exp: now + 90 } }).split('.') as [string, string]
     const mixed = `${head}.${later}.${signature}`
-    assert.deepEqual(readAssertion(mixed), { account, kid: header.kid })
+    assert.deepEqual(readAssertion(mixed), { machine, kid: header.kid })
     await assert.rejects(verifyAssertion(mixed, expected), { reason: 'bad_signature' })
   })
   test('a private key to verify with', async () => {

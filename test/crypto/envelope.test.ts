@@ -1,109 +1,167 @@
-/** Envelopes that one device seals and another opens, and all that is refused. */
+/** X-Wing and the envelopes of suite 1: the cases of test kit 2, and what is sealed here. */
 import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { decodeBase64url, encodeBase64url } from '../../src/crypto/base64url.ts'
-import { ZERO_HEAD } from '../../src/crypto/code.ts'
-import { deviceKeysFrom } from '../../src/crypto/device-keys.ts'
-import { openEnvelope, sealEnvelope } from '../../src/crypto/envelope.ts'
-import { verifyKeyLog } from '../../src/crypto/key-log.ts'
-import type { Reason } from '../../src/crypto/refusal.ts'
-import { addMember, commitment, verifyRoster } from '../../src/crypto/roster.ts'
-import { logEntry, logsOf, newConnection, newDevice, newPerson } from './builders.ts'
-import {
-  account,
-  at,
-  connection,
-  first,
-  k,
-  keyLogs,
-  log,
-  open,
-  own,
-  refused,
-  second,
-  third,
-  two,
-} from './opened.ts'
+import { x25519 } from '@noble/curves/ed25519.js'
+import { KEM_MLKEM768_X25519, NotSupportedError } from 'hpke'
+import { readEnvelope } from '../../src/crypto/envelope-form.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
+import { envelopeInfo, openEnvelope, sealEnvelope } from '../../src/crypto/envelope.ts'
+import { checkSealKey, hpkeSuite1, newSealKey } from '../../src/crypto/seal-key.ts'
+import { newConnection, newDevice } from './builders.ts'
+import { bytes, hex, ofKind, readKit, run } from './kit2.ts'
+import { publicOf } from './keys.ts'
 
-describe('envelope', () => {
-  const roster = verifyRoster(connection, [open], keyLogs)
-  const { epoch, epochHead } = roster
-  const sealing = { connection, epoch, epochHead, k, sender: first.id, senderKid: first.kid }
-  const to = { recipient: second.id, recipientSeal: second.keys.seal.jwk }
-  const seal = (change: object = {}) =>
-    sealEnvelope({ ...sealing, senderSeed: first.keys.sign.secret, ...to, ...change })
-  const opener = { roster, keyLogs, recipient: second.id, seal: second.keys.seal }
+type Newest = { connection: string; epoch: number; epoch_head_hex: string; k_commit: string }
+const { newest } = readKit<unknown, { newest: Record<string, Newest> }>('envelope.json')
 
-  test('opens on the device it is for', async () => {
-    const envelope = await seal()
-    assert.deepEqual(await openEnvelope({ envelope, ...opener }), k)
-    assert.notEqual(await seal(), envelope)
-  })
-  test('opens with keys rebuilt from kept secrets', async () => {
-    const { sign: s, seal: e, auth } = second.keys
-    const kept = deviceKeysFrom({ sign: s.secret, seal: e.secret, auth: auth.secret })
-    assert.deepEqual(kept, second.keys)
-    assert.deepEqual(await openEnvelope({ envelope: await seal(), ...opener, seal: kept.seal }), k)
-  })
+type EnvelopeCase = {
+  newest: string
+  recipient: string
+  recipient_keys: { kid: string; decapsulation_key_hex: string }[]
+  envelope: string
+  info_hex: string
+  key_hex: string
+}
+run<EnvelopeCase>(
+  'envelope.json',
+  (of) => of.kind === undefined,
+  async (of) => {
+    const { connection, epoch, epoch_head_hex, k_commit: kCommit } = newest[of.newest]!
+    const known = { connection, epoch, epochHead: bytes(epoch_head_hex), kCommit }
+    const keys = new Map(
+      of.recipient_keys.map((key) => [key.kid, bytes(key.decapsulation_key_hex)]),
+    )
+    const k = await openEnvelope(of.envelope, known, of.recipient, keys)
+    assert.equal(hex(k), of.key_hex)
+    assert.equal(hex(envelopeInfo(readEnvelope(of.envelope))), of.info_hex)
+    assert.equal(keyCommitment(connection, epoch, k), kCommit)
+  },
+)
 
-  const low = { kty: 'OKP', crv: 'X25519', x: encodeBase64url(new Uint8Array(32)) }
-  const table: [string, object, object, Reason][] = [
-    ['another K', { k: new Uint8Array(32) }, {}, 'k_commit_mismatch'],
-    ['a later epoch', { epoch: 2 }, {}, 'unknown_epoch'],
-    ['an older epoch', {}, { roster: { ...roster, epoch: 2 } }, 'old_epoch'],
-    ['another opening', { epochHead: ZERO_HEAD }, {}, 'wrong_epoch_head'],
-    ['another connection', { connection: newConnection() }, {}, 'wrong_connection'],
-    ['for another device', { recipient: first.id }, {}, 'wrong_recipient'],
-    ['for another key', { recipientSeal: first.keys.seal.jwk }, {}, 'wrong_recipient_kid'],
-    ['by a device of nobody', { sender: third.id }, {}, 'sender_not_member'],
-    [
-      'by a device of nobody current',
-      {},
-      { roster: { ...roster, members: [] } },
-      'sender_not_member',
-    ],
-    ['by another than it says', { sender: second.id }, {}, 'kid_mismatch'],
-    ['signed by another', { senderSeed: third.keys.sign.secret }, {}, 'bad_signature'],
-    ['K of 31 bytes', { k: k.subarray(1) }, {}, 'bad_length'],
-    ['to a low-order key', { recipientSeal: low }, {}, 'open_failed'],
-    ['to a signing key', { recipientSeal: second.keys.sign.jwk }, {}, 'bad_key'],
-  ]
-  for (const [name, sealed, opened, reason] of table) {
-    test(`${name}: ${reason}`, async () => {
-      const attempt = async () =>
-        openEnvelope({ envelope: await seal(sealed), ...opener, ...opened })
-      await assert.rejects(attempt, { reason })
-    })
+type KemCase = {
+  decapsulation_key_hex: string
+  public_hex: string
+  enc_hex: string
+  shared_secret_hex: string
+}
+run<KemCase>('envelope.json', ofKind('kem'), async (of) => {
+  const kem = KEM_MLKEM768_X25519()
+  const secret = await kem.DeserializePrivateKey(bytes(of.decapsulation_key_hex), false)
+  const shared = await kem.Decap(bytes(of.enc_hex), secret, undefined)
+  assert.equal(hex(shared), of.shared_secret_hex)
+  assert.equal(hex(publicOf(bytes(of.decapsulation_key_hex))), of.public_hex)
+  // What is sealed to the public key opens with the decapsulation key.
+  const hpke = hpkeSuite1()
+  const publicKey = await hpke.DeserializePublicKey(bytes(of.public_hex))
+  const sealed = await hpke.Seal(publicKey, bytes('c0ffee'))
+  const opened = await hpke.Open(secret, sealed.encapsulatedSecret, sealed.ciphertext)
+  assert.equal(hex(opened), 'c0ffee')
+})
+
+run<{ public_hex: string; seal_sha256_hex: string }>('envelope.json', ofKind('seal-key'), (of) =>
+  checkSealKey(bytes(of.public_hex), Buffer.from(of.seal_sha256_hex, 'hex').toString('base64url')),
+)
+
+const seal = await newSealKey()
+
+describe('an envelope', () => {
+  const kid = sealKeyId(seal.publicKey)
+  const k = new Uint8Array(randomBytes(32))
+  const epoch = {
+    connection: newConnection(),
+    epoch: 3,
+    epochHead: new Uint8Array(randomBytes(32)),
   }
-  test('by a device revoked since: revoked_signer', async () => {
-    const envelope = await seal()
-    const revoked = verifyKeyLog(account, [...two, logEntry(account, two, 'revoke', first, second)])
-    const logs = new Map([[account, revoked]])
-    const attempt = openEnvelope({ envelope, ...opener, keyLogs: logs })
-    await assert.rejects(attempt, { reason: 'revoked_signer' })
+  const known = { ...epoch, kCommit: keyCommitment(epoch.connection, 3, k) }
+  const recipient = newDevice().id
+  const to = { recipient, kid, publicKey: seal.publicKey }
+  const keys = new Map([[kid, seal.secret]])
+
+  test('opens on the device that it is for, and is another one each time', async () => {
+    const [one, other] = [await sealEnvelope(epoch, k, to), await sealEnvelope(epoch, k, to)]
+    assert.notEqual(one, other)
+    for (const envelope of [one, other])
+      assert.deepEqual(await openEnvelope(envelope, known, recipient, keys), k)
   })
-  test('opens where another member named the same device id in its log', async () => {
-    const copy = newPerson({ ...newDevice(), id: first.id })
-    const both = new Map([...logsOf(copy), ...keyLogs])
-    const by = { actor: account, device: first.id, actorLog: log, ...own, at }
-    const added = { member: copy.account, memberLog: copy.log, role: 'member' as const }
-    const entries = [open, addMember({ roster, keyLogs: both, ...added, ...by })]
-    const joined = verifyRoster(connection, entries, both)
-    const copyFirst = { ...joined, members: joined.members.toReversed() }
-    for (const shown of [joined, copyFirst]) {
-      const of = { ...opener, roster: shown, keyLogs: both, envelope: await seal() }
-      assert.deepEqual(await openEnvelope(of), k)
-    }
+  test('has exactly the members of the protocol, and no signature', async () => {
+    const envelope = JSON.parse(await sealEnvelope(epoch, k, to)) as Record<string, unknown>
+    assert.equal(
+      Object.keys(envelope).join(' '),
+      'v suite connection epoch epoch_head recipient recipient_kid enc ct',
+    )
+    assert.deepEqual([envelope['v'], envelope['suite'], envelope['recipient_kid']], [2, 1, kid])
   })
-  test('k_commit depends on every part', () => {
-    const all = [
-      commitment(connection, 1, k),
-      commitment(connection, 2, k),
-      commitment(newConnection(), 1, k),
-      commitment(connection, 1, ZERO_HEAD),
-    ]
-    assert.equal(new Set(all).size, 4)
-    assert.equal(decodeBase64url(all[0]!).length, 32)
-    refused(() => commitment(connection, 1, k.subarray(1)), 'bad_length')
+  test('opens with the key before a renewal as long as that is held', async () => {
+    const renewed = await newSealKey()
+    const held = new Map([[sealKeyId(renewed.publicKey), renewed.secret], ...keys])
+    const envelope = await sealEnvelope(epoch, k, to)
+    assert.deepEqual(await openEnvelope(envelope, known, recipient, held), k)
+    held.delete(kid)
+    const attempt = openEnvelope(envelope, known, recipient, held)
+    await assert.rejects(attempt, { reason: 'wrong_recipient_kid' })
+  })
+  test('of another K is refused', async () => {
+    const envelope = await sealEnvelope(epoch, new Uint8Array(32), to)
+    const attempt = openEnvelope(envelope, known, recipient, keys)
+    await assert.rejects(attempt, { reason: 'k_commit_mismatch' })
+  })
+
+  const places: [string, object, string][] = [
+    ['connection', { connection: newConnection() }, 'wrong_connection'],
+    ['later epoch', { epoch: 4 }, 'unknown_epoch'],
+    ['earlier epoch', { epoch: 2 }, 'old_epoch'],
+    ['opening entry', { epochHead: new Uint8Array(32) }, 'wrong_epoch_head'],
+  ]
+  for (const [name, change, reason] of places)
+    test(`for another ${name}: ${reason}`, async () => {
+      const envelope = await sealEnvelope({ ...epoch, ...change }, k, to)
+      await assert.rejects(openEnvelope(envelope, known, recipient, keys), { reason })
+      // Nor does the ciphertext open where the place is written over.
+      const moved = JSON.stringify({
+        ...(JSON.parse(envelope) as object),
+        connection: epoch.connection,
+        epoch: epoch.epoch,
+        epoch_head: Buffer.from(epoch.epochHead).toString('base64url'),
+      })
+      const attempt = openEnvelope(moved, known, recipient, keys)
+      await assert.rejects(attempt, { reason: 'open_failed' })
+    })
+
+  const unsealable: [string, object, string][] = [
+    ['a key that the log does not name', { kid: sealKeyId(k) }, 'hash_mismatch'],
+    ['an X25519 key', ofKey(x25519.getPublicKey(seal.secret)), 'not_sealable'],
+    ['a low-order X25519 half', ofKey(seal.publicKey.slice().fill(0, 1184)), 'not_sealable'],
+    ['no key', ofKey(new Uint8Array(0)), 'not_sealable'],
+  ]
+  for (const [name, change, reason] of unsealable)
+    test(`to ${name}: ${reason}`, async () => {
+      await assert.rejects(sealEnvelope(epoch, k, { ...to, ...change }), { reason })
+    })
+  test('a runtime without ML-KEM says nothing about the key', async (t) => {
+    t.mock.method(crypto.subtle, 'encapsulateBits', () => {
+      throw new DOMException('no ML-KEM', 'NotSupportedError')
+    })
+    await assert.rejects(sealEnvelope(epoch, k, to), NotSupportedError)
+  })
+  test('K and heads have 32 bytes', async () => {
+    const short = k.subarray(1)
+    await assert.rejects(sealEnvelope(epoch, short, to), { reason: 'bad_length' })
+    const attempt = sealEnvelope({ ...epoch, epochHead: short }, k, to)
+    await assert.rejects(attempt, { reason: 'bad_length' })
+  })
+  test('k_commit is what node:crypto hashes', () => {
+    const { connection } = newest['one']!
+    const raw = bytes(readKit<unknown, { connection_hex: string }>('envelope.json').connection_hex)
+    const hash = createHash('sha256')
+      .update('countersign/v2/k\0')
+      .update(raw)
+      .update(bytes('00000003'))
+    assert.equal(keyCommitment(connection, 3, k), hash.update(k).digest('base64url'))
   })
 })
+
+function ofKey(publicKey: Uint8Array) {
+  return { publicKey, kid: sealKeyId(publicKey) }
+}

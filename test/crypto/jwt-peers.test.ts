@@ -3,15 +3,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EmbeddedJWK, importJWK, jwtVerify, SignJWT } from 'jose'
 import * as oauth from 'oauth4webapi'
+import { newId, PREFIX } from '../../src/crypto/id.ts'
 import { readAssertion, signAssertion, verifyAssertion } from '../../src/crypto/client-assertion.ts'
 import { signProof, verifyProof } from '../../src/crypto/dpop.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
-import { newAccount, newDevice } from './builders.ts'
+import { newDevice } from './builders.ts'
 
 const key = newDevice().keys.auth
 const jkt = thumbprint(key.jwk)
 const d = Buffer.from(key.secret).toString('base64url')
-const account = newAccount()
+const machine = newId(PREFIX.machine, Date.now())
 const issuer = 'https://example.com'
 const url = `${issuer}/device/v1/sync`
 const accessToken = 'Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU'
@@ -32,11 +33,11 @@ describe('jose', () => {
     assert.deepEqual([payload['htm'], payload['htu'], payload.iat], ['POST', url, at])
   })
   test('verifies our assertions', async () => {
-    const made = await signAssertion({ account, audience: issuer, at: seconds() }, key)
+    const made = await signAssertion({ machine, audience: issuer, at: seconds() }, key)
     const { payload } = await jwtVerify(made, await importJWK(key.jwk, 'Ed25519'), {
       typ: 'JWT',
-      issuer: account,
-      subject: account,
+      issuer: machine,
+      subject: machine,
       audience: issuer,
       requiredClaims: ['jti', 'iat', 'exp'],
     })
@@ -58,15 +59,15 @@ describe('jose', () => {
     test(`makes assertions with ${alg} that we accept`, async () => {
       const made = await new SignJWT()
         .setProtectedHeader({ alg })
-        .setIssuer(account)
-        .setSubject(account)
+        .setIssuer(machine)
+        .setSubject(machine)
         .setAudience([issuer, url])
         .setIssuedAt()
         .setNotBefore('0 seconds')
         .setExpirationTime('2 minutes')
         .setJti('of jose')
         .sign(await importJWK({ ...key.jwk, d }, alg))
-      assert.deepEqual(readAssertion(made), { account, kid: null })
+      assert.deepEqual(readAssertion(made), { machine, kid: null })
       const expected = { publicKey: key.jwk, audiences: [issuer], now: seconds() }
       assert.equal((await verifyAssertion(made, expected)).jti, 'of jose')
     })
@@ -78,7 +79,7 @@ describe('oauth4webapi', () => {
     privateKey: await crypto.subtle.importKey('jwk', { ...key.jwk, d }, 'Ed25519', false, ['sign']),
     publicKey: await crypto.subtle.importKey('jwk', key.jwk, 'Ed25519', true, ['verify']),
   })
-  const client: oauth.Client = { client_id: account }
+  const client: oauth.Client = { client_id: machine }
 
   test('makes proofs that we accept, and repeats our nonce', async () => {
     const DPoP = oauth.DPoP(client, await pair())
@@ -124,13 +125,13 @@ describe('oauth4webapi', () => {
         },
       },
     )
-    assert.deepEqual(readAssertion(asserted!), { account, kid: jkt })
+    assert.deepEqual(readAssertion(asserted!), { machine, kid: jkt })
     const audiences = [server.token_endpoint, issuer]
     const found = await verifyAssertion(asserted!, {
       publicKey: key.jwk,
       audiences,
       now: seconds(),
     })
-    assert.equal(found.account, account)
+    assert.equal(found.machine, machine)
   })
 })

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
-import { addFirst, signerAt, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { isLinked, signerAt, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { addFirst, newSalt } from '../../src/crypto/key-log-entries.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
 import { logEntry } from './builders.ts'
 import { account, at, begin, first, refused, second, third, two } from './opened.ts'
@@ -17,6 +18,8 @@ describe('key log', () => {
         id: first.id,
         keys: publicKeys(first.keys),
         kid: first.kid,
+        seal: publicKeys(first.keys).seal,
+        renewals: [],
         addedAt: 0,
         revokedAt: null,
         generation: 1,
@@ -25,15 +28,18 @@ describe('key log', () => {
   })
   test('addFirst refuses what its reader refuses', () => {
     const keys = { ...first.keys, auth: first.keys.sign }
-    refused(() => addFirst({ account, device: first.id, keys, at }), 'duplicate_key')
-    refused(() => addFirst({ account, device: account, keys: first.keys, at }), 'bad_value')
-    refused(() => addFirst({ account, device: first.id, keys: first.keys, at: -1 }), 'bad_value')
+    const salt = newSalt()
+    refused(() => addFirst({ salt, device: first.id, keys, at }), 'duplicate_key')
+    refused(() => addFirst({ salt, device: account, keys: first.keys, at }), 'bad_value')
+    refused(() => addFirst({ salt, device: first.id, keys: first.keys, at: -1 }), 'bad_value')
+    const short = salt.subarray(1)
+    refused(() => addFirst({ salt: short, device: first.id, keys: first.keys, at }), 'bad_length')
   })
   test('answers who could sign at each entry', () => {
     const entries = [...two, logEntry(account, two, 'revoke', first, second)]
     entries.push(logEntry(account, entries, 'reset', third, third))
     const log = verifyKeyLog(account, entries)
-    assert.equal(log.status, 'changed_unverified')
+    assert.ok(!isLinked(log, 1, 2))
     assert.deepEqual([log.generation, log.active.map(({ id }) => id)], [2, [third.id]])
     assert.deepEqual(
       [...log.devices.values()].map(({ addedAt, revokedAt, generation }) => [
@@ -68,12 +74,12 @@ describe('key log', () => {
   const bare = { keys: { ...publicKeys(third.keys), auth: publicKeys(second.keys).sign } }
   const known = { seq: 1, head: hashOf(two[1]!) }
   const table: [string, string[], typeof known | undefined, Reason][] = [
-    ['two valid successors', [...two, other], undefined, 'fork'],
+    ['two valid successors', [...two, other], undefined, 'key_log_forked'],
     [
       'two first entries',
-      [begin, addFirst({ account, device: second.id, keys: second.keys, at })],
+      [begin, logEntry(account, [], 'add', first, first, { at: at + 1 })],
       undefined,
-      'fork',
+      'key_log_forked',
     ],
     [
       'an invalid second successor',
@@ -81,7 +87,7 @@ describe('key log', () => {
       undefined,
       'unknown_signer',
     ],
-    ['another log than was seen', [begin, other], known, 'fork'],
+    ['another log than was seen', [begin, other], known, 'key_log_forked'],
     ['a shorter log than was seen', [begin], known, 'rollback'],
     [
       'two keys of one',

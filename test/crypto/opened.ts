@@ -1,15 +1,15 @@
 /** An account with two devices, and the connection that the first of them opened. */
 import assert from 'node:assert/strict'
-import { addFirst, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
 import { openEntry } from '../../src/crypto/roster.ts'
-import { logEntry, newAccount, newConnection, newDevice } from './builders.ts'
+import { accountOf, logEntry, newConnection, newDevice } from './builders.ts'
 
-export const account = newAccount()
 /** The third is of nobody. */
 export const [first, second, third] = [newDevice(), newDevice(), newDevice()]
+export const account = accountOf(first)
 export const at = 1767225600
-export const begin = addFirst({ account, device: first.id, keys: first.keys, at })
+export const begin = logEntry(account, [], 'add', first, first)
 export const two = [begin, logEntry(account, [begin], 'add', second, first)]
 export const log = verifyKeyLog(account, two)
 export const keyLogs = new Map([[account, log]])

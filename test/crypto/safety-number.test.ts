@@ -7,10 +7,10 @@ import { formatId, PREFIX } from '../../src/crypto/id.ts'
 import { safetyNumber } from '../../src/crypto/safety-number.ts'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
-const side = fc.record({ raw: bytes(16), head: bytes(32) })
-const named = ({ raw, head }: { raw: Uint8Array; head: Uint8Array }) => ({
+const side = fc.record({ raw: bytes(16), root: bytes(32) })
+const named = ({ raw, root }: { raw: Uint8Array; root: Uint8Array }) => ({
   account: formatId(PREFIX.account, raw),
-  head,
+  root,
 })
 
 test('is the same on both sides, and the one of the document', () => {
@@ -21,11 +21,11 @@ test('is the same on both sides, and the one of the document', () => {
       assert.equal(safetyNumber(named(other), named(one)), number)
       const [lower, higher] = [one, other].sort((x, y) => Buffer.compare(x.raw, y.raw))
       let digest = Buffer.concat([
-        Buffer.from('countersign/v1/safety\0'),
+        Buffer.from('countersign/v2/safety\0'),
         lower!.raw,
-        lower!.head,
+        lower!.root,
         higher!.raw,
-        higher!.head,
+        higher!.root,
       ])
       for (let i = 0; i < 5200; i++) digest = createHash('sha256').update(digest).digest()
       const wide = createHash('sha512').update(digest).digest()
@@ -36,14 +36,14 @@ test('is the same on both sides, and the one of the document', () => {
   )
 })
 
-test('changes with each log, and takes no other lengths', () => {
+test('changes with each root, and takes no other lengths', () => {
   const [a, b] = [1, 2].map((byte) => ({
     account: formatId(PREFIX.account, new Uint8Array(16).fill(byte)),
-    head: new Uint8Array(32).fill(byte),
+    root: new Uint8Array(32).fill(byte),
   })) as [ReturnType<typeof named>, ReturnType<typeof named>]
-  const another = { ...a, head: a.head.with(31, 0) }
+  const another = { ...a, root: a.root.with(31, 0) }
   assert.notEqual(safetyNumber(another, b), safetyNumber(a, b))
-  const short = { ...a, head: a.head.subarray(1) }
+  const short = { ...a, root: a.root.subarray(1) }
   assert.throws(() => safetyNumber(short, b), { reason: 'bad_length' })
   const device = { ...a, account: formatId(PREFIX.device, new Uint8Array(16)) }
   assert.throws(() => safetyNumber(device, b), { reason: 'prefix' })

@@ -2,14 +2,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { openEnvelope } from '../../src/crypto/envelope.ts'
-import { formatId, isId, parseId, PREFIX } from '../../src/crypto/id.ts'
-import type { PublicJwk } from '../../src/crypto/jwk.ts'
-import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { formatId, isId, parseId } from '../../src/crypto/id.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
-import { commitment, verifyRoster } from '../../src/crypto/roster.ts'
-import { safetyNumber } from '../../src/crypto/safety-number.ts'
-import { stampFragment, stampIndices, verifyStamp, type StampFile } from '../../src/crypto/stamp.ts'
 import { checkToken } from '../../src/crypto/token.ts'
 import { parseWords, wordsAt } from '../../src/crypto/words.ts'
 
@@ -20,28 +14,14 @@ const NOT_FOLLOWED: { file: string; id: string; why: string }[] = []
 const OTHER_REASON: Record<string, string> = {
   // The prefix is there; what follows it is one character too long.
   'ids.json/double-separator': 'length',
-  // The key is refused where it is named, before anything it signed.
-  'keylog.json/small-order-key': 'bad_key',
-  'keylog.json/mixed-order-key': 'bad_key',
-  // The kit has names of its own for what the shape of a payload says.
-  'roster.json/add-with-k-commit': 'superfluous_member',
-  'roster.json/role-with-k-commit': 'superfluous_member',
-  'roster.json/leave-opens-epoch-with-k': 'superfluous_member',
-  'roster.json/leave-opens-epoch': 'epoch_skip',
-  'roster.json/add-names-email': 'bad_value',
-  'roster.json/add-names-device': 'bad_value',
 }
 
 type Case = { id: string; reason?: string; accept?: boolean; valid?: boolean }
-type Known = { seq: number; head_hex: string } | null
-type Kit<C> = { [name: string]: unknown; cases: (Case & C)[] }
+type Kit<C> = { cases: (Case & C)[] }
 
-const read = <C, T = unknown>(file: string): Kit<C> & T =>
-  JSON.parse(readFileSync(new URL(`../testkit/${file}`, import.meta.url), 'utf8')) as Kit<C> & T
-const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'hex'))
+const read = <C>(file: string): Kit<C> =>
+  JSON.parse(readFileSync(new URL(`../testkit/${file}`, import.meta.url), 'utf8')) as Kit<C>
 const hex = (data: Uint8Array) => Buffer.from(data).toString('hex')
-const known = (place: Known) =>
-  place === null ? undefined : { seq: place.seq, head: bytes(place.head_hex) }
 
 /** One test a case. A case to refuse must be refused, and for its reason. */
 function run<C>(file: string, cases: (Case & C)[], check: (of: Case & C) => unknown) {
@@ -106,141 +86,6 @@ run('ids.json', read<IdCase>('ids.json').cases, (of) => {
 type TokenCase = { token: string; kind: string }
 run('tokens.json', read<TokenCase>('tokens.json').cases, (of) => {
   assert.equal(checkToken(of.token), of.kind)
-})
-
-type KeyLogCase = {
-  account: string
-  known: Known
-  entries: string[]
-  head_hex: string
-  seq: number
-  generation: number
-  status: string
-  active: string[]
-}
-run('keylog.json', read<KeyLogCase>('keylog.json').cases, (of) => {
-  const log = verifyKeyLog(of.account, of.entries, known(of.known))
-  const { seq, generation, status } = log
-  const active = log.active.map((device) => device.id)
-  assert.deepEqual(
-    { seq, generation, status, active, head: hex(log.head) },
-    {
-      seq: of.seq,
-      generation: of.generation,
-      status: of.status,
-      active: of.active,
-      head: of.head_hex,
-    },
-  )
-})
-
-type StampCase = {
-  file: StampFile
-  content_base64?: string
-  stamp_sha256_hex: string
-  url_fragment: string
-  indices: number[]
-  words: string[]
-}
-const stamps = read<StampCase, { server_public: PublicJwk }>('stamps.json')
-run('stamps.json', stamps.cases, (of) => {
-  const content = of.content_base64
-  const facts = verifyStamp(of.file, {
-    serverKey: stamps.server_public,
-    ...(content === undefined ? {} : { content: new Uint8Array(Buffer.from(content, 'base64')) }),
-  })
-  assert.equal(hex(facts.sha256), of.stamp_sha256_hex)
-  assert.deepEqual(facts.words, of.words)
-  assert.deepEqual(stampIndices(of.file.stamp), of.indices)
-  assert.equal(stampFragment(of.file.stamp), of.url_fragment)
-  assert.equal(facts.receipt !== null, of.file.receipt !== undefined)
-  if (of.file.receipt === undefined) assert.equal(facts.assurance, 'device')
-})
-
-type SafetyCase = {
-  a_hex: string
-  a_head_hex: string
-  b_hex: string
-  b_head_hex: string
-  groups: string[]
-}
-run('safety-number.json', read<SafetyCase>('safety-number.json').cases, (of) => {
-  const a = { account: formatId(PREFIX.account, bytes(of.a_hex)), head: bytes(of.a_head_hex) }
-  const b = { account: formatId(PREFIX.account, bytes(of.b_hex)), head: bytes(of.b_head_hex) }
-  assert.equal(safetyNumber(a, b), of.groups.join(' '))
-})
-
-type RosterCase = {
-  connection: string
-  known: Known
-  entries: string[]
-  key_logs?: Record<string, string[]>
-  seq: number
-  head_hex: string
-  epoch: number
-  epoch_head_hex: string
-  members: { account: string; role: string }[]
-  rotation_pending: boolean
-  keys_hex: Record<string, string>
-}
-const rosters = read<RosterCase, { key_logs: Record<string, string[]> }>('roster.json')
-const logsOf = (logs: Record<string, string[]>) =>
-  new Map(
-    Object.entries(logs).map(([account, entries]) => [account, verifyKeyLog(account, entries)]),
-  )
-const rosterLogs = logsOf(rosters.key_logs)
-run('roster.json', rosters.cases, (of) => {
-  const logs = of.key_logs === undefined ? rosterLogs : logsOf(of.key_logs)
-  const roster = verifyRoster(of.connection, of.entries, logs, known(of.known))
-  const { seq, epoch, rotationPending } = roster
-  assert.deepEqual(
-    {
-      seq,
-      epoch,
-      rotationPending,
-      head: hex(roster.head),
-      epochHead: hex(roster.epochHead),
-      members: roster.members.map(({ account, role }) => ({ account, role })),
-      kCommit: roster.kCommit,
-    },
-    {
-      seq: of.seq,
-      epoch: of.epoch,
-      rotationPending: of.rotation_pending,
-      head: of.head_hex,
-      epochHead: of.epoch_head_hex,
-      members: of.members,
-      kCommit: commitment(of.connection, epoch, bytes(of.keys_hex[epoch]!)),
-    },
-  )
-})
-
-type EnvelopeCase = {
-  roster_ref: string
-  envelope: string
-  recipient: string
-  recipient_seal_private: PublicJwk & { d: string }
-  key_hex: string
-}
-const envelopes = read<
-  EnvelopeCase,
-  {
-    key_logs: Record<string, string[]>
-    rosters: Record<string, { connection: string; entries: string[] }>
-  }
->('envelopes.json')
-const envelopeLogs = logsOf(envelopes.key_logs)
-run('envelopes.json', envelopes.cases, async (of) => {
-  const { d, ...jwk } = of.recipient_seal_private
-  const { connection, entries } = envelopes.rosters[of.roster_ref]!
-  const k = await openEnvelope({
-    envelope: of.envelope,
-    roster: verifyRoster(connection, entries, envelopeLogs),
-    keyLogs: envelopeLogs,
-    recipient: of.recipient,
-    seal: { jwk, secret: new Uint8Array(Buffer.from(d, 'base64url')) },
-  })
-  assert.equal(hex(k), of.key_hex)
 })
 
 test('the cases not followed are cases of the kit', () => {

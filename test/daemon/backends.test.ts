@@ -132,12 +132,13 @@ describe('the key of a machine account from the service manager', () => {
     t.after(() => daemon.close())
     await daemon.logged('signed in')
     const context = () => asOwner<{ user: { id: string } }>(daemon, 'GET', '/api/v1/context')
-    assert.equal((await context()).user.id, machine.account)
+    const account = (await context()).user.id
+    assert.match(account, /^acc_/)
     await asOwner(daemon, 'POST', '/api/v1/connections', { name: 'Bank' })
     const sessions = new DatabaseSync(join(server.stateDir, 'account.db'), { timeout: 5_000 })
-    sessions.prepare('delete from sessions where account_id = ?').run(machine.account)
+    sessions.prepare('delete from sessions where account_id = ?').run(account)
     sessions.close()
-    assert.equal((await context()).user.id, machine.account)
+    assert.equal((await context()).user.id, account)
     await asOwner(daemon, 'POST', '/api/v1/connections', { name: 'Shop' })
     assert(!daemon.log.join('').includes((machine.file as { d: string }).d))
   })
@@ -145,7 +146,7 @@ describe('the key of a machine account from the service manager', () => {
   it('that the server does not take: logged, and the daemon runs', async (t) => {
     const { file } = await newMachine(server)
     const credentials = freshFolder(t)
-    const other = { ...file, account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e' }
+    const other = { ...file, machine: 'mch_01k9zq3v5w8x2y4z6a8b0c2d4e' }
     writeFileSync(join(credentials, NAME), JSON.stringify(other), { mode: 0o400 })
     const daemon = await remote({ CREDENTIALS_DIRECTORY: credentials })
     t.after(() => daemon.close())

@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Door } from '../../src/api/port.ts'
-import { type DeviceJwks, newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import type { LoggedKeys } from '../../src/crypto/device-public-keys.ts'
 import { PREFIX, newId } from '../../src/crypto/id.ts'
-import { addFirst } from '../../src/crypto/key-log.ts'
+import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
 import { T0 } from './bench.ts'
 import { testServer } from './sign-in-server.ts'
 import { type Laptop, EMAIL, away, newLaptop, refusedWith } from './signing-in.ts'
@@ -15,14 +16,13 @@ import { type Laptop, EMAIL, away, newLaptop, refusedWith } from './signing-in.t
 interface Shown {
   readonly account: string
   readonly device: string
-  readonly keys: DeviceJwks
+  readonly keys: LoggedKeys
 }
 
 /** An account that has one device, as a sign-in code opens it. */
 function anAccount() {
-  const account = newId(PREFIX.account, T0)
-  const of = { account, device: newId(PREFIX.device, T0), keys: newDeviceKeys(), at: 1 }
-  return { account_id: account, email: EMAIL, key_log: [addFirst(of)] }
+  const { account, entry } = firstOf(newId(PREFIX.device, T0), newDeviceKeys())
+  return { account_id: account, email: EMAIL, key_log: [entry] }
 }
 
 const noAccount = { account_id: null, email: EMAIL, key_log: [] }
@@ -55,7 +55,7 @@ function scripted() {
     ...server.door,
     signIns: { ...server.door.signIns, read: async () => script.names },
     enrolment: {
-      further: async ({ body }: { body: { device: string; keys: DeviceJwks } }) =>
+      further: async ({ body }: { body: { device: string; keys: LoggedKeys } }) =>
         enrol({ ...body, account: script.names.account_id ?? '' }, false),
       create: async ({ body: { entry } }: { body: { entry: string } }) => {
         const said = JSON.parse(Buffer.from(entry.split('.')[1] ?? '', 'base64url').toString())
@@ -78,10 +78,7 @@ function scripted() {
   }
 }
 
-const secretsOf = ({ device, keys }: Shown) => [
-  device,
-  ...Object.values(keys).flatMap(({ x }: { x: string }) => x),
-]
+const secretsOf = ({ device, keys }: Shown) => [device, keys.sign.x, keys.seal, keys.auth.x]
 
 /** The second showing is of another device: no id and no key of the first. */
 function sharesNothing(first: Shown, second: Shown) {

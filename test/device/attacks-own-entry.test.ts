@@ -6,19 +6,15 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
-import {
-  type KeyLog,
-  addDevice,
-  addFirst,
-  resetLog,
-  revokeDevice,
-  verifyKeyLog,
-} from '../../src/crypto/key-log.ts'
+import { type KeyLog, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { addDevice, resetLog, revokeDevice } from '../../src/crypto/key-log-entries.ts'
 import { checkOwnEntry } from '../../src/crypto/own-entry.ts'
 import type { AppError } from '../../src/errors.ts'
+import { logEntry, newDevice } from '../crypto/builders.ts'
+import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
 import { added } from './approving.ts'
 import { testServer } from './sign-in-server.ts'
 import { newLaptop, refusedWith } from './signing-in.ts'
@@ -61,9 +57,9 @@ describe('what the new device is shown', () => {
   })
 
   it('an answer of the server, for a log of its own: the words of the other screen differ', async (t) => {
-    const { old, fresh, account } = await twoLaptops(t)
-    const own = addFirst({ account, device: newId('dev_', 1), keys: newDeviceKeys(), at: 1 })
-    const { head } = verifyKeyLog(account, [own])
+    const { old, fresh } = await twoLaptops(t)
+    const own = firstOf(newId('dev_', 1), newDeviceKeys())
+    const { head } = verifyKeyLog(own.account, [own.entry])
     const lied = fresh.restart({
       account: (honest) => ({
         ...honest,
@@ -130,13 +126,13 @@ describe('what the new device is shown', () => {
     [
       'a log without the entry that was promised',
       ({ account, newcomer }) => {
-        const [own, device] = [newDeviceKeys(), newId('dev_', 1)]
-        const log = verifyKeyLog(account, [addFirst({ account, device, keys: own, at: 1 })])
-        const by = { by: device, kid: thumbprint(own.sign.jwk), seed: own.sign.secret, at: 1 }
-        return next(log, addDevice({ log, device: newcomer, ...by })).entries
+        const other = newDevice()
+        const first = logEntry(account, [], 'add', other, other)
+        const add = { device: newcomer.id, keys: newcomer.keys }
+        return [first, logEntry(account, [first], 'add', other, other, add)]
       },
       'backend_error',
-      /\(fork\)/,
+      /account_mismatch/,
     ],
   ]
   for (const [what, make, code, says] of logs)
@@ -150,7 +146,7 @@ describe('what the new device is shown', () => {
           keyLogs: {
             ...honest.keyLogs,
             read: async (input) =>
-              shown === null ? honest.keyLogs.read(input) : { entries: [...shown] },
+              shown === null ? honest.keyLogs.read(input) : { entries: [...shown], seal_keys: [] },
           },
           approval: {
             ...honest.approval,

@@ -8,10 +8,11 @@ import { describe, it } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { commitmentTo } from '../../src/crypto/device-approval.ts'
-import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { rawKeys } from '../../src/crypto/device-public-keys.ts'
 import { newId } from '../../src/crypto/id.ts'
-import { resetLog } from '../../src/crypto/key-log.ts'
-import { hashedKeys } from '../../src/device/approval-keys.ts'
+import { resetLog } from '../../src/crypto/key-log-entries.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { approved, shownBy } from './approving.ts'
 import { newLaptop, refusedWith } from './signing-in.ts'
 import { twoLaptops } from './waiting-laptop.ts'
@@ -34,7 +35,7 @@ const showing =
   (entries: () => readonly string[]) =>
   (account: Account): Account => ({
     ...account,
-    keyLogs: { ...account.keyLogs, read: async () => ({ entries: [...entries()] }) },
+    keyLogs: { ...account.keyLogs, read: async () => ({ entries: [...entries()], seal_keys: [] }) },
   })
 
 describe('what the approving device is shown', () => {
@@ -74,7 +75,7 @@ describe('what the approving device is shown', () => {
   it('a device of the server, which commits and answers by itself: the words differ', async (t) => {
     const { server, old, fresh, account, newcomer } = await twoLaptops(t)
     const nonce = new Uint8Array(randomBytes(32))
-    const own = { account, device: newcomer.id, nonce, keys: hashedKeys(evil) }
+    const own = { account, device: newcomer.id, nonce, keys: rawKeys(evil) }
     const commitment = encodeBase64url(commitmentTo(own))
     const reveal = { account, device: newcomer.id, keys: evil, nonce: encodeBase64url(nonce) }
     const relayed: Partial<Read> = { commitment }

@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { sealEnvelope } from '../../src/crypto/envelope.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
@@ -209,7 +210,9 @@ describe('key logs and envelopes', () => {
       keyLogs: {
         ...account.keyLogs,
         read: async ({ account: of }) =>
-          of === bob.id ? { entries: [...entries, forged] } : account.keyLogs.read({ account: of }),
+          of === bob.id
+            ? { entries: [...entries, forged], seal_keys: [] }
+            : account.keyLogs.read({ account: of }),
       },
       rosters: {
         ...account.rosters,
@@ -255,7 +258,7 @@ describe('key logs and envelopes', () => {
     })
 })
 
-/** An envelope that a dishonest member makes: its own choice of a secret, well signed. */
+/** An envelope that a dishonest member makes: its own choice of a secret. */
 async function sealedBy(by: Desk, to: Desk, connection: string, k: Uint8Array): Promise<string> {
   const { entries } = await by.account().rosters.read({ connection })
   const logs = new Map(
@@ -268,19 +271,9 @@ async function sealedBy(by: Desk, to: Desk, connection: string, k: Uint8Array): 
   )
   const roster = verifyRoster(connection, entries, logs)
   const { device } = recipientsOf(roster, logs).find(({ account }) => account === to.id)!
-  const identity = by.seat.identity()!
-  const { sign } = await identity.keys()
-  return sealEnvelope({
-    connection,
-    epoch: roster.epoch,
-    epochHead: roster.epochHead,
-    k: new Uint8Array(k),
-    sender: identity.device,
-    senderKid: identity.kid,
-    senderSeed: sign.secret,
-    recipient: device.id,
-    recipientSeal: device.keys.seal,
-  })
+  const { seal } = await to.seat.identity()!.keys()
+  const sealed = { recipient: device.id, kid: device.seal, publicKey: seal.publicKey }
+  return sealEnvelope(roster, new Uint8Array(k), sealed)
 }
 
 /** The entry that adds a device to a log of somebody else's, signed by no device of theirs. */
@@ -292,6 +285,6 @@ function forgedAddition(
   const { seq, active } = verifyKeyLog(account, entries)
   const { id: by, kid } = active[0]!
   const prev = encodeBase64url(hashOf(entries.at(-1)!))
-  const entry = { v: 1, account, seq: seq + 1, prev, op: 'add', device: id, keys: publicKeys(keys) }
+  const entry = { v: 2, account, seq: seq + 1, prev, op: 'add', device: id, keys: publicKeys(keys) }
   return signJws('keylog+jws', kid, { ...entry, by, at: 1 }, newDeviceKeys().sign.secret)
 }

@@ -88,7 +88,7 @@ describe('enrolment', () => {
   it('a sign-in to another server that was not finished keeps its keys', async (t) => {
     const { state, keychain, door, codeFor, clock } = await newGround(t)
     const maker = { server: 'https://far.test', holder: 'ada@example.org' }
-    const draft = newDraft(state, keychain, maker, clock.ms)
+    const draft = await newDraft(state, keychain, maker, clock.ms)
     keepWay(state, draft, { account: 'acc_00000000000000000000000000', entry: null })
     const keys = keychain.get('device')
     await assert.rejects(enrol(state, keychain, door, codeFor, NAMES, clock.ms), {

@@ -6,7 +6,9 @@ import type { Account, Door } from '../../src/api/port.ts'
 import { timeAt } from '../../src/api/fields.ts'
 import type { Connection } from '../../src/api/rest/connections.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
+import { readEnvelope } from '../../src/crypto/envelope-form.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { AppError } from '../../src/errors.ts'
@@ -34,7 +36,6 @@ const payloadOf = (jws: string) =>
     role?: 'owner' | 'member'
     k_commit?: string
     device: string
-    recipient: string
   }
 const hashed = (jws: string) => encodeBase64url(hashOf(jws))
 const notFound = () => new AppError('not_found', 'There is no connection with this id.')
@@ -45,6 +46,7 @@ export function memoryServer() {
   const logs = new Map<string, string[]>()
   /** Whose each device is; a revoked one is nobody's. */
   const owners = new Map<string, string>()
+  const sealKeys = new Map<string, string>()
   const rosters = new Map<string, Roster>()
   let updates = T0
 
@@ -80,7 +82,7 @@ export function memoryServer() {
   function store(roster: Roster, envelopes: readonly string[]): number {
     let stored = 0
     for (const envelope of envelopes) {
-      const { recipient } = payloadOf(envelope)
+      const { recipient } = readEnvelope(envelope)
       if (!roster.roles.has(owners.get(recipient) ?? '') || roster.envelopes.has(recipient))
         continue
       roster.envelopes.set(recipient, envelope)
@@ -110,7 +112,10 @@ export function memoryServer() {
     ({
       context: { read: async () => ({ user: { id: account }, organisations: [] }) },
       keyLogs: {
-        read: async ({ account: of }: { account: string }) => ({ entries: [...logOf(of)] }),
+        read: async ({ account: of }: { account: string }) => ({
+          entries: [...logOf(of)],
+          seal_keys: devicesOf(of).flatMap((id) => sealKeys.get(id) ?? []),
+        }),
         append: async ({ body: { entry } }: { body: { entry: string } }) => {
           const log = logOf(account)
           const { op, prev, device: named } = payloadOf(entry)
@@ -203,7 +208,7 @@ export function memoryServer() {
         },
         add: async ({ connection, body }: Parameters<Account['envelopes']['add']>[0]) => {
           const roster = rosterOf(connection, account)
-          const current = body.envelopes.filter((one) => payloadOf(one).epoch === roster.epoch)
+          const current = body.envelopes.filter((one) => readEnvelope(one).epoch === roster.epoch)
           const stored = store(roster, current)
           if (stored > 0) touch(roster)
           return { stored }
@@ -236,10 +241,15 @@ export function memoryServer() {
 
   const door = {
     enrolment: {
-      create: async ({ body: { entry } }: { body: { entry: string } }) => {
+      create: async ({
+        body: { entry, seal_key },
+      }: {
+        body: { entry: string; seal_key: string }
+      }) => {
         const { account, device } = payloadOf(entry) as unknown as Record<string, string>
         logs.set(account!, [entry])
         owners.set(device!, account!)
+        sealKeys.set(device!, seal_key)
         return {
           account_id: account,
           device_id: device,
@@ -251,5 +261,7 @@ export function memoryServer() {
     },
   } as unknown as Door
 
-  return { as, door, logs, rosters }
+  const putSealKey = (device: string, key: string) => sealKeys.set(device, key)
+
+  return { as, door, logs, rosters, putSealKey }
 }

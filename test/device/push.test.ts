@@ -1,7 +1,7 @@
 /** What a sync hands over: every late stamp, whatever becomes of one among them, and each refusal heard once. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
@@ -209,7 +209,7 @@ describe('a server that has lost the key log which stamps name', () => {
     })
     const { id } = await stamp.create({ body: { content: 'x' } }, contextOf(away))
     const restored = device.reopen({
-      keyLogs: { ...device.account.keyLogs, read: async () => ({ entries: [] }) },
+      keyLogs: { ...device.account.keyLogs, read: async () => ({ entries: [], seal_keys: [] }) },
       stamps: { create: () => Promise.reject(new AppError('validation_failed', 'No such log.')) },
     })
     assert.equal((await restored.sync.run('timer')).ok, false)

@@ -1,9 +1,11 @@
 /** Revoking another device: the key log says so, whoever else writes there at the same moment. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
-import { type KeyLog, addDevice, revokeDevice, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { type KeyLog, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { addDevice, revokeDevice } from '../../src/crypto/key-log-entries.ts'
 import { revoke } from '../../src/device/revocation.ts'
 import { AppError } from '../../src/errors.ts'
 import { enrolled } from './enrolled.ts'
@@ -33,7 +35,7 @@ async function household(t: TestContext) {
   let faster: () => void = () => undefined
   const home = device.reopen({
     keyLogs: {
-      read: async () => ({ entries: [...entries] }),
+      read: async () => ({ entries: [...entries], seal_keys: [] }),
       append: async ({ body: { entry } }) => {
         seen.appended++
         const before = entries.length

@@ -1,9 +1,11 @@
 /** People with devices over the account server in memory. */
 import type { Account } from '../../src/api/port.ts'
-import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
-import { addDevice } from '../../src/crypto/key-log.ts'
+import { addDevice } from '../../src/crypto/key-log-entries.ts'
 import { openDevice, type Device } from '../../src/device/device.ts'
 import { enrol } from '../../src/device/enrolment.ts'
 import { openIdentity, storeFacts, storeKeys, type Identity } from '../../src/device/identity.ts'
@@ -67,7 +69,7 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
     const names = { display_name: `${owner}`, device_name: 'desk', platform: 'linux' } as const
     await enrol(state, keychain, server.door, async () => 'code', names, T0)
     sit(owner, state, keychain)
-    if (count === 2) await addSecond(seats.at(-1)!, folders[seats.length] as State, sit)
+    if (count === 2) await addSecond(seats.at(-1)!, folders[seats.length] as State, sit, server)
   }
   return { server, seats }
 }
@@ -76,6 +78,7 @@ async function addSecond(
   first: Seat,
   state: State,
   sit: (owner: number, state: State, keychain: Keychain) => void,
+  server: ReturnType<typeof memoryServer>,
 ) {
   const { identity, account } = first
   const keychain = memoryKeychain()
@@ -90,7 +93,8 @@ async function addSecond(
     at: 1,
   })
   const { entries } = await account.keyLogs.append({ body: { entry } })
-  storeKeys(keychain, keys)
+  server.putSealKey(id, encodeBase64url(keys.seal.publicKey))
+  await storeKeys(state, keychain, keys)
   const { keys: _, keyLog: __, ...facts } = identity
   storeFacts(state, { ...facts, device: id, kid: thumbprint(keys.sign.jwk) })
   for (const each of [first.state, state])

@@ -100,7 +100,7 @@ describe('approval', () => {
     const early = fresh.restart({
       account: (own) => ({
         ...own,
-        keyLogs: { ...own.keyLogs, read: async () => ({ entries: [first] }) },
+        keyLogs: { ...own.keyLogs, read: async () => ({ entries: [first], seal_keys: [] }) },
       }),
     })
     const again = await added(old, early.flow)

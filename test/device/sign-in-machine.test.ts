@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Door } from '../../src/api/port.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
-import { revokeDevice } from '../../src/crypto/key-log.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
+import { revokeDevice } from '../../src/crypto/key-log-entries.ts'
 import { added } from './approving.ts'
 import { ORIGIN, testServer } from './sign-in-server.ts'
 import { EMAIL, away, losing, newLaptop, refusedWith, written } from './signing-in.ts'
@@ -11,14 +11,14 @@ import { EMAIL, away, losing, newLaptop, refusedWith, written } from './signing-
 describe('a machine account', () => {
   function machineOf(server: ReturnType<typeof testServer>, endpoint = `${ORIGIN}/oauth/token`) {
     const { sign } = newDeviceKeys()
-    const account = server.machine(sign.jwk)
+    const machine = server.machine(sign.jwk)
     const d = Buffer.from(sign.secret).toString('base64url')
     return {
       kty: 'OKP',
       crv: 'Ed25519',
       x: sign.jwk.x,
       d,
-      account,
+      machine,
       token_endpoint: endpoint,
     } as const
   }
@@ -28,8 +28,9 @@ describe('a machine account', () => {
     const laptop = newLaptop(t, server)
     const key = machineOf(server)
     const { state, account_id, email } = await laptop.flow.machine({ key, reset: false })
-    assert.deepEqual([state, account_id, email], ['signed_in', key.account, null])
-    assert.deepEqual([laptop.identity().machine, server.logOf(key.account).seq], [true, 0])
+    assert.deepEqual([state, account_id, email], ['signed_in', laptop.identity().account, null])
+    assert.equal(laptop.identity().machine, key.machine)
+    assert.equal(server.logOf(laptop.identity().account).seq, 0)
     assert(!written(laptop).includes(key.d), 'the key is kept')
     await laptop.flow.end({ last_device: true, forget: false })
     assert.equal(laptop.keychain.get('machine'), null)
@@ -49,10 +50,10 @@ describe('a machine account', () => {
       [laptop.identity().device, laptop.identity().session],
       [device, made.session_id],
     )
-    assert.deepEqual([server.devices.size, server.logOf(key.account).seq], [1, 0])
+    assert.deepEqual([server.devices.size, server.logOf(laptop.identity().account).seq], [1, 0])
     // As a restarted service does that is told to sign in at every start.
     assert.equal((await next.flow.machine({ key, reset: false })).state, 'signed_in')
-    assert.deepEqual([server.devices.size, server.logOf(key.account).seq], [1, 0])
+    assert.deepEqual([server.devices.size, server.logOf(laptop.identity().account).seq], [1, 0])
   })
 
   it('revoked, it stays out', async (t) => {
@@ -129,7 +130,7 @@ describe('a machine account', () => {
     const { state } = await second.flow.machine({ key, reset: true })
     assert.equal(state, 'signed_in')
     assert.deepEqual(
-      server.logOf(key.account).active.map(({ id }) => id),
+      server.logOf(second.identity().account).active.map(({ id }) => id),
       [second.identity().device],
     )
     assert.notEqual(second.identity().device, device_id)
@@ -143,12 +144,12 @@ describe('a machine account', () => {
     assert(!lost.logged.some((line) => (line as string[])[0] === 'warn'))
     const second = newLaptop(t, server, 'second')
     await second.flow.machine({ key, reset: false })
-    const [level, text, { account }] = second.logged.at(-1) as [string, string, { account: string }]
-    assert.deepEqual([level, account], ['warn', key.account])
+    const [level, text, { machine }] = second.logged.at(-1) as [string, string, { machine: string }]
+    assert.deepEqual([level, machine], ['warn', key.machine])
     assert.match(text, /has a device already.*each daemon.*countersignd reset --machine/)
     assert.equal((await second.flow.machine({ key, reset: true })).state, 'signed_in')
     assert.deepEqual(
-      server.logOf(key.account).active.map(({ id }) => id),
+      server.logOf(second.identity().account).active.map(({ id }) => id),
       [second.identity().device],
     )
     assert.equal(second.keychain.get('machine'), JSON.stringify(key))
@@ -238,8 +239,9 @@ describe('a machine account', () => {
     ]
     const [machine, person] = await Promise.allSettled(both)
     assert.deepEqual([machine?.status, person?.status], ['fulfilled', 'rejected'])
-    assert.deepEqual(server.accounts(), [key.account])
+    const { account } = laptop.identity()
+    assert.deepEqual(server.accounts(), [account])
     const { sign } = await laptop.identity().keys()
-    assert.equal(server.logOf(key.account).active[0]?.keys.sign.x, sign.jwk.x)
+    assert.equal(server.logOf(account).active[0]?.keys.sign.x, sign.jwk.x)
   })
 })

@@ -2,7 +2,9 @@
 import type { Account, Door } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { readAssertion, verifyAssertion } from '../../src/crypto/client-assertion.ts'
-import { newDeviceKeys, publicKeys, type DeviceJwks } from '../../src/crypto/device-keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { type LoggedKeys } from '../../src/crypto/device-public-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import type { PublicJwk } from '../../src/crypto/jwk.ts'
 import { type KeyLog, verifyKeyLog } from '../../src/crypto/key-log.ts'
@@ -16,11 +18,13 @@ interface Holder {
   account: string | null
   readonly email: string | null
   readonly key: PublicJwk | null
+  /** The id under which the machine is registered. */
+  readonly machine: string | null
 }
 interface Row {
   readonly account: string
   readonly name: string
-  readonly keys: DeviceJwks
+  readonly keys: LoggedKeys
   approved: boolean
   session: string | null
   attempt?: Attempt
@@ -57,7 +61,7 @@ export function testServer(origin = ORIGIN) {
   function holderOf(email: string): Holder {
     const known = holders.find((one) => one.email === email)
     if (known !== undefined) return known
-    const made = { account: null, email, key: null }
+    const made = { account: null, email, key: null, machine: null }
     holders.push(made)
     return made
   }
@@ -71,8 +75,8 @@ export function testServer(origin = ORIGIN) {
     }
     if (assertions.has(assertion)) throw no()
     assertions.add(assertion)
-    const { account } = readAssertion(assertion)
-    const holder = holders.find((one) => one.account === account)
+    const { machine } = readAssertion(assertion)
+    const holder = holders.find((one) => one.machine === machine)
     if (holder?.key == null) throw no()
     const now = clock.ms / 1000
     await verifyAssertion(assertion, { publicKey: holder.key, audiences: [origin], now })
@@ -152,7 +156,7 @@ export function testServer(origin = ORIGIN) {
       further: async ({
         body,
       }: {
-        body: Given & { device: string; device_name: string; keys: DeviceJwks }
+        body: Given & { device: string; device_name: string; keys: LoggedKeys }
       }) => {
         const code = await opened(body)
         const { account } = code.holder
@@ -202,7 +206,7 @@ export function testServer(origin = ORIGIN) {
         }),
       },
       keyLogs: {
-        read: async () => (row(), { entries: [...(logs.get(account) ?? [])] }),
+        read: async () => (row(), { entries: [...(logs.get(account) ?? [])], seal_keys: [] }),
         append: async ({ body: { entry } }: { body: { entry: string } }) => {
           mayAppend(entry)
           const before = logs.get(account) ?? []
@@ -277,11 +281,11 @@ export function testServer(origin = ORIGIN) {
     accounts: () => [...logs.keys()],
     /** The newest code that was mailed. */
     code: (_email?: string) => [...codes.keys()].at(-1) as string,
-    /** A machine account with this key. */
+    /** A machine with this key, which has no account yet. */
     machine(key: PublicJwk): string {
-      const account = newId('acc_', clock.ms)
-      holders.push({ account, email: null, key })
-      return account
+      const machine = newId('mch_', clock.ms)
+      holders.push({ account: null, email: null, key, machine })
+      return machine
     },
     logOf: (account: string) => verifyKeyLog(account, logs.get(account) ?? []),
   }

@@ -5,7 +5,7 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 import { serveAccount } from '../../src/account-server.ts'
 import { readConfig } from '../../src/config.ts'
 import { remoteBackend } from '../../src/daemon/remote.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { environment, folder } from '../e2e/program.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
@@ -248,10 +248,12 @@ describe('over the account server', () => {
     const { sign } = newDeviceKeys()
     const { id } = await owner.seat.account().organisations.create({ body: { name: 'Acme' } })
     const body = { organisation_id: id, name: 'bot', key: sign.jwk }
-    const { account_id, token_endpoint } = await owner.seat.account().machines.create({ body })
+    const { machine_id: machine, token_endpoint } = await owner.seat
+      .account()
+      .machines.create({ body })
     const d = Buffer.from(sign.secret).toString('base64url')
     const { x } = sign.jwk
-    return { kty: 'OKP', crv: 'Ed25519', x, d, account: account_id, token_endpoint } as const
+    return { kty: 'OKP', crv: 'Ed25519', x, d, machine, token_endpoint } as const
   }
 
   it('a machine account: signs in, gets a lost session back by itself, and stays out once revoked', async (t) => {
@@ -259,13 +261,15 @@ describe('over the account server', () => {
     const key = await machineOf(owner)
     const bot = newLaptop(t, place, 'rack')
     const signedIn = await bot.flow.machine({ key, reset: false })
-    assert.deepEqual([signedIn.state, signedIn.account_id], ['signed_in', key.account])
+    assert.equal(signedIn.state, 'signed_in')
+    const { account } = bot.identity()
+    assert.equal(signedIn.account_id, account)
     const { device, session } = bot.identity()
 
     await bot.seat.account().currentSession.delete({})
     const next = bot.restart()
     const asked = Array.from({ length: 5 }, () => next.seat.account().context.read({}))
-    for (const { user } of await Promise.all(asked)) assert.equal(user.id, key.account)
+    for (const { user } of await Promise.all(asked)) assert.equal(user.id, account)
     assert.notEqual(next.identity().session, session)
     assert.equal(next.identity().device, device)
     assert.equal((await logOf(next)).length, 1)
@@ -274,7 +278,7 @@ describe('over the account server', () => {
     await second.flow.machine({ key, reset: false })
     await approved(next, second.flow)
     await second.seat.account().currentSession.delete({})
-    assert.equal((await second.restart().seat.account().context.read({})).user.id, key.account)
+    assert.equal((await second.restart().seat.account().context.read({})).user.id, account)
     assert.equal(second.identity().approved, true)
 
     await second.restart().flow.end({ last_device: false, forget: false })

@@ -114,7 +114,8 @@ describe('a sync', () => {
       instead(
         'keyLogs',
         'read',
-        (honest) => async (input) => (input.account === eve.id ? { entries: [] } : honest(input)),
+        (honest) => async (input) =>
+          input.account === eve.id ? { entries: [], seal_keys: [] } : honest(input),
       ),
     )
     await refresh(lying)

@@ -54,7 +54,7 @@ export async function secretsIn(stateDir: string) {
   try {
     const keychain = fileKeychain(stateDir, findKey(stateDir, null) ?? assert.fail('no key file'))
     const vault = openVault(keychain, state.secrets)
-    const keys = (await readKeys(keychain)) ?? assert.fail('no keys')
+    const keys = (await readKeys(state, keychain)) ?? assert.fail('no keys')
     const secrets = state.secrets.ids().map((id) => ({
       id,
       k: vault.get(id) ?? assert.fail(`nothing sealed under ${id}`),

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { SignIn } from '../../src/api/local/index.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { signAssertion } from '../../src/crypto/client-assertion.ts'
-import { type KeyPair, newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import type { KeyPair } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { ask, type Question, type TestDaemon } from '../daemon.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 
@@ -81,23 +82,23 @@ export async function activeOrganisation(
 export async function newMachine(daemon: TestDaemon, organisation?: string): Promise<Machine> {
   const id = organisation ?? (await newOrganisation(daemon, 'Example Ltd'))
   const key = newDeviceKeys().auth
-  const made = await asOwner<{ account_id: string; token_endpoint: string }>(
+  const made = await asOwner<{ machine_id: string; token_endpoint: string }>(
     daemon,
     'POST',
     '/local/v1/machines',
     { organisation_id: id, name: 'billing', key: key.jwk },
   )
-  const { account_id: account, token_endpoint } = made
+  const { machine_id: machine, token_endpoint } = made
   return {
-    account,
+    account: machine,
     key,
-    file: { ...key.jwk, d: encodeBase64url(key.secret), account, token_endpoint },
+    file: { ...key.jwk, d: encodeBase64url(key.secret), machine, token_endpoint },
     async token(scope) {
       const at = Math.floor(Date.now() / 1000)
       const form = new URLSearchParams({
         grant_type: 'client_credentials',
         client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-        client_assertion: await signAssertion({ account, audience: token_endpoint, at }, key),
+        client_assertion: await signAssertion({ machine, audience: token_endpoint, at }, key),
         scope,
       })
       const { origin, pathname } = new URL(token_endpoint)

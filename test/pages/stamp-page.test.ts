@@ -4,11 +4,10 @@ import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
 import { newId, PREFIX } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
-import { addFirst } from '../../src/crypto/key-log.ts'
 import { signReceipt, signStamp, stampFragment, stampWords } from '../../src/crypto/stamp.ts'
 import { assertFits, dropFile, HOSTILE, skip, T0, visitor, type Visitor } from './browser.ts'
 import { startSite, type Site } from './site.ts'
@@ -27,15 +26,13 @@ after(async () => {
 /** A stamp on the site, with its file as the server hands it out. */
 function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' } = {}) {
   const content = Buffer.from('The transfer was agreed by telephone.\n')
-  const [account, device, jti] = [PREFIX.account, PREFIX.device, PREFIX.stamp].map((p) =>
-    newId(p, T0),
-  )
+  const [device, jti] = [PREFIX.device, PREFIX.stamp].map((p) => newId(p, T0))
   const [keys, server] = [newDeviceKeys(), newDeviceKeys()]
   const at = T0 / 1000
-  const log = addFirst({ account: account!, device: device!, keys, at: at - 60 })
+  const { account, entry: log } = firstOf(device!, keys, at - 60)
   const claims = {
     jti: jti!,
-    iss: account!,
+    iss: account,
     dev: device!,
     sha256: encodeBase64url(hashOf(content.toString())),
     len: content.length,
@@ -55,7 +52,7 @@ function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' 
   const plain = `${site.origin}/s/${jti}`
   return {
     jti: jti!,
-    account: account!,
+    account: account,
     device: device!,
     kid: thumbprint(keys.sign.jwk),
     root: createHash('sha256').update(log).digest('hex'),

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { AppError, type Code } from '../../src/errors.ts'
 import type { Remote, RemoteAccount } from '../../src/remote/remote.ts'
 import { type Answerer, type Scripted, clientAt, json, refusal, scripted } from './scripted.ts'
@@ -62,7 +63,7 @@ const mint: Call = (account) => account.machineTokens.create({ body: { name: 'n'
 
 const mailed: Call = (_, remote) => remote.door().signIns.create({ body: { email: 'a@b.cd' } })
 const opened: Call = (_, remote) => remote.door().signIns.read({ body: { code: 'x' } })
-const NAMES = { code: 'x', device_name: 'd', platform: 'linux' } as const
+const NAMES = { code: 'x', device_name: 'd', platform: 'linux', seal_key: 'A' } as const
 const entered: Call = (_, remote) =>
   remote.door().enrolment.create({ body: { ...NAMES, display_name: 'A', entry: 'a.b.c' } })
 const joined: Call = (_, remote) =>

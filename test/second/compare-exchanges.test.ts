@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { sign } from 'node:crypto'
 import { initiate, respond } from '../../src/crypto/cpace-session.ts'
 import { contactInput, inviteeAd, inviterAd } from '../../src/crypto/first-contact.ts'
-import * as firstEnvelope from '../../src/crypto/envelope-suite1.ts'
+import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
+import * as firstEnvelope from '../../src/crypto/envelope.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { verifyJws } from '../../src/crypto/jws-signature.ts'
-import { newSealKey, sealKeyId } from '../../src/crypto/seal-key.ts'
+import { newSealKey } from '../../src/crypto/seal-key.ts'
 import { base64url, type Bytes, hex, sha256, utf8 } from './bytes.ts'
 import { agree, verdictOf } from './compare.ts'
 import { associated, channel, derive, finish, generator, type Session } from './cpace.ts'
@@ -118,7 +120,7 @@ rounds('envelopes', async (of, round) => {
   const connection = idText('con', of.bytes(16))
   const epoch = { connection, epoch: 1 + of.below(2 ** 32 - 1), epochHead: of.bytes(32) }
   const [recipient, K] = [idText('dev', of.bytes(16)), of.bytes(32)]
-  const commit = firstEnvelope.keyCommitment(connection, epoch.epoch, K)
+  const commit = keyCommitment(connection, epoch.epoch, K)
   const kid = sealKeyId(pair.publicKey)
   const held = { kid: sha256(pair.publicKey), key: pair.secret }
   const parsed = idBytes('con', connection)!

@@ -4,7 +4,8 @@ import { after, before, describe, test } from 'node:test'
 import { entrance } from '../../src/api/device/index.ts'
 import { ACCOUNT, scopeTable } from '../../src/auth/scopes.ts'
 import { signAssertion } from '../../src/crypto/client-assertion.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { newToken } from '../../src/crypto/token.ts'
 import { rowsOf } from '../../src/dispatch.ts'
 import { accountTable } from '../../src/server/account.ts'
@@ -68,7 +69,7 @@ describe('the account server’s listener', () => {
     const code = 'AAAA-AAAA-AAAA-AAAA'
     const key = newDeviceKeys().auth
     const assertion = await signAssertion(
-      { account: newMaker().id, audience: server.address, at: Math.floor(Date.now() / 1000) },
+      { machine: newId('mch_', 1), audience: server.address, at: Math.floor(Date.now() / 1000) },
       key,
     )
     const { body } = enrolmentOf(newMaker(), code)
@@ -106,7 +107,7 @@ describe('the account server’s listener', () => {
     })
     const assertion = await signAssertion(
       {
-        account: machine['account_id']!,
+        machine: machine['machine_id']!,
         audience: machine['token_endpoint']!,
         at: Math.floor(Date.now() / 1000),
       },

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
 import { writeActivities } from '../../src/service/org-activity-rows.ts'
 import { accountsOf, verifyRoster } from '../../src/crypto/roster.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { approved, changeBy, knownBy, make, takeIn } from './connecting.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import type { Engine } from './engines.ts'
@@ -19,7 +19,6 @@ import {
   join,
   mailedCode,
   newAddress,
-  newMaker,
   stampOf,
   type Person,
 } from './person.ts'
@@ -114,7 +113,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
         await account.machines.create({
           body: { organisation_id, name: 'billing', key: newDeviceKeys().auth.jwk },
         })
-      ).account_id
+      ).machine_id
 
     /** Rows of an account in all tables that an account may have rows in; answers their ids. */
     async function furnish({ id: account_id, device }: Person, connection: string, other: Person) {
@@ -523,12 +522,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       await refuses(
         'conflict',
         undefined,
-        enrolled(
-          subject.server,
-          newMaker({ id: ada.id }),
-          await subject.server.newEnrolmentCode(),
-          'Eve',
-        ),
+        enrolled(subject.server, ada, await subject.server.newEnrolmentCode(), 'Eve'),
       )
       assert.deepEqual(await tablesWith([id]), [
         'connections',

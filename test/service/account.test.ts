@@ -1,9 +1,7 @@
 /** The end of an account, on both engines; and of SQLite, that its file is clean. */
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
 import { cpSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { it } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
@@ -13,7 +11,6 @@ import { openServiceDatabase } from './database.ts'
 import { onBothEngines } from './engines.ts'
 import { connect, enrolByMail, newAddress, stampOf } from './person.ts'
 import { openSubject } from './subject.ts'
-import { versionOne } from './version-1.ts'
 
 onBothEngines((name, engine) => {
   accountEndSuite(name, engine)
@@ -69,30 +66,4 @@ it('what a crash leaves of it in the write-ahead log is gone after the next star
   const next = await openServiceDatabase({ url: null, file: join(crashed, 'account.db') })
   t.after(next.close)
   assert.deepEqual(found(), [])
-})
-
-it('rosters that an earlier version kept are known to name whom they name', async (t) => {
-  const file = join(freshFolder(t), 'account.db')
-  const { statements, maker, connection } = await versionOne('text', 'x')
-  const before = new DatabaseSync(file)
-  for (const statement of statements) before.exec(statement)
-  const { entry } = before.prepare('select entry from roster_entries').get() as { entry: string }
-  // More than are read at once, some of one connection.
-  const more = Array.from({ length: 600 }, () => newId('con_', Date.now()))
-  before.exec('begin')
-  for (const id of more) {
-    before.prepare('insert into connections values (?, 1, 1)').run(id)
-    for (const seq of [0, 1])
-      before.prepare('insert into roster_entries values (?, ?, ?)').run(id, seq, entry)
-  }
-  before.exec('commit')
-  before.close()
-  const { db, close } = await openServiceDatabase({ url: null, file })
-  t.after(close)
-  const rows = await db.selectFrom('roster_accounts').selectAll().execute()
-  const account_hash = hash('sha256', maker.id, 'hex')
-  assert.deepEqual(
-    rows.map((row) => [row.connection_id, row.account_hash, row.departed_epoch].join()).toSorted(),
-    [connection, ...more].map((id) => [id, account_hash, null].join()).toSorted(),
-  )
 })

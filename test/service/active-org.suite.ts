@@ -172,7 +172,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
       async function machine() {
         const owner = await enrol(subject.server)
         const { id } = await create(owner)
-        const { account_id } = await owner.account.machines.create({
+        const { machine_id: account_id } = await owner.account.machines.create({
           body: { organisation_id: id, name: 'billing', key: newKey().jwk },
         })
         const now = () => subject.clock.ms
@@ -223,6 +223,7 @@ export function activeOrgSuite(name: string, { newPlace }: Engine): void {
             name: 'desk',
             platform: 'linux',
             auth_kid: device,
+            seal_key: '',
             created_at: 0,
           })
           .execute()

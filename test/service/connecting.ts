@@ -1,5 +1,4 @@
 /** People who connect: what their daemons sign and seal for it, in few lines. */
-import { sealEnvelope } from '../../src/crypto/envelope.ts'
 import type { Device } from '../../src/crypto/key-log.ts'
 import {
   accountsOf,
@@ -16,7 +15,8 @@ import {
   type Roster,
   type Signer,
 } from '../../src/crypto/roster.ts'
-import { connect, enrol, logOf, type Person, type Server } from './person.ts'
+import { sealKeyNamed } from '../crypto/keys.ts'
+import { connect, enrol, envelopeTo, logOf, type Person, type Server } from './person.ts'
 
 const AT = 1_767_225_600
 
@@ -91,31 +91,21 @@ export const after = ({ roster, keyLogs }: Known, entry: string): Known => ({
 })
 
 /** The secret of an epoch for one device; `other` says what a hostile device would put there instead. */
-export const envelopeBy = (
-  { device, kid, keys }: Pick<Actor, 'device' | 'kid' | 'keys'>,
+export const envelopeFor = (
   { connection, epoch, epochHead }: Roster,
-  to: Pick<Device, 'id' | 'keys'>,
-  other: Partial<Parameters<typeof sealEnvelope>[0]> = {},
-) =>
-  sealEnvelope({
-    connection,
-    epoch,
-    epochHead,
-    k: secretOf(epoch),
-    sender: device,
-    senderKid: kid,
-    senderSeed: keys.sign.secret,
-    recipient: to.id,
-    recipientSeal: to.keys.seal,
-    ...other,
-  })
+  { id: recipient, seal }: Pick<Device, 'id' | 'seal'>,
+  other: Partial<Parameters<typeof envelopeTo>[0]> = {},
+) => {
+  const of = { connection, epoch, epochHead, k: secretOf(epoch), recipient }
+  return envelopeTo({ ...of, seal: { publicKey: sealKeyNamed(seal) }, ...other })
+}
 
 /** The secret of the current epoch for every device that may have it, or for those of one account. */
-export const envelopesBy = (actor: Actor, { roster, keyLogs }: Known, account?: string) =>
+export const envelopesFor = ({ roster, keyLogs }: Known, account?: string) =>
   Promise.all(
     recipientsOf(roster, keyLogs)
       .filter((one) => account === undefined || one.account === account)
-      .map(({ device }) => envelopeBy(actor, roster, device)),
+      .map(({ device }) => envelopeFor(roster, device)),
   )
 
 /** What a device sends to make a change. */
@@ -125,9 +115,9 @@ export async function changeBy(actor: Actor, connection: string, change: Change)
   const next = after(known, entry)
   const opens = change.op === 'remove' || change.op === 'rotate'
   const envelopes = opens
-    ? await envelopesBy(actor, next)
+    ? await envelopesFor(next)
     : change.op === 'add'
-      ? await envelopesBy(actor, next, change.member)
+      ? await envelopesFor(next, change.member)
       : []
   return { connection, body: { entry, envelopes }, known, next }
 }

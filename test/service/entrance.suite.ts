@@ -8,7 +8,7 @@ import type { Kysely } from 'kysely'
 import type { Session } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { signAssertion } from '../../src/crypto/client-assertion.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { AppError } from '../../src/errors.ts'
 import { newBackground } from '../../src/service/background.ts'
@@ -18,6 +18,7 @@ import { rosters } from '../../src/service/rosters.ts'
 import type { Schema } from '../../src/service/schema.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import {
+  sealKeyOf,
   additionBy,
   approve,
   enrol,
@@ -145,23 +146,22 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       await all(codes.map((its) => () => join(server, its, tablet)))
       // By assertions, each good for once: the first of a machine account.
       const organisation = await ada.account.organisations.create({ body: { name: 'Acme' } })
-      const { account_id: machine } = await ada.account.machines.create({
+      const { machine_id: machine } = await ada.account.machines.create({
         body: { organisation_id: organisation.id, name: 'billing', key: key.jwk },
       })
-      const { entry } = newMaker({ id: machine })
+      const { entry, keys } = newMaker()
       const assertions = await all(
         times(() =>
-          signAssertion(
-            { account: machine, audience: PUBLIC_URL, at: Math.floor(clock.ms / 1000) },
-            key,
-          ),
+          signAssertion({ machine, audience: PUBLIC_URL, at: Math.floor(clock.ms / 1000) }, key),
         ),
       )
       const about = { display_name: 'x', device_name: 'x', platform: 'linux' as const }
       const made = await all(
         assertions.map(
           (assertion) => () =>
-            server.door().enrolment.create({ body: { assertion, entry, ...about } }),
+            server.door().enrolment.create({
+              body: { assertion, entry, seal_key: sealKeyOf(keys), ...about },
+            }),
         ),
       )
       assert.equal(new Set(made.map(({ session }) => session.session_id)).size, 6)

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { every } from '../../src/api/cursor.ts'
 import type { Account } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Engine } from './engines.ts'
@@ -446,7 +446,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         const owner = own(ada)
         const { id: organisation_id } = await owner.organisations.create({ body: { name: 'Acme' } })
         const key = newDeviceKeys().auth.jwk
-        const { account_id } = await owner.machines.create({
+        const { machine_id: account_id } = await owner.machines.create({
           body: { organisation_id, name: 'Robot', key },
         })
         const machine = (token: string | null) =>

@@ -2,7 +2,8 @@
 import type { Open, Session } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { signAssertion } from '../../src/crypto/client-assertion.ts'
-import { newDeviceKeys, type KeyPair } from '../../src/crypto/device-keys.ts'
+import type { KeyPair } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { AppError } from '../../src/errors.ts'
 import { newBackground } from '../../src/service/background.ts'
@@ -80,7 +81,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
   const assertionOf = (
     { account, key }: Client,
     of: { audience?: string; at?: number; lifetimeS?: number } = {},
-  ) => signAssertion({ account, audience: ISSUER, at: seconds(), ...of }, key)
+  ) => signAssertion({ machine: account, audience: ISSUER, at: seconds(), ...of }, key)
 
   return {
     ...answers,
@@ -140,7 +141,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
     async newMachine(name = 'Backup') {
       const { owner, organisation } = await newOwner()
       const key = newKey()
-      const { account_id: account } = await answers.machines.create(
+      const { machine_id: account } = await answers.machines.create(
         { body: { organisation_id: organisation, name, key: key.jwk } },
         as(owner),
       )

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { ENDPOINT, as, atOnce, newKey, openTwo, refusal, type Subject } from './machines-subject.ts'
 import type { Engine } from './engines.ts'
@@ -73,7 +73,7 @@ export function machinesSuite(name: string, engine: Engine): void {
         const { owner, organisation } = await here.newOwner()
         const made = await create(owner, organisation, { name: 'Build server' })
         assert.deepEqual(made, {
-          account_id: made.account_id,
+          machine_id: made.machine_id,
           organisation_id: organisation,
           name: 'Build server',
           token_endpoint: ENDPOINT,
@@ -82,7 +82,7 @@ export function machinesSuite(name: string, engine: Engine): void {
           .selectFrom('accounts')
           .innerJoin('organisation_members', 'account_id', 'accounts.id')
           .select(['kind', 'display_name', 'organisation_id', 'role', 'state'])
-          .where('accounts.id', '=', made.account_id)
+          .where('accounts.id', '=', made.machine_id)
           .executeTakeFirstOrThrow()
         assert.deepEqual(
           { ...account },
@@ -131,13 +131,13 @@ export function machinesSuite(name: string, engine: Engine): void {
       test('a key that is no good one is refused, and nothing is made', async () => {
         const { owner, organisation } = await here.newOwner()
         const accounts = await counted('accounts')
-        const { sign, seal } = newDeviceKeys()
+        const { sign } = newDeviceKeys()
         const bad = Object.entries(BAD_POINTS).map(([why, bytes]): [string, object] => [
           why,
           { ...sign.jwk, x: encodeBase64url(Uint8Array.from(bytes)) },
         ])
         bad.push(
-          ['of another curve', seal.jwk],
+          ['of another curve', { ...sign.jwk, crv: 'X25519' }],
           ['private', { ...sign.jwk, d: encodeBase64url(sign.secret) }],
           ['respelt', { ...sign.jwk, x: `${sign.jwk.x}=` }],
         )
@@ -176,7 +176,7 @@ export function machinesSuite(name: string, engine: Engine): void {
         const made = await Promise.all(
           atOnce(engine, here, replica).map((server) => server.machines.create(input, as(owner))),
         )
-        assert.equal(new Set(made.map((one) => one.account_id)).size, 1)
+        assert.equal(new Set(made.map((one) => one.machine_id)).size, 1)
         assert.deepEqual(
           [await counted('accounts'), await counted('machines')],
           [accounts + 1, machines + 1],

@@ -119,9 +119,9 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       > = {
         'a machine account': async ({ account }, organisation_id) => {
           const body = { organisation_id, name: 'billing', key: newKey().jwk }
-          const { account_id } = await account.machines.create({ body })
+          const { machine_id } = await account.machines.create({ body })
           await account.machines.create({ body })
-          return [{ event: 'machine_created', target: account_id }]
+          return [{ event: 'machine_created', target: machine_id }]
         },
         'a connection': async (person) => {
           const body = await opening(person)

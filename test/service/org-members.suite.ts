@@ -351,7 +351,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
       test('a machine is in it, with neither mailbox nor invitation', async () => {
         const ada = await orgs.owner()
         const { keys } = ada
-        const { account_id: id } = await ada.account.machines.create({
+        const { machine_id: id } = await ada.account.machines.create({
           body: { organisation_id: ada.organisation, name: 'Backup', key: keys.auth.jwk },
         })
         assert.deepEqual((await listed(ada))[0], {

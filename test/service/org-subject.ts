@@ -79,7 +79,7 @@ export async function openTown({ newPlace }: Engine, clock = { ms: NOW }): Promi
       return person
     },
     machine: async ({ account }, organisation_id) => {
-      const { account_id: id } = await account.machines.create({
+      const { machine_id: id } = await account.machines.create({
         body: { organisation_id, name: 'billing', key: newKey().jwk },
       })
       const of = { name: 'x', label: null, scope: 'full', granted: 0, expires_in: null } as const

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { signAssertion } from '../../src/crypto/client-assertion.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { stampIndices, verifyStamp } from '../../src/crypto/stamp.ts'
 import { mintMachineToken } from '../../src/service/machine-tokens.ts'
 import type { Engine } from './engines.ts'
@@ -53,12 +53,13 @@ export function orgSuspensionSuite(name: string, engine: Engine): void {
       /** One that has signed in as a device, and has a token; both as requests over the wire. */
       async function machine(ada: Person & { organisation: string }) {
         const { auth: key } = newDeviceKeys()
-        const { account_id: id } = await ada.account.machines.create({
+        const { machine_id: machine } = await ada.account.machines.create({
           body: { organisation_id: ada.organisation, name: 'Backup', key: key.jwk },
         })
         const at = () => Math.floor(orgs.subject.clock.ms / 1000)
-        const assertion = () => signAssertion({ account: id, audience: PUBLIC_URL, at: at() }, key)
-        const maker = newMaker({ id })
+        const assertion = () => signAssertion({ machine, audience: PUBLIC_URL, at: at() }, key)
+        const maker = newMaker()
+        const { id } = maker
         const { server, service, clock } = orgs.subject
         const enrol = async () => {
           const { code: _, ...body } = enrolmentOf(maker, '').body

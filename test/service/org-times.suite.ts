@@ -162,7 +162,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
 
       test('of a machine account are all of its organisation', async () => {
         const ada = await town.owner()
-        const { account_id: account } = await ada.account.machines.create({
+        const { machine_id: account } = await ada.account.machines.create({
           body: { organisation_id: ada.organisation, name: 'billing', key: newKey().jwk },
         })
         const who = {

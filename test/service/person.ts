@@ -1,24 +1,16 @@
 /** A person with one enrolled device, and the signed structures that the device makes: what a daemon does, in few lines. */
 import { setImmediate } from 'node:timers/promises'
 import type { Account, Door } from '../../src/api/port.ts'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import {
-  newDeviceKeys,
-  publicKeys,
-  type DeviceKeys,
-  type KeyPair,
-} from '../../src/crypto/device-keys.ts'
-import { sealEnvelope } from '../../src/crypto/envelope.ts'
+import { decodeBase64url, encodeBase64url } from '../../src/crypto/base64url.ts'
+import { publicKeys, type DeviceKeys, type KeyPair } from '../../src/crypto/device-keys.ts'
+import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
+import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
+import { type Epoch, sealEnvelope } from '../../src/crypto/envelope.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
-import {
-  addDevice,
-  addFirst,
-  resetLog,
-  revokeDevice,
-  verifyKeyLog,
-} from '../../src/crypto/key-log.ts'
+import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { addDevice, addFirst, resetLog, revokeDevice } from '../../src/crypto/key-log-entries.ts'
 import { openEntry } from '../../src/crypto/roster.ts'
 import { signStamp } from '../../src/crypto/stamp.ts'
 import { codeIn, hasCode, type Letter } from './letters.ts'
@@ -49,21 +41,32 @@ export type Person = Maker & {
 const AT = 1_767_225_600
 
 /** A device with its keys and entry 0, not enrolled yet. */
-export function newMaker(ids: { id?: string; device?: string } = {}): Maker {
-  const { id = newId('acc_', Date.now()), device = newId('dev_', Date.now()) } = ids
+export function newMaker({ device = newId('dev_', Date.now()) } = {}): Maker {
   const keys = newDeviceKeys()
-  const entry = addFirst({ account: id, device, keys, at: AT })
+  const { account: id, entry } = firstOf(device, keys, AT)
   return { id, device, keys, kid: thumbprint(keys.sign.jwk), entry }
 }
 
+/** Another first entry of the same account, by the same keys and salt. */
+export function otherFirstOf({ device, keys, entry }: Maker): string {
+  const { salt } = JSON.parse(Buffer.from(entry.split('.')[1]!, 'base64url').toString()) as {
+    salt: string
+  }
+  return addFirst({ salt: decodeBase64url(salt), device, keys, at: AT + 1 }).entry
+}
+
+/** The bytes of a sealing key, as requests carry them. */
+export const sealKeyOf = ({ seal }: Pick<DeviceKeys, 'seal'>) => encodeBase64url(seal.publicKey)
+
 /** What the device sends to enrol. */
-export const enrolmentOf = ({ entry }: Maker, code: string, name = 'Ada') => ({
+export const enrolmentOf = ({ entry, keys }: Maker, code: string, name = 'Ada') => ({
   body: {
     code,
     display_name: name,
     device_name: `${name}'s laptop`,
     platform: 'linux' as const,
     entry,
+    seal_key: sealKeyOf(keys),
   },
 })
 
@@ -131,7 +134,14 @@ export const furtherOf = (
   code: string,
   name = 'laptop 2',
 ) => ({
-  body: { code, device, keys: publicKeys(keys), device_name: name, platform: 'linux' as const },
+  body: {
+    code,
+    device,
+    keys: publicKeys(keys),
+    seal_key: sealKeyOf(keys),
+    device_name: name,
+    platform: 'linux' as const,
+  },
 })
 
 /** Enrol a further device; it waits for approval. */
@@ -203,6 +213,15 @@ export async function approve(person: Signer, newcomer: Newcomer): Promise<void>
   await newcomer.account.approval.create({ body: { head: encodeBase64url(head) } })
 }
 
+/** An envelope for a device with this sealing key, whatever the roster says. */
+export const envelopeTo = (
+  of: Epoch & { k: Uint8Array; recipient: string; seal: { publicKey: Uint8Array } },
+): Promise<string> => {
+  const { k, recipient, seal, ...epoch } = of
+  const { publicKey } = seal
+  return sealEnvelope(epoch, k, { recipient, kid: sealKeyId(publicKey), publicKey })
+}
+
 /** The body that opens a connection. `entryOf` and `envelopeOf` say what a hostile device would put there instead. */
 export async function opening(
   { id, device, keys, kid, entry }: Maker,
@@ -214,7 +233,7 @@ export async function opening(
   }: {
     connection?: string
     entryOf?: Partial<Parameters<typeof openEntry>[0]>
-    envelopeOf?: Partial<Parameters<typeof sealEnvelope>[0]>
+    envelopeOf?: Partial<Parameters<typeof envelopeTo>[0]>
   } = {},
 ) {
   const k = new Uint8Array(32).fill(7)
@@ -231,18 +250,9 @@ export async function opening(
     seed,
     ...entryOf,
   })
-  const envelope = await sealEnvelope({
-    connection,
-    epoch: 1,
-    epochHead: hashOf(opened),
-    k,
-    sender: device,
-    senderKid: kid,
-    senderSeed: seed,
-    recipient: device,
-    recipientSeal: keys.seal.jwk,
-    ...envelopeOf,
-  })
+  const epochHead = hashOf(opened)
+  const to = { recipient: device, seal: keys.seal }
+  const envelope = await envelopeTo({ connection, epoch: 1, epochHead, k, ...to, ...envelopeOf })
   return { connection, name, entry: opened, envelopes: [envelope], invite: [] }
 }
 

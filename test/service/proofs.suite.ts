@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import { AppError } from '../../src/errors.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import {
+  envelopeTo,
   additionBy,
   approve,
   enrol,
@@ -350,7 +351,6 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       const ada = await enrolByMail(subject.server, email)
       const laptop = await join(subject.server, await mailedCode(subject.server, email))
       const { openEntry } = await import('../../src/crypto/roster.ts')
-      const { sealEnvelope } = await import('../../src/crypto/envelope.ts')
       const { hashOf } = await import('../../src/crypto/jws.ts')
       const { newId } = await import('../../src/crypto/id.ts')
       await ada.account.keyLogs.append({ body: { entry: await additionBy(ada, laptop) } })
@@ -361,16 +361,13 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       const entry = openEntry({ ...of, actor: ada.id, actorLog, at: 1 })
       const envelopes = await Promise.all(
         [ada, laptop].map(({ device, keys }) =>
-          sealEnvelope({
+          envelopeTo({
             connection,
             epoch: 1,
             epochHead: hashOf(entry),
             k,
-            sender: ada.device,
-            senderKid: ada.kid,
-            senderSeed: seed,
             recipient: device,
-            recipientSeal: keys.seal.jwk,
+            seal: keys.seal,
           }),
         ),
       )

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { signerAt } from '../../src/crypto/key-log.ts'
-import { changeBy, envelopeBy, knownBy, make, takeIn } from './connecting.ts'
+import { changeBy, envelopeFor, knownBy, make, takeIn } from './connecting.ts'
 import { fails, type Fault } from './faults.ts'
 import {
   approve,
@@ -120,12 +120,12 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
       assert.deepEqual(await envelopesOf(again, id), [])
       const known = await knownBy(ada, id)
       const to = signerAt(known.keyLogs.get(bob.id)!, again.device, 1)
-      const envelopes = [await envelopeBy(ada, known.roster, to)]
+      const envelopes = [await envelopeFor(known.roster, to)]
       // Whoever made the entry knew no such device.
       await assert.rejects(ada.account.envelopes.add({ connection: id, body: { envelopes } }), {
         code: 'conflict',
       })
-      const forced = await envelopeBy(again, known.roster, to)
+      const forced = await envelopeFor(known.roster, to)
       await isInvalid(
         'envelopes',
         'sender_not_member',

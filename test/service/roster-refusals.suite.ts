@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
@@ -14,8 +13,8 @@ import {
   changeBy,
   connected,
   entryBy,
-  envelopeBy,
-  envelopesBy,
+  envelopeFor,
+  envelopesFor,
   knownBy,
   make,
   signerOf,
@@ -175,17 +174,16 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const deviceOf = ({ id: account, device }: Person) =>
         signerAt(keyLogs.get(account)!, device, 0)
       const [own, good] = [
-        await envelopeBy(ada, roster, deviceOf(ada)),
-        await envelopeBy(ada, roster, deviceOf(bob)),
+        await envelopeFor(roster, deviceOf(ada)),
+        await envelopeFor(roster, deviceOf(bob)),
       ]
       const strange = signerAt(verifyKeyLog(eve.id, [eve.entry]), eve.device, 0)
-      const to = (other: Parameters<typeof envelopeBy>[3]) =>
-        envelopeBy(ada, roster, deviceOf(bob), other)
+      const to = (other: Parameters<typeof envelopeFor>[2]) =>
+        envelopeFor(roster, deviceOf(bob), other)
       const cases: [what: string, envelopes: string[], reason: string][] = [
         ['none for the device that signs', [good], 'Give an envelope'],
         ['none', [], 'Give an envelope'],
-        ['a signature that is none', [own, tampered(good)], 'bad_signature'],
-        ['for nobody here', [own, await envelopeBy(ada, roster, strange)], 'wrong_recipient'],
+        ['for nobody here', [own, await envelopeFor(roster, strange)], 'wrong_recipient'],
         ['two for one device', [own, good, good], 'duplicate_device'],
         [
           'another connection',
@@ -194,17 +192,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
         ],
         ['an epoch to come', [own, await to({ epoch: 3 })], 'unknown_epoch'],
         ['another opening of it', [own, await to({ epochHead: hashOf('x') })], 'wrong_epoch_head'],
-        [
-          'of another device',
-          [own, await envelopeBy(bob, roster, deviceOf(bob))],
-          'unknown_signer',
-        ],
-        [
-          'to another key',
-          [own, await to({ recipientSeal: newDeviceKeys().seal.jwk })],
-          'wrong_recipient_kid',
-        ],
-        ['no envelope', [own, entry], 'wrong_typ'],
+        ['no envelope', [own, entry], 'bad_json'],
       ]
       const before = await kept(id)
       for (const [what, envelopes, reason] of cases) {
@@ -223,7 +211,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [, bob] = people
       const { body, next } = await changeBy(bob, id, { op: 'leave' })
-      const envelopes = await envelopesBy(bob, next)
+      const envelopes = await envelopesFor(next)
       const append = bob.account.rosters.append({
         connection: id,
         body: { ...body, envelopes },
@@ -318,7 +306,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const { connection, entry } = body
       const log = await logOf(ada)
       const roster = verifyRoster(connection, [entry], new Map([[ada.id, log]]))
-      const envelopes = [await envelopeBy(ada, roster, signerAt(log, laptop.device, log.seq))]
+      const envelopes = [await envelopeFor(roster, signerAt(log, laptop.device, log.seq))]
       await isInvalid(
         'envelopes',
         'Give an envelope',

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { readEnvelope } from '../../src/crypto/envelope-form.ts'
+import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
-import { addFirst } from '../../src/crypto/key-log.ts'
 import { approved, changeBy, connected, make, signerOf, takeIn, type Change } from './connecting.ts'
 import { dutiesSuite } from './duties.suite.ts'
 import { fails, type Fault } from './faults.ts'
@@ -18,7 +18,6 @@ import {
   headOf,
   isInvalid,
   openRosters,
-  payloadOf,
   read,
   tooLate,
   type Rosters,
@@ -103,7 +102,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
             }
             const envelopes = await envelopesOf(person, id)
             assert.deepEqual(
-              envelopes.map((envelope) => payloadOf(envelope)['epoch']),
+              envelopes.map((envelope) => readEnvelope(envelope).epoch),
               [then.epoch],
             )
             // The clock stood still, and every device sees that something changed.
@@ -161,7 +160,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
           assert.equal(headOf(entries.at(-1)!), head)
           for (const person of people) {
             const [envelope] = await envelopesOf(person, id)
-            assert.equal(payloadOf(envelope!)['sender'], people[won]!.device)
+            assert.equal(readEnvelope(envelope!).epoch_head, head)
           }
         }
         if (replica !== subject) await replica.close()
@@ -194,8 +193,9 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
       const { id } = await connect(ada)
       const keys = newDeviceKeys()
       const makers = Array.from({ length: 200 }, () => {
-        const [account, device] = [newId('acc_', 1), newId('dev_', 1)]
-        return { id: account, device, entry: addFirst({ account, device, keys, at: 1 }) }
+        const device = newId('dev_', 1)
+        const { account: id, entry } = firstOf(device, keys)
+        return { id, device, entry }
       })
       const rows = makers.map(({ id: account, device, entry }) => ({
         account: {
@@ -212,6 +212,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
           platform: 'linux' as const,
           keys: null,
           auth_kid: '',
+          seal_key: '',
           created_at: 1,
           approved_at: 1,
           revoked_at: null,

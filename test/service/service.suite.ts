@@ -3,7 +3,6 @@
  * cases that only a hand in the database can bring about. For every engine.
  */
 import assert from 'node:assert/strict'
-import { hash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { sql, type Kysely } from 'kysely'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
@@ -16,7 +15,6 @@ import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import type { Schema } from '../../src/service/schema.ts'
 import { connect, enrol, opening, stampOf, type Person } from './person.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
-import { MADE_AT, versionOne } from './version-1.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -79,42 +77,14 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       await (await openServiceDatabase(place)).close()
     })
 
-    test('version 1 with an account and its session is brought to today, and goes on', async () => {
+    test('a database of protocol 1 is refused and left as it is', async () => {
       const place = await engine.newPlace()
-      const refresh_token = 'refresh-token-of-then'
-      const before = await versionOne(engine.idType, hash('sha256', refresh_token, 'hex'))
-      await engine.run(place, before.statements)
-      const subject = await openSubject(place, { ms: MADE_AT + HOUR })
-      const { maker, connection } = before
-      const door = subject.server.door(maker.keys.auth)
-      const session = await door.session.renew({ body: { refresh_token } })
-      assert.equal(session.session_id, before.session)
-      const account = subject.server.account({ ...session, keys: maker.keys })
-      assert.equal((await account.context.read({})).user.id, maker.id)
-      assert.equal((await account.connections.read({ id: connection })).name, 'Bob')
-      assert.equal((await account.envelopes.read({ connection })).envelopes.length, 1)
-      const [device, ...others] = (await account.devices.list({})).items
-      assert.deepEqual(
-        [device?.id, device?.state, device?.current, device?.created_at, others],
-        [maker.device, 'active', true, new Date(MADE_AT).toISOString(), []],
+      const versions = [1, 2, 3, 4, 5, 6, 7].map(
+        (version) => `insert into schema_version (version) values (${version})`,
       )
-      const stranger = subject.server.door(maker.keys.sign)
-      await assert.rejects(stranger.session.renew({ body: { refresh_token } }), {
-        code: 'invalid_token',
-      })
-      // Inside the daemon, which presents no token.
-      const inside = subject.service.as({
-        account: maker.id,
-        device: maker.device,
-        session: before.session,
-        token: null,
-      })
-      await inside.rosters.open({ body: await opening(maker) })
-      await subject.close()
-      assert.deepEqual(
-        (await engine.tables(place)).filter((table) => /sessions|access/.test(table)),
-        ['access_tokens', 'sessions'],
-      )
+      await engine.run(place, [VERSION_TABLE, ...versions, 'create table accounts (id text)'])
+      await failsToStart('stateOlder', /protocol 1 \(version 7;/, openServiceDatabase(place))
+      assert.deepEqual(await engine.tables(place), ['accounts', 'schema_version'])
     })
 
     test('numbers come back as numbers, ids in the order of their bytes', async () => {
@@ -184,7 +154,7 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
         'keylog+jws',
         kid,
         {
-          v: 1,
+          v: 2,
           account: id,
           seq: 1,
           prev: encodeBase64url(hashOf(entry)),

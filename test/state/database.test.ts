@@ -16,7 +16,7 @@ import { AppError, EXIT } from '../../src/errors.ts'
 import { openDatabase } from '../../src/state/database.ts'
 import { lockState } from '../../src/state/lock.ts'
 import { openState } from '../../src/state/state.ts'
-import { VERSIONS } from '../../src/state/versions.ts'
+import { FIRST_READ, VERSIONS } from '../../src/state/versions.ts'
 import { wipe } from '../../src/state/wipe.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
@@ -52,75 +52,20 @@ test('an older database is brought forward, a migration that fails leaves it as 
   db.close()
 })
 
-test('a database of version 4 keeps its guest codes, which are for nobody until a sync', (t) => {
+test('a database of protocol 1 is refused by name and not touched', (t) => {
   const dir = freshFolder(t)
-  const old = new DatabaseSync(join(dir, 'state.db'))
-  for (const version of VERSIONS.slice(0, 4)) old.exec(version)
-  old.exec('pragma user_version = 4')
-  old.exec(
-    `insert into guests (id, label, state, expires_at, created_at)
-     values ('gst_1', 'Mum', 'active', 2, 1)`,
-  )
+  const path = join(dir, 'state.db')
+  const old = new DatabaseSync(path)
+  for (const version of VERSIONS.slice(0, FIRST_READ - 1)) old.exec(version)
+  old.exec(`pragma user_version = ${FIRST_READ - 1}`)
   old.close()
-  const state = openState(dir)
-  t.after(() => state.close())
-  const kept = { id: 'gst_1', label: 'Mum', state: 'active', expires_at: 2, created_at: 1 }
-  const none = { external_member_id: null, external_member_name: null }
-  assert.deepEqual({ ...state.guests.get('gst_1') }, { ...kept, ...none })
-  const external = { external_member_id: 'ext_1', external_member_name: 'Maria Muster' }
-  state.guests.put({ ...kept, ...external })
-  assert.deepEqual({ ...state.guests.get('gst_1') }, { ...kept, ...external })
-})
-
-test('a database of version 3 keeps what holds its connections back', (t) => {
-  const dir = freshFolder(t)
-  const old = new DatabaseSync(join(dir, 'state.db'))
-  for (const version of VERSIONS.slice(0, 3)) old.exec(version)
-  old.exec('pragma user_version = 3')
-  const row = (id: string, hold: string) =>
-    old.exec(
-      `insert into connections (id, name, epoch, head, members, updated_at, hold)
-       values ('${id}', 'Bank', 3, zeroblob(32), '[]', 7, ${hold})`,
-    )
-  row('con_a', 'null')
-  row('con_b', `'rotation_pending'`)
-  old.close()
-  const state = openState(dir)
-  t.after(() => state.close())
-  assert.deepEqual(
-    state.connections.all().map(({ id, epoch, hold }) => [id, epoch, hold]),
-    [
-      ['con_b', 3, 'rotation_pending'],
-      ['con_a', 3, null],
-    ],
-  )
-  assert.deepEqual(state.connections.pending(), ['con_b'])
-  state.connections.put({ ...state.connections.get('con_a')!, hold: 'ended' })
-  assert.equal(state.connections.get('con_a')?.hold, 'ended')
-})
-
-test('a database of version 2 keeps its connections, and nothing holds them back', (t) => {
-  const dir = freshFolder(t)
-  const old = new DatabaseSync(join(dir, 'state.db'))
-  for (const version of VERSIONS.slice(0, 2)) old.exec(version)
-  old.exec('pragma user_version = 2')
-  old
-    .prepare(
-      'insert into connections (id, name, epoch, head, members, updated_at) values (?, ?, ?, ?, ?, ?)',
-    )
-    .run('con_1', 'Ada', 3, new Uint8Array(32), '[]', 7)
-  old.close()
-  const state = openState(dir)
-  t.after(() => state.close())
-  assert.deepEqual(state.connections.get('con_1'), {
-    id: 'con_1',
-    name: 'Ada',
-    epoch: 3,
-    head: new Uint8Array(32),
-    members: [],
-    hold: null,
-    updated_at: 7,
+  const before = readFileSync(path)
+  assert.throws(() => openDatabase(dir), {
+    exit: EXIT.stateOlder,
+    message: /state\.db was written by a countersignd of protocol 1 \(version 7;.*left as it is/,
   })
+  assert.deepEqual(readFileSync(path), before)
+  assert.deepEqual(readdirSync(dir), ['state.db'])
 })
 
 test('a newer database is refused and not touched, whether or not its writer closed it', (t) => {

@@ -3,7 +3,7 @@
  * either, the device enrols as the first of an account, as a further one, or alone after all others were lost.
  */
 import * as v from 'valibot'
-import { Jwk, Jws, Time, email, id, name } from '../fields.ts'
+import { Jwk, Jws, SealKey, SealKeyId, Time, email, id, name } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 /** A session as a device keeps it. Both tokens are secrets, and bound to the device's authentication key (RFC 9449). */
@@ -15,7 +15,8 @@ export const Session = v.object({
 })
 export type Session = v.InferOutput<typeof Session>
 
-export const DeviceKeys = v.strictObject({ sign: Jwk, seal: Jwk, auth: Jwk })
+/** As the key log names them. */
+export const DeviceKeys = v.strictObject({ sign: Jwk, seal: SealKeyId, auth: Jwk })
 
 export const Enrolment = v.object({
   account_id: id('acc_'),
@@ -99,6 +100,7 @@ export const enrolment = {
         Jws,
         v.description('Seq 0 of the key log, or a reset; it names account and device.'),
       ),
+      seal_key: SealKey,
     }),
     reply: Enrolment,
     status: 201,
@@ -110,7 +112,13 @@ export const enrolment = {
     by: 'account',
     limit: LIMIT,
     repeats: true,
-    body: v.strictObject({ ...credential, ...device, device: id('dev_'), keys: DeviceKeys }),
+    body: v.strictObject({
+      ...credential,
+      ...device,
+      device: id('dev_'),
+      keys: DeviceKeys,
+      seal_key: SealKey,
+    }),
     reply: Enrolment,
     status: 201,
   },

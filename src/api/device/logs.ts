@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Jws, email, id } from '../fields.ts'
+import { Envelope, Jws, SealKey, email, id } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { Connection, ConnectionName, Invitees } from '../rest/connections.ts'
 
@@ -16,20 +16,29 @@ export const keyLogs = {
   read: {
     method: 'GET',
     path: '/device/v1/key-logs/{account}',
-    summary: 'Read the key log of an account',
+    summary: 'Read the key log of an account, and the sealing keys of its active devices',
     by: 'account',
-    reply: Entries,
+    reply: v.object({
+      entries: v.array(Jws),
+      seal_keys: v.pipe(v.array(SealKey), v.description('The log names each by its hash.')),
+    }),
   },
   append: {
     method: 'POST',
     path: '/device/v1/key-logs',
     summary: 'Add an entry to the own key log; 409 when another came first',
     by: 'account',
-    body: v.strictObject({ entry: Jws }),
+    body: v.strictObject({
+      entry: Jws,
+      seal_key: v.optional(v.pipe(SealKey, v.description('The key that a `renew` names.'))),
+    }),
     reply: Entries,
     status: 201,
   },
 } as const satisfies Routes
+
+/** So many envelopes come with one request; the rest follow. */
+export const MOST_ENVELOPES = 1500
 
 export const rosters = {
   open: {
@@ -41,7 +50,7 @@ export const rosters = {
       connection: id('con_'),
       name: ConnectionName,
       entry: Jws,
-      envelopes: v.pipe(v.array(Jws), v.minLength(1), v.maxLength(100)),
+      envelopes: v.pipe(v.array(Envelope), v.minLength(1), v.maxLength(100)),
       invite: Invitees,
       preset_id: v.optional(
         v.pipe(v.nullable(id('pre_')), v.description('The default unless told; null for none.')),
@@ -86,9 +95,12 @@ export const rosters = {
     summary:
       'Add an entry to a roster, with the secret sealed to those who shall have it; 409 when another came first',
     by: 'account',
-    // Of two hundred members, each with a few devices.
+    // An envelope is 2 kB.
     limit: 4 * 1024 * 1024,
-    body: v.strictObject({ entry: Jws, envelopes: v.pipe(v.array(Jws), v.maxLength(2000)) }),
+    body: v.strictObject({
+      entry: Jws,
+      envelopes: v.pipe(v.array(Envelope), v.maxLength(MOST_ENVELOPES)),
+    }),
     reply: v.object({ seq: Seq, head: Head }),
     status: 201,
   },
@@ -100,7 +112,7 @@ export const envelopes = {
     path: '/device/v1/envelopes/{connection}',
     summary: 'Read the envelopes of a connection for this device',
     by: 'account',
-    reply: v.object({ envelopes: v.array(Jws) }),
+    reply: v.object({ envelopes: v.array(Envelope) }),
   },
   add: {
     method: 'POST',
@@ -110,9 +122,17 @@ export const envelopes = {
     by: 'account',
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
-      envelopes: v.pipe(v.array(Jws), v.minLength(1), v.maxLength(2000)),
+      envelopes: v.pipe(v.array(Envelope), v.minLength(1), v.maxLength(MOST_ENVELOPES)),
     }),
     reply: v.object({ stored: Count }),
+  },
+  delete: {
+    method: 'DELETE',
+    path: '/device/v1/envelopes/{connection}',
+    summary: 'Delete the envelope of an epoch for this device, which it cannot open',
+    by: 'account',
+    query: v.strictObject({ epoch: Count }),
+    status: 204,
   },
 } as const satisfies Routes
 

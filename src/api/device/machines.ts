@@ -3,12 +3,12 @@
  * where a person proves a mailbox; its `csm_` tokens are made and judged by the account server.
  */
 import * as v from 'valibot'
-import { Jwk, Page, ScopeName, Time, id, listOf, name } from '../fields.ts'
+import { Jwk, Page, ScopeName, Time, holderId, id, listOf, name } from '../fields.ts'
 import { ApiToken, MintedToken, NewToken } from '../rest/api-tokens.ts'
 import type { Routes } from '../route.ts'
 
 export const Machine = v.object({
-  account_id: id('acc_'),
+  machine_id: id('mch_'),
   organisation_id: id('org_'),
   name: v.string(),
   token_endpoint: v.pipe(v.string(), v.description('Where its key gets tokens (RFC 6749).')),
@@ -72,7 +72,7 @@ export const bearer = {
     summary: 'Tell whose the token is that asks, and what it may do',
     by: 'account',
     reply: v.object({
-      account_id: id('acc_'),
+      account_id: holderId,
       token_id: id('tok_'),
       scope: ScopeName,
       expires_at: v.nullable(Time),

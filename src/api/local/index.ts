@@ -33,7 +33,7 @@ export const MachineKey = v.object({
   crv: v.literal('Ed25519'),
   x: v.string(),
   d: v.string(),
-  account: id('acc_'),
+  machine: id('mch_'),
   token_endpoint: v.string(),
 })
 export type MachineKey = v.InferOutput<typeof MachineKey>

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { id, named } from '../fields.ts'
+import { holderId, id, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 const Organisation = v.object({
@@ -12,7 +12,7 @@ export const Context = named(
   'Context',
   v.object({
     user: v.object({
-      id: id('acc_'),
+      id: holderId,
       display_name: v.string(),
       email: v.nullable(v.string()),
       kind: v.picklist(['person', 'machine']),

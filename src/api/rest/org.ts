@@ -5,6 +5,7 @@ import {
   Page,
   Time,
   betweenDays,
+  holderId,
   id,
   inState,
   listOf,
@@ -34,7 +35,7 @@ export const OrgMember = named(
         'The id of the account; of a mailbox that was invited and has none here yet, one of its own (`mem_…`).',
       ),
     ),
-    user_id: v.nullable(id('acc_')),
+    user_id: v.nullable(holderId),
     email: v.pipe(
       v.nullable(v.string()),
       v.description('The address that was invited; of whoever came without, the primary one.'),
@@ -329,7 +330,7 @@ export const orgAlerts = {
 } as const satisfies Routes
 
 const Actor = v.pipe(
-  v.nullable(v.object({ user_id: id('acc_'), display_name: v.string() })),
+  v.nullable(v.object({ user_id: holderId, display_name: v.string() })),
   v.description('null for nobody, or somebody whose account is deleted.'),
 )
 

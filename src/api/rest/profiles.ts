@@ -1,16 +1,26 @@
 import * as v from 'valibot'
-import { Jwk, Page, Slug, Time, id, listOf, name, named } from '../fields.ts'
+import { Jwk, Page, SealKey, SealKeyId, Slug, Time, id, listOf, name, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 export const PublicKey = named(
   'PublicKey',
-  v.object({
-    id: v.pipe(v.string(), v.description('RFC 7638 thumbprint, the `kid` of signatures.')),
-    use: v.picklist(['sign', 'seal']),
-    jwk: Jwk,
-    device_name: v.string(),
-    created_at: Time,
-  }),
+  v.variant('use', [
+    v.object({
+      id: v.pipe(v.string(), v.description('RFC 7638 thumbprint, the `kid` of signatures.')),
+      use: v.literal('sign'),
+      jwk: Jwk,
+      device_name: v.string(),
+      created_at: Time,
+    }),
+    v.object({
+      id: SealKeyId,
+      use: v.literal('seal'),
+      suite: v.pipe(v.literal(1), v.description('1: X-Wing with HPKE.')),
+      key: SealKey,
+      device_name: v.string(),
+      created_at: Time,
+    }),
+  ]),
 )
 export type PublicKey = v.InferOutput<typeof PublicKey>
 

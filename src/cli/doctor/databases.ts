@@ -2,23 +2,25 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { NEWEST_VERSION } from '../../service/migrations.ts'
-import { SMALLEST, damaged, isDamage, lost } from '../../state/database-file.ts'
+import { FIRST_READ as FIRST_READ_SCHEMA, NEWEST_VERSION } from '../../service/migrations.ts'
+import { SMALLEST, damaged, isDamage, lost, ofProtocol1 } from '../../state/database-file.ts'
 import { isResult } from '../../state/sqlite.ts'
-import { VERSIONS } from '../../state/versions.ts'
+import { FIRST_READ, VERSIONS } from '../../state/versions.ts'
 import { type Check, type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
 import { isWithoutIndex, openReadOnly } from '../../state/read-only.ts'
 
 interface Kind {
   readonly file: 'state.db' | 'account.db'
+  readonly oldest: number
   readonly newest: number
   readonly version: string
 }
 
 const KINDS: readonly Kind[] = [
-  { file: 'state.db', newest: VERSIONS.length, version: 'pragma user_version' },
+  { file: 'state.db', oldest: FIRST_READ, newest: VERSIONS.length, version: 'pragma user_version' },
   {
     file: 'account.db',
+    oldest: FIRST_READ_SCHEMA,
     newest: NEWEST_VERSION,
     version: 'select max(version) from schema_version',
   },
@@ -27,10 +29,12 @@ const KINDS: readonly Kind[] = [
 const RESTORE =
   'Stop countersignd, move the state folder aside whole, and restore it from a backup; keep what is damaged.'
 
-function judged(db: DatabaseSync, path: string, { file, newest, version }: Kind): Finding {
+function judged(db: DatabaseSync, path: string, { file, oldest, newest, version }: Kind): Finding {
   const [isBegun] = db.prepare('select 1 from sqlite_schema').all()
   const number =
     isBegun === undefined ? 0 : Number(Object.values(db.prepare(version).get() ?? {})[0])
+  if (number > 0 && number < oldest)
+    return fail(file, ofProtocol1(path, number).message, 'Use another SVC_STATE_DIR.')
   if (number > newest)
     return fail(
       file,

@@ -1,0 +1,90 @@
+/**
+ * The sealing keys of other devices: their bytes travel beside key logs, which name them by hash. A
+ * key whose bytes the account server does not give, or that nothing can be sealed to, gets nothing.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { Account } from '../api/port.ts'
+import { decodeBase64url } from '../crypto/base64url.ts'
+import { sealKeyId } from '../crypto/device-public-keys.ts'
+import { sealEnvelope } from '../crypto/envelope.ts'
+import type { Device as LoggedDevice, KeyLog } from '../crypto/key-log.ts'
+import { Refusal } from '../crypto/refusal.ts'
+import type { Roster } from '../crypto/roster.ts'
+import { AppError } from '../errors.ts'
+import type { State } from '../state/state.ts'
+
+/** So long a slice of sealing keeps other work waiting, in milliseconds. */
+const SLICE_MS = 10
+
+/** A device of a member that shall have the secret. */
+export interface Recipient {
+  readonly account: string
+  readonly device: LoggedDevice
+}
+
+/** Keep the sealing keys that came beside a verified log, and no others. */
+export function keepSealKeys(
+  { sealKeys }: Pick<State, 'sealKeys'>,
+  { account, active }: Pick<KeyLog, 'account' | 'active'>,
+  given: readonly string[],
+): void {
+  const keys = given.map(decodeBase64url).map((key) => [sealKeyId(key), key] as const)
+  sealKeys.keep(account, new Map(keys), new Set(active.map(({ seal }) => seal)))
+}
+
+/** Ask once more for keys that were not there when the log was fetched. */
+async function fetchMissing(
+  { sealKeys }: Pick<State, 'sealKeys'>,
+  account: Account,
+  recipients: readonly Recipient[],
+): Promise<void> {
+  const missing = recipients.filter((one) => sealKeys.get(one.account, one.device.seal) === null)
+  for (const [id, those] of Map.groupBy(missing, (one) => one.account)) {
+    const read = account.keyLogs.read({ account: id })
+    const { seal_keys } = await read.catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'not_found') return { seal_keys: [] }
+      throw error
+    })
+    const wanted = new Set(recipients.filter((one) => one.account === id).map(sealOf))
+    const keys = seal_keys.map(decodeBase64url).map((key) => [sealKeyId(key), key] as const)
+    if (those.length > 0) sealKeys.keep(id, new Map(keys), wanted)
+  }
+}
+
+const sealOf = ({ device }: Recipient) => device.seal
+
+/**
+ * Seal the secret of the current epoch to devices, each of which is in the checked key log of a
+ * current member. Other work goes on meanwhile.
+ * @param k 32 bytes
+ * @returns the envelopes (JSON), in the order of the recipients
+ * @throws AppError what the account throws
+ */
+export async function sealedTo(
+  state: Pick<State, 'sealKeys'>,
+  account: Account,
+  of: { roster: Roster; k: Uint8Array },
+  recipients: readonly Recipient[],
+): Promise<string[]> {
+  const { roster, k } = of
+  await fetchMissing(state, account, recipients)
+  const envelopes: string[] = []
+  let began = performance.now()
+  for (const { account: owner, device } of recipients) {
+    const publicKey = state.sealKeys.get(owner, device.seal)
+    if (publicKey === null) continue
+    const to = { recipient: device.id, kid: device.seal, publicKey }
+    const envelope = await sealEnvelope(roster, k, to).catch(nothing)
+    if (envelope !== null) envelopes.push(envelope)
+    if (performance.now() - began < SLICE_MS) continue
+    await setImmediate()
+    began = performance.now()
+  }
+  return envelopes
+}
+
+/** A key that nothing can be sealed to keeps no other device from its envelope. */
+function nothing(error: unknown): null {
+  if (error instanceof Refusal && error.reason === 'not_sealable') return null
+  throw error
+}

@@ -1,0 +1,36 @@
+/**
+ * Public sealing keys of devices, as the account server gave them beside key logs. Each was checked
+ * against the hash in the log before it came here; one that is missing can be asked for again.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement, transaction } from './sqlite.ts'
+
+export type SealKeyRows = ReturnType<typeof sealKeyRows>
+
+/** The rows of sealing keys, by account and by the key's id. */
+export function sealKeyRows(db: DatabaseSync) {
+  const insert = statement(db, 'insert into seal_keys (account, id, key) values (?, ?, ?)')
+  const get = statement<{ key: Uint8Array }>(
+    db,
+    'select key from seal_keys where account = ? and id = ?',
+  )
+  const ids = statement<{ id: string }>(db, 'select id from seal_keys where account = ?')
+  const remove = statement(db, 'delete from seal_keys where account = ? and id = ?')
+  return {
+    /** The 1,216 bytes of a key; null where it is not known here. */
+    get: (account: string, id: string): Uint8Array | null => get.get(account, id)?.key ?? null,
+    /** Adds the keys of an account that are new, and forgets those that are not in `wanted`. */
+    keep(
+      account: string,
+      keys: ReadonlyMap<string, Uint8Array>,
+      wanted: ReadonlySet<string>,
+    ): void {
+      transaction(db, () => {
+        const known = new Set(ids.all(account).map(({ id }) => id))
+        for (const id of known) if (!wanted.has(id)) remove.run(account, id)
+        for (const [id, key] of keys)
+          if (wanted.has(id) && !known.has(id)) insert.run(account, id, key)
+      })
+    },
+  }
+}

@@ -1,0 +1,49 @@
+/** Keys of devices, made at once, and what follows from them. */
+import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
+import { x25519 } from '@noble/curves/ed25519.js'
+import { shake256 } from '@noble/hashes/sha3.js'
+import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
+import { signingKeyFrom, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { addFirst, newSalt } from '../../src/crypto/key-log-entries.ts'
+import type { SealKeyPair } from '../../src/crypto/seal-key.ts'
+
+const random = () => new Uint8Array(randomBytes(32))
+
+/** What `newDeviceKeys` of the program makes, without waiting. */
+export const newDeviceKeys = (): DeviceKeys => ({
+  sign: signingKeyFrom(random()),
+  seal: newSealKey(),
+  auth: signingKeyFrom(random()),
+})
+
+/** What `newSealKey` of the program makes, without waiting. */
+export function newSealKey(): SealKeyPair {
+  const secret = random()
+  const publicKey = publicOf(secret)
+  made.set(sealKeyId(publicKey), publicKey)
+  return { secret, publicKey }
+}
+
+const made = new Map<string, Uint8Array>()
+
+/** The bytes of a sealing key that was made here, by the id that key logs have. */
+export const sealKeyNamed = (id: string): Uint8Array => made.get(id)!
+
+/** The public key of a decapsulation key of X-Wing, by node:crypto's ML-KEM and noble's X25519. */
+export function publicOf(secret: Uint8Array): Uint8Array {
+  const seeds = shake256(secret, { dkLen: 96 })
+  // RFC 9935: an ML-KEM-768 private key in PKCS #8, as its seed.
+  const prefix = Buffer.from('3054020100300b060960864801650304040204428040', 'hex')
+  const der = Buffer.concat([prefix, seeds.subarray(0, 64)])
+  const key = createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
+  const spki = key.export({ format: 'der', type: 'spki' })
+  const [mlKem, classic] = [spki.subarray(-1184), x25519.getPublicKey(seeds.subarray(64))]
+  return new Uint8Array(Buffer.concat([mlKem, classic]))
+}
+
+/** An account that begins with a device: its id, and the first entry of its key log. */
+export const firstOf = (
+  device: string,
+  keys: DeviceKeys,
+  at = 1767225600,
+): { account: string; entry: string } => addFirst({ salt: newSalt(), device, keys, at })
