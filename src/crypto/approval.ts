@@ -5,7 +5,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import type { DeviceJwks } from './device-keys.ts'
+import type { DeviceJwks } from './device-keys-v1.ts'
 import { parseId, PREFIX } from './id.ts'
 import { jwkBytes } from './jwk.ts'
 import { demand } from './refusal.ts'

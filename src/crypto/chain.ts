@@ -16,6 +16,22 @@ export type Known = { seq: number; head: Uint8Array; heads?: readonly Uint8Array
 /** `prev` of the entry with seq 0. */
 export const NO_PREV = encodeBase64url(new Uint8Array(32))
 
+/** The longest entry, in characters of its JWS. */
+const MOST_CHARACTERS = 65_536
+/** How many places a log has, and how many of them are kept for the ops that close a matter. */
+const PLACES = 100_000
+const LAST_PLACES = 1_000
+
+/**
+ * Refuses an entry at a place that its log has not, or keeps for other ops.
+ * @param takesLast whether the op may take one of the last 1,000 places
+ * @throws Refusal `log_full`
+ */
+export function requirePlace(seq: number, takesLast: boolean): void {
+  const places = takesLast ? PLACES : PLACES - LAST_PLACES
+  demand(seq < places, 'log_full', `the log takes this op at places below ${places}, not ${seq}`)
+}
+
 export type Rules<E extends { seq: number; prev: string }, S> = {
   /** Takes one entry apart; throws what breaks a rule without looking at others. */
   read: (jws: string) => E
@@ -30,7 +46,7 @@ export type Rules<E extends { seq: number; prev: string }, S> = {
 
 /**
  * Follows `entries` (each an ASCII JWS) in the order received. Out: the state after the last, and
- * the hash of every entry. Throws `empty`, `gap`, `prev_mismatch`, `duplicate_entry`, the reason
+ * the hash of every entry. Throws `empty`, `too_large`, `gap`, `prev_mismatch`, `duplicate_entry`, the reason
  * of a fork, `rollback`, and what `read` and `apply` throw; the details of a refusal name the
  * entry that was refused.
  */
@@ -44,6 +60,8 @@ export function follow<E extends { seq: number; prev: string }, S>(
   let state: S | undefined
   for (const [index, jws] of entries.entries()) {
     state = naming(index, () => {
+      const fits = jws.length <= MOST_CHARACTERS
+      demand(fits, 'too_large', `an entry of ${jws.length} characters, above ${MOST_CHARACTERS}`)
       const entry = rules.read(jws)
       const { seq } = entry
       demand(seq <= index, 'gap', `entry ${index} is missing`)

@@ -3,7 +3,7 @@
  * (`private_key_jwt`). Short-lived and for one use: the server remembers each `jti` for as long as
  * it could come again.
  */
-import type { KeyPair } from './device-keys.ts'
+import type { KeyPair } from './device-keys-v1.ts'
 import { PREFIX } from './id.ts'
 import { thumbprint, type PublicJwk } from './jwk.ts'
 import type { Json } from './json.ts'

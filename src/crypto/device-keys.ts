@@ -1,44 +1,42 @@
 /**
- * The three key pairs of a device (section 3): signing, sealing, and authentication, which proves
+ * The three key pairs of a device (section 1): signing, sealing, and authentication, which proves
  * the session and nothing else. Made on the device; the secrets belong in the keychain.
  */
-import { ed25519, x25519 } from '@noble/curves/ed25519.js'
+import { ed25519 } from '@noble/curves/ed25519.js'
 import { randomBytes } from '@noble/hashes/utils.js'
+import { sealKeyId, type LoggedKeys } from './device-public-keys.ts'
+import { requireLength } from './hash-input.ts'
 import { publicJwk, type PublicJwk } from './jwk.ts'
-import { demand } from './refusal.ts'
+import type { SealKeyPair } from './seal-key.ts'
 
-/** `secret` is the Ed25519 seed (RFC 8032) or the X25519 scalar (RFC 7748), 32 bytes. */
-export type KeyPair = { secret: Uint8Array; jwk: PublicJwk }
-export type KeyUse = 'sign' | 'seal' | 'auth'
-export type DeviceKeys = Record<KeyUse, KeyPair>
-/** The public halves, as a key log holds them. */
-export type DeviceJwks = Record<KeyUse, PublicJwk>
+/** `secret` is the Ed25519 seed (RFC 8032), 32 bytes. */
+export type KeyPair = { readonly secret: Uint8Array; readonly jwk: PublicJwk }
 
-/** Three new key pairs. */
-export function newDeviceKeys(): DeviceKeys {
-  return deviceKeysFrom({ sign: randomBytes(32), seal: randomBytes(32), auth: randomBytes(32) })
+export type DeviceKeys = {
+  readonly sign: KeyPair
+  readonly seal: SealKeyPair
+  readonly auth: KeyPair
 }
 
-/** The key pairs of three kept secrets, 32 bytes each. Throws `bad_length`. */
-export function deviceKeysFrom(secrets: Record<KeyUse, Uint8Array>): DeviceKeys {
-  const { sign, seal, auth } = secrets
-  for (const secret of [sign, seal, auth]) {
-    demand(secret.length === 32, 'bad_length', 'a device secret is 32 bytes')
-  }
-  return {
-    sign: { secret: sign, jwk: publicJwk('Ed25519', ed25519.getPublicKey(sign)) },
-    seal: { secret: seal, jwk: publicJwk('X25519', x25519.getPublicKey(seal)) },
-    auth: { secret: auth, jwk: publicJwk('Ed25519', ed25519.getPublicKey(auth)) },
-  }
+/** Three new key pairs. */
+export async function newDeviceKeys(): Promise<DeviceKeys> {
+  const { newSealKey } = await import('./seal-key.ts')
+  const seal = await newSealKey()
+  return { sign: signingKeyFrom(randomBytes(32)), seal, auth: signingKeyFrom(randomBytes(32)) }
+}
+
+/**
+ * The Ed25519 key pair of a seed, 32 bytes.
+ * @throws Refusal `bad_length`
+ */
+export function signingKeyFrom(secret: Uint8Array): KeyPair {
+  requireLength(secret, 32, 'an Ed25519 seed')
+  return { secret, jwk: publicJwk('Ed25519', ed25519.getPublicKey(secret)) }
 }
 
 /** The public halves of a device's keys. */
-export function publicKeys(keys: DeviceKeys): DeviceJwks {
-  return { sign: keys.sign.jwk, seal: keys.seal.jwk, auth: keys.auth.jwk }
-}
-
-/** Whether two sets of public keys are the same. */
-export const sameKeys = (one: DeviceJwks, other: DeviceJwks): boolean =>
-  (['sign', 'seal', 'auth'] as const).every(
-    (use) => one[use].crv === other[use].crv && one[use].x === other[use].x,
-  )
+export const publicKeys = ({ sign, seal, auth }: DeviceKeys): LoggedKeys => ({
+  sign: sign.jwk,
+  seal: sealKeyId(seal.publicKey),
+  auth: auth.jwk,
+})

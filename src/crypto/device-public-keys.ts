@@ -1,6 +1,19 @@
-/** A device's public keys as protocol 2 hashes them: of the sealing key, its hash (section 1). */
+/** A device's public keys (section 1), as key logs name them and as protocol 2 hashes them. */
+import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { requireLength } from './hash-input.ts'
+import type { PublicJwk } from './jwk.ts'
+
+/** As a key log names them. */
+export type LoggedKeys = {
+  /** Ed25519 */
+  readonly sign: PublicJwk
+  /** `sealKeyId` of the sealing key, whose bytes travel beside the log. */
+  readonly seal: string
+  /** Ed25519 */
+  readonly auth: PublicJwk
+}
 
 /** 32 bytes each. */
 export type DevicePublicKeys = {
@@ -12,6 +25,16 @@ export type DevicePublicKeys = {
   readonly auth: Uint8Array
 }
 
+/** The name of a sealing key in key logs and envelopes: base64url SHA-256 of its bytes. */
+export const sealKeyId = (publicKey: Uint8Array): string => encodeBase64url(sha256(publicKey))
+
+/** The bytes of keys that were read from a key log. */
+export const rawKeys = ({ sign, seal, auth }: LoggedKeys): DevicePublicKeys => ({
+  sign: decodeBase64url(sign.x),
+  sealHash: decodeBase64url(seal),
+  auth: decodeBase64url(auth.x),
+})
+
 /**
  * `sign || SHA-256(seal) || auth`, 96 bytes.
  * @throws Refusal `bad_length`
@@ -22,3 +45,7 @@ export function publicKeyBytes({ sign, sealHash, auth }: DevicePublicKeys): Uint
   requireLength(auth, 32, 'an authentication key')
   return concatBytes(sign, sealHash, auth)
 }
+
+/** Whether two devices have the same public keys. */
+export const sameKeys = (one: LoggedKeys, other: LoggedKeys): boolean =>
+  one.sign.x === other.sign.x && one.seal === other.seal && one.auth.x === other.auth.x

@@ -6,7 +6,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { encodeBase64url } from './base64url.ts'
-import type { KeyPair } from './device-keys.ts'
+import type { KeyPair } from './device-keys-v1.ts'
 import { thumbprint, type PublicJwk } from './jwk.ts'
 import type { Json } from './json.ts'
 import {

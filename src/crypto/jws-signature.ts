@@ -32,24 +32,37 @@ const goodSignature = memo(8192)
 const goodKey = memo(8192)
 
 /**
- * Verifies a signature under a raw Ed25519 public key of 32 bytes; throws `bad_signature`. Accepts
- * exactly what jose, OpenSSL and WebCrypto accept, which is less than noble does. What verified
- * before costs a hash.
+ * Verifies a signature under a raw Ed25519 public key of 32 bytes, as `isSignature` does.
+ * @throws Refusal `bad_signature`
  */
 export function verifyJws(
   { signature, signingInput }: Pick<ParsedJws, 'signature' | 'signingInput'>,
   publicKey: Uint8Array,
 ): void {
+  const good = isSignature(signature, signingInput, publicKey)
+  demand(good, 'bad_signature', 'the signature does not verify')
+}
+
+/**
+ * Whether `signature` is one of `message` under a raw Ed25519 public key of 32 bytes: S below L, and
+ * the key and R canonical points of order L, so that every correct verifier agrees. What verified
+ * before costs a hash.
+ */
+export function isSignature(
+  signature: Uint8Array,
+  message: Uint8Array,
+  publicKey: Uint8Array,
+): boolean {
   const isGood = () =>
     isSigningKey(publicKey) &&
     // RFC 8032 section 5.1.7: S below L, canonical points; noble checks the cofactored equation.
-    ed25519.verify(signature, signingInput, publicKey, { zip215: false }) &&
+    ed25519.verify(signature, message, publicKey, { zip215: false }) &&
     // With A and R in the prime-order group both equations are one.
     isPrimeOrder(signature.subarray(0, 32))
   // The lengths are fixed, so that the hash over all three says where each begins.
   const fit = signature.length === 64 && publicKey.length === 32
-  const name = () => encodeBase64url(sha256(concatBytes(publicKey, signature, signingInput)))
-  demand(fit && goodSignature(name(), isGood), 'bad_signature', 'the signature does not verify')
+  const name = () => encodeBase64url(sha256(concatBytes(publicKey, signature, message)))
+  return fit && goodSignature(name(), isGood)
 }
 
 /** As `isPrimeOrder`, which takes as long as half a signature, for a key that comes again. */

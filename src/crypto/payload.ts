@@ -4,9 +4,10 @@
  * what is read is the payload itself, in the form it was signed.
  */
 import { decodeBase64url } from './base64url.ts'
-import { isId } from './id.ts'
-import { jwkBytes, type Curve, type PublicJwk } from './jwk.ts'
+import { isId, PREFIX } from './id.ts'
+import { jwkBytes, jwkForm, type Curve, type PublicJwk } from './jwk.ts'
 import type { Json, JsonObject } from './json.ts'
+import { isSigningKey } from './jws-signature.ts'
 import { quoted } from './quoted.ts'
 import { demand, type Reason } from './refusal.ts'
 
@@ -119,11 +120,14 @@ export const base64url =
   }
 
 export const id =
-  (prefix: string): Kind<string> =>
+  (prefix: string, reason: Reason = 'bad_value'): Kind<string> =>
   (value) => {
-    demand(isId(prefix, text(value)), 'bad_value', `not an id ${prefix}…`)
+    demand(isId(prefix, text(value)), reason, `not an id ${prefix}…`)
     return value as string
   }
+
+/** The id of an account; another id is `not_an_account`. */
+export const accountId = id(PREFIX.account, 'not_an_account')
 
 export const oneOf =
   <const T extends string>(values: readonly T[], reason: Reason = 'bad_value'): Kind<T> =>
@@ -141,6 +145,13 @@ export const jwk =
     jwkBytes(key, crv)
     return key
   }
+
+/** An Ed25519 key, as `jwk`, whose group is looked at once (`isSigningKey`). */
+export const signingJwk: Kind<PublicJwk> = (value) => {
+  const key = record({ kty: text, crv: text, x: text })(value) as PublicJwk
+  demand(isSigningKey(jwkForm(key, 'Ed25519')), 'bad_key', 'not a point of the prime-order group')
+  return key
+}
 
 /** A place in a log: the number of an entry and its hash. */
 export const place = record({ seq: natural, head: base64url(32) })

@@ -2,7 +2,7 @@
  * What a roster and the newest key logs of its members say together (sections 3 and 4): whom K may
  * be sealed to, and what is due since the roster was last added to.
  */
-import type { Device } from './key-log.ts'
+import type { Device } from './key-log-v1.ts'
 import type { Roster } from './roster-log.ts'
 import type { KeyLogs } from './roster-ops.ts'
 

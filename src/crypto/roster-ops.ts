@@ -8,7 +8,7 @@ import { encodeBase64url } from './base64url.ts'
 import { u32be } from './code.ts'
 import { parseId, PREFIX } from './id.ts'
 import { parseJws, type ParsedJws } from './jws.ts'
-import { generationAt, signerAt, verifySignedBy, type Device, type KeyLog } from './key-log.ts'
+import { generationAt, signerAt, verifySignedBy, type Device, type KeyLog } from './key-log-v1.ts'
 import { base64url, epochNumber, exactly, id, natural, oneOf, payload, place } from './payload.ts'
 import { demand, type Reason } from './refusal.ts'
 

@@ -3,7 +3,6 @@
  * (draft-ietf-hpke-pq). It joins ML-KEM-768 (FIPS 203) with X25519. A key log names a key by its
  * hash; the bytes travel beside the log.
  */
-import { sha256 } from '@noble/hashes/sha2.js'
 import {
   AEAD_AES_256_GCM,
   CipherSuite,
@@ -11,7 +10,7 @@ import {
   KEM_MLKEM768_X25519,
   NotSupportedError,
 } from 'hpke'
-import { encodeBase64url } from './base64url.ts'
+import { sealKeyId } from './device-public-keys.ts'
 import { demand, Refusal } from './refusal.ts'
 
 /** The length of a public key. */
@@ -37,9 +36,6 @@ export async function newSealKey(): Promise<SealKeyPair> {
     publicKey: await hpke.SerializePublicKey(publicKey),
   }
 }
-
-/** The name of a public key in key logs and envelopes: base64url SHA-256 of its bytes. */
-export const sealKeyId = (publicKey: Uint8Array): string => encodeBase64url(sha256(publicKey))
 
 /**
  * Checks the bytes of a sealing key that came beside a key log, by sealing to them. Neither refusal

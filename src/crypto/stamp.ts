@@ -16,7 +16,7 @@ import {
   verifyKeyLog,
   verifySignedBy,
   type KeyLog,
-} from './key-log.ts'
+} from './key-log-v1.ts'
 import {
   base64url,
   id,

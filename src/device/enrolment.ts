@@ -3,9 +3,9 @@
  * process. How people and machine accounts sign in to another is in sign-in.ts.
  */
 import type { Door } from '../api/port.ts'
-import { newDeviceKeys } from '../crypto/device-keys.ts'
+import { newDeviceKeys } from '../crypto/device-keys-v1.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
-import { addFirst, verifyKeyLog } from '../crypto/key-log.ts'
+import { addFirst, verifyKeyLog } from '../crypto/key-log-v1.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
 import { type Identity, openIdentity, storeFacts, storeKeys, storeSession } from './identity.ts'

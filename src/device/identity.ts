@@ -2,9 +2,9 @@
  * Who this device is: its account, its three key pairs, its key log. The public part lies in the state database, the private
  * halves only in the keychain. The curves are loaded, and the keychain asked, when something is to be signed or checked.
  */
-import type { DeviceKeys, KeyUse } from '../crypto/device-keys.ts'
+import type { DeviceKeys, KeyUse } from '../crypto/device-keys-v1.ts'
 import type { PublicJwk } from '../crypto/jwk.ts'
-import type { KeyLog } from '../crypto/key-log.ts'
+import type { KeyLog } from '../crypto/key-log-v1.ts'
 import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
@@ -62,7 +62,7 @@ export async function readKeys(keychain: Keychain): Promise<DeviceKeys | null> {
   if (stored === null) return null
   const { sign, seal, auth } = JSON.parse(stored) as Record<KeyUse, string>
   const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'hex'))
-  const { deviceKeysFrom } = await import('../crypto/device-keys.ts')
+  const { deviceKeysFrom } = await import('../crypto/device-keys-v1.ts')
   return deviceKeysFrom({ sign: bytes(sign), seal: bytes(seal), auth: bytes(auth) })
 }
 
@@ -76,7 +76,7 @@ async function loadKeys(keychain: Keychain): Promise<DeviceKeys> {
 }
 
 async function loadKeyLog({ logs }: State, account: string): Promise<KeyLog> {
-  const { verifyKeyLog } = await import('../crypto/key-log.ts')
+  const { verifyKeyLog } = await import('../crypto/key-log-v1.ts')
   return verifyKeyLog(account, logs.read('keylog', account))
 }
 

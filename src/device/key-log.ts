@@ -5,7 +5,7 @@
 import type { Account } from '../api/port.ts'
 import type { Known } from '../crypto/chain.ts'
 import { hashOf } from '../crypto/jws.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log-v1.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'

@@ -2,7 +2,7 @@
  * Which keys of somebody the person has looked at. Of whom nobody here follows, the first keys are taken, and those that an owner of a
  * connection confirms; of whom the person follows, those that it saw first or confirmed itself (section 3).
  */
-import type { KeyLog } from '../crypto/key-log.ts'
+import type { KeyLog } from '../crypto/key-log-v1.ts'
 import type { Member } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'

@@ -2,7 +2,7 @@
  * Key logs and rosters as this device remembers them: every entry was checked before it came here, and is checked anew when it is read.
  */
 import { Refusal } from '../crypto/refusal.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log-v1.ts'
 import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
 import type { State } from '../state/state.ts'
 

@@ -3,7 +3,7 @@
  * only a device can write there. Every secret that the device knew is replaced.
  */
 import type { Account } from '../api/port.ts'
-import { revokeDevice } from '../crypto/key-log.ts'
+import { revokeDevice } from '../crypto/key-log-v1.ts'
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
 import { continueKeyLog, rememberKeyLog } from './key-log.ts'

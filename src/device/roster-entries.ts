@@ -8,7 +8,7 @@ import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import { sealEnvelope } from '../crypto/envelope.ts'
-import type { Device as LoggedDevice, KeyLog } from '../crypto/key-log.ts'
+import type { Device as LoggedDevice, KeyLog } from '../crypto/key-log-v1.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import {
   type Roster,

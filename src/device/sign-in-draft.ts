@@ -3,7 +3,7 @@
  * entry by which it joins. It is kept until the account server has answered, so that a device that died on the way comes again as
  * the same one, and no second account or device is made.
  */
-import { type DeviceKeys, newDeviceKeys } from '../crypto/device-keys.ts'
+import { type DeviceKeys, newDeviceKeys } from '../crypto/device-keys-v1.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
 import { StartError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'

@@ -4,7 +4,7 @@
  */
 import type { Session } from '../api/device/enrolment.ts'
 import type { Door } from '../api/port.ts'
-import { publicKeys } from '../crypto/device-keys.ts'
+import { publicKeys } from '../crypto/device-keys-v1.ts'
 import { thumbprint } from '../crypto/jwk.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'

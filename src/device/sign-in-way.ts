@@ -1,7 +1,7 @@
 /** How a device may join the account that its code or key opens, as the account's key log says. Pure but for new ids. */
-import { type DeviceJwks, publicKeys, sameKeys } from '../crypto/device-keys.ts'
+import { type DeviceJwks, publicKeys, sameKeys } from '../crypto/device-keys-v1.ts'
 import { PREFIX, newId } from '../crypto/id.ts'
-import { type KeyLog, addFirst, resetLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, addFirst, resetLog, verifyKeyLog } from '../crypto/key-log-v1.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { judged } from './key-log.ts'

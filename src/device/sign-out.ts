@@ -4,7 +4,7 @@
  * be a trap for others, and the keys may still be good.
  */
 import type { Account } from '../api/port.ts'
-import { type KeyLog, revokeDevice } from '../crypto/key-log.ts'
+import { type KeyLog, revokeDevice } from '../crypto/key-log-v1.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { Identity } from './identity.ts'

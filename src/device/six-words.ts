@@ -1,6 +1,6 @@
 /** Six words: this device's own, and those that a person read off another screen, compared with what they must be (protocol, section 3). */
 import { deviceWords } from '../crypto/approval.ts'
-import { publicKeys } from '../crypto/device-keys.ts'
+import { publicKeys } from '../crypto/device-keys-v1.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { sameWords } from '../crypto/words.ts'
 import { AppError } from '../errors.ts'

@@ -2,7 +2,7 @@
 import { timeAt } from '../api/fields.ts'
 import type { TrustEvent } from '../api/rest/trust-cards.ts'
 import { parseJws } from '../crypto/jws.ts'
-import type { KeyLog } from '../crypto/key-log.ts'
+import type { KeyLog } from '../crypto/key-log-v1.ts'
 import type { State } from '../state/state.ts'
 import { rememberedLog } from './remembered.ts'
 

@@ -4,9 +4,9 @@
  */
 import type { Account } from '../api/port.ts'
 import { hashOf } from '../crypto/jws.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log-v1.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import { safetyNumber } from '../crypto/safety-number.ts'
+import { safetyNumber } from '../crypto/safety-number-v1.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { TrustRow } from '../state/trust.ts'

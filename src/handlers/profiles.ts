@@ -1,7 +1,7 @@
 import type { Account } from '../api/port.ts'
 import { isId } from '../crypto/id.ts'
 import { thumbprint } from '../crypto/jwk.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
+import { verifyKeyLog } from '../crypto/key-log-v1.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { Handlers } from './context.ts'

@@ -3,7 +3,7 @@
  * a key (RFC 9449) and renews itself.
  */
 import type { Door } from '../api/port.ts'
-import type { KeyPair } from '../crypto/device-keys.ts'
+import type { KeyPair } from '../crypto/device-keys-v1.ts'
 import { signProof } from '../crypto/dpop.ts'
 import { AppError, statusOf } from '../errors.ts'
 import type { ServerClock } from './clock.ts'

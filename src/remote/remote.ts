@@ -8,7 +8,7 @@ import { entrance, signedIn } from '../api/device/index.ts'
 import type { Account, Door } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
 import { clientOf } from '../client.ts'
-import type { KeyPair } from '../crypto/device-keys.ts'
+import type { KeyPair } from '../crypto/device-keys-v1.ts'
 import type { Act } from '../state/idempotency.ts'
 import { newServerClock } from './clock.ts'
 import {

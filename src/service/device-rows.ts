@@ -4,7 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Session } from '../api/port.ts'
-import type { DeviceJwks } from '../crypto/device-keys.ts'
+import type { DeviceJwks } from '../crypto/device-keys-v1.ts'
 import { AppError } from '../errors.ts'
 import { deviceOf } from './faults.ts'
 import type { Schema } from './schema.ts'

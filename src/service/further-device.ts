@@ -4,9 +4,9 @@
  */
 import type { Transaction } from 'kysely'
 import type { Open } from '../api/port.ts'
-import { sameKeys } from '../crypto/device-keys.ts'
+import { sameKeys } from '../crypto/device-keys-v1.ts'
 import { jwkBytes, thumbprint } from '../crypto/jwk.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log-v1.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { addDevice, taken } from './device-rows.ts'

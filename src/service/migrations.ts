@@ -67,7 +67,7 @@ async function bindSessions(query: Query): Promise<void> {
   )
   if (rows.length === 0) return
   const [{ verifyKeyLog }, { thumbprint }] = await Promise.all([
-    import('../crypto/key-log.ts'),
+    import('../crypto/key-log-v1.ts'),
     import('../crypto/jwk.ts'),
   ])
   for (const { account_id, entry } of rows)

@@ -8,7 +8,7 @@ import type { Service } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import type { JsonObject } from '../crypto/json.ts'
 import { hashOf, parseJws } from '../crypto/jws.ts'
-import { signerAt } from '../crypto/key-log.ts'
+import { signerAt } from '../crypto/key-log-v1.ts'
 import { demand } from '../crypto/refusal.ts'
 import {
   type KeyLogs,

@@ -6,7 +6,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../api/port.ts'
 import { parseJws } from '../crypto/jws.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
+import { verifyKeyLog } from '../crypto/key-log-v1.ts'
 import { accountsOf, verifyRoster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { demandMember } from './connection-rows.ts'

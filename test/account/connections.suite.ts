@@ -1,7 +1,7 @@
 /** The connections of an account and the people in them. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { approved, changeBy, connected, make, takeIn } from '../service/connecting.ts'
 import type { Fault } from '../service/faults.ts'

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys, publicKeys, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys, publicKeys, type DeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
-import { addDevice, resetLog } from '../../src/crypto/key-log.ts'
+import { addDevice, resetLog } from '../../src/crypto/key-log-v1.ts'
 import {
   additionBy,
   approve,

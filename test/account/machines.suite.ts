@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { signAssertion } from '../../src/crypto/client-assertion.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import {
   enrol,
   enrolmentOf,

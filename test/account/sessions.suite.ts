@@ -1,7 +1,7 @@
 /** The session of a device, and its tokens. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import {
   enrol,
   enrolByMail,

@@ -1,7 +1,7 @@
 /** Sign-in by mail: addresses, their codes, and whom these let in. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { newDeviceKeys, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys, type DeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import { codeIn } from '../service/letters.ts'
 import {
   enrol,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { commandLineToken } from '../../src/auth/proof.ts'
-import type { KeyPair } from '../../src/crypto/device-keys.ts'
+import type { KeyPair } from '../../src/crypto/device-keys-v1.ts'
 import { type Runtime, readRuntime, stateSecret } from '../../src/state/runtime.ts'
 import { proven } from '../account-server.ts'
 import { type TestDaemon, ask } from '../daemon.ts'

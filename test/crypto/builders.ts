@@ -1,6 +1,6 @@
 /** Signed entries as a device would make them, for tests that need logs of any shape. */
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys, publicKeys, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys, publicKeys, type DeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import { newId, PREFIX } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf, type Typ } from '../../src/crypto/jws.ts'
@@ -12,7 +12,7 @@ import {
   revokeDevice,
   verifyKeyLog,
   type KeyLog,
-} from '../../src/crypto/key-log.ts'
+} from '../../src/crypto/key-log-v1.ts'
 import { commitment, type Roster, type Signer } from '../../src/crypto/roster.ts'
 
 export type TestDevice = { id: string; keys: DeviceKeys; kid: string }

@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { x25519 } from '@noble/curves/ed25519.js'
 import { shake256 } from '@noble/hashes/sha3.js'
 import { KEM_MLKEM768_X25519, NotSupportedError } from 'hpke'
+import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import {
   envelopeInfo,
   keyCommitment,
@@ -12,7 +13,7 @@ import {
   readEnvelope,
   sealEnvelope,
 } from '../../src/crypto/envelope-suite1.ts'
-import { checkSealKey, hpkeSuite1, newSealKey, sealKeyId } from '../../src/crypto/seal-key.ts'
+import { checkSealKey, hpkeSuite1, newSealKey } from '../../src/crypto/seal-key.ts'
 import { newConnection, newDevice } from './builders.ts'
 import { bytes, hex, ofKind, readKit, run } from './kit2.ts'
 

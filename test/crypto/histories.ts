@@ -1,7 +1,7 @@
 /** Random histories of a connection among five people, and what the document says of each. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { KeyLog } from '../../src/crypto/key-log.ts'
+import type { KeyLog } from '../../src/crypto/key-log-v1.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import {
   addMember,

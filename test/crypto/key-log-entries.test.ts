@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys-v1.ts'
 import {
   addDevice,
   addFirst,
@@ -11,7 +11,7 @@ import {
   revokeDevice,
   verifyKeyLog,
   type KeyLog,
-} from '../../src/crypto/key-log.ts'
+} from '../../src/crypto/key-log-v1.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
 import { logEntry, newAccount, newDevice, type TestDevice } from './builders.ts'
 

@@ -1,9 +1,9 @@
 /** Key logs that the builders make and the verifier reads. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys-v1.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
-import { addFirst, signerAt, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { addFirst, signerAt, verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
 import { logEntry } from './builders.ts'
 import { account, at, begin, first, refused, second, third, two } from './opened.ts'

@@ -1,6 +1,6 @@
 /** An account with two devices, and the connection that the first of them opened. */
 import assert from 'node:assert/strict'
-import { addFirst, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { addFirst, verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
 import { openEntry } from '../../src/crypto/roster.ts'
 import { logEntry, newAccount, newConnection, newDevice } from './builders.ts'

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { formatId, PREFIX } from '../../src/crypto/id.ts'
-import { safetyNumber } from '../../src/crypto/safety-number.ts'
+import { safetyNumber } from '../../src/crypto/safety-number-v1.ts'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const side = fc.record({ raw: bytes(16), head: bytes(32) })

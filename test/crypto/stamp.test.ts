@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { newId, PREFIX } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
-import { addFirst, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { addFirst, verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import {
   signReceipt,
   signStamp,

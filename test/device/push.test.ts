@@ -1,7 +1,7 @@
 /** What a sync hands over: every late stamp, whatever becomes of one among them, and each refusal heard once. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'

@@ -1,9 +1,9 @@
 /** Revoking another device: the key log says so, whoever else writes there at the same moment. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys-v1.ts'
 import { newId } from '../../src/crypto/id.ts'
-import { type KeyLog, addDevice, revokeDevice, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { type KeyLog, addDevice, revokeDevice, verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import { revoke } from '../../src/device/revocation.ts'
 import { AppError } from '../../src/errors.ts'
 import { enrolled } from './enrolled.ts'

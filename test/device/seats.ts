@@ -1,9 +1,9 @@
 /** People with devices over the account server in memory. */
 import type { Account } from '../../src/api/port.ts'
-import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys, publicKeys } from '../../src/crypto/device-keys-v1.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
-import { addDevice } from '../../src/crypto/key-log.ts'
+import { addDevice } from '../../src/crypto/key-log-v1.ts'
 import { openDevice, type Device } from '../../src/device/device.ts'
 import { enrol } from '../../src/device/enrolment.ts'
 import { openIdentity, storeFacts, storeKeys, type Identity } from '../../src/device/identity.ts'

@@ -1,7 +1,7 @@
 /** Signing out: the account hears of it first, and the last device is not given up by mistake. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { revokeDevice } from '../../src/crypto/key-log.ts'
+import { revokeDevice } from '../../src/crypto/key-log-v1.ts'
 import { AppError } from '../../src/errors.ts'
 import { testServer } from './sign-in-server.ts'
 import { EMAIL, away, newLaptop, refusedWith } from './signing-in.ts'

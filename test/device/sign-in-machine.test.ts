@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Door } from '../../src/api/port.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
-import { revokeDevice } from '../../src/crypto/key-log.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys-v1.ts'
+import { revokeDevice } from '../../src/crypto/key-log-v1.ts'
 import { ORIGIN, testServer } from './sign-in-server.ts'
 import { EMAIL, away, losing, newLaptop, refusedWith, written } from './signing-in.ts'
 

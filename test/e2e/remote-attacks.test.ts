@@ -16,7 +16,7 @@ import {
 import * as oauth from 'oauth4webapi'
 import type { SignIn } from '../../src/api/local/index.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import {
   type Device,
   type Held,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { SignIn } from '../../src/api/local/index.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { signAssertion } from '../../src/crypto/client-assertion.ts'
-import { type KeyPair, newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { type KeyPair, newDeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import { ask, type Question, type TestDaemon } from '../daemon.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 

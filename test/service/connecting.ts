@@ -1,6 +1,6 @@
 /** People who connect: what their daemons sign and seal for it, in few lines. */
 import { sealEnvelope } from '../../src/crypto/envelope.ts'
-import type { Device } from '../../src/crypto/key-log.ts'
+import type { Device } from '../../src/crypto/key-log-v1.ts'
 import {
   accountsOf,
   addMember,

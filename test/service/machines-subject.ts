@@ -2,7 +2,7 @@
 import type { Open, Session } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { signAssertion } from '../../src/crypto/client-assertion.ts'
-import { newDeviceKeys, type KeyPair } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys, type KeyPair } from '../../src/crypto/device-keys-v1.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { AppError } from '../../src/errors.ts'
 import { newBackground } from '../../src/service/background.ts'

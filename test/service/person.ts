@@ -7,7 +7,7 @@ import {
   publicKeys,
   type DeviceKeys,
   type KeyPair,
-} from '../../src/crypto/device-keys.ts'
+} from '../../src/crypto/device-keys-v1.ts'
 import { sealEnvelope } from '../../src/crypto/envelope.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
@@ -18,7 +18,7 @@ import {
   resetLog,
   revokeDevice,
   verifyKeyLog,
-} from '../../src/crypto/key-log.ts'
+} from '../../src/crypto/key-log-v1.ts'
 import { openEntry } from '../../src/crypto/roster.ts'
 import { signStamp } from '../../src/crypto/stamp.ts'
 import { codeIn, hasCode, type Letter } from './letters.ts'

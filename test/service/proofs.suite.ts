@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import { AppError } from '../../src/errors.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { signerAt, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { signerAt, verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import { envelopeBy, knownBy, make, takeIn } from './connecting.ts'
 import {
   connect,

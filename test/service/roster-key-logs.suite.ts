@@ -1,7 +1,7 @@
 /** What the key logs of members mean for their connections at an account server. For every engine. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { signerAt } from '../../src/crypto/key-log.ts'
+import { signerAt } from '../../src/crypto/key-log-v1.ts'
 import { changeBy, envelopeBy, knownBy, make, takeIn } from './connecting.ts'
 import { fails, type Fault } from './faults.ts'
 import {

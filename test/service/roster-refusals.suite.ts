@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newDeviceKeys } from '../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../../src/crypto/device-keys-v1.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
-import { signerAt, verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { signerAt, verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import { verifyRoster } from '../../src/crypto/roster.ts'
 import {
   after,

@@ -1,0 +1,111 @@
+/**
+ * Generations of a key log (section 3). Each reset begins one. The recovery key can vouch for a
+ * reset, and links the new generation to those before it.
+ */
+import { decodeBase64url } from './base64url.ts'
+import { rawKeys, publicKeyBytes } from './device-public-keys.ts'
+import { labelled, u64be } from './hash-input.ts'
+import { parseId, PREFIX } from './id.ts'
+import { isSignature } from './jws-signature.ts'
+import type { RecoveryEntry, ResetEntry } from './key-log-form.ts'
+import { demand, Refusal } from './refusal.ts'
+
+export type Generation = {
+  /** The number of its first entry: 0, or a reset. */
+  readonly root: number
+  /** The recovery key in force, or null; of a generation that ended, the last one. */
+  recovery: string | null
+  /**
+   * The number of the first later generation whose reset the key in force here vouched for, or null.
+   * From then on that generation's key speaks for this one.
+   */
+  successor: number | null
+}
+
+/** Oldest first. Generation 1 is at index 0. */
+export type Generations = readonly Readonly<Generation>[]
+
+/**
+ * Whether generation `to` is linked to generation `from` (both count from 1): the same, or reached
+ * over successors. A reset that was made with a replaced key links to nothing.
+ */
+export function isLinked(
+  { generations }: { readonly generations: Generations },
+  from: number,
+  to: number,
+): boolean {
+  let at: number | null = from
+  while (at !== null && at < to) at = generations[at - 1]?.successor ?? null
+  return at === to
+}
+
+/** The recovery key in force in the newest generation: `x` of its JWK, or null. */
+export const keyInForce = (generations: Generations): string | null =>
+  generations.at(-1)?.recovery ?? null
+
+/**
+ * Adds the generation that a reset begins.
+ * @throws Refusal `bad_recovery_sig` for a signature under no generation's key in force
+ */
+export function addGeneration(generations: Generation[], entry: ResetEntry): void {
+  const recovery = entry.recovery_sig === undefined ? null : vouchingKey(generations, entry)
+  if (recovery !== null) {
+    const successor = generations.length + 1
+    for (const one of generations) {
+      if (one.recovery === recovery) one.successor ??= successor
+    }
+  }
+  generations.push({ root: entry.seq, recovery, successor: null })
+}
+
+/**
+ * Puts the recovery key in force that an entry names.
+ * @throws Refusal `missing_recovery_sig` and `bad_recovery_sig` where a key is in force,
+ *   `superfluous_member` for a signature where none is
+ */
+export function replaceRecoveryKey(generations: Generation[], entry: RecoveryEntry): void {
+  const { recovery_sig: signature } = entry
+  const inForce = keyInForce(generations)
+  if (inForce === null) {
+    const absent = signature === undefined
+    demand(absent, 'superfluous_member', 'recovery_sig, though no recovery key is in force')
+  } else {
+    const message = 'the recovery key in force does not vouch for the new one'
+    demand(signature !== undefined, 'missing_recovery_sig', message)
+    demand(isVouchedFor(entry, signature, inForce), 'bad_recovery_sig', message)
+  }
+  generations.at(-1)!.recovery = entry.key.x
+}
+
+/** The key in force in some generation that made the signature of a reset. */
+function vouchingKey(generations: Generations, entry: ResetEntry): string {
+  const inForce = generations.map(({ recovery }) => recovery).filter((key) => key !== null)
+  const candidates = new Set(inForce.toReversed())
+  for (const key of candidates) if (isVouchedFor(entry, entry.recovery_sig!, key)) return key
+  throw new Refusal('bad_recovery_sig', 'no recovery key that is in force vouches for this reset')
+}
+
+const isVouchedFor = (entry: ResetEntry | RecoveryEntry, signature: string, key: string): boolean =>
+  isSignature(decodeBase64url(signature), recoveryInput(entry), decodeBase64url(key))
+
+/** An entry as far as a recovery key signs it. */
+export type Vouched =
+  | Pick<ResetEntry, 'op' | 'account' | 'seq' | 'prev' | 'device' | 'keys'>
+  | Pick<RecoveryEntry, 'op' | 'account' | 'seq' | 'prev' | 'key'>
+
+/** What `recovery_sig` signs: the entry's place, and the keys that it names. */
+export function recoveryInput(entry: Vouched): Uint8Array {
+  const op = entry.op === 'reset' ? 1 : 2
+  const body =
+    entry.op === 'reset'
+      ? [parseId(PREFIX.device, entry.device), publicKeyBytes(rawKeys(entry.keys))]
+      : [decodeBase64url(entry.key.x)]
+  return labelled(
+    'countersign/v2/recovery-sig',
+    Uint8Array.of(op),
+    parseId(PREFIX.account, entry.account),
+    u64be(entry.seq),
+    decodeBase64url(entry.prev),
+    ...body,
+  )
+}

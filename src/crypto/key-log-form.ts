@@ -1,0 +1,93 @@
+/**
+ * The form of a key log's entry (section 3): the members of its payload and those that each op uses.
+ * Whether an entry may follow the ones before it is judged in `key-log-ops.ts`.
+ */
+import { requirePlace } from './chain.ts'
+import { PREFIX } from './id.ts'
+import { parseJws, type ParsedJws } from './jws.ts'
+import {
+  accountId,
+  base64url,
+  exactly,
+  id,
+  natural,
+  oneOf,
+  payload2,
+  record,
+  signingJwk,
+} from './payload.ts'
+import { demand } from './refusal.ts'
+
+const NAMES = ['add', 'revoke', 'reset', 'renew', 'recovery'] as const
+export type Op = (typeof NAMES)[number]
+
+const OPTIONAL = {
+  device: id(PREFIX.device),
+  keys: record({ sign: signingJwk, seal: base64url(32), auth: signingJwk }),
+  salt: base64url(32),
+  seal: base64url(32),
+  key: signingJwk,
+  recovery_sig: base64url(64),
+}
+const readPayload = payload2(
+  {
+    account: accountId,
+    seq: natural,
+    prev: base64url(32),
+    op: oneOf(NAMES, 'bad_op'),
+    by: id(PREFIX.device),
+    at: natural,
+  },
+  OPTIONAL,
+)
+type Payload = ReturnType<typeof readPayload>
+type Optional = keyof typeof OPTIONAL
+
+/** What each op uses of the optional members. */
+const USES = {
+  add: ['device', 'keys'],
+  revoke: ['device'],
+  reset: ['device', 'keys'],
+  renew: ['device', 'seal'],
+  recovery: ['key'],
+} as const satisfies Record<Op, readonly Optional[]>
+
+type Common = Omit<Payload, Optional | 'op'>
+type Uses<O extends Op> = (typeof USES)[O][number]
+/** An entry of one op, with exactly the members that it uses. */
+export type EntryOf<O extends Op> = Common & { op: O; jws: ParsedJws } & Required<
+    Pick<Payload, Uses<O>>
+  >
+/** The first entry of a log carries a salt; a recovery signature is there where it is wanted. */
+export type FirstEntry = EntryOf<'add'> & { salt: string }
+export type ResetEntry = EntryOf<'reset'> & { recovery_sig?: string }
+export type RecoveryEntry = EntryOf<'recovery'> & { recovery_sig?: string }
+export type Entry =
+  EntryOf<'add'> | EntryOf<'revoke'> | EntryOf<'renew'> | ResetEntry | RecoveryEntry
+
+/**
+ * Takes an entry apart; its signature is not verified yet.
+ * @throws Refusal as `parseJws` and payloads do; `bad_op`, `log_full`
+ */
+export function readEntry(text: string): Entry {
+  const jws = parseJws(text, 'keylog+jws')
+  const entry = readPayload(jws.payload)
+  const { op, seq } = entry
+  demand(seq !== 0 || op === 'add', 'bad_op', 'a log begins with add')
+  requireKeyLogPlace(op, seq)
+  const uses: Optional[] = [...USES[op]]
+  if (seq === 0) uses.push('salt')
+  const signable = (op === 'reset' || op === 'recovery') && entry.recovery_sig !== undefined
+  if (signable) uses.push('recovery_sig')
+  exactly(entry, Object.keys(OPTIONAL), uses)
+  // `exactly` saw that the members of the op are there, and no others.
+  return { ...entry, jws } as Entry
+}
+
+/**
+ * Refuses an op at a place that a key log has not, or keeps for `revoke` and `reset`.
+ * @throws Refusal `log_full`
+ */
+export function requireKeyLogPlace(op: Op, seq: number): void {
+  requirePlace(seq, op === 'revoke' || op === 'reset')
+}
