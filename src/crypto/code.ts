@@ -5,6 +5,7 @@
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { u32be } from './hash-input.ts'
 import { KEPT_WORDS, keepKey, newKeptHmac } from './kept-hmac.ts'
 import { demand } from './refusal.ts'
 
@@ -104,13 +105,4 @@ export function codeReader(
     demand(speaker.length === SPEAKER, 'bad_length', 'a speaker is 16 bytes')
     return indicesOf(codeUnder(kept, 0, window, speaker, 0))
   }
-}
-
-/** An unsigned 32-bit big-endian number, as every derivation of the protocol writes an epoch. */
-export function u32be(value: number): Uint8Array {
-  const fits = Number.isInteger(value) && value >= 0 && value < 2 ** 32
-  demand(fits, 'bad_value', 'an epoch is a whole number below 2^32')
-  const bytes = new Uint8Array(4)
-  new DataView(bytes.buffer).setUint32(0, value)
-  return bytes
 }

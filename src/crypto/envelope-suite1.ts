@@ -2,13 +2,12 @@
  * Envelopes of suite 1 (section 1): K of an epoch, sealed to one device. They carry no signature,
  * since the signed entry that opened the epoch commits to K (`k_commit`).
  */
-import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
-import { u32be } from './code.ts'
-import { requireLength, labelled } from './hash-input.ts'
+import { labelled, requireLength, u32be } from './hash-input.ts'
 import { parseId, PREFIX } from './id.ts'
 import { parseJson } from './json.ts'
+import { keyCommitment } from './key-commitment.ts'
 import { base64url, epochNumber, id, integer, payload2, type Kind } from './payload.ts'
 import { demand } from './refusal.ts'
 import { failedAs, hpkeSuite1, sealTo } from './seal-key.ts'
@@ -50,16 +49,6 @@ export function readEnvelope(text: string): Envelope {
   const value = parseJson(utf8ToBytes(text))
   demand(value instanceof Map, 'bad_value', 'an envelope is an object')
   return readPayload(value)
-}
-
-/**
- * `k_commit` of an epoch: base64url SHA-256 over the connection, the epoch and K (32 bytes).
- * @throws Refusal `bad_length`, `bad_value`, and what `parseId` throws
- */
-export function keyCommitment(connection: string, epoch: number, k: Uint8Array): string {
-  requireLength(k, 32, 'K')
-  const subject = parseId(PREFIX.connection, connection)
-  return encodeBase64url(sha256(labelled('countersign/v2/k', subject, u32be(epoch), k)))
 }
 
 /**

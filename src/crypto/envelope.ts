@@ -6,7 +6,7 @@
 import { utf8ToBytes, concatBytes } from '@noble/hashes/utils.js'
 import { AEAD_AES_128_GCM, CipherSuite, KDF_HKDF_SHA256, KEM_DHKEM_X25519_HKDF_SHA256 } from 'hpke'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
-import { u32be } from './code.ts'
+import { u32be } from './hash-input.ts'
 import type { KeyPair } from './device-keys-v1.ts'
 import { parseId, PREFIX } from './id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from './jwk.ts'
@@ -15,7 +15,7 @@ import { signJws } from './jws-signature.ts'
 import { signerAt, verifySignedBy, type Device } from './key-log-v1.ts'
 import { readEnvelope } from './envelope-form.ts'
 import { demand, Refusal } from './refusal.ts'
-import { commitment, type KeyLogs, type Roster } from './roster.ts'
+import { commitment, type KeyLogs, type Roster } from './roster-v1.ts'
 
 type Payload = ReturnType<typeof readEnvelope>
 

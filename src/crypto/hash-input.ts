@@ -13,6 +13,18 @@ export const labelled = (label: Label, ...parts: Uint8Array[]): Uint8Array =>
   concatBytes(utf8ToBytes(label), Uint8Array.of(0), ...parts)
 
 /**
+ * An unsigned 32-bit big-endian number, as every derivation writes an epoch.
+ * @throws Refusal `bad_value` unless it is an integer from 0 to 2^32 − 1
+ */
+export function u32be(value: number): Uint8Array {
+  const fits = Number.isInteger(value) && value >= 0 && value < 2 ** 32
+  demand(fits, 'bad_value', 'an epoch is a whole number below 2^32')
+  const bytes = new Uint8Array(4)
+  new DataView(bytes.buffer).setUint32(0, value)
+  return bytes
+}
+
+/**
  * An unsigned 64-bit big-endian number.
  * @throws Refusal `bad_value` unless it is an integer from 0 to 2^53 − 1
  */

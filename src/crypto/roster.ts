@@ -1,8 +1,9 @@
-/** The roster of a connection (section 4): the one door to the files `roster-*` and `recipients`. */
-export { changedMembers, heldBack, recipientsOf, rotationDue } from './recipients.ts'
+/** The roster of a connection (section 6): the one door to the files `roster-*` and `recipients`. */
+export { heldMembers, isHeld, recipientsOf, rotationDue, unconfirmedMembers } from './recipients.ts'
 export {
   addMember,
   changeRole,
+  confirmMember,
   endConnection,
   leave,
   openEntry,
@@ -10,5 +11,6 @@ export {
   rotate,
   type Signer,
 } from './roster-entries.ts'
+export type { Role } from './roster-form.ts'
 export { accountsOf, goneSince, verifyRoster, type Roster } from './roster-log.ts'
-export { commitment, type KeyLogs, type Member, type Role } from './roster-ops.ts'
+export type { KeyLogs, Member } from './roster-ops.ts'

@@ -1,6 +1,6 @@
 /** What follows for connections when a person has confirmed the new keys of somebody. */
 import type { Account } from '../api/port.ts'
-import { changedMembers } from '../crypto/roster.ts'
+import { changedMembers } from '../crypto/roster-v1.ts'
 import { newInvite } from './invites.ts'
 import { takeInAnew } from './members.ts'
 import type { Signing } from './roster-entries.ts'

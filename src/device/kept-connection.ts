@@ -2,7 +2,7 @@
 import type { Connection } from '../api/rest/connections.ts'
 import { ZERO_HEAD } from '../crypto/code.ts'
 import type { Reason } from '../crypto/refusal.ts'
-import { type Roster, heldBack } from '../crypto/roster.ts'
+import { type Roster, heldBack } from '../crypto/roster-v1.ts'
 import type { ConnectionRow, Hold, Member } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'

@@ -18,7 +18,7 @@ import {
   removeMember,
   rotate,
   rotationDue,
-} from '../crypto/roster.ts'
+} from '../crypto/roster-v1.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import { pullKeyLog } from './key-log.ts'

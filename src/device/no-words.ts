@@ -5,7 +5,7 @@
 import { connectionEnded } from '../api/connection-ended.ts'
 import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
-import { type Roster, changedMembers } from '../crypto/roster.ts'
+import { type Roster, changedMembers } from '../crypto/roster-v1.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import { present } from './departed.ts'

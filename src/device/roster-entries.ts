@@ -16,7 +16,7 @@ import {
   changedMembers,
   recipientsOf,
   verifyRoster,
-} from '../crypto/roster.ts'
+} from '../crypto/roster-v1.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'

@@ -1,7 +1,7 @@
 /** The secret of a connection on this device: it is that of the current epoch, or none. */
 import type { Account } from '../api/port.ts'
 import { openEnvelope } from '../crypto/envelope.ts'
-import { commitment } from '../crypto/roster.ts'
+import { commitment } from '../crypto/roster-v1.ts'
 import type { Identity } from './identity.ts'
 import type { Known } from './remembered.ts'
 import type { Vault } from './vault.ts'

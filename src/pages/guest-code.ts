@@ -2,7 +2,8 @@
  * The guest's code through WebCrypto (section 2): the same words as `src/crypto/code.ts` derives,
  * from keys that no script can read out again.
  */
-import { LABEL, u32be, ZERO_HEAD } from '../crypto/code.ts'
+import { LABEL, ZERO_HEAD } from '../crypto/code.ts'
+import { u32be } from '../crypto/hash-input.ts'
 import { firstIndices, wordsAt } from '../crypto/words.ts'
 
 /** A CryptoKey, named so that Node's types and the browser's both know it. */

@@ -97,7 +97,7 @@ async function nameRosterAccounts(query: Query): Promise<void> {
     const newest = rows.at(-1)
     if (newest === undefined) return
     const [{ accountsOf }, { pseudonymOf }] = await Promise.all([
-      import('../crypto/roster.ts'),
+      import('../crypto/roster-v1.ts'),
       import('./departed.ts'),
     ])
     for (const row of rows)

@@ -16,7 +16,7 @@ import {
   accountsOf,
   changedMembers,
   verifyRoster,
-} from '../crypto/roster.ts'
+} from '../crypto/roster-v1.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
 import { noteNamed } from './departed.ts'

@@ -1,7 +1,7 @@
 /** Rosters as the tables have them, and the key logs that they rest on. */
 import type { Kysely } from 'kysely'
 import { verifyKeyLog } from '../crypto/key-log-v1.ts'
-import type { KeyLogs, Roster } from '../crypto/roster.ts'
+import type { KeyLogs, Roster } from '../crypto/roster-v1.ts'
 import { departedLogs, departedOf } from './departed.ts'
 import type { Schema } from './schema.ts'
 

@@ -13,7 +13,7 @@ import {
   verifyKeyLog,
   type KeyLog,
 } from '../../src/crypto/key-log-v1.ts'
-import { commitment, type Roster, type Signer } from '../../src/crypto/roster.ts'
+import { commitment, type Roster, type Signer } from '../../src/crypto/roster-v1.ts'
 
 export type TestDevice = { id: string; keys: DeviceKeys; kid: string }
 

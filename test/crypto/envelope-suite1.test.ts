@@ -8,11 +8,11 @@ import { KEM_MLKEM768_X25519, NotSupportedError } from 'hpke'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import {
   envelopeInfo,
-  keyCommitment,
   openEnvelope,
   readEnvelope,
   sealEnvelope,
 } from '../../src/crypto/envelope-suite1.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { checkSealKey, hpkeSuite1, newSealKey } from '../../src/crypto/seal-key.ts'
 import { newConnection, newDevice } from './builders.ts'
 import { bytes, hex, ofKind, readKit, run } from './kit2.ts'

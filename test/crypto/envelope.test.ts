@@ -7,7 +7,7 @@ import { deviceKeysFrom } from '../../src/crypto/device-keys-v1.ts'
 import { openEnvelope, sealEnvelope } from '../../src/crypto/envelope.ts'
 import { verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
-import { addMember, commitment, verifyRoster } from '../../src/crypto/roster.ts'
+import { addMember, commitment, verifyRoster } from '../../src/crypto/roster-v1.ts'
 import { logEntry, logsOf, newConnection, newDevice, newPerson } from './builders.ts'
 import {
   account,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { memo } from '../../src/crypto/memo.ts'
-import { commitment, verifyRoster } from '../../src/crypto/roster.ts'
+import { commitment, verifyRoster } from '../../src/crypto/roster-v1.ts'
 import { newConnection, newDevice, newPerson, opening, rosterEntry } from './builders.ts'
 
 test('what was good is not looked at again, what was bad is', () => {

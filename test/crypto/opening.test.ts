@@ -6,7 +6,7 @@ import { ZERO_HEAD } from '../../src/crypto/code.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
-import { commitment, openEntry, verifyRoster } from '../../src/crypto/roster.ts'
+import { commitment, openEntry, verifyRoster } from '../../src/crypto/roster-v1.ts'
 import { logEntry, newAccount, newConnection, sign } from './builders.ts'
 import {
   account,

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { verifyRoster } from '../../src/crypto/roster.ts'
-import { newDevice, sign, type TestDevice } from './builders.ts'
+import { newDevice, sign, type TestDevice } from './builders2.ts'
 import { byId, connection, history, logs, play } from './histories.ts'
 
 test('any history verifies as the document says, and what is not allowed is not made', () => {

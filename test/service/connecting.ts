@@ -15,7 +15,7 @@ import {
   type Role,
   type Roster,
   type Signer,
-} from '../../src/crypto/roster.ts'
+} from '../../src/crypto/roster-v1.ts'
 import { connect, enrol, logOf, type Person, type Server } from './person.ts'
 
 const AT = 1_767_225_600

@@ -19,7 +19,7 @@ import {
   revokeDevice,
   verifyKeyLog,
 } from '../../src/crypto/key-log-v1.ts'
-import { openEntry } from '../../src/crypto/roster.ts'
+import { openEntry } from '../../src/crypto/roster-v1.ts'
 import { signStamp } from '../../src/crypto/stamp.ts'
 import { codeIn, hasCode, type Letter } from './letters.ts'
 

@@ -7,7 +7,7 @@ import { newId } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
 import { signerAt, verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
-import { verifyRoster } from '../../src/crypto/roster.ts'
+import { verifyRoster } from '../../src/crypto/roster-v1.ts'
 import {
   after,
   approved,

@@ -1,0 +1,18 @@
+/**
+ * The commitment to K of an epoch (section 4): the signed entry that opens the epoch carries it, so
+ * an envelope needs no signature.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { encodeBase64url } from './base64url.ts'
+import { labelled, requireLength, u32be } from './hash-input.ts'
+import { parseId, PREFIX } from './id.ts'
+
+/**
+ * `k_commit` of an epoch: base64url SHA-256 over the connection, the epoch and K (32 bytes).
+ * @throws Refusal `bad_length`, `bad_value`, and what `parseId` throws
+ */
+export function keyCommitment(connection: string, epoch: number, k: Uint8Array): string {
+  requireLength(k, 32, 'K')
+  const subject = parseId(PREFIX.connection, connection)
+  return encodeBase64url(sha256(labelled('countersign/v2/k', subject, u32be(epoch), k)))
+}

@@ -1,0 +1,138 @@
+/** Key logs, consents and roster entries of protocol 2, as devices would sign them. */
+import { randomBytes } from 'node:crypto'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { signConsent } from '../../src/crypto/consent.ts'
+import { publicKeys, signingKeyFrom } from '../../src/crypto/device-keys.ts'
+import type { DeviceKeys, KeyPair } from '../../src/crypto/device-keys.ts'
+import { newId, PREFIX } from '../../src/crypto/id.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
+import type { Typ } from '../../src/crypto/jws.ts'
+import { signJws } from '../../src/crypto/jws-signature.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import {
+  addDevice,
+  addFirst,
+  nameRecoveryKey,
+  newSalt,
+  resetLog,
+  revokeDevice,
+} from '../../src/crypto/key-log-entries.ts'
+import { verifyKeyLog, type KeyLog } from '../../src/crypto/key-log.ts'
+import type { Roster, Signer } from '../../src/crypto/roster.ts'
+
+export type TestDevice = { id: string; keys: DeviceKeys; kid: string }
+
+export const AT = 1767225600
+const random = (length: number) => new Uint8Array(randomBytes(length))
+
+export const newConnection = () => newId(PREFIX.connection, Date.now())
+export const newRecoveryKey = (): KeyPair => signingKeyFrom(random(32))
+
+/** A device whose sealing key opens nothing: no log looks at more of it than its hash. */
+export function newDevice(): TestDevice {
+  const seal = { secret: random(32), publicKey: random(1216) }
+  const keys = { sign: signingKeyFrom(random(32)), seal, auth: signingKeyFrom(random(32)) }
+  return { id: newId(PREFIX.device, Date.now()), keys, kid: thumbprint(keys.sign.jwk) }
+}
+
+/** Signs anything at all as a device. */
+export const sign = (typ: Typ, by: TestDevice, payload: object) =>
+  signJws(typ, by.kid, payload, by.keys.sign.secret)
+
+/** An account whose devices are at hand; `log` is its key log as it stands. */
+export type Person = { readonly account: string; log: KeyLog }
+
+/** A person of one device. */
+export function newPerson(device: TestDevice): Person {
+  const { account, entry } = addFirst({
+    salt: newSalt(),
+    device: device.id,
+    keys: device.keys,
+    at: AT,
+  })
+  return { account, log: verifyKeyLog(account, [entry]) }
+}
+
+const follow = (person: Person, entry: string) => {
+  person.log = verifyKeyLog(person.account, [...person.log.entries, entry], person.log)
+}
+const by = ({ id, kid, keys }: TestDevice) => ({ by: id, kid, seed: keys.sign.secret, at: AT })
+
+/** Adds a device, revokes one, names a recovery key, resets the log to a new device. */
+export function add(person: Person, { id, keys }: TestDevice, signer: TestDevice) {
+  const device = { id, keys: publicKeys(keys) }
+  follow(person, addDevice({ log: person.log, device, ...by(signer) }))
+}
+export function revoke(person: Person, { id }: TestDevice, signer: TestDevice) {
+  follow(person, revokeDevice({ log: person.log, device: id, ...by(signer) }))
+}
+export function protect(person: Person, { jwk }: KeyPair, signer: TestDevice) {
+  follow(person, nameRecoveryKey({ log: person.log, key: jwk, ...by(signer) }))
+}
+export function reset(person: Person, { id, keys }: TestDevice, recovery?: KeyPair) {
+  const vouched = recovery === undefined ? {} : { recovery }
+  follow(person, resetLog({ log: person.log, device: id, keys, at: AT, ...vouched }))
+}
+
+/** A device of a person who signs at a place of its key log, the newest unless another is named. */
+export function signer({ account, log }: Person, device: TestDevice, seq = log.seq): Signer {
+  const actorLog = { seq, head: log.heads[seq]! }
+  const { id, kid, keys } = device
+  return { actor: account, device: id, actorLog, kid, seed: keys.sign.secret, at: AT }
+}
+
+/** The key logs of people, as they stand. */
+export const logsOf = (...people: readonly Person[]) =>
+  new Map(people.map(({ account, log }) => [account, log]))
+
+/** A place of a key log as entries name it. */
+export const place = ({ log }: Person, seq = log.seq) => ({
+  seq,
+  head: encodeBase64url(log.heads[seq]!),
+})
+
+/** The consent that a device of a person signs for the newest entry of a roster. */
+export function consentTo(
+  { connection, head }: Pick<Roster, 'connection' | 'head'>,
+  inviter: Pick<Person, 'account'>,
+  { account, log }: Person,
+  { id, kid, keys }: TestDevice,
+  seq = log.seq,
+): string {
+  return signConsent({
+    connection,
+    inviter: inviter.account,
+    account,
+    device: id,
+    keyLog: { seq, head: log.heads[seq]! },
+    rosterHead: head,
+    at: AT,
+    kid,
+    seed: keys.sign.secret,
+  })
+}
+
+/**
+ * The next entry of a roster as anyone might sign it, right or wrong: `change` is laid over the
+ * members that every entry has, and what it sets to undefined is left out.
+ */
+export function rosterEntry(
+  roster: Pick<Roster, 'connection' | 'seq' | 'head' | 'epoch'>,
+  person: Person,
+  device: TestDevice,
+  change: object,
+): string {
+  const { connection, epoch } = roster
+  const next = { v: 2, connection, seq: roster.seq + 1, epoch, prev: encodeBase64url(roster.head) }
+  const signed = { actor: person.account, device: device.id, actor_log: place(person), at: AT }
+  return sign('roster+jws', device, { ...next, ...signed, ...change })
+}
+
+/** The members of an entry that opens the next epoch of a roster with K. */
+export const opening = (
+  { connection, epoch }: Pick<Roster, 'connection' | 'epoch'>,
+  k: Uint8Array,
+) => ({
+  epoch: epoch + 1,
+  k_commit: keyCommitment(connection, epoch + 1, k),
+})
