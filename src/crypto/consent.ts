@@ -7,9 +7,10 @@ import { encodeBase64url } from './base64url.ts'
 import { PREFIX } from './id.ts'
 import { parseJws, type ParsedJws } from './jws.ts'
 import { signJws } from './jws-signature.ts'
-import { signerAt, verifySignedBy, type KeyLog } from './key-log.ts'
+import { signerAt, verifySignedBy } from './key-log.ts'
 import { accountId, base64url, id, natural, payload2, place } from './payload.ts'
 import { demand, Refusal, type Reason } from './refusal.ts'
+import type { MemberLog } from './roster-ops.ts'
 
 const readPayload = payload2({
   connection: id(PREFIX.connection),
@@ -79,7 +80,7 @@ export function readConsent(text: string): Consent {
 export function verifyConsent(
   text: string,
   add: { connection: string; inviter: string; account: string; memberLog: number },
-  log: KeyLog,
+  log: MemberLog,
 ): Consent {
   const consent = readConsent(text)
   const isSame =

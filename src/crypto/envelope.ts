@@ -12,11 +12,13 @@ import { parseId, PREFIX } from './id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from './jwk.ts'
 import { parseJws } from './jws.ts'
 import { signJws } from './jws-signature.ts'
-import { signerAt, verifySignedBy, type Device } from './key-log-v1.ts'
+import { signerAt, verifySignedBy, type Device, type KeyLog } from './key-log-v1.ts'
 import { readEnvelope } from './envelope-form.ts'
 import { demand, Refusal } from './refusal.ts'
-import { commitment, type KeyLogs, type Roster } from './roster-v1.ts'
+import { keyCommitment } from './key-commitment.ts'
+import type { Roster } from './roster.ts'
 
+type KeyLogs = ReadonlyMap<string, KeyLog>
 type Payload = ReturnType<typeof readEnvelope>
 
 const suite = () => new CipherSuite(KEM_DHKEM_X25519_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_128_GCM)
@@ -107,7 +109,7 @@ export async function openEnvelope(of: {
     )
     .catch(failed('the envelope does not open'))
   demand(k.length === 32, 'bad_length', 'K is 32 bytes')
-  const committed = commitment(roster.connection, roster.epoch, k) === roster.kCommit
+  const committed = keyCommitment(roster.connection, roster.epoch, k) === roster.kCommit
   demand(committed, 'k_commit_mismatch', 'not the K that the epoch was opened with')
   return k
 }

@@ -5,6 +5,7 @@
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { follow, NO_PREV, type Known } from './chain.ts'
 import { publicKeys, type DeviceJwks, type DeviceKeys } from './device-keys-v1.ts'
+import type { Generations } from './generations.ts'
 import { PREFIX } from './id.ts'
 import { jwkForm, thumbprint, type PublicJwk } from './jwk.ts'
 import { hashOf, parseJws, type ParsedJws } from './jws.ts'
@@ -33,6 +34,8 @@ export type KeyLog = {
   /** The hash of every entry, by seq. */
   heads: readonly Uint8Array[]
   generation: number
+  /** As a log of version 2 has them: none of version 1 is linked to another. */
+  generations: Generations
   /** `changed_unverified` once a reset is in the log: followers confirm the account anew. */
   status: 'ok' | 'changed_unverified'
   /** As received. */
@@ -95,12 +98,21 @@ export function verifyKeyLog(account: string, entries: readonly string[], known?
     head: heads.at(-1)!,
     heads,
     generation: state.generation,
+    generations: Array.from({ length: state.generation }, (_, index) => ({
+      root: rootOf(state.devices, index + 1),
+      recovery: null,
+      successor: null,
+    })),
     status: state.generation === 1 ? 'ok' : 'changed_unverified',
     entries,
     devices: state.devices,
     active: [...state.devices.values()].filter((device) => device.revokedAt === null),
   }
 }
+
+/** The number of the first entry of a generation. */
+const rootOf = (devices: ReadonlyMap<string, Device>, generation: number): number =>
+  [...devices.values()].find((device) => device.generation === generation)!.addedAt
 
 /**
  * The device that may sign as of entry `seq` of a log. Throws `unknown_signer` when the log does

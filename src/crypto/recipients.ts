@@ -2,9 +2,9 @@
  * What a roster and the newest key logs of its members say together (sections 3 and 6): which
  * devices K may be sealed to, and which entries are due.
  */
-import { generationRoot, isLinked, type Device, type KeyLog } from './key-log.ts'
+import { generationRoot, isLinked } from './key-log.ts'
 import type { Roster } from './roster-log.ts'
-import type { KeyLogs, Member } from './roster-ops.ts'
+import type { KeyLogs, Member, MemberLog } from './roster-ops.ts'
 
 /** Whether the newest generation of a member's log may sign for its seat. */
 function isSeated({ account, generation }: Member, keyLogs: KeyLogs): boolean {
@@ -17,10 +17,10 @@ function isSeated({ account, generation }: Member, keyLogs: KeyLogs): boolean {
  * of current members, unless all devices of a member were replaced by keys that no owner has
  * confirmed. In order of joining, then of addition.
  */
-export function recipientsOf(
+export function recipientsOf<D>(
   { members }: Roster,
-  keyLogs: KeyLogs,
-): { account: string; device: Device }[] {
+  keyLogs: ReadonlyMap<string, MemberLog & { readonly active: readonly D[] }>,
+): { account: string; device: D }[] {
   return members
     .filter((member) => isSeated(member, keyLogs))
     .flatMap(({ account }) =>
@@ -36,14 +36,14 @@ export const unconfirmedMembers = ({ members }: Roster, keyLogs: KeyLogs): strin
   members.filter((member) => !isSeated(member, keyLogs)).map(({ account }) => account)
 
 /** The last `revoke` or `reset` of a key log, by its seq; -1 for none. */
-function lastRevocation(log: KeyLog): number {
+function lastRevocation(log: MemberLog): number {
   const { devices, generation } = log
   const revoked = [...devices.values()].map(({ revokedAt }) => revokedAt ?? -1)
   const reset = generation > 1 ? generationRoot(log, generation).seq : -1
   return Math.max(reset, ...revoked)
 }
 
-const isRevokedAfter = (seq: number, log: KeyLog | undefined): boolean =>
+const isRevokedAfter = (seq: number, log: MemberLog | undefined): boolean =>
   log !== undefined && lastRevocation(log) > seq
 
 /**

@@ -65,6 +65,15 @@ export function accountsOf(entries: readonly string[]): string[] {
   return [...new Set(named)]
 }
 
+/** The consent by which an account was last taken in; null for the opener. Of a verified roster. */
+export function lastConsentOf({ entries }: Roster, account: string): string | null {
+  for (const text of entries.toReversed()) {
+    const { op, member, consent } = readEntry(text)
+    if (op === 'add' && member === account) return consent!
+  }
+  return null
+}
+
 /**
  * The ids of the devices that signed the entries after entry `seq` by which `member` went: removed
  * by somebody, or left by itself. Of a verified roster.

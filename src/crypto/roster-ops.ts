@@ -21,8 +21,18 @@ export type Member = {
   generation: number
 }
 
+/** A device as rosters see it. */
+export type MemberDevice = Pick<Device, 'addedAt' | 'revokedAt' | 'generation' | 'kid'> & {
+  readonly keys: Pick<Device['keys'], 'sign'>
+}
+
+/** What rosters use of a verified key log. */
+export type MemberLog = Pick<KeyLog, 'seq' | 'head' | 'heads' | 'generation' | 'generations'> & {
+  readonly devices: ReadonlyMap<string, MemberDevice>
+}
+
 /** The verified key logs of the accounts in a roster, by account id. */
-export type KeyLogs = ReadonlyMap<string, KeyLog>
+export type KeyLogs = ReadonlyMap<string, MemberLog>
 
 /** The last exit of an account: the entry by which it went, and its `logSeq` then. */
 type Exit = { readonly seq: number; readonly logSeq: number }
@@ -144,7 +154,7 @@ function requireEpoch({ op, epoch }: Entry, before: number): void {
 function opened(
   { actor: account, k_commit, actor_log: { seq }, replaces }: Entry,
   hash: Uint8Array,
-  { generation }: Device,
+  { generation }: MemberDevice,
 ): State {
   const owner: Member = { account, role: 'owner', logSeq: seq, coveredSeq: seq, generation }
   return {
@@ -165,7 +175,7 @@ function opened(
 function seated(
   { members }: State,
   { actor, actor_log: { seq } }: Entry,
-  { generation }: Device,
+  { generation }: MemberDevice,
   keyLogs: KeyLogs,
 ): readonly Member[] {
   const seat = memberOf(members, actor)
@@ -212,7 +222,7 @@ function coveredBy({ logs = [] }: Entry, { account, logSeq }: Member, keyLogs: K
 }
 
 /** The device that signed an entry, unrevoked at the place of its log that the entry names. */
-function signerOf(entry: Entry, keyLogs: KeyLogs): Device {
+function signerOf(entry: Entry, keyLogs: KeyLogs): MemberDevice {
   const log = logAt(keyLogs, entry.actor, entry.actor_log, 'actor_log_mismatch')
   const signer = signerAt(log, entry.device, entry.actor_log.seq)
   verifySignedBy(signer, entry.jws)
@@ -225,7 +235,7 @@ function logAt(
   account: string,
   at: { seq: number; head: string },
   otherwise: Reason,
-): KeyLog {
+): MemberLog {
   const log = keyLogs.get(account)
   const head = log?.heads[at.seq]
   const isSame = head !== undefined && encodeBase64url(head) === at.head

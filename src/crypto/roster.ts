@@ -12,5 +12,5 @@ export {
   type Signer,
 } from './roster-entries.ts'
 export type { Role } from './roster-form.ts'
-export { accountsOf, goneSince, verifyRoster, type Roster } from './roster-log.ts'
+export { accountsOf, goneSince, lastConsentOf, verifyRoster, type Roster } from './roster-log.ts'
 export type { KeyLogs, Member } from './roster-ops.ts'

@@ -3,7 +3,7 @@
  * members go by what is signed: nobody is removed on the server's word. On that word they are only trusted less: nothing is sealed to
  * them, nothing that they could say is believed, and the connection gets a new secret, as after a `leave`.
  */
-import type { Roster } from '../crypto/roster-v1.ts'
+import type { Roster } from '../crypto/roster.ts'
 import type { State } from '../state/state.ts'
 
 /** What the account server said of an account. */

@@ -3,7 +3,7 @@
  * connection confirms; of whom the person follows, those that it saw first or confirmed itself (section 3).
  */
 import type { KeyLog } from '../crypto/key-log-v1.ts'
-import type { Member } from '../crypto/roster-v1.ts'
+import type { Member } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 

@@ -3,8 +3,11 @@
  */
 import { Refusal } from '../crypto/refusal.ts'
 import { type KeyLog, verifyKeyLog } from '../crypto/key-log-v1.ts'
-import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster-v1.ts'
+import { type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
 import type { State } from '../state/state.ts'
+
+/** Verified key logs by account. */
+export type KeyLogs = ReadonlyMap<string, KeyLog>
 
 /** A roster that was checked, and the newest key logs known of everybody whom it names. */
 export interface Known {

@@ -5,10 +5,10 @@
 import type { Account } from '../api/port.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import { type KeyLogs, accountsOf, verifyRoster } from '../crypto/roster-v1.ts'
+import { accountsOf, verifyRoster } from '../crypto/roster.ts'
 import { noteDeparted } from './departed.ts'
 import { type Remembering, pullKeyLog } from './key-log.ts'
-import { type Known, keepFork, rememberedLog } from './remembered.ts'
+import { type KeyLogs, type Known, keepFork, rememberedLog } from './remembered.ts'
 
 /**
  * The key logs of accounts, those fetched that are not known as far as they go.

@@ -1,7 +1,7 @@
 /** The secret of a connection on this device: it is that of the current epoch, or none. */
 import type { Account } from '../api/port.ts'
 import { openEnvelope } from '../crypto/envelope.ts'
-import { commitment } from '../crypto/roster-v1.ts'
+import { keyCommitment } from '../crypto/key-commitment.ts'
 import type { Identity } from './identity.ts'
 import type { Known } from './remembered.ts'
 import type { Vault } from './vault.ts'
@@ -11,7 +11,7 @@ export function holdsSecret(vault: Vault, { roster }: Known): boolean {
   const { connection, epoch, kCommit } = roster
   if (!vault.has(connection)) return false
   const k = vault.find(connection)
-  if (k !== null && commitment(connection, epoch, k) === kCommit) return true
+  if (k !== null && keyCommitment(connection, epoch, k) === kCommit) return true
   vault.delete(connection)
   return false
 }

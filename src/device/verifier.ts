@@ -16,7 +16,10 @@ import { type Expected, expectedBy } from './expected.ts'
 import type { Guesses, Trying } from './guesses.ts'
 import { summarise } from './verification-summary.ts'
 
-const STALE_MS = 7 * 24 * 3600 * 1000
+/** How old the last good sync may be for a match that is conclusive. */
+const STALE_MATCH_MS = 7 * 24 * 3600 * 1000
+/** The same for "not verified", unless a sync is made for the answer. */
+const STALE_MS = 3600 * 1000
 const MOST_OFFSET_MS = 30_000
 /** The uses of a window are remembered until two windows later. */
 const REMEMBERED = 2
@@ -26,6 +29,8 @@ export interface Freshness {
   /** The server's clock minus this one's, in milliseconds. */
   offsetMs(): number | null
   lastSyncAt(): number | null
+  /** Makes or joins a sync for an answer, and waits for it, but not for long. Never throws. */
+  refresh(): Promise<void>
   /** Whether this one's clock has moved since the offset was measured. */
   clock(at: number): ClockState
   /** A moment that was relied on: the clock may not go back behind it. */
@@ -144,9 +149,9 @@ export function newVerifier(options: {
   }
 
   // A sync that lies ahead was one by another clock.
-  function isStale(at: number): boolean {
+  function isStale(at: number, longest: number): boolean {
     const synced = freshness.lastSyncAt()
-    return synced === null || Math.abs(at - synced) > STALE_MS
+    return synced === null || Math.abs(at - synced) > longest
   }
 
   /** Why "not verified" would not be sure, of everything that was looked at. */
@@ -164,7 +169,7 @@ export function newVerifier(options: {
       ['nothing_cached', checked + unchecked === 0 && !ended],
       ['secret_missing', lacks.includes('secret_missing')],
       ['clock_uncertain', clock !== 'steady'],
-      ['sync_stale', isStale(at)],
+      ['sync_stale', isStale(at, others.length > 0 ? STALE_MATCH_MS : STALE_MS)],
       ['rotation_pending', lacks.includes('rotation_pending')],
       ['roster_forked', lacks.includes('roster_forked')],
       ['connection_ended', ended],
@@ -175,7 +180,7 @@ export function newVerifier(options: {
   function matchOf({ match, isEnded: ended }: Hit, at: number, clock: ClockState): Match {
     const reasons = holding([
       ['clock_uncertain', clock !== 'steady'],
-      ['sync_stale', isStale(at)],
+      ['sync_stale', isStale(at, STALE_MATCH_MS)],
       ['connection_ended', ended],
     ])
     return {
@@ -200,13 +205,29 @@ export function newVerifier(options: {
     const trying = { caller, expected: expect !== undefined }
     guesses.check(trying)
     const indices = threeWords(words)
-    if (expect !== undefined) return check(indices, trying, method, expect)
+    await indexed(expect)
+    // The newest rosters may explain words that nothing known here does.
+    if (isStale(now(), STALE_MS) && find(indices, now(), expect).hits.length === 0) {
+      await freshness.refresh()
+      demandSeat()
+      await indexed(expect)
+    }
+    return check(indices, trying, method, expect)
+  }
+
+  /** Waits until a search over everything is quick; one for an expected speaker needs no index. */
+  async function indexed(expect: Expectation | undefined): Promise<void> {
+    if (expect !== undefined) return
     for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) {
       await wait
       demandSeat()
     }
-    return check(indices, trying, method)
   }
+
+  const find = (indices: readonly number[], at: number, expect: Expectation | undefined) =>
+    expect === undefined
+      ? codes.find(indices, at)
+      : codes.findOf(expectedBy(state, account, expect), indices, at)
 
   /**
    * Synchronous: wrong words counted during the wait limit this caller too, and of two callers with
@@ -221,7 +242,7 @@ export function newVerifier(options: {
     const at = now()
     guesses.check(trying)
     const expected = expect === undefined ? null : expectedBy(state, account, expect)
-    const found = expected === null ? codes.find(indices, at) : codes.findOf(expected, indices, at)
+    const found = find(indices, at, expect)
     const { hits, checked, unchecked } = found
     const clock = clockAt(at)
     const reasons = reasonsNot(at, clock, found, expected)

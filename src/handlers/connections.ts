@@ -111,6 +111,7 @@ export const connections: Handlers['connections'] = {
 
   code: async ({ id }, { account, local }) => {
     const at = local.now()
+    local.refreshForOwnWords()
     const code = local.codes.toSay(id, at)
     if (code !== null) {
       local.demandClock(at)

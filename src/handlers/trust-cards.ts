@@ -112,7 +112,7 @@ export const trustCards: Handlers['trustCards'] = {
     demandOf(card, id)
     if (row === null) return decorated(keeper, card, await fresh(keeper, account, id))
     const confirmed = confirm(keeper, row)
-    await takeInAgain(keeper, account, id)
+    await confirmIn(keeper, account, id)
     await rejudge(keeper, id)
     return decorated(keeper, card, confirmed)
   },
@@ -135,11 +135,14 @@ export const trustCards: Handlers['trustCards'] = {
     device === null ? account.trustCards.history(input) : historyOf(device, account, input),
 }
 
-/** Whoever is confirmed gets the secrets of the connections that are this account's; what fails now, the next sync does. */
-async function takeInAgain(device: Device, account: Account, id: string): Promise<void> {
-  const { takeInConfirmed } = await import('../device/confirmed-members.ts')
+/**
+ * Gives an account that was confirmed its seat in the connections that this account owns. What fails
+ * now, the next sync does.
+ */
+async function confirmIn(device: Device, account: Account, id: string): Promise<void> {
+  const { confirmSeats } = await import('../device/confirmed-members.ts')
   try {
-    await takeInConfirmed(device, account, id)
+    await confirmSeats(device, account, id)
   } catch (error) {
     if (!(error instanceof AppError || error instanceof Refusal)) throw error
     device.syncSoon()

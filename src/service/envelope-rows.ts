@@ -11,8 +11,9 @@ import { readEnvelope } from '../crypto/envelope-form.ts'
 import { type ParsedJws, parseJws } from '../crypto/jws.ts'
 import { type Device, signerAt, verifySignedBy } from '../crypto/key-log-v1.ts'
 import { demand } from '../crypto/refusal.ts'
-import { type KeyLogs, type Roster, recipientsOf } from '../crypto/roster-v1.ts'
+import { type Roster, recipientsOf } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
+import type { KeyLogs } from './roster-rows.ts'
 import type { Schema } from './schema.ts'
 
 /** The device that seals, and whose it is. */

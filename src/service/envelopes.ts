@@ -1,6 +1,6 @@
 /** Envelopes, each for the one device that can open it. */
 import type { Service } from '../api/port.ts'
-import { accountsOf, verifyRoster } from '../crypto/roster-v1.ts'
+import { accountsOf, verifyRoster } from '../crypto/roster.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
 import { demandApproved, holdApproved } from './device-rows.ts'
 import { addressed, storeEnvelopes } from './envelope-rows.ts'

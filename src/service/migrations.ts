@@ -10,6 +10,7 @@ import { fourth } from './version-4.ts'
 import { fifth } from './version-5.ts'
 import { sixth } from './version-6.ts'
 import { seventh } from './version-7.ts'
+import { eighth } from './version-8.ts'
 import { first, second } from './versions.ts'
 
 interface Version {
@@ -41,6 +42,7 @@ const VERSIONS: readonly Version[] = [
   },
   { statements: sixth },
   { statements: seventh },
+  { statements: eighth },
 ]
 
 /** The version that this program brings a database to. */
@@ -97,7 +99,7 @@ async function nameRosterAccounts(query: Query): Promise<void> {
     const newest = rows.at(-1)
     if (newest === undefined) return
     const [{ accountsOf }, { pseudonymOf }] = await Promise.all([
-      import('../crypto/roster-v1.ts'),
+      import('../crypto/roster.ts'),
       import('./departed.ts'),
     ])
     for (const row of rows)

@@ -1,9 +1,12 @@
 /** Rosters as the tables have them, and the key logs that they rest on. */
 import type { Kysely } from 'kysely'
-import { verifyKeyLog } from '../crypto/key-log-v1.ts'
-import type { KeyLogs, Roster } from '../crypto/roster-v1.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log-v1.ts'
+import type { Roster } from '../crypto/roster.ts'
 import { departedLogs, departedOf } from './departed.ts'
 import type { Schema } from './schema.ts'
+
+/** Verified key logs by account. */
+export type KeyLogs = ReadonlyMap<string, KeyLog>
 
 /** The entries of a roster, in order; none where there is no such connection. */
 export async function rosterEntries(db: Kysely<Schema>, connection: string): Promise<string[]> {
@@ -14,6 +17,18 @@ export async function rosterEntries(db: Kysely<Schema>, connection: string): Pro
     .orderBy('seq')
     .execute()
   return rows.map(({ entry }) => entry)
+}
+
+/** The newest entry of the roster of a connection that exists. */
+export async function newestRosterEntry(db: Kysely<Schema>, connection: string): Promise<string> {
+  const { entry } = await db
+    .selectFrom('roster_entries')
+    .select('entry')
+    .where('connection_id', '=', connection)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  return entry
 }
 
 /**

@@ -151,6 +151,7 @@ export async function openService(of: {
       (await import('./guest-codes.ts')).deviceGuestCodes(await ground()),
     devices: async () => (await import('./devices.ts')).devices(await ground()),
     downloads: async () => (await import('./exports.ts')).downloads(await ground()),
+    consents: async () => (await import('./consents.ts')).consents(await ground()),
     duties: async () => (await import('./duties.ts')).duties(await ground()),
     emails: async () => (await import('./emails.ts')).emails(await ground()),
     envelopes: async () => (await import('./envelopes.ts')).envelopes(await ground()),

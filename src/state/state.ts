@@ -5,8 +5,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Log } from '../log.ts'
 import { connectionRows } from './connections.ts'
 import type { ConnectionRows } from './connections.ts'
+import { consentRows } from './consents.ts'
+import type { ConsentRows } from './consents.ts'
 import { openDatabase } from './database.ts'
 import { removeLeftovers } from './folder.ts'
+import { epochRows } from './epochs.ts'
+import type { EpochRows } from './epochs.ts'
 import { forkRows } from './forks.ts'
 import type { ForkRows } from './forks.ts'
 import { guestRows } from './guests.ts'
@@ -51,8 +55,10 @@ export interface State {
   readonly connections: ConnectionRows
   readonly guests: GuestRows
   readonly logs: LogRows
+  readonly epochs: EpochRows
   readonly forks: ForkRows
   readonly invites: InviteRows
+  readonly consents: ConsentRows
   readonly names: NameRows
   readonly trust: TrustRows
   readonly replays: ReplayRows
@@ -83,8 +89,10 @@ export function openState(dir: string, log?: Log): State {
     connections: connectionRows(db),
     guests: guestRows(db),
     logs: logRows(db),
+    epochs: epochRows(db),
     forks: forkRows(db),
     invites: inviteRows(db),
+    consents: consentRows(db),
     names: nameRows(db),
     trust: trustRows(db),
     replays: replayRows(db),

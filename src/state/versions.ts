@@ -174,4 +174,24 @@ export const VERSIONS: readonly string[] = [
     primary key (caller, expected)
   ) strict, without rowid;
   `,
+  // The consents that this device signed, until the account is taken in by them.
+  `
+  create table consents (
+    hash text primary key,
+    connection text not null,
+    invitation text not null,
+    at integer not null,
+    withdrawn integer not null check (withdrawn in (0, 1))
+  ) strict, without rowid;
+  create index consents_by_connection on consents (connection);
+  `,
+  // When this device first saw the current epoch of each connection, for routine rotations.
+  `
+  create table epochs (
+    connection text primary key,
+    epoch integer not null,
+    seen_at integer not null
+  ) strict, without rowid;
+  create index epochs_by_age on epochs (seen_at);
+  `,
 ]

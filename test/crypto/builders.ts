@@ -13,7 +13,8 @@ import {
   verifyKeyLog,
   type KeyLog,
 } from '../../src/crypto/key-log-v1.ts'
-import { commitment, type Roster, type Signer } from '../../src/crypto/roster-v1.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { type Roster, type Signer } from '../../src/crypto/roster.ts'
 
 export type TestDevice = { id: string; keys: DeviceKeys; kid: string }
 
@@ -100,7 +101,7 @@ export function rosterEntry(
   change: object,
 ): string {
   const { connection, epoch } = roster
-  const next = { v: 1, connection, seq: roster.seq + 1, epoch, prev: encodeBase64url(roster.head) }
+  const next = { v: 2, connection, seq: roster.seq + 1, epoch, prev: encodeBase64url(roster.head) }
   const signed = { actor: person.account, device: device.id, actor_log: place(person), at: AT }
   return sign('roster+jws', device, { ...next, ...signed, ...change })
 }
@@ -111,5 +112,5 @@ export const opening = (
   k: Uint8Array,
 ) => ({
   epoch: epoch + 1,
-  k_commit: commitment(connection, epoch + 1, k),
+  k_commit: keyCommitment(connection, epoch + 1, k),
 })

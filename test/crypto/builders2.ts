@@ -95,8 +95,8 @@ export const place = ({ log }: Person, seq = log.seq) => ({
 export function consentTo(
   { connection, head }: Pick<Roster, 'connection' | 'head'>,
   inviter: Pick<Person, 'account'>,
-  { account, log }: Person,
-  { id, kid, keys }: TestDevice,
+  { account, log }: { account: string; log: Pick<KeyLog, 'seq' | 'heads'> },
+  { id, kid, keys }: Pick<TestDevice, 'id' | 'kid'> & { keys: Pick<DeviceKeys, 'sign'> },
   seq = log.seq,
 ): string {
   return signConsent({

@@ -7,7 +7,9 @@ import { deviceKeysFrom } from '../../src/crypto/device-keys-v1.ts'
 import { openEnvelope, sealEnvelope } from '../../src/crypto/envelope.ts'
 import { verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
-import { addMember, commitment, verifyRoster } from '../../src/crypto/roster-v1.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { addMember, verifyRoster } from '../../src/crypto/roster.ts'
+import { consentTo } from './builders2.ts'
 import { logEntry, logsOf, newConnection, newDevice, newPerson } from './builders.ts'
 import {
   account,
@@ -83,10 +85,12 @@ describe('envelope', () => {
     await assert.rejects(attempt, { reason: 'revoked_signer' })
   })
   test('opens where another member named the same device id in its log', async () => {
-    const copy = newPerson({ ...newDevice(), id: first.id })
+    const copyDevice = { ...newDevice(), id: first.id }
+    const copy = newPerson(copyDevice)
     const both = new Map([...logsOf(copy), ...keyLogs])
     const by = { actor: account, device: first.id, actorLog: log, ...own, at }
-    const added = { member: copy.account, memberLog: copy.log, role: 'member' as const }
+    const consent = consentTo(roster, { account }, copy, copyDevice)
+    const added = { member: copy.account, memberLog: copy.log, role: 'member' as const, consent }
     const entries = [open, addMember({ roster, keyLogs: both, ...added, ...by })]
     const joined = verifyRoster(connection, entries, both)
     const copyFirst = { ...joined, members: joined.members.toReversed() }
@@ -97,13 +101,13 @@ describe('envelope', () => {
   })
   test('k_commit depends on every part', () => {
     const all = [
-      commitment(connection, 1, k),
-      commitment(connection, 2, k),
-      commitment(newConnection(), 1, k),
-      commitment(connection, 1, ZERO_HEAD),
+      keyCommitment(connection, 1, k),
+      keyCommitment(connection, 2, k),
+      keyCommitment(newConnection(), 1, k),
+      keyCommitment(connection, 1, ZERO_HEAD),
     ]
     assert.equal(new Set(all).size, 4)
     assert.equal(decodeBase64url(all[0]!).length, 32)
-    refused(() => commitment(connection, 1, k.subarray(1)), 'bad_length')
+    refused(() => keyCommitment(connection, 1, k.subarray(1)), 'bad_length')
   })
 })

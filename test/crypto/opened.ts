@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { addFirst, verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
-import { openEntry } from '../../src/crypto/roster-v1.ts'
+import { openEntry } from '../../src/crypto/roster.ts'
 import { logEntry, newAccount, newConnection, newDevice } from './builders.ts'
 
 export const account = newAccount()

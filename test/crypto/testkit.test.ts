@@ -3,12 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { codeKey, codeReader } from '../../src/crypto/code.ts'
-import { openEnvelope } from '../../src/crypto/envelope.ts'
-import { formatId, isId, parseId, PREFIX } from '../../src/crypto/id.ts'
 import type { PublicJwk } from '../../src/crypto/jwk.ts'
+import { formatId, isId, parseId, PREFIX } from '../../src/crypto/id.ts'
 import { verifyKeyLog } from '../../src/crypto/key-log-v1.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
-import { commitment, verifyRoster } from '../../src/crypto/roster-v1.ts'
 import { safetyNumber } from '../../src/crypto/safety-number-v1.ts'
 import { stampFragment, stampIndices, verifyStamp, type StampFile } from '../../src/crypto/stamp.ts'
 import { checkToken } from '../../src/crypto/token.ts'
@@ -24,13 +22,6 @@ const OTHER_REASON: Record<string, string> = {
   // The key is refused where it is named, before anything it signed.
   'keylog.json/small-order-key': 'bad_key',
   'keylog.json/mixed-order-key': 'bad_key',
-  // The kit has names of its own for what the shape of a payload says.
-  'roster.json/add-with-k-commit': 'superfluous_member',
-  'roster.json/role-with-k-commit': 'superfluous_member',
-  'roster.json/leave-opens-epoch-with-k': 'superfluous_member',
-  'roster.json/leave-opens-epoch': 'epoch_skip',
-  'roster.json/add-names-email': 'bad_value',
-  'roster.json/add-names-device': 'bad_value',
 }
 
 type Case = { id: string; reason?: string; accept?: boolean; valid?: boolean }
@@ -191,79 +182,6 @@ run('safety-number.json', read<SafetyCase>('safety-number.json').cases, (of) => 
   const a = { account: formatId(PREFIX.account, bytes(of.a_hex)), head: bytes(of.a_head_hex) }
   const b = { account: formatId(PREFIX.account, bytes(of.b_hex)), head: bytes(of.b_head_hex) }
   assert.equal(safetyNumber(a, b), of.groups.join(' '))
-})
-
-type RosterCase = {
-  connection: string
-  known: Known
-  entries: string[]
-  key_logs?: Record<string, string[]>
-  seq: number
-  head_hex: string
-  epoch: number
-  epoch_head_hex: string
-  members: { account: string; role: string }[]
-  rotation_pending: boolean
-  keys_hex: Record<string, string>
-}
-const rosters = read<RosterCase, { key_logs: Record<string, string[]> }>('roster.json')
-const logsOf = (logs: Record<string, string[]>) =>
-  new Map(
-    Object.entries(logs).map(([account, entries]) => [account, verifyKeyLog(account, entries)]),
-  )
-const rosterLogs = logsOf(rosters.key_logs)
-run('roster.json', rosters.cases, (of) => {
-  const logs = of.key_logs === undefined ? rosterLogs : logsOf(of.key_logs)
-  const roster = verifyRoster(of.connection, of.entries, logs, known(of.known))
-  const { seq, epoch, rotationPending } = roster
-  assert.deepEqual(
-    {
-      seq,
-      epoch,
-      rotationPending,
-      head: hex(roster.head),
-      epochHead: hex(roster.epochHead),
-      members: roster.members.map(({ account, role }) => ({ account, role })),
-      kCommit: roster.kCommit,
-    },
-    {
-      seq: of.seq,
-      epoch: of.epoch,
-      rotationPending: of.rotation_pending,
-      head: of.head_hex,
-      epochHead: of.epoch_head_hex,
-      members: of.members,
-      kCommit: commitment(of.connection, epoch, bytes(of.keys_hex[epoch]!)),
-    },
-  )
-})
-
-type EnvelopeCase = {
-  roster_ref: string
-  envelope: string
-  recipient: string
-  recipient_seal_private: PublicJwk & { d: string }
-  key_hex: string
-}
-const envelopes = read<
-  EnvelopeCase,
-  {
-    key_logs: Record<string, string[]>
-    rosters: Record<string, { connection: string; entries: string[] }>
-  }
->('envelopes.json')
-const envelopeLogs = logsOf(envelopes.key_logs)
-run('envelopes.json', envelopes.cases, async (of) => {
-  const { d, ...jwk } = of.recipient_seal_private
-  const { connection, entries } = envelopes.rosters[of.roster_ref]!
-  const k = await openEnvelope({
-    envelope: of.envelope,
-    roster: verifyRoster(connection, entries, envelopeLogs),
-    keyLogs: envelopeLogs,
-    recipient: of.recipient,
-    seal: { jwk, secret: new Uint8Array(Buffer.from(d, 'base64url')) },
-  })
-  assert.equal(hex(k), of.key_hex)
 })
 
 test('the cases not followed are cases of the kit', () => {

@@ -19,7 +19,7 @@ import {
   revokeDevice,
   verifyKeyLog,
 } from '../../src/crypto/key-log-v1.ts'
-import { openEntry } from '../../src/crypto/roster-v1.ts'
+import { openEntry } from '../../src/crypto/roster.ts'
 import { signStamp } from '../../src/crypto/stamp.ts'
 import { codeIn, hasCode, type Letter } from './letters.ts'
 
@@ -53,8 +53,18 @@ export function newMaker(ids: { id?: string; device?: string } = {}): Maker {
   const { id = newId('acc_', Date.now()), device = newId('dev_', Date.now()) } = ids
   const keys = newDeviceKeys()
   const entry = addFirst({ account: id, device, keys, at: AT })
-  return { id, device, keys, kid: thumbprint(keys.sign.jwk), entry }
+  return noted({ id, device, keys, kid: thumbprint(keys.sign.jwk), entry })
 }
+
+const makers = new Map<string, Maker>()
+
+function noted(maker: Maker): Maker {
+  makers.set(maker.id, maker)
+  return maker
+}
+
+/** The device made last of an account. */
+export const makerOf = (account: string): Maker => makers.get(account)!
 
 /** What the device sends to enrol. */
 export const enrolmentOf = ({ entry }: Maker, code: string, name = 'Ada') => ({
@@ -158,7 +168,7 @@ export function resetMaker(id: string, entries: readonly string[]): Maker {
   const keys = newDeviceKeys()
   const device = newId('dev_', Date.now())
   const entry = resetLog({ log: verifyKeyLog(id, entries), device, keys, at: AT })
-  return { id, device, keys, kid: thumbprint(keys.sign.jwk), entry }
+  return noted({ id, device, keys, kid: thumbprint(keys.sign.jwk), entry })
 }
 
 /** Reset an account with a code that opens it. */

@@ -349,7 +349,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       const laptop = await join(subject.server, await mailedCode(subject.server, email))
-      const { openEntry } = await import('../../src/crypto/roster-v1.ts')
+      const { openEntry } = await import('../../src/crypto/roster.ts')
       const { sealEnvelope } = await import('../../src/crypto/envelope.ts')
       const { hashOf } = await import('../../src/crypto/jws.ts')
       const { newId } = await import('../../src/crypto/id.ts')

@@ -9,7 +9,7 @@ import { deletion } from './deletion.ts'
 import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { downloads } from './downloads.ts'
 import { deviceGuestCodes } from './guest-codes.ts'
-import { duties, envelopes, keyLogs, rosters } from './logs.ts'
+import { consents, duties, envelopes, keyLogs, rosters } from './logs.ts'
 import { lookups, publicCode } from './public-code.ts'
 import { bearer, machineTokens, machines } from './machines.ts'
 import { oauth } from './oauth.ts'
@@ -27,6 +27,7 @@ export const signedIn = {
   approval,
   rosters,
   envelopes,
+  consents,
   duties,
   publicCode,
   lookups,
