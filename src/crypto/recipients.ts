@@ -43,18 +43,24 @@ function lastRevocation(log: MemberLog): number {
   return Math.max(reset, ...revoked)
 }
 
-const isRevokedAfter = (seq: number, log: MemberLog | undefined): boolean =>
-  log !== undefined && lastRevocation(log) > seq
+/** A member who holds a connection, and the revocation that the epoch does not cover, by its seq. */
+export type Holder = { readonly account: string; readonly revocation: number }
 
 /**
  * The members of whom a revoked device may know K: their newest log has a `revoke` or `reset` after
  * the place that the epoch covers. A device that revoked itself counts, since a thief can sign a
  * stolen device out and keep K. So do members who left since the epoch began.
  */
-export const heldMembers = ({ members, leavers }: Roster, keyLogs: KeyLogs): string[] =>
-  [...members, ...leavers]
-    .filter(({ account, coveredSeq }) => isRevokedAfter(coveredSeq, keyLogs.get(account)))
-    .map(({ account }) => account)
+export const holdersOf = ({ members, leavers }: Roster, keyLogs: KeyLogs): Holder[] =>
+  [...members, ...leavers].flatMap(({ account, coveredSeq }) => {
+    const log = keyLogs.get(account)
+    const revocation = log === undefined ? -1 : lastRevocation(log)
+    return revocation > coveredSeq ? [{ account, revocation }] : []
+  })
+
+/** The accounts of `holdersOf`. */
+export const heldMembers = (roster: Roster, keyLogs: KeyLogs): string[] =>
+  holdersOf(roster, keyLogs).map(({ account }) => account)
 
 /** Whether nothing of the connection may verify until another epoch opens. */
 export const isHeld = (roster: Roster, keyLogs: KeyLogs): boolean =>
@@ -90,8 +96,7 @@ export function coveringPlaces(
   return members
     .flatMap(({ account, logSeq }) => {
       const log = keyLogs.get(account)
-      if (log === undefined || except.includes(account)) return []
-      if (!isRevokedAfter(logSeq, log)) return []
+      if (log === undefined || except.includes(account) || lastRevocation(log) <= logSeq) return []
       return [{ account, seq: log.seq, head: log.head }]
     })
     .toSorted((a, b) => (a.account < b.account ? -1 : 1))

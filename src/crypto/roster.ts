@@ -1,5 +1,13 @@
 /** The roster of a connection (section 6): the one door to the files `roster-*` and `recipients`. */
-export { heldMembers, isHeld, recipientsOf, rotationDue, unconfirmedMembers } from './recipients.ts'
+export {
+  heldMembers,
+  holdersOf,
+  isHeld,
+  recipientsOf,
+  rotationDue,
+  unconfirmedMembers,
+  type Holder,
+} from './recipients.ts'
 export {
   addMember,
   changeRole,

@@ -14,6 +14,7 @@ import {
   confirmMember,
   endConnection,
   goneSince,
+  holdersOf,
   isHeld,
   leave,
   removeMember,
@@ -24,6 +25,7 @@ import {
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import { pullKeyLog } from './key-log.ts'
+import { noteHoldUps } from './hold-ups.ts'
 import { demandLooked } from './looked-at.ts'
 import {
   type Next,
@@ -174,6 +176,8 @@ export async function rotateIfDue(
 ): Promise<number> {
   const { sealed } = await changeRoster(device, account, connection, (known, signer) => {
     const there = present(device.state, known.roster)
+    const others = holdersOf(there, known.keyLogs).filter((one) => one.account !== signer.actor)
+    noteHoldUps(device.state, connection, others, device.now())
     const due = rotationDue(there, known.keyLogs, signer.actor)
     const isDue = due === 'now' || (due === 'later' && waits.isOver(known.roster))
     return isDue ? rotation(known, signer) : null

@@ -10,10 +10,11 @@ import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'
+import { frequentHolders } from './hold-ups.ts'
 import { isDoubted } from './looked-at.ts'
 import { type Known, rememberedRoster } from './remembered.ts'
 
-type Asking = Pick<Device, 'state' | 'identity'>
+type Asking = Pick<Device, 'state' | 'identity' | 'now'>
 
 const held = (
   state: 'rotation_pending' | 'roster_forked' | 'changed_unverified',
@@ -26,10 +27,23 @@ const forked = () =>
     'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
   )
 
-const rotationPending = (id: string) =>
+/** What to do about members who hold the connection up again and again; empty for none. */
+function heldUpBy({ state, identity, now }: Asking, known: Known | null, id: string): string {
+  const nameOf = namesIn(state, id)
+  const isMine = known !== null && isOwner(known.roster, identity.account)
+  return frequentHolders(state, id, now())
+    .map((account) => {
+      const remove = `"countersignd connection remove-member ${id} ${account}"`
+      const how = isMine ? `${remove} removes them` : 'an owner can remove them'
+      return ` "${nameOf(account)}" held it up more than three times in a day: ${how}.`
+    })
+    .join('')
+}
+
+const rotationPending = (id: string, more: string) =>
   held(
     'rotation_pending',
-    `A member of this connection left it, lost a device or signed one out: nothing verifies until it has a new secret. "countersignd sync" makes or fetches it. Devices of the member make it at once, those of other members within ten minutes; "countersignd rotate ${id}" makes it now.`,
+    `A member of this connection left it, lost a device or signed one out: nothing verifies until it has a new secret. "countersignd sync" makes or fetches it. Devices of the member make it at once, those of other members within ten minutes; "countersignd rotate ${id}" makes it now.${more}`,
   )
 
 /** "a", "b" or "c". */
@@ -139,5 +153,6 @@ export async function noWords(device: Asking, account: Account, id: string): Pro
       ? null
       : decisionDue(device, { ...known, roster: present(device.state, known.roster) })
   if (due !== null) return due
-  return hold === null ? waiting(device, account, id) : rotationPending(id)
+  if (hold === null) return waiting(device, account, id)
+  return rotationPending(id, heldUpBy(device, known, id))
 }

@@ -3,6 +3,7 @@ import type { Connection } from '../api/rest/connections.ts'
 import type { Device } from '../device/device.ts'
 import { dropDeparted } from '../device/departed.ts'
 import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
+import { dropHoldUps } from '../device/hold-ups.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
@@ -34,6 +35,7 @@ function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }
     state.connections.delete(id)
     state.invites.clear(id)
     dropDeparted(state, id)
+    dropHoldUps(state, id)
     if (how === 'ended') state.logs.delete('roster', id)
   })
 }
