@@ -98,12 +98,17 @@ async function nameRosterAccounts(query: Query): Promise<void> {
     )
     const newest = rows.at(-1)
     if (newest === undefined) return
-    const [{ accountsOf }, { pseudonymOf }] = await Promise.all([
-      import('../crypto/roster.ts'),
+    const [{ parseJws }, { pseudonymOf }] = await Promise.all([
+      import('../crypto/jws.ts'),
       import('./departed.ts'),
     ])
+    // Entries of any version of the protocol name accounts so.
+    const namedIn = (entry: string) => {
+      const { payload } = parseJws(entry, 'roster+jws')
+      return ['actor', 'member'].map((name) => payload.get(name)).filter((one) => one !== undefined)
+    }
     for (const row of rows)
-      for (const account of accountsOf([String(row['entry'])]))
+      for (const account of namedIn(String(row['entry'])).map(String))
         await query(
           `insert into roster_accounts (connection_id, account_hash)
            values ('${String(row['connection_id'])}', '${pseudonymOf(account)}') on conflict do nothing`,
