@@ -17,9 +17,11 @@ export type ConsentRows = ReturnType<typeof consentRows>
 /** The rows of consents. */
 export function consentRows(db: DatabaseSync) {
   type Stored = Omit<ConsentRow, 'withdrawn'> & { readonly withdrawn: number }
+  // A device that approves twice within a second signs the same consent.
   const put = statement(
     db,
-    'insert into consents (hash, connection, invitation, at, withdrawn) values (?, ?, ?, ?, 0)',
+    `insert into consents (hash, connection, invitation, at, withdrawn) values (?, ?, ?, ?, 0)
+     on conflict do update set at = excluded.at, withdrawn = 0`,
   )
   const get = statement<Stored>(db, 'select * from consents where hash = ?')
   const connections = statement<{ connection: string }>(
