@@ -188,6 +188,14 @@ export const Jws = v.pipe(
   v.description('A compact JWS (RFC 7515).'),
 )
 
+/** An entry of a key log or a roster: section 0 of the protocol bounds it. */
+export const LogEntry = v.pipe(
+  v.string(),
+  v.maxLength(65_536),
+  v.regex(/^[\w-]+\.[\w-]+\.[\w-]+$/, 'Expected a compact JWS.'),
+  v.description('An entry: a compact JWS (RFC 7515).'),
+)
+
 /** A public Ed25519 key (RFC 8037). */
 export const Jwk = v.object({ kty: v.literal('OKP'), crv: v.literal('Ed25519'), x: v.string() })
 

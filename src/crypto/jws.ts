@@ -11,7 +11,14 @@ import { parseJson, type JsonObject } from './json.ts'
 import { demand } from './refusal.ts'
 
 /** `typ` separates the domains: one signature never serves as two kinds of structure. */
-export type Typ = 'roster+jws' | 'keylog+jws' | 'envelope+jws' | 'stamp+jws' | 'receipt+jws'
+export type Typ =
+  | 'roster+jws'
+  | 'consent+jws'
+  | 'keylog+jws'
+  | 'envelope+jws'
+  | 'profile+jws'
+  | 'stamp+jws'
+  | 'receipt+jws'
 
 /** A JWS compact taken apart; nothing in it is judged yet. */
 export type Compact = {

@@ -42,11 +42,11 @@ export type State = {
  * @throws Refusal `unknown_signer` where the log does not name it by then, `revoked_signer` where it
  *   is revoked by then
  */
-export function signerAt(
-  { devices }: { readonly devices: ReadonlyMap<string, Device> },
+export function signerAt<D extends Pick<Device, 'addedAt' | 'revokedAt'>>(
+  { devices }: { readonly devices: ReadonlyMap<string, D> },
   device: string,
   seq: number,
-): Device {
+): D {
   const found = devices.get(device)
   const named = found !== undefined && found.addedAt <= seq
   demand(named, 'unknown_signer', 'the log has no such device')
@@ -59,7 +59,10 @@ export function signerAt(
  * Checks that the signing key of a device made this JWS.
  * @throws Refusal `kid_mismatch`, `bad_signature`
  */
-export function verifySignedBy(device: Pick<Device, 'kid' | 'keys'>, jws: ParsedJws): void {
+export function verifySignedBy(
+  device: { readonly kid: string; readonly keys: Pick<LoggedKeys, 'sign'> },
+  jws: ParsedJws,
+): void {
   demand(jws.kid === device.kid, 'kid_mismatch', 'kid is not the signing key of the device')
   verifyJws(jws, decodeBase64url(device.keys.sign.x))
 }

@@ -1,65 +1,103 @@
 /**
- * What a roster and the newest key logs of its members say together (sections 3 and 4): whom K may
- * be sealed to, and what is due since the roster was last added to.
+ * What a roster and the newest key logs of its members say together (sections 3 and 6): which
+ * devices K may be sealed to, and which entries are due.
  */
-import type { Device } from './key-log.ts'
+import { type Device, type KeyLog, generationRoot, isLinked } from './key-log.ts'
 import type { Roster } from './roster-log.ts'
-import type { KeyLogs } from './roster-ops.ts'
+import type { KeyLogs, Member } from './roster-ops.ts'
+
+/** Whether the newest generation of a member's log may sign for its seat. */
+function isSeated({ account, generation }: Member, keyLogs: KeyLogs): boolean {
+  const log = keyLogs.get(account)
+  return log === undefined || isLinked(log, generation, log.generation)
+}
 
 /**
  * The devices that K of the current epoch may be sealed to: those active in the newest known logs
- * of current members, none of a later generation than an owner confirmed. In order of joining,
- * then of addition.
+ * of current members, unless all devices of a member were replaced by keys that no owner has
+ * confirmed. In order of joining, then of addition.
  */
 export function recipientsOf(
-  roster: Roster,
+  { members }: Roster,
   keyLogs: KeyLogs,
 ): { account: string; device: Device }[] {
-  return roster.members.flatMap(({ account, generation }) => {
-    const active = keyLogs.get(account)?.active ?? []
-    return active
-      .filter((device) => device.generation <= generation)
-      .map((device) => ({ account, device }))
+  return members
+    .filter((member) => isSeated(member, keyLogs))
+    .flatMap(({ account }) =>
+      (keyLogs.get(account)?.active ?? []).map((device) => ({ account, device })),
+    )
+}
+
+/**
+ * The members whose devices were all replaced by keys that are not linked to their seat
+ * (`changed_unverified`), in order of joining: `confirm` gives the seat to the new keys.
+ */
+export const unconfirmedMembers = ({ members }: Roster, keyLogs: KeyLogs): string[] =>
+  members.filter((member) => !isSeated(member, keyLogs)).map(({ account }) => account)
+
+/** The last `revoke` or `reset` of a key log, by its seq; -1 for none. */
+function lastRevocation(log: KeyLog): number {
+  const { devices, generation } = log
+  const revoked = [...devices.values()].map(({ revokedAt }) => revokedAt ?? -1)
+  const reset = generation > 1 ? generationRoot(log, generation).seq : -1
+  return Math.max(reset, ...revoked)
+}
+
+/** A member who holds a connection, and the revocation that the epoch does not cover, by its seq. */
+export type Holder = { readonly account: string; readonly revocation: number }
+
+/**
+ * The members of whom a revoked device may know K: their newest log has a `revoke` or `reset` after
+ * the place that the epoch covers. A device that revoked itself counts, since a thief can sign a
+ * stolen device out and keep K. So do members who left since the epoch began.
+ */
+export const holdersOf = ({ members, leavers }: Roster, keyLogs: KeyLogs): Holder[] =>
+  [...members, ...leavers].flatMap(({ account, coveredSeq }) => {
+    const log = keyLogs.get(account)
+    const revocation = log === undefined ? -1 : lastRevocation(log)
+    return revocation > coveredSeq ? [{ account, revocation }] : []
   })
+
+/** The accounts of `holdersOf`. */
+export const heldMembers = (roster: Roster, keyLogs: KeyLogs): string[] =>
+  holdersOf(roster, keyLogs).map(({ account }) => account)
+
+/** Whether nothing of the connection may verify until another epoch opens. */
+export const isHeld = (roster: Roster, keyLogs: KeyLogs): boolean =>
+  roster.rotationPending || heldMembers(roster, keyLogs).length > 0
+
+/**
+ * When devices of a member have to rotate: `now` after a member left or devices of the member's own
+ * account were revoked; `later` where only another member is held, to let its own devices go first;
+ * null where no rotation is due, or where the account may not sign.
+ */
+export function rotationDue(
+  roster: Roster,
+  keyLogs: KeyLogs,
+  account: string,
+): 'now' | 'later' | null {
+  const own = roster.members.find((one) => one.account === account)
+  if (own === undefined || !isSeated(own, keyLogs)) return null
+  const held = heldMembers(roster, keyLogs)
+  if (roster.rotationPending || held.includes(account)) return 'now'
+  return held.length > 0 ? 'later' : null
 }
 
 /**
- * Whether `account` has to sign a rotation: somebody left, an owner removed itself and so knows
- * the K that it opened the epoch with, or the account revoked a device that may hold K
- * of the current epoch. An account whose reset no owner has confirmed signs nothing, so of it only
- * the former is said.
+ * The places of members' logs that an entry names so that the epoch it opens covers them: the newest
+ * of each log with a revocation after the last place that an entry named. Sorted by account.
+ * @param except accounts that the entry covers or removes by its other members
  */
-export function rotationDue(roster: Roster, keyLogs: KeyLogs, account: string): boolean {
-  const stays = roster.members.some((one) => one.account === roster.opener)
-  if (roster.rotationPending || !stays) return true
-  const member = roster.members.find((one) => one.account === account)
-  const log = keyLogs.get(account)
-  if (member === undefined || log === undefined || log.generation > member.generation) return false
-  return [...log.devices.values()].some(({ revokedAt }) => (revokedAt ?? -1) > member.keyedSeq)
-}
-
-/**
- * Whether nothing of the connection may verify at `account`: it has to sign a rotation, or a
- * revoked device of another member may hold K, until that member rotates or, where it signs nothing
- * any more (all devices revoked or replaced), an owner removes or confirms it. A device that
- * revoked itself counts too: whoever stole it can sign it out and keep K. One of a later generation
- * than an owner confirmed never had K.
- */
-export function heldBack(roster: Roster, keyLogs: KeyLogs, account: string): boolean {
-  if (rotationDue(roster, keyLogs, account)) return true
-  return roster.members.some(({ account: other, keyedSeq, generation }) =>
-    [...(keyLogs.get(other)?.devices.values() ?? [])].some(
-      (device) => device.generation <= generation && (device.revokedAt ?? -1) > keyedSeq,
-    ),
-  )
-}
-
-/**
- * The members whose key log was reset since an owner confirmed it (`changed_unverified`), in order
- * of joining: `remove` and `add` naming the new log confirms them.
- */
-export function changedMembers(roster: Roster, keyLogs: KeyLogs): string[] {
-  return roster.members
-    .filter(({ account, generation }) => (keyLogs.get(account)?.generation ?? 0) > generation)
-    .map(({ account }) => account)
+export function coveringPlaces(
+  { members }: Roster,
+  keyLogs: KeyLogs,
+  except: readonly (string | undefined)[],
+): { account: string; seq: number; head: Uint8Array }[] {
+  return members
+    .flatMap(({ account, logSeq }) => {
+      const log = keyLogs.get(account)
+      if (log === undefined || except.includes(account) || lastRevocation(log) <= logSeq) return []
+      return [{ account, seq: log.seq, head: log.head }]
+    })
+    .toSorted((a, b) => (a.account < b.account ? -1 : 1))
 }

@@ -5,11 +5,12 @@
 import { encodeBase64url } from './base64url.ts'
 import { NO_PREV } from './chain.ts'
 import { signJws } from './jws-signature.ts'
-import { demand } from './refusal.ts'
-import { verifyRoster, type Roster } from './roster-log.ts'
 import { keyCommitment } from './key-commitment.ts'
-import { opensEpoch, readEntry } from './roster-ops.ts'
-import type { KeyLogs, Payload, Role } from './roster-ops.ts'
+import { coveringPlaces } from './recipients.ts'
+import { demand } from './refusal.ts'
+import { FORMS, readEntry, type Payload, type Role } from './roster-form.ts'
+import { verifyRoster, type Roster } from './roster-log.ts'
+import type { KeyLogs } from './roster-ops.ts'
 
 type Place = { seq: number; head: Uint8Array }
 
@@ -28,29 +29,46 @@ export type Signer = {
 
 /** What an entry follows: a verified roster, and the verified logs of whoever it ever named. */
 type Before = { roster: Roster; keyLogs: KeyLogs }
-type What = Pick<Payload, 'op' | 'member' | 'member_log' | 'role'> & { k?: Uint8Array }
+type What = Pick<Payload, 'op' | 'member' | 'member_log' | 'role' | 'consent'> & { k?: Uint8Array }
 
 /**
- * The entry that makes a connection, signed by a device of its creator. `k` is K of epoch 1 (32
- * bytes). Out: the JWS. Throws what its reader throws.
+ * The entry that makes a connection, signed by a device of its creator. Out: the JWS.
+ * @param of `k`: K of epoch 1, 32 bytes; `replaces`: the id of a forked connection
+ * @throws Refusal as `readEntry` does; `bad_length`
  */
-export function openEntry(of: { connection: string; k: Uint8Array } & Signer): string {
-  const { connection, k } = of
-  const jws = signEntry({ connection, seq: 0, epoch: 1, prev: NO_PREV, op: 'open' }, k, of)
+export function openEntry(
+  of: { connection: string; k: Uint8Array; replaces?: string } & Signer,
+): string {
+  const { connection, k, replaces } = of
+  const head = { connection, seq: 0, epoch: 1, prev: NO_PREV, op: 'open' } as const
+  const jws = signEntry({ ...head, ...(replaces === undefined ? {} : { replaces }) }, k, of)
   readEntry(jws)
   return jws
 }
 
 /**
  * The next entry, by which an owner takes an account in. `memberLog` is the newest place of its
- * verified key log, which `keyLogs` must hold. Out: the JWS, which `verifyRoster` accepts after
- * those of `roster`; throws as that does, `bad_length` for the seed.
+ * verified key log, which `keyLogs` must hold; `consent` is what a device of the account signed for
+ * this owner. Out: the JWS, which `verifyRoster` accepts after those of `roster`; throws as that
+ * does, `bad_length` for the seed.
  */
 export function addMember(
-  of: Before & { member: string; memberLog: Place; role: Role } & Signer,
+  of: Before & { member: string; memberLog: Place; role: Role; consent: string } & Signer,
 ): string {
-  const { member, memberLog, role } = of
-  return nextEntry(of, { op: 'add', member, member_log: onWire(memberLog), role })
+  const { member, memberLog, role, consent } = of
+  return nextEntry(of, { op: 'add', member, member_log: onWire(memberLog), role, consent })
+}
+
+/**
+ * The next entry, by which an owner gives the seat of another member to the keys that replaced all
+ * its devices. `memberLog` is the newest place of its verified key log, which `keyLogs` must hold;
+ * `k` is K of the epoch that it opens, 32 bytes. As `addMember`.
+ */
+export function confirmMember(
+  of: Before & { member: string; memberLog: Place; k: Uint8Array } & Signer,
+): string {
+  const { member, memberLog, k } = of
+  return nextEntry(of, { op: 'confirm', member, member_log: onWire(memberLog), k })
 }
 
 /**
@@ -59,7 +77,7 @@ export function addMember(
  */
 export function removeMember(of: Before & { member: string; k: Uint8Array } & Signer): string {
   const { member, k } = of
-  demand(member !== of.actor, 'bad_op', 'nobody removes themselves: leave')
+  demand(member !== of.actor, 'bad_op', 'an owner does not remove itself: leave')
   return nextEntry(of, { op: 'remove', member, k })
 }
 
@@ -90,8 +108,12 @@ function nextEntry(of: Before & Signer, { k, ...what }: What): string {
   const { roster, keyLogs } = of
   const { connection, entries, head } = roster
   const seq = roster.seq + 1
-  const epoch = roster.epoch + (opensEpoch(what.op) ? 1 : 0)
-  const jws = signEntry({ connection, seq, epoch, prev: encodeBase64url(head), ...what }, k, of)
+  const opens = FORMS[what.op].opensEpoch
+  const epoch = roster.epoch + (opens ? 1 : 0)
+  const rows = opens ? coveringPlaces(roster, keyLogs, [of.actor, what.member]) : []
+  const logs = rows.map(({ account, ...at }) => ({ account, ...onWire(at) }))
+  const next = { connection, seq, epoch, prev: encodeBase64url(head), ...what }
+  const jws = signEntry({ ...next, ...(logs.length === 0 ? {} : { logs }) }, k, of)
   verifyRoster(connection, [...entries, jws], keyLogs)
   return jws
 }
@@ -101,7 +123,7 @@ type Head = Omit<Payload, 'v' | 'k_commit' | 'actor' | 'device' | 'actor_log' | 
 function signEntry(head: Head, k: Uint8Array | undefined, by: Signer): string {
   const { actor, device, actorLog, at } = by
   const entry: Payload = {
-    v: 1,
+    v: 2,
     ...head,
     ...(k === undefined ? {} : { k_commit: keyCommitment(head.connection, head.epoch, k) }),
     actor,

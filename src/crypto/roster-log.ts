@@ -1,12 +1,13 @@
 /**
- * The roster of a connection (section 4): who is in it, and which entry opened its epoch. Verified
+ * The roster of a connection (section 6): who is in it, and which entry opened its epoch. Verified
  * against the verified key logs of its members.
  */
 import { follow, type Known } from './chain.ts'
-import { applyEntry, readEntry, type Entry, type KeyLogs, type State } from './roster-ops.ts'
 import { demand } from './refusal.ts'
+import { readEntry, type Entry } from './roster-form.ts'
+import { applyEntry, type KeyLogs, type State } from './roster-ops.ts'
 
-export type Roster = Omit<State, 'former'> & {
+export type Roster = Omit<State, 'exits' | 'places'> & {
   connection: string
   /** The last entry and its hash, 32 bytes. */
   seq: number
@@ -16,14 +17,19 @@ export type Roster = Omit<State, 'former'> & {
 }
 
 /**
- * Verifies the whole roster of `connection`. `entries` are the JWSs in order, `keyLogs` the
- * verified logs of everybody who was ever a member (`accountsOf`), `known` the highest place this
- * device has seen. Throws the first rule broken: those of `parseJws`, of the payload, of the chain
- * (`roster_forked`, `gap`, `rollback` …), `wrong_connection`, `bad_op`, `missing_k_commit`,
- * `epoch_skip`, `not_member`, `actor_log_mismatch`, `actor_log_back`, `unknown_signer`,
- * `revoked_signer`, `kid_mismatch`, `bad_signature`, `generation_unconfirmed`, `not_owner`,
- * `rotation_pending`, `already_member`, `too_many_members`, `member_log_mismatch`, `last_owner`,
- * `ended`.
+ * Verifies the whole roster of `connection`. Whether an entry is valid depends on the entries before
+ * it and on the key logs up to the places that it names; the rest of the key logs decides what the
+ * epoch covers.
+ * @param entries the JWSs in order
+ * @param keyLogs the newest verified logs of all accounts that the entries name (`accountsOf`)
+ * @param known the highest place this device has seen
+ * @throws Refusal for the first rule broken: as `readEntry` does; of the chain (`roster_forked`,
+ *   `gap`, `rollback` …), `wrong_connection`, `bad_op`, `ended`, `leave_opens_epoch`, `epoch_skip`,
+ *   `actor_log_mismatch`, `unknown_signer`, `revoked_signer`, `kid_mismatch`, `bad_signature`,
+ *   `not_member`, `actor_log_back`, `generation_unconfirmed`, `not_owner`, `logs_not_member`,
+ *   `rotation_pending`, `already_member`, `too_many_members`, `member_log_mismatch`, `bad_consent`,
+ *   `consent_mismatch`, `consent_log`, `consent_stale`, `self_confirm`, `no_new_generation`,
+ *   `last_owner`
  */
 export function verifyRoster(
   connection: string,
@@ -43,7 +49,7 @@ export function verifyRoster(
     { read, apply, forked: 'roster_forked' },
     known,
   )
-  const { former: _, ...roster } = state
+  const { exits: _exits, places: _places, ...roster } = state
   return { connection, seq: heads.length - 1, head: heads.at(-1)!, ...roster, entries }
 }
 
@@ -57,6 +63,15 @@ export function accountsOf(entries: readonly string[]): string[] {
     return member === undefined ? [actor] : [actor, member]
   })
   return [...new Set(named)]
+}
+
+/** The consent by which an account was last taken in; null for the opener. Of a verified roster. */
+export function lastConsentOf({ entries }: Roster, account: string): string | null {
+  for (const text of entries.toReversed()) {
+    const { op, member, consent } = readEntry(text)
+    if (op === 'add' && member === account) return consent!
+  }
+  return null
 }
 
 /**

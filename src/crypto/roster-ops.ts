@@ -1,163 +1,107 @@
 /**
- * What the entries of a roster say and do (section 4). An op is a row of `OPS`: the members that it
- * uses, who may sign it, whether it opens an epoch, and what it changes.
+ * What the entries of a roster change (section 6), and what an epoch covers (section 3). An op is a
+ * row of `CHANGES`; its form stands in `roster-form.ts`.
  */
 import { encodeBase64url } from './base64url.ts'
-import { PREFIX } from './id.ts'
-import { parseJws, type ParsedJws } from './jws.ts'
-import { generationAt, signerAt, verifySignedBy, type Device, type KeyLog } from './key-log.ts'
-import { base64url, epochNumber, exactly, id, natural, oneOf, payload, place } from './payload.ts'
+import { verifyConsent } from './consent.ts'
+import { generationAt, isLinked, signerAt, verifySignedBy } from './key-log.ts'
+import type { Device, KeyLog } from './key-log.ts'
 import { demand, type Reason } from './refusal.ts'
-
-export type Role = 'owner' | 'member'
+import { FORMS, MOST_MEMBERS } from './roster-form.ts'
+import type { Entry, OpName, Payload, Role } from './roster-form.ts'
 
 export type Member = {
   account: string
   role: Role
   /** The place in the member's key log that its next `actor_log` may not go below. */
   logSeq: number
-  /** That place when the current epoch opened or, if later, when it was added. */
-  keyedSeq: number
-  /** The generation of its log that an owner confirmed; later ones sign nothing. */
+  /** The last place of the member's key log that the current epoch covers, see `held`. */
+  coveredSeq: number
+  /** The generation of its log that holds the seat: devices of linked generations sign too. */
   generation: number
 }
 
 /** The verified key logs of the accounts in a roster, by account id. */
 export type KeyLogs = ReadonlyMap<string, KeyLog>
 
+/** The last exit of an account: the entry by which it went, and its `logSeq` then. */
+type Exit = { readonly seq: number; readonly logSeq: number }
+
 /** What a roster says after an entry. */
 export type State = {
   epoch: number
   /** The hash of the entry that opened the current epoch, 32 bytes. */
   epochHead: Uint8Array
-  /** The account that opened it, and so knows its K. */
-  opener: string
-  /** base64url, see `commitment`. */
+  /** base64url, see `keyCommitment`. */
   kCommit: string
   /** In order of joining. */
   members: readonly Member[]
+  /** The members who left since the epoch began: they know its K. */
+  leavers: readonly Member[]
   /** While true nothing of the connection verifies. */
   rotationPending: boolean
   /** An owner ended the connection for all: nothing verifies, and no entry follows. */
   ended: boolean
-  /** `logSeq` of whoever went, for the day it comes back. Only ever added to, so it is shared. */
-  former: Map<string, number>
+  /** The forked connection that this one was opened to replace. */
+  replaces: string | null
+  /** The accounts that went, by id. Only ever added to, so it is shared. */
+  exits: Map<string, Exit>
+  /** The seq of every entry, by base64url of its hash. Only ever added to, so it is shared. */
+  places: Map<string, number>
 }
 
-const NAMES = ['open', 'add', 'remove', 'role', 'leave', 'rotate', 'end'] as const
-const OPTIONAL = {
-  member: id(PREFIX.account),
-  member_log: place,
-  role: oneOf(['owner', 'member']),
-  k_commit: base64url(32),
-}
-const readPayload = payload(
-  {
-    connection: id(PREFIX.connection),
-    seq: natural,
-    epoch: epochNumber,
-    prev: base64url(32),
-    op: oneOf(NAMES, 'bad_op'),
-    actor: id(PREFIX.account),
-    device: id(PREFIX.device),
-    actor_log: place,
-    at: natural,
+/** An entry with the members that its op uses, as `readEntry` has seen them. */
+type Content = Required<Payload>
+type Change = (before: State, entry: Content, keyLogs: KeyLogs) => Partial<State>
+
+/** In the state before, the place of the actor is that of the entry already. */
+const CHANGES: Record<OpName, Change> = {
+  open: () => ({}),
+  add,
+  remove: (before, { member, seq }) => ({ members: without(before, member, seq).members }),
+  role: ({ members }, { member, role }) => ({ members: changed(members, member, { role }) }),
+  leave: (before, { actor, seq }) => {
+    const { members, gone } = without(before, actor, seq)
+    return { members, leavers: [...before.leavers, gone], rotationPending: true }
   },
-  OPTIONAL,
-)
-export type Payload = ReturnType<typeof readPayload>
-export type Entry = Payload & { jws: ParsedJws }
-type Optional = keyof typeof OPTIONAL
-type Op<U extends Optional> = {
-  uses: readonly U[]
-  signedBy: Role
-  opensEpoch: boolean
-  /** Changes of the state, in which `logSeq` of the actor is that of this entry already. */
-  apply: (
-    before: State,
-    entry: Pick<Required<Payload>, 'actor' | U>,
-    keyLogs: KeyLogs,
-  ) => Partial<State>
+  rotate: () => ({}),
+  confirm,
+  end: () => ({ ended: true }),
 }
 
-/** The roster of a connection of 201 is refused. */
-const MOST_MEMBERS = 200
-
-/** A row, in whose `apply` exactly the members that it uses are known to be there. */
-const op = <U extends Optional = never>(row: Op<U>): Op<Optional> => row
-
-const OPS: Record<Payload['op'], Op<Optional>> = {
-  open: op({
-    uses: ['k_commit'],
-    signedBy: 'owner',
-    opensEpoch: true,
-    apply: () => ({}),
-  }),
-  add: op({
-    uses: ['member', 'member_log', 'role'],
-    signedBy: 'owner',
-    opensEpoch: false,
-    apply: ({ members, former, rotationPending }, { member: account, member_log, role }, logs) => {
-      demand(!rotationPending, 'rotation_pending', 'nobody is added while a rotation is pending')
-      const isNew = members.every((one) => one.account !== account)
-      demand(isNew, 'already_member', 'the account is a member already')
-      demand(members.length < MOST_MEMBERS, 'too_many_members', `at most ${MOST_MEMBERS} members`)
-      const log = logAt(logs, account, member_log, 'member_log_mismatch')
-      const logSeq = Math.max(member_log.seq, former.get(account) ?? 0)
-      const generation = generationAt(log, member_log.seq)
-      return { members: [...members, { account, role, logSeq, keyedSeq: logSeq, generation }] }
-    },
-  }),
-  remove: op({
-    uses: ['member', 'k_commit'],
-    signedBy: 'owner',
-    opensEpoch: true,
-    apply: (before, { member }) => without(before, member),
-  }),
-  role: op({
-    uses: ['member', 'role'],
-    signedBy: 'owner',
-    opensEpoch: false,
-    apply: ({ members }, { member, role }) => {
-      const found = memberOf(members, member)
-      return { members: members.with(members.indexOf(found), { ...found, role }) }
-    },
-  }),
-  leave: op({
-    uses: [],
-    signedBy: 'member',
-    opensEpoch: false,
-    apply: (before, { actor }) => ({ ...without(before, actor), rotationPending: true }),
-  }),
-  rotate: op({
-    uses: ['k_commit'],
-    signedBy: 'member',
-    opensEpoch: true,
-    apply: () => ({}),
-  }),
-  end: op({
-    uses: [],
-    signedBy: 'owner',
-    opensEpoch: false,
-    apply: () => ({ ended: true }),
-  }),
+function add(before: State, entry: Content, keyLogs: KeyLogs): Partial<State> {
+  const { members, exits, rotationPending, places } = before
+  const { connection, actor: inviter, member: account, member_log, role, consent } = entry
+  demand(!rotationPending, 'rotation_pending', 'no member is added while a rotation is pending')
+  const isNew = members.every((one) => one.account !== account)
+  demand(isNew, 'already_member', 'the account is a member already')
+  demand(members.length < MOST_MEMBERS, 'too_many_members', `at most ${MOST_MEMBERS} members`)
+  const log = logAt(keyLogs, account, member_log, 'member_log_mismatch')
+  const invited = { connection, inviter, account, memberLog: member_log.seq }
+  const { roster_head: head } = verifyConsent(consent, invited, log)
+  const exit = exits.get(account)
+  const isFresh = (places.get(head) ?? -1) >= (exit?.seq ?? 0)
+  demand(isFresh, 'consent_stale', 'given before the account last left, or to another roster')
+  const newcomer: Member = {
+    account,
+    role,
+    logSeq: Math.max(member_log.seq, exit?.logSeq ?? 0),
+    coveredSeq: member_log.seq,
+    generation: generationAt(log, member_log.seq),
+  }
+  return { members: [...members, newcomer] }
 }
 
-/** Whether an op makes a new K. */
-export const opensEpoch = (name: Payload['op']): boolean => OPS[name].opensEpoch
-
-/**
- * Takes an entry apart, with exactly the members of its op; nothing is verified yet. Throws what
- * `parseJws` and the payload throw, `bad_op`, `missing_k_commit`, `superfluous_member`.
- */
-export function readEntry(text: string): Entry {
-  const jws = parseJws(text, 'roster+jws')
-  const entry = readPayload(jws.payload)
-  const { uses, opensEpoch: opens } = OPS[entry.op]
-  const commits = entry.k_commit !== undefined || !opens
-  demand(commits, 'missing_k_commit', 'an entry that opens an epoch commits to its K')
-  exactly(entry, Object.keys(OPTIONAL), uses)
-  return { ...entry, jws }
+/** An owner accepts the keys of a member whose devices were all replaced. */
+function confirm({ members }: State, entry: Content, keyLogs: KeyLogs): Partial<State> {
+  const { actor, member, member_log } = entry
+  demand(member !== actor, 'self_confirm', 'an account does not confirm its own keys')
+  const { generation: before, logSeq } = memberOf(members, member)
+  const log = logAt(keyLogs, member, member_log, 'member_log_mismatch')
+  const generation = generationAt(log, member_log.seq)
+  demand(generation > before, 'no_new_generation', 'the generation holds the seat already')
+  const place = Math.max(logSeq, member_log.seq)
+  return { members: changed(members, member, { generation, logSeq: place }) }
 }
 
 /**
@@ -170,45 +114,101 @@ export function applyEntry(
   hash: Uint8Array,
   keyLogs: KeyLogs,
 ): State {
-  const { signedBy, opensEpoch: opens, apply } = OPS[entry.op]
+  const { opensEpoch } = FORMS[entry.op]
   demand((before === undefined) === (entry.op === 'open'), 'bad_op', 'a roster opens once, first')
   demand(before?.ended !== true, 'ended', 'no entry follows the end of a connection')
-  const epoch = (before?.epoch ?? 0) + (opens ? 1 : 0)
-  demand(entry.epoch === epoch, 'epoch_skip', `the epoch of this entry is ${epoch}`)
-  const { actor: opener, k_commit: kCommit } = entry
-  const opened = { epoch, epochHead: hash, opener, kCommit: kCommit!, rotationPending: false }
-  if (before === undefined) {
-    return { ...opened, ended: false, members: [creatorOf(entry, keyLogs)], former: new Map() }
-  }
-
-  const actor = memberOf(before.members, entry.actor)
-  const { seq } = entry.actor_log
+  requireEpoch(entry, before?.epoch ?? 0)
   const signer = signerOf(entry, keyLogs)
-  demand(seq >= actor.logSeq, 'actor_log_back', 'actor_log goes back')
-  const confirmed = signer.generation <= actor.generation
-  demand(
-    confirmed,
-    'generation_unconfirmed',
-    'an owner has not confirmed the reset of this account',
-  )
-  const may = signedBy === 'member' || actor.role === 'owner'
+  const there = before ?? opened(entry, hash, signer)
+  const bound = { ...there, members: seated(there, entry, signer, keyLogs) }
+  const actor = memberOf(bound.members, entry.actor)
+  const may = FORMS[entry.op].signedBy === 'member' || actor.role === 'owner'
   demand(may, 'not_owner', 'only an owner signs this')
-
-  const place = before.members.indexOf(actor)
-  const bound = { ...before, members: before.members.with(place, { ...actor, logSeq: seq }) }
-  // `readEntry` saw that the members of the op are there.
-  const after = { ...bound, ...apply(bound, entry as Required<Payload>, keyLogs) }
-  const owned = after.members.some(({ role }) => role === 'owner')
-  demand(owned, 'last_owner', 'no owner would be left')
-  if (!opens) return after
-  const members = after.members.map((one) => ({ ...one, keyedSeq: one.logSeq }))
-  return { ...after, ...opened, members }
+  requireRowsOf(bound.members, entry)
+  // `readEntry` has seen that the members of the op are there.
+  const after = { ...bound, ...CHANGES[entry.op](bound, entry as Content, keyLogs) }
+  const isOwned = after.members.some(({ role }) => role === 'owner')
+  demand(isOwned, 'last_owner', 'no owner would be left')
+  after.places.set(encodeBase64url(hash), entry.seq)
+  return opensEpoch ? { ...after, ...newEpoch(after, entry, hash, keyLogs) } : after
 }
 
-function creatorOf(entry: Entry, keyLogs: KeyLogs): Member {
-  const { generation } = signerOf(entry, keyLogs)
-  const { seq } = entry.actor_log
-  return { account: entry.actor, role: 'owner', logSeq: seq, keyedSeq: seq, generation }
+function requireEpoch({ op, epoch }: Entry, before: number): void {
+  const isRaised = op === 'leave' && epoch > before
+  demand(!isRaised, 'leave_opens_epoch', 'a member who leaves opens no epoch')
+  const expected = before + (FORMS[op].opensEpoch ? 1 : 0)
+  demand(epoch === expected, 'epoch_skip', `the epoch of this entry is ${expected}`)
+}
+
+/** The state in which the first entry is signed: its actor owns the connection. */
+function opened(
+  { actor: account, k_commit, actor_log: { seq }, replaces }: Entry,
+  hash: Uint8Array,
+  { generation }: Device,
+): State {
+  const owner: Member = { account, role: 'owner', logSeq: seq, coveredSeq: seq, generation }
+  return {
+    epoch: 0,
+    epochHead: hash,
+    kCommit: k_commit!,
+    members: [owner],
+    leavers: [],
+    rotationPending: false,
+    ended: false,
+    replaces: replaces ?? null,
+    exits: new Map(),
+    places: new Map(),
+  }
+}
+
+/** The members, the actor at the place and with the generation that it signs with. */
+function seated(
+  { members }: State,
+  { actor, actor_log: { seq } }: Entry,
+  { generation }: Device,
+  keyLogs: KeyLogs,
+): readonly Member[] {
+  const seat = memberOf(members, actor)
+  demand(seq >= seat.logSeq, 'actor_log_back', 'actor_log goes back')
+  const isSeated = isLinked(keyLogs.get(actor)!, seat.generation, generation)
+  demand(isSeated, 'generation_unconfirmed', 'an owner has not confirmed the reset of this account')
+  return changed(members, actor, { logSeq: seq, generation })
+}
+
+function requireRowsOf(members: readonly Member[], { actor, logs = [] }: Entry): void {
+  const isOther = (account: string) =>
+    account !== actor && members.some((one) => one.account === account)
+  const areOthers = logs.every(({ account }) => isOther(account))
+  demand(areOthers, 'logs_not_member', 'logs names an account that is no other member')
+}
+
+/** What an entry changes by opening an epoch. */
+function newEpoch(
+  { epoch, members }: State,
+  entry: Entry,
+  epochHead: Uint8Array,
+  keyLogs: KeyLogs,
+): Partial<State> {
+  return {
+    epoch: epoch + 1,
+    epochHead,
+    kCommit: entry.k_commit!,
+    members: members.map((one) => ({ ...one, coveredSeq: coveredBy(entry, one, keyLogs) })),
+    leavers: [],
+    // An owner who removes itself chose the K that it leaves behind.
+    rotationPending: members.every(({ account }) => account !== entry.actor),
+  }
+}
+
+/**
+ * The place that an epoch covers for a member: of the actor its `actor_log`; of another the row of
+ * the entry, where it fits the log known here and does not go back, else the last place named.
+ */
+function coveredBy({ logs = [] }: Entry, { account, logSeq }: Member, keyLogs: KeyLogs): number {
+  const row = logs.find((one) => one.account === account)
+  if (row === undefined || row.seq < logSeq) return logSeq
+  const known = keyLogs.get(account)?.heads[row.seq]
+  return known !== undefined && encodeBase64url(known) === row.head ? row.seq : logSeq
 }
 
 /** The device that signed an entry, unrevoked at the place of its log that the entry names. */
@@ -228,8 +228,8 @@ function logAt(
 ): KeyLog {
   const log = keyLogs.get(account)
   const head = log?.heads[at.seq]
-  const same = head !== undefined && encodeBase64url(head) === at.head
-  demand(log !== undefined && same, otherwise, 'not a place of the key log of that account')
+  const isSame = head !== undefined && encodeBase64url(head) === at.head
+  demand(log !== undefined && isSame, otherwise, 'not a place of the key log of that account')
   return log
 }
 
@@ -239,8 +239,18 @@ function memberOf(members: readonly Member[], account: string): Member {
   return found
 }
 
-function without({ members, former }: State, account: string): Pick<State, 'members'> {
+function changed(
+  members: readonly Member[],
+  account: string,
+  change: Partial<Member>,
+): readonly Member[] {
+  const found = memberOf(members, account)
+  return members.with(members.indexOf(found), { ...found, ...change })
+}
+
+/** The members without one, whose exit by entry `seq` is noted. */
+function without({ members, exits }: State, account: string, seq: number) {
   const gone = memberOf(members, account)
-  former.set(account, gone.logSeq)
-  return { members: members.filter((one) => one !== gone) }
+  exits.set(account, { seq, logSeq: gone.logSeq })
+  return { members: members.filter((one) => one !== gone), gone }
 }

@@ -1,8 +1,17 @@
-/** The roster of a connection (section 4): the one door to the files `roster-*` and `recipients`. */
-export { changedMembers, heldBack, recipientsOf, rotationDue } from './recipients.ts'
+/** The roster of a connection (section 6): the one door to the files `roster-*` and `recipients`. */
+export {
+  heldMembers,
+  holdersOf,
+  isHeld,
+  recipientsOf,
+  rotationDue,
+  unconfirmedMembers,
+  type Holder,
+} from './recipients.ts'
 export {
   addMember,
   changeRole,
+  confirmMember,
   endConnection,
   leave,
   openEntry,
@@ -10,6 +19,6 @@ export {
   rotate,
   type Signer,
 } from './roster-entries.ts'
-export { accountsOf, goneSince, verifyRoster, type Roster } from './roster-log.ts'
-export { keyCommitment as commitment } from './key-commitment.ts'
-export { type KeyLogs, type Member, type Role } from './roster-ops.ts'
+export type { Role } from './roster-form.ts'
+export { accountsOf, goneSince, lastConsentOf, verifyRoster, type Roster } from './roster-log.ts'
+export type { KeyLogs, Member } from './roster-ops.ts'

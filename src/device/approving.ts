@@ -1,11 +1,12 @@
 /** Approving an invitation, and what this device keeps of it. */
 import type { Account } from '../api/port.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
+import { giveConsent } from './consents.ts'
 import type { Device } from './device.ts'
 import { recall } from './dismissed.ts'
 
 /**
- * Approves an invitation. The inviter keeps the name that they had when the person approved.
+ * Approves an invitation by a consent. The inviter keeps the name that they had when the person approved.
  * @throws AppError what the account throws
  */
 export async function approveInvitation(
@@ -13,7 +14,7 @@ export async function approveInvitation(
   account: Account,
   id: string,
 ): Promise<Invitation> {
-  const approved = await account.invitations.approve({ id })
+  const approved = await giveConsent(device, account, id)
   const { user_id, display_name } = approved.from
   device.demandSeat()
   recall(device.state, approved.connection_id)

@@ -4,15 +4,15 @@ import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { TrustRow } from '../state/trust.ts'
-import { takeInConfirmed } from './confirmed-members.ts'
+import { confirmSeats } from './confirmed-members.ts'
 import type { Device } from './device.ts'
 import { judgeHolds } from './kept-connection.ts'
 import { confirm } from './trust.ts'
 import { examine } from './trust-keys.ts'
 
 /**
- * Stores that the keys of a generation are confirmed, takes the person in anew where these keys
- * replaced others, and judges again which connections are suspended.
+ * Stores that the keys of a generation are confirmed, gives the person their seat back in
+ * the connections that this account owns, and judges again which connections are suspended.
  * @param generation the newest that this device knows, unless another was verified
  */
 export async function confirmKeys(
@@ -23,7 +23,7 @@ export async function confirmKeys(
 ): Promise<TrustRow> {
   const confirmed = confirm(device, row, generation)
   try {
-    await takeInConfirmed(device, account, row.account)
+    await confirmSeats(device, account, row.account)
   } catch (error) {
     if (!(error instanceof AppError || error instanceof Refusal)) throw error
     // The next sync does it.

@@ -2,6 +2,7 @@
  * This device, as handlers see it: who it is, what it holds, and what it can do without asking
  * anybody.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Account } from '../api/port.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { AppError } from '../errors.ts'
@@ -20,6 +21,10 @@ import type { Uptime } from './uptime.ts'
 import { type Vault, openVault } from './vault.ts'
 import { type Freshness, type Verifier, newVerifier } from './verifier.ts'
 
+/** How long an answer waits for a sync that is made for it. */
+const ANSWER_MS = 3000
+/** So old may the last good sync be when own words are shown without another. */
+const FRESH_MS = 3_600_000
 /** While the clock is not steady, a sync is asked for this often, in milliseconds of uptime. */
 const MEASURED_AGAIN_MS = 60_000
 
@@ -51,6 +56,11 @@ export interface Device extends Run {
   /** Approvals of further devices by this one, loaded at the first. */
   readonly approver: () => Promise<Approver>
   /**
+   * Schedules a sync where the last good one is older than an hour: own words are about to be shown,
+   * and may be of an epoch that is over.
+   */
+  readonly refreshForOwnWords: () => void
+  /**
    * Throws AppError not_signed_in once this device has signed out: what an account answers later is
    * not kept.
    */
@@ -79,7 +89,7 @@ const pictureOf = (clock: ServerClock, sync: Sync, now: () => number) =>
     ? { offsetMs: () => 0, lastSyncAt: now }
     : {
         offsetMs: () => sync.offsetMs(),
-        lastSyncAt: () => {
+        lastSyncAt: (): number | null => {
           const at = sync.lastGoodAt()
           return at === null ? null : Date.parse(at)
         },
@@ -130,8 +140,14 @@ export function openDevice(options: {
     }
     return found
   }
+  const picture = pictureOf(clock, sync, now)
+  /** Own words start a sync at most this often, and where the last good one is older. */
+  let ownWordsAt = 0
   const freshness: Freshness = {
-    ...pictureOf(clock, sync, now),
+    ...picture,
+    async refresh() {
+      await Promise.race([sync.run('timer'), sleep(ANSWER_MS, undefined, { ref: false })])
+    },
     clock: clockState,
     noted: (at) => watch.noted(at),
   }
@@ -166,6 +182,13 @@ export function openDevice(options: {
     syncSoon: () => syncSoon('request'),
     freshness,
     approver: () => (approver ??= loadApprover()),
+    refreshForOwnWords() {
+      const at = now()
+      if (Math.abs(at - ownWordsAt) < FRESH_MS) return
+      ownWordsAt = at
+      const synced = picture.lastSyncAt()
+      if (synced === null || Math.abs(at - synced) > FRESH_MS) syncSoon('timer')
+    },
     demandSeat,
     demandClock: (at) => demandClock(clockState(at), clock),
     acceptClock() {

@@ -9,6 +9,8 @@ import { AppError, type Code } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { complain, remark } from './pull.ts'
 import type { Signing } from './roster-entries.ts'
+import type { RotationWaits } from './rotation-waits.ts'
+import { routineDue } from './routine-rotation.ts'
 
 /** About the one connection, and no reason to leave the others: it is decided again at the next sync. */
 const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
@@ -28,11 +30,19 @@ function toldOf(connection: string, error: unknown): string | null {
   throw error
 }
 
+const unwanted = (connection: string) =>
+  `This account was taken into ${connection} by an approval that was withdrawn or is older than 30 days: this device left it.`
+
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 
-/** The dutiful third of a sync. */
-export function newDuties(of: { device: Signing; account: Account; log: Log }) {
-  const { device, account, log } = of
+/** What a sync does for other members. */
+export function newDuties(of: {
+  device: Signing
+  account: Account
+  waits: RotationWaits
+  log: Log
+}) {
+  const { device, account, waits, log } = of
   const { state, vault } = device
 
   /** A connection for which nothing can be done now must not keep the others waiting. */
@@ -49,22 +59,40 @@ export function newDuties(of: { device: Signing; account: Account; log: Log }) {
   async function rotations(report: SyncReport) {
     for (const id of state.connections.pending()) {
       const { rotateIfDue } = await import('./members.ts')
-      await attempt(id, report, () => rotateIfDue(device, account, id))
+      await attempt(id, report, () => rotateIfDue(device, account, id, waits))
     }
   }
 
-  /** Those whom this device invited, and nobody else whom the account server names. */
+  async function routine(report: SyncReport) {
+    for (const row of routineDue(device)) {
+      const { rotateRoutinely } = await import('./members.ts')
+      await attempt(row.connection, report, () => rotateRoutinely(device, account, row))
+    }
+  }
+
+  /** Leaves the connections into which the account was taken by a consent that does not hold. */
+  async function leaves(report: SyncReport) {
+    for (const id of state.consents.connections()) {
+      const { leaveUnlessAgreed } = await import('./consents.ts')
+      await attempt(id, report, async () => {
+        if (await leaveUnlessAgreed(device, account, id)) remark(report, unwanted(id))
+        return 0
+      })
+    }
+  }
+
+  /** Takes in the accounts that this device invited, and no other that the account server names. */
   async function joins(report: SyncReport, hints: Hints['joins']) {
     for (const { connection, target: member } of state.invites.again()) {
-      const { takeInAnew } = await import('./members.ts')
-      await attempt(connection, report, () => takeInAnew(device, account, { connection, member }))
+      const { confirmKeys } = await import('./members.ts')
+      await attempt(connection, report, () => confirmKeys(device, account, { connection, member }))
     }
-    for (const { connection, account: member, email } of hints) {
+    for (const { connection, account: member, email, consent } of hints) {
       const target = email?.toLowerCase() ?? member
       if (state.invites.get(connection, target) === null) continue
       const { takeIn } = await import('./members.ts')
       await attempt(connection, report, () =>
-        takeIn(device, account, { connection, member, target }),
+        takeIn(device, account, { connection, member, target, consent }),
       )
     }
   }
@@ -92,7 +120,9 @@ export function newDuties(of: { device: Signing; account: Account; log: Log }) {
   }
 
   return async (report: SyncReport): Promise<void> => {
+    await unlessLimited(report, () => leaves(report))
     await unlessLimited(report, () => rotations(report))
+    await unlessLimited(report, () => routine(report))
     if (state.invites.all().length > 0) {
       const { dropEnded } = await import('./invites.ts')
       await dropEnded(device, account)

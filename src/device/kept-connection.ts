@@ -2,7 +2,7 @@
 import type { Connection } from '../api/rest/connections.ts'
 import { ZERO_HEAD } from '../crypto/code.ts'
 import type { Reason } from '../crypto/refusal.ts'
-import { type Roster, heldBack } from '../crypto/roster.ts'
+import { type Roster, isHeld } from '../crypto/roster.ts'
 import type { ConnectionRow, Hold, Member } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
@@ -41,22 +41,21 @@ function newestLogs(state: State, { roster, keyLogs }: Known): Known['keyLogs'] 
 }
 
 /**
- * What holds a connection back. Of a fork nothing comes back, also where the account server left the connection out meanwhile. Keys that
- * the person has not looked at are as good as those of a revoked device: whoever has them can say words here.
+ * What holds a connection. Of a fork nothing comes back, also where the account server left the
+ * connection out meanwhile. Keys that the person has not looked at are no better than those of a
+ * revoked device: their holder can say words here.
  */
-function holdOf(state: State, known: Known, own: string): Hold | null {
+function holdOf(state: State, known: Known): Hold | null {
   const roster = present(state, known.roster)
   if (state.forks.has(roster.connection)) return 'roster_forked'
   if (roster.ended) return 'ended'
-  const isHeld =
-    roster.members.some((member) => isDoubted(state, member)) ||
-    heldBack(roster, newestLogs(state, known), own)
-  return isHeld ? 'rotation_pending' : null
+  const isDoubtful = roster.members.some((member) => isDoubted(state, member))
+  return isDoubtful || isHeld(roster, newestLogs(state, known)) ? 'rotation_pending' : null
 }
 
 /** Keep what is known of a connection now, and let its words be checked by that. */
 export function keepConnection(
-  { state, codes, identity }: Keeping,
+  { state, codes }: Keeping,
   connection: Connection,
   known: Known,
 ): ConnectionRow {
@@ -68,7 +67,7 @@ export function keepConnection(
     epoch,
     head,
     members: pinned(state, present(state, known.roster), connection.members),
-    hold: holdOf(state, known, identity.account),
+    hold: holdOf(state, known),
     updated_at: Date.parse(connection.updated_at),
   }
   state.transaction(() => {
@@ -81,12 +80,12 @@ export function keepConnection(
 }
 
 /** Keep what a roster says of a connection that is known: what the account server says of it comes later. */
-export function keepRoster({ state, codes, identity }: Keeping, known: Known): void {
+export function keepRoster({ state, codes }: Keeping, known: Known): void {
   const { connection: id, epoch, epochHead: head } = known.roster
   const row = state.connections.get(id)
   if (row === null) return
   const members = pinned(state, present(state, known.roster), [])
-  const kept = { ...row, epoch, head, members, hold: holdOf(state, known, identity.account) }
+  const kept = { ...row, epoch, head, members, hold: holdOf(state, known) }
   state.connections.put(kept)
   codes.putConnection(kept)
 }

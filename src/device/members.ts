@@ -11,17 +11,21 @@ import {
   type Signer,
   addMember,
   changeRole,
-  changedMembers,
+  confirmMember,
   endConnection,
   goneSince,
+  holdersOf,
+  isHeld,
   leave,
   removeMember,
   rotate,
   rotationDue,
+  unconfirmedMembers,
 } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import { pullKeyLog } from './key-log.ts'
+import { noteHoldUps } from './hold-ups.ts'
 import { demandLooked } from './looked-at.ts'
 import {
   type Next,
@@ -33,6 +37,7 @@ import {
   readRoster,
 } from './roster-entries.ts'
 import type { Known } from './remembered.ts'
+import type { RotationWaits } from './rotation-waits.ts'
 
 const everybody = () => true
 const nobody = () => false
@@ -59,33 +64,30 @@ function demandOwner(roster: Roster, account: string): void {
   if (memberOf(roster, account)?.role !== 'owner') throw notOwner()
 }
 
-/**
- * Whether an invitation takes nobody in any more: its time is over, or who was invited has gone since, other than removed by this very
- * device to be taken in anew.
- */
+/** Whether an invitation is over: its time, or the account went since it was made. */
 function isOver(device: Signing, roster: Roster, of: { target: string; member: string }): boolean {
   const row = device.state.invites.get(roster.connection, of.target)
   if (row === null || row.until <= device.now()) return true
-  return goneSince(roster, of.member, row.seq).some(
-    (by) => by !== device.identity.device || !row.again,
-  )
+  return goneSince(roster, of.member, row.seq).length > 0
 }
 
 /**
- * Take in an account that approved an invitation of this device: the entry names the newest place of its key log, and the secret is
- * sealed to its devices. Nothing happens while the secret or the right to do so is not here.
+ * Takes in an account that approved an invitation of this device: the entry carries its consent and
+ * names the newest place of its key log, and the secret is sealed to its devices. Nothing happens
+ * while the secret or the right to do so is not here.
  * @param of `target`: under what this device remembers the invitation, which then has served
  * @returns to how many devices the secret was sealed
- * @throws AppError as `continueRoster` does, Refusal for a key log that breaks a rule
+ * @throws AppError as `continueRoster` does; Refusal for a key log or a consent that breaks a rule
  */
 export async function takeIn(
   device: Signing,
   account: Account,
-  { connection, member, target }: { connection: string; member: string; target: string },
+  of: { connection: string; member: string; target: string; consent: string },
 ): Promise<number> {
+  const { connection, member, target, consent } = of
   const { invites } = device.state
   const log = await pullKeyLog(device, account, member)
-  demandLooked(device.state, log, invites.get(connection, target)?.again === true)
+  demandLooked(device.state, log, false)
   const memberLog = { seq: log.seq, head: log.head }
   const own = device.identity.account
   const next = ({ roster, keyLogs }: Known, signer: Signer, holds: boolean): Next | null => {
@@ -99,11 +101,12 @@ export async function takeIn(
       !present(device.state, roster).rotationPending
     if (!may || memberOf(roster, member) !== undefined) return null
     const logs = new Map(keyLogs).set(member, log)
-    const entry = addMember({ roster, keyLogs: logs, member, memberLog, role: 'member', ...signer })
+    const what = { member, memberLog, role: 'member', consent } as const
+    const entry = addMember({ roster, keyLogs: logs, ...what, ...signer })
     return { entry, k: null, to: (one) => one === member, newcomer: log }
   }
   const { roster, sealed } = await changeRoster(device, account, connection, next)
-  // Kept, it would take the same account in again after somebody removed it.
+  // Kept, it would take the same account in again after an owner removed it.
   if (memberOf(roster, member) !== undefined) invites.delete(connection, target)
   return sealed
 }
@@ -160,19 +163,42 @@ export const rotateNow = async (
 ): Promise<Connection> => (await changeRoster(device, account, connection, rotation)).connection
 
 /**
- * The same where it is due: a member left, or a device of the own account was revoked or signed
- * out. Answers as `takeIn` does.
+ * Rotates where that is due: at once after a member left or devices of the own account were revoked;
+ * for another member, whose revocation holds the connection, once the wait is over.
+ * @returns to how many devices the secret was sealed
+ * @throws AppError as `continueRoster` does
  */
 export async function rotateIfDue(
   device: Signing,
   account: Account,
   connection: string,
+  waits: RotationWaits,
 ): Promise<number> {
-  const { sealed } = await changeRoster(device, account, connection, (known, signer) =>
-    rotationDue(present(device.state, known.roster), known.keyLogs, signer.actor)
-      ? rotation(known, signer)
-      : null,
-  )
+  const { sealed } = await changeRoster(device, account, connection, (known, signer) => {
+    const there = present(device.state, known.roster)
+    const others = holdersOf(there, known.keyLogs).filter((one) => one.account !== signer.actor)
+    noteHoldUps(device.state, connection, others, device.now())
+    const due = rotationDue(there, known.keyLogs, signer.actor)
+    const isDue = due === 'now' || (due === 'later' && waits.isOver(known.roster))
+    return isDue ? rotation(known, signer) : null
+  })
+  return sealed
+}
+
+/**
+ * Rotates unless another epoch has begun since, or the connection is held.
+ * @returns to how many devices the secret was sealed
+ * @throws AppError as `continueRoster` does
+ */
+export async function rotateRoutinely(
+  device: Signing,
+  account: Account,
+  { connection, epoch }: { connection: string; epoch: number },
+): Promise<number> {
+  const { sealed } = await changeRoster(device, account, connection, (known, signer) => {
+    const there = present(device.state, known.roster)
+    return there.epoch === epoch && !isHeld(there, known.keyLogs) ? rotation(known, signer) : null
+  })
   return sealed
 }
 
@@ -210,27 +236,33 @@ export async function leaveOrEnd(
 }
 
 /**
- * Take a member in anew whose new keys the person has confirmed, as this device remembers by an invitation: removed and added, naming its
- * log as it is now (section 3). What a crash leaves half done, the next sync finishes.
- * @returns as `takeIn` does
- * @throws AppError forbidden, and as `continueRoster` does
+ * Gives the seat of a member to its new keys, which the person has confirmed, as this device
+ * remembers by an invitation. A sync repeats what a crash prevented.
+ * @returns to how many devices the secret was sealed
+ * @throws AppError forbidden, invalid_state where other keys are there by now, and as
+ *   `continueRoster` does
  */
-export async function takeInAnew(
+export async function confirmKeys(
   device: Signing,
   account: Account,
   { connection, member }: { connection: string; member: string },
 ): Promise<number> {
-  const { state } = device
-  demandLooked(state, await pullKeyLog(device, account, member), true)
-  await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
-    const isDue = changedMembers(roster, keyLogs).includes(member)
+  const { invites } = device.state
+  const log = await pullKeyLog(device, account, member)
+  demandLooked(device.state, log, true)
+  const { sealed } = await changeRoster(device, account, connection, (known, signer) => {
+    const { roster } = known
+    const keyLogs = new Map(known.keyLogs).set(member, log)
+    const isDue = unconfirmedMembers(roster, keyLogs).includes(member)
     if (!isDue || isOver(device, roster, { target: member, member })) return null
     if (memberOf(roster, signer.actor)?.role !== 'owner') {
-      state.invites.delete(connection, member)
+      invites.delete(connection, member)
       throw notOwner()
     }
     const k = newSecret()
-    return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: everybody }
+    const entry = confirmMember({ roster, keyLogs, member, memberLog: log, k, ...signer })
+    return { entry, k, to: everybody, newcomer: log }
   })
-  return takeIn(device, account, { connection, member, target: member })
+  invites.delete(connection, member)
+  return sealed
 }

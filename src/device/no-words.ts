@@ -5,15 +5,16 @@
 import { connectionEnded } from '../api/connection-ended.ts'
 import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
-import { type Roster, changedMembers } from '../crypto/roster.ts'
+import { type Roster, unconfirmedMembers } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'
+import { frequentHolders } from './hold-ups.ts'
 import { isDoubted } from './looked-at.ts'
 import { type Known, rememberedRoster } from './remembered.ts'
 
-type Asking = Pick<Device, 'state' | 'identity'>
+type Asking = Pick<Device, 'state' | 'identity' | 'now'>
 
 const held = (
   state: 'rotation_pending' | 'roster_forked' | 'changed_unverified',
@@ -26,10 +27,23 @@ const forked = () =>
     'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
   )
 
-const rotationPending = (id: string) =>
+/** What to do about members who hold the connection up again and again; empty for none. */
+function heldUpBy({ state, identity, now }: Asking, known: Known | null, id: string): string {
+  const nameOf = namesIn(state, id)
+  const isMine = known !== null && isOwner(known.roster, identity.account)
+  return frequentHolders(state, id, now())
+    .map((account) => {
+      const remove = `"countersignd connection remove-member ${id} ${account}"`
+      const how = isMine ? `${remove} removes them` : 'an owner can remove them'
+      return ` "${nameOf(account)}" held it up more than three times in a day: ${how}.`
+    })
+    .join('')
+}
+
+const rotationPending = (id: string, more: string) =>
   held(
     'rotation_pending',
-    `Somebody who knew the words of this connection left it, lost a device or signed one out: nothing verifies until it has a new secret. "countersignd sync" makes or fetches it; of a device that another member lost, a device of theirs has to sync first. "countersignd rotate ${id}" makes one by hand.`,
+    `A member of this connection left it, lost a device or signed one out: nothing verifies until it has a new secret. "countersignd sync" makes or fetches it. Devices of the member make it at once, those of other members within ten minutes; "countersignd rotate ${id}" makes it now.${more}`,
   )
 
 /** "a", "b" or "c". */
@@ -50,28 +64,6 @@ function namesIn({ names, connections }: State, connection: string) {
 const isOwner = ({ members }: Roster, account: string) =>
   members.some((one) => one.account === account && one.role === 'owner')
 
-/**
- * The members that an owner has to confirm or remove before words verify, as this device knows
- * them.
- */
-function unsettled({ state, identity }: Asking, { roster, keyLogs }: Known) {
-  const changed = changedMembers(roster, keyLogs)
-  const own = identity.account
-  const isGone = (account: string) => keyLogs.get(account)?.active.length === 0
-  const others = roster.members.filter(({ account }) => account !== own)
-  return {
-    isOwnChanged: changed.includes(own),
-    changed: changed.find((account) => account !== own),
-    doubted: others.find((member) => isDoubted(state, member))?.account,
-    gone: others.find(({ account }) => isGone(account))?.account,
-    /** Owners who can sign. */
-    owners: roster.members
-      .filter(({ account, role }) => role === 'owner' && !changed.includes(account))
-      .map(({ account }) => account)
-      .filter((account) => !isGone(account)),
-  }
-}
-
 /** The commands by which this person confirms the keys of another. */
 const confirming = ({ trust }: State, account: string): string => {
   const confirm = `compare the safety number, then "countersignd trust confirm ${account}"`
@@ -80,47 +72,41 @@ const confirming = ({ trust }: State, account: string): string => {
     : confirm
 }
 
-const noOwner = (what: string) =>
-  held(
-    'changed_unverified',
-    `${what}, and no owner is left who could do so. Leave the connection and make a new one.`,
-  )
-
-/** The error where an owner or this user has to decide about a member's keys; null otherwise. */
-function decisionDue(device: Asking, known: Known): AppError | null {
-  const { state, identity } = device
-  const { roster } = known
-  const { isOwnChanged, changed, doubted, gone, owners } = unsettled(device, known)
+/** The error where an owner has to confirm the keys of this account. */
+function ownUnconfirmed({ state, identity }: Asking, { roster, keyLogs }: Known): AppError {
   const nameOf = namesIn(state, roster.connection)
-  const theirs = anyOf(owners.map(nameOf))
-  const isMine = isOwner(roster, identity.account)
-  const remove = (account: string) =>
-    `"countersignd connection remove-member ${roster.connection} ${account}"`
-
-  if (isOwnChanged) {
-    if (owners.length === 0) return noOwner('An owner has to confirm your new keys first')
+  const unconfirmed = unconfirmedMembers(roster, keyLogs)
+  const owners = roster.members
+    .filter(({ account, role }) => role === 'owner' && !unconfirmed.includes(account))
+    .filter(({ account }) => keyLogs.get(account)?.active.length !== 0)
+    .map(({ account }) => nameOf(account))
+  if (owners.length === 0)
     return held(
       'changed_unverified',
-      `${theirs} has to confirm your new keys first: "countersignd trust confirm ${identity.account}" there, once the safety numbers were compared.`,
+      'An owner has to confirm your new keys first, and no owner is left who could do so. Leave the connection and make a new one.',
     )
-  }
-  const unconfirmed = doubted ?? changed
-  if (unconfirmed !== undefined) {
-    const name = `"${nameOf(unconfirmed)}"`
-    if (isMine || doubted !== undefined)
-      return held(
-        'changed_unverified',
-        `You have to confirm the new keys of ${name} first: ${confirming(state, unconfirmed)}.${isMine ? ` Or remove them: ${remove(unconfirmed)}.` : ''}`,
-      )
-    const what = `An owner has to confirm the new keys of ${name} first`
-    if (owners.length === 0) return noOwner(what)
-    return held('changed_unverified', `${theirs} has to confirm the new keys of ${name} first.`)
-  }
-  if (gone === undefined) return null
-  const why = `"${nameOf(gone)}" signed out of the last device`
-  if (isMine) return held('rotation_pending', `${why}. Remove them first: ${remove(gone)}.`)
-  if (owners.length === 0) return noOwner(`${why}. An owner has to remove them first`)
-  return held('rotation_pending', `${why}. ${theirs} has to remove them first.`)
+  return held(
+    'changed_unverified',
+    `${anyOf(owners)} has to confirm your new keys first: "countersignd trust confirm ${identity.account}" there, once the safety numbers were compared.`,
+  )
+}
+
+/** The error where an owner or this person has to decide about keys; null otherwise. */
+function decisionDue(device: Asking, known: Known): AppError | null {
+  const { state, identity } = device
+  const { roster, keyLogs } = known
+  const own = identity.account
+  if (unconfirmedMembers(roster, keyLogs).includes(own)) return ownUnconfirmed(device, known)
+  const doubted = roster.members.find((one) => one.account !== own && isDoubted(state, one))
+  if (doubted === undefined) return null
+  const { account } = doubted
+  const name = `"${namesIn(state, roster.connection)(account)}"`
+  const remove = `"countersignd connection remove-member ${roster.connection} ${account}"`
+  const orRemove = isOwner(roster, own) ? ` Or remove them: ${remove}.` : ''
+  return held(
+    'changed_unverified',
+    `You have to confirm the new keys of ${name} first: ${confirming(state, account)}.${orRemove}`,
+  )
 }
 
 /** The names of the other devices of this account that are signed in. */
@@ -163,9 +149,10 @@ export async function noWords(device: Asking, account: Account, id: string): Pro
   if (hold === 'ended') return connectionEnded()
   const known = rememberedRoster(device.state, id)
   const due =
-    hold === null || known === null
+    known === null
       ? null
       : decisionDue(device, { ...known, roster: present(device.state, known.roster) })
   if (due !== null) return due
-  return hold === null ? waiting(device, account, id) : rotationPending(id)
+  if (hold === null) return waiting(device, account, id)
+  return rotationPending(id, heldUpBy(device, known, id))
 }

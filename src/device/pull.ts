@@ -127,6 +127,10 @@ export function newPull(of: {
     rememberRoster(state, known.roster)
     if (!isNewest(state, known.roster)) return
     if (known.fresh) report.pulled.rosters++
+    if (known.fresh && state.consents.connections().includes(id)) {
+      const { settleConsent } = await import('./consents.ts')
+      settleConsent(of, known.roster)
+    }
     // Removed, and the account server does not know it yet.
     if (!known.roster.members.some((member) => member.account === identity.account))
       return forget(id)

@@ -10,7 +10,12 @@ import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { KeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import { type Signer, changedMembers, recipientsOf, verifyRoster } from '../crypto/roster.ts'
+import {
+  type Signer,
+  unconfirmedMembers,
+  recipientsOf,
+  verifyRoster,
+} from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'
@@ -77,7 +82,7 @@ function demandGoingOn({ roster }: Known): void {
 function demandMember({ roster, keyLogs }: Known, own: string): void {
   if (roster.members.every(({ account }) => account !== own))
     throw new AppError('not_found', 'You are no member of this connection any more.')
-  if (changedMembers(roster, keyLogs).includes(own))
+  if (unconfirmedMembers(roster, keyLogs).includes(own))
     throw new AppError(
       'invalid_state',
       'All devices of this account were replaced since it came into this connection: until an owner confirms its new keys ("countersignd trust confirm"), nothing can be changed from here.',

@@ -2,7 +2,7 @@
 import type { Account } from '../api/port.ts'
 import { openEnvelope } from '../crypto/envelope.ts'
 import { Refusal, type Reason } from '../crypto/refusal.ts'
-import { commitment } from '../crypto/roster.ts'
+import { keyCommitment } from '../crypto/key-commitment.ts'
 import type { Identity } from './identity.ts'
 import type { Known } from './remembered.ts'
 import type { Vault } from './vault.ts'
@@ -15,7 +15,7 @@ export function holdsSecret(vault: Vault, { roster }: Known): boolean {
   const { connection, epoch, kCommit } = roster
   if (!vault.has(connection)) return false
   const k = vault.find(connection)
-  if (k !== null && commitment(connection, epoch, k) === kCommit) return true
+  if (k !== null && keyCommitment(connection, epoch, k) === kCommit) return true
   vault.delete(connection)
   return false
 }

@@ -20,6 +20,7 @@ import { followCode, isActive } from './public-code.ts'
 import { runEach } from './parts.ts'
 import { complain, newPull, remark } from './pull.ts'
 import { newPush } from './push.ts'
+import { newRotationWaits } from './rotation-waits.ts'
 import { refreshTrust } from './trust.ts'
 import type { Vault } from './vault.ts'
 
@@ -89,8 +90,9 @@ export function newSync(options: {
   now: () => number
   log: Log
   demandSeat: () => void
+  syncSoon: (trigger: Trigger) => void
 }): Sync {
-  const { state, vault, identity, account, clock, watch, now, log } = options
+  const { state, vault, identity, account, clock, watch, now, log, syncSoon } = options
   /** What the person changed since the run under way began. */
   const touched = new Set<string>()
   let refused: string | null = null
@@ -98,7 +100,8 @@ export function newSync(options: {
 
   const pull = newPull({ ...options, touched })
   const push = newPush({ state, account, identity })
-  const duties = newDuties({ device: options, account, log })
+  const waits = newRotationWaits({ now, wake: () => syncSoon('timer') })
+  const duties = newDuties({ device: options, account, waits, log })
 
   /** A crash, or a server that never answered, leaves a secret without what it was made for. */
   function dropOrphans() {

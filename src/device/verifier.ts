@@ -17,7 +17,10 @@ import type { Guesses, Trying } from './guesses.ts'
 import { threeWords } from './typed-words.ts'
 import { summarise } from './verification-summary.ts'
 
-const STALE_MS = 7 * 24 * 3600 * 1000
+/** How old the last good sync may be for a match that is conclusive. */
+const STALE_MATCH_MS = 7 * 24 * 3600 * 1000
+/** The same for "not verified", unless a sync is made for the answer. */
+const STALE_MS = 3600 * 1000
 const MOST_OFFSET_MS = 30_000
 /** The uses of a window are remembered until two windows later. */
 const REMEMBERED = 2
@@ -27,6 +30,8 @@ export interface Freshness {
   /** The server's clock minus this one's, in milliseconds. */
   offsetMs(): number | null
   lastSyncAt(): number | null
+  /** Makes or joins a sync for an answer, and waits for it, but not for long. Never throws. */
+  refresh(): Promise<void>
   /** Whether this one's clock has moved since the offset was measured. */
   clock(at: number): ClockState
   /** A moment that was relied on: the clock may not go back behind it. */
@@ -132,9 +137,9 @@ export function newVerifier(options: {
   }
 
   // A sync that lies ahead was one by another clock.
-  function isStale(at: number): boolean {
+  function isStale(at: number, longest: number): boolean {
     const synced = freshness.lastSyncAt()
-    return synced === null || Math.abs(at - synced) > STALE_MS
+    return synced === null || Math.abs(at - synced) > longest
   }
 
   /** Why "not verified" would not be sure, of everything that was looked at. */
@@ -152,7 +157,7 @@ export function newVerifier(options: {
       ['nothing_cached', checked + unchecked === 0 && !ended],
       ['secret_missing', lacks.includes('secret_missing')],
       ['clock_uncertain', clock !== 'steady'],
-      ['sync_stale', isStale(at)],
+      ['sync_stale', isStale(at, others.length > 0 ? STALE_MATCH_MS : STALE_MS)],
       ['rotation_pending', lacks.includes('rotation_pending')],
       ['roster_forked', lacks.includes('roster_forked')],
       ['connection_ended', ended],
@@ -163,7 +168,7 @@ export function newVerifier(options: {
   function matchOf({ match, isEnded: ended }: Hit, at: number, clock: ClockState): Match {
     const reasons = holding([
       ['clock_uncertain', clock !== 'steady'],
-      ['sync_stale', isStale(at)],
+      ['sync_stale', isStale(at, STALE_MATCH_MS)],
       ['connection_ended', ended],
     ])
     return {
@@ -194,15 +199,34 @@ export function newVerifier(options: {
       guesses.check(trying)
     }
     if (challenge !== undefined) return checkAnswer(indices, trying, challenge, waited)
-    if (expect !== undefined) {
-      const expected = expectedBy(state, account, expect)
-      return check(trying, method, expected, (at) => codes.findOf(expected, indices, at))
-    }
+    const expected = () => (expect === undefined ? null : expectedBy(state, account, expect))
+    const find = (at: number) => findBy(expected(), indices, at)
+    await indexed(expect, waited)
+    if (await refreshed(() => find(now()).hits.length > 0, waited)) await indexed(expect, waited)
+    return check(trying, method, expected(), find)
+  }
+
+  const findBy = (expected: Expected | null, indices: readonly number[], at: number): Found =>
+    expected === null ? codes.find(indices, at) : codes.findOf(expected, indices, at)
+
+  /** Waits until a search over everything is quick; one for an expected speaker needs no index. */
+  async function indexed(expect: Expectation | undefined, waited: () => void): Promise<void> {
+    if (expect !== undefined) return
     for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) {
       await wait
       waited()
     }
-    return check(trying, method, null, (at) => codes.find(indices, at))
+  }
+
+  /**
+   * Makes a sync where the last one is old and nothing known here explains the words: the newest
+   * rosters may. Answers whether it did.
+   */
+  async function refreshed(isExplained: () => boolean, waited: () => void): Promise<boolean> {
+    if (!isStale(now(), STALE_MS) || isExplained()) return false
+    await freshness.refresh()
+    waited()
+    return true
   }
 
   /** The last search through all connections: another one waits for it. */
@@ -220,11 +244,19 @@ export function newVerifier(options: {
       const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
       return check(trying, 'local', expected, find)
     }
-    if (challenges.open(id).connection !== null) return checked(null)
+    if (challenges.open(id).connection !== null) {
+      const found = () => codes.findOf(answering(state, challenges.open(id), []), indices, now())
+      await refreshed(() => found().hits.length > 0, waited)
+      return checked(null)
+    }
     const search = searched.then(async () => {
       waited()
       const of = { state, codes, pace }
-      const everywhere = await searchAnswers(of, challenges.open(id), indices, now())
+      const find = () => searchAnswers(of, challenges.open(id), indices, now())
+      const known = await find()
+      waited()
+      const isNewer = await refreshed(() => known.said.length > 0, waited)
+      const everywhere = isNewer ? await find() : known
       waited()
       return checked(everywhere)
     })

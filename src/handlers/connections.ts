@@ -6,6 +6,7 @@ import type { Device } from '../device/device.ts'
 import { dropDeparted } from '../device/departed.ts'
 import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
 import { wordsForListener } from '../device/words-for-listener.ts'
+import { dropHoldUps } from '../device/hold-ups.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
@@ -37,6 +38,7 @@ function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }
     state.connections.delete(id)
     state.invites.clear(id)
     dropDeparted(state, id)
+    dropHoldUps(state, id)
     if (how === 'ended') state.logs.delete('roster', id)
   })
 }
@@ -150,6 +152,7 @@ export const connections: Handlers['connections'] = {
 
   code: async ({ id, challenge, purpose, listener }, { account, local }) => {
     const at = local.now()
+    local.refreshForOwnWords()
     const code =
       challenge === undefined
         ? wordsForAll(local, id, { purpose, listener }, at)

@@ -15,6 +15,12 @@ export const invitations: Handlers['invitations'] = {
     return approveByWords(keeper, context.home.seat.account(), { id, words })
   },
 
+  decline: async ({ id }, context) => {
+    // First: what the account server does with the answer changes nothing about it.
+    keeperOf(context)?.state.consents.withdraw(id)
+    return context.account.invitations.decline({ id })
+  },
+
   withdraw: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.invitations.withdraw({ id })

@@ -14,16 +14,23 @@ const MOST = 1000
 /** So many connections are looked at in one query. */
 const SLICE = 200
 
-/** Whoever approved an invitation to a connection that the account owns, and waits. */
+/** The accounts that approved an invitation which this account sent, and wait to be taken in. */
 async function joinsOf(db: Kysely<Schema>, account: string, at: number) {
   const rows = await db
     .selectFrom('invitations')
     .innerJoin('memberships', 'memberships.connection_id', 'invitations.connection_id')
-    .select(['invitations.connection_id as connection', 'to_email as email'])
+    .select([
+      'invitations.connection_id as connection',
+      'to_email as email',
+      'consent_jws as consent',
+    ])
     .select((of) => of.ref('to_account').$castTo<string>().as('account'))
     .distinct()
     .where('account_id', '=', account)
+    .where('from_account', '=', account)
     .where('role', '=', 'owner')
+    .where('consent_jws', 'is not', null)
+    .$narrowType<{ consent: string }>()
     .where((of) => isWaiting(of, at))
     .orderBy('connection')
     .limit(MOST)

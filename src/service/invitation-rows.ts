@@ -6,7 +6,6 @@ import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { timeAt } from '../api/fields.ts'
 import type { Member } from '../api/rest/connections.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
-import { newId } from '../crypto/id.ts'
 import type { Schema } from './schema.ts'
 
 type Row = Schema['invitations']
@@ -170,38 +169,6 @@ export async function endUnseenOf(
     .where('to_email', 'in', (of) =>
       of.selectFrom('emails').select('address').where('account_id', '=', account),
     )
-    .execute()
-}
-
-/** Whoever made a connection was never invited to it: that one who confirms its keys may take it in anew, stands here as well. */
-export async function cover(
-  trx: Transaction<Schema>,
-  of: { connection: string; account: string; name: string; confirmer: string },
-  at: number,
-): Promise<void> {
-  const { connection, account, name, confirmer } = of
-  const covered = await trx
-    .selectFrom('invitations')
-    .select('id')
-    .where('connection_id', '=', connection)
-    .where('to_account', '=', account)
-    .where('consent', '=', 2)
-    .executeTakeFirst()
-  if (covered !== undefined) return
-  await trx
-    .insertInto('invitations')
-    .values({
-      id: newId(PREFIX, at),
-      connection_id: connection,
-      connection_name: name,
-      from_account: confirmer,
-      to_account: account,
-      to_email: null,
-      state: 'approved',
-      consent: 2,
-      created_at: at,
-      expires_at: at,
-    })
     .execute()
 }
 

@@ -1,6 +1,7 @@
 /**
- * Invitations, as both sides see and answer them. To whoever is not concerned there is no such invitation. Approving shares nothing
- * yet: a device of an owner takes the account in.
+ * Invitations, as both sides see and answer them. For accounts that are not concerned there is no
+ * such invitation. Approving shares nothing yet: a device of the inviter takes the account in, by
+ * the consent that the approving device signed (`consents.ts`).
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../api/port.ts'
@@ -120,12 +121,35 @@ async function both(db: Kysely<Schema>, account: string, filter: Filter) {
 }
 
 /** What an answer changes in a row; null for nothing. */
-type Change = Partial<Pick<Named, 'state' | 'consent' | 'to_account'>> | null
+type Change = Partial<Pick<Named, 'state' | 'consent' | 'consent_jws' | 'to_account'>> | null
 
-export const invitations = ({ db, now }: Ground): Service['invitations'] => {
+/** The state of an invitation for its receiver: one that was left behind counts as withdrawn. */
+const receivedState = (row: Named, at: number) =>
+  isLeftBehind(row) ? 'withdrawn' : stateOf(row, at)
+
+/**
+ * An invitation that an account may approve, or has approved and waits to be taken in.
+ * @throws AppError `not_found`, `invalid_state`
+ */
+export async function approvable(
+  { db, now }: Pick<Ground, 'db' | 'now'>,
+  of: { id: string; account: string },
+): Promise<Named> {
+  demandId(PREFIX, of.id, 'invitation')
+  const row = await rows(db).where('invitations.id', '=', of.id).executeTakeFirst()
+  if (row === undefined || !(await isFor(db, of.account, row))) throw notFound('invitation')
+  const state = receivedState(row, now())
+  const isServed = state === 'approved' && row.consent !== 1
+  if (isServed && (await roleIn(db, row.connection_id, of.account)) === null) throw served()
+  if (state !== 'pending' && state !== 'approved') throw ended(state)
+  return row
+}
+
+/** Answers to invitations, for `invitations` and `consents`. */
+export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
   /**
-   * Answer an invitation while nobody else changes its connection.
-   * @param judge what of the row changes, by its state and whether whom it is for is a member
+   * Answers an invitation while its connection is locked.
+   * @param judge what changes in the row, by its state and whether the invited account is a member
    */
   async function answer(
     of: { id: string; account: string; direction: Invitation['direction'] },
@@ -159,14 +183,11 @@ export const invitations = ({ db, now }: Ground): Service['invitations'] => {
     })
   }
 
-  /** To whoever left it behind it is as one that was withdrawn. */
-  const receivedState = (row: Named) => (isLeftBehind(row) ? 'withdrawn' : stateOf(row, now()))
-
   /** Whoever declines one that they approved takes back all that they approved of the connection. */
   async function declineAll(trx: Transaction<Schema>, { id, connection_id, to_account }: Named) {
     const others = await trx
       .updateTable('invitations')
-      .set({ state: 'declined', consent: 0 })
+      .set({ state: 'declined', consent: 0, consent_jws: null })
       .where('connection_id', '=', connection_id)
       .where('to_account', '=', to_account)
       .where('state', '=', 'approved')
@@ -180,29 +201,26 @@ export const invitations = ({ db, now }: Ground): Service['invitations'] => {
   }
 
   return {
-    list: async ({ state }, { account }) => both(db, account, { state, at: now() }),
-
-    pending: async (_, { account }) => both(db, account, { state: 'pending', at: now() }),
-
-    approve: async ({ id }, { account }) =>
+    /** Approves an invitation, by a consent that was verified. */
+    approve: (id: string, account: string, consent_jws: string) =>
       answer({ id, account, direction: 'received' }, (_, row, isMember) => {
-        const state = receivedState(row)
-        if (state === 'approved' && (row.consent === 1 || isMember)) return null
-        if (state === 'approved') throw served()
-        if (state !== 'pending') throw ended(state)
-        return { state: 'approved', consent: isMember ? 2 : 1, to_account: account }
+        const state = receivedState(row, now())
+        if (state === 'approved' && isMember) return null
+        if (state === 'approved' && row.consent !== 1) throw served()
+        if (state !== 'pending' && state !== 'approved') throw ended(state)
+        return { state: 'approved', consent: isMember ? 2 : 1, consent_jws, to_account: account }
       }),
 
-    decline: async ({ id }, { account }) =>
+    decline: (id: string, account: string) =>
       answer({ id, account, direction: 'received' }, async (trx, row, isMember) => {
-        const state = receivedState(row)
+        const state = receivedState(row, now())
         if (state === 'declined') return null
         if (state === 'approved' && !isMember) await declineAll(trx, row)
         else if (state !== 'pending') throw ended(state)
-        return { state: 'declined', consent: 0 }
+        return { state: 'declined', consent: 0, consent_jws: null }
       }),
 
-    withdraw: async ({ id }, { account }) =>
+    withdraw: (id: string, account: string) =>
       answer({ id, account, direction: 'sent' }, (_, row, isMember) => {
         const state = stateOf(row, now())
         if (state === 'withdrawn') return null
@@ -210,5 +228,21 @@ export const invitations = ({ db, now }: Ground): Service['invitations'] => {
         if (!isOpen) throw ended(state)
         return { state: 'withdrawn', consent: 0 }
       }),
+  }
+}
+
+export const invitations = (ground: Ground): Service['invitations'] => {
+  const { db, now } = ground
+  const answers = invitationAnswers(ground)
+  return {
+    list: async ({ state }, { account }) => both(db, account, { state, at: now() }),
+    pending: async (_, { account }) => both(db, account, { state: 'pending', at: now() }),
+    approve: () => {
+      const message =
+        'Approving an invitation takes the keys of a device: do it where one is signed in.'
+      throw new AppError('no_device', message)
+    },
+    decline: async ({ id }, { account }) => answers.decline(id, account),
+    withdraw: async ({ id }, { account }) => answers.withdraw(id, account),
   }
 }

@@ -101,8 +101,9 @@ async function demandRoom(
 }
 
 /**
- * Invite somebody in the name of an owner. The caller holds the connection. Again is as once; whoever has approved and waits to be
- * taken in is not asked again.
+ * Invites an account or a mailbox in the name of an owner. The caller holds the connection. A
+ * repetition changes nothing but the message and the end. Each owner needs an approval of its own,
+ * since a consent names its inviter.
  * @throws AppError `not_found` for an account that does not exist, `invalid_state` with the states of `STATES`, `rate_limited`
  */
 export async function invite(
@@ -132,11 +133,9 @@ export async function invite(
     return { id: own.id, letter }
   }
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
-  const approved = [
-    ...same,
-    ...all.filter((one) => account !== null && one.to_account === account),
-  ].find(({ consent }) => consent === 1)
-  if (approved === undefined) await demandRoom(trx, by, all)
+  // An account that waits for another owner to take it in has its place already.
+  const isWaiting = all.some((one) => account !== null && one.to_account === account)
+  if (!isWaiting && same.length === 0) await demandRoom(trx, by, all)
   const id = newId(PREFIX, at)
   await countTryIn(trx, by.account, SENT, at)
   await trx
@@ -146,16 +145,16 @@ export async function invite(
       connection_id: by.connection,
       connection_name: by.name,
       from_account: by.account,
-      to_account: approved?.to_account ?? account,
+      to_account: account,
       to_email: email,
-      state: approved === undefined ? 'pending' : 'approved',
-      consent: approved === undefined ? 0 : 1,
+      state: 'pending',
+      consent: 0,
+      consent_jws: null,
       message,
       created_at: at,
       expires_at,
     })
     .execute()
-  if (approved !== undefined) return { id, letter: null }
   const letter = await tell(ground, trx, { id, by, target, at })
   return { id, letter }
 }

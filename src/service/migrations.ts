@@ -14,6 +14,7 @@ import { seventh } from './version-7.ts'
 import { eighth } from './version-8.ts'
 import { ninth } from './version-9.ts'
 import { tenth } from './version-10.ts'
+import { eleventh } from './version-11.ts'
 import { first, second } from './versions.ts'
 
 /** The statements of each version. @param id how the engine writes the type of ids */
@@ -31,10 +32,11 @@ const VERSIONS: readonly ((id: string) => readonly string[])[] = [
   eighth,
   ninth,
   tenth,
+  eleventh,
 ]
 
 /** The first version of protocol 2. What is older was written by protocol 1, and is refused. */
-export const FIRST_READ = 10
+export const FIRST_READ = 11
 
 /** The version that this program brings a database to. */
 export const NEWEST_VERSION = VERSIONS.length

@@ -10,13 +10,7 @@ import type { JsonObject } from '../crypto/json.ts'
 import { hashOf, parseJws } from '../crypto/jws.ts'
 import { signerAt } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
-import {
-  type KeyLogs,
-  type Roster,
-  accountsOf,
-  changedMembers,
-  verifyRoster,
-} from '../crypto/roster.ts'
+import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
 import { noteNamed } from './departed.ts'
@@ -27,7 +21,6 @@ import { demandId, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { type Ended, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
 import {
-  cover,
   endUnseenOf,
   invitedIn,
   isStanding,
@@ -79,7 +72,7 @@ async function consentOf(
     .select(['connection_name', 'display_name'])
     .where('connection_id', '=', connection)
     .where('to_account', '=', account)
-    .where((of) => of.or([isWaiting(of, at), of('consent', '=', 2)]))
+    .where((of) => isWaiting(of, at))
     .orderBy('invitations.id', 'desc')
     .executeTakeFirst()
   if (row === undefined)
@@ -122,23 +115,12 @@ async function takeIn(
     .execute()
 }
 
-/** Whether the keys of the member that the newest entry removed had been replaced since it was taken in. */
-function wasChanged({ connection, entries }: Roster, keyLogs: KeyLogs, member: string): boolean {
-  const before = verifyRoster(connection, entries.slice(0, -1), keyLogs)
-  return changedMembers(before, keyLogs).includes(member)
-}
-
-/**
- * The account is a member no more, and comes back by another approval.
- * @param of `confirmer`: the owner who removed it, where its keys were replaced: that one may confirm them and take it in anew, which
- *   its approval covers (section 3); else null
- */
+/** The account is a member no more, and comes back by another approval. */
 async function letGo(
   trx: Transaction<Schema>,
-  of: { connection: string; account: string; confirmer: string | null },
+  { connection, account }: { connection: string; account: string },
   at: number,
 ): Promise<Left | null> {
-  const { connection, account, confirmer } = of
   const row = await trx
     .deleteFrom('memberships')
     .where('connection_id', '=', connection)
@@ -149,14 +131,12 @@ async function letGo(
   if (row === undefined) return null
   const withdrawn = await withdrawAllOf(trx, { connection, account }, at)
   await endUnseenOf(trx, { connection, account })
-  if (confirmer !== null) await cover(trx, { connection, account, name: row.name, confirmer }, at)
-  else
-    await trx
-      .updateTable('invitations')
-      .set({ consent: 0 })
-      .where('connection_id', '=', connection)
-      .where('to_account', '=', account)
-      .execute()
+  await trx
+    .updateTable('invitations')
+    .set({ consent: 0, consent_jws: null })
+    .where('connection_id', '=', connection)
+    .where('to_account', '=', account)
+    .execute()
   return { withdrawn, name: row.name }
 }
 
@@ -191,7 +171,7 @@ const NOTHING: Left = { withdrawn: [], name: null }
 async function apply(
   trx: Transaction<Schema>,
   roster: Roster,
-  { said, keyLogs, at }: { said: JsonObject; keyLogs: KeyLogs; at: number },
+  { said, at }: { said: JsonObject; at: number },
 ): Promise<Left | null> {
   const { connection } = roster
   const text = (name: string) => {
@@ -200,14 +180,11 @@ async function apply(
   }
   const [op, actor, member, role] = [text('op'), text('actor'), text('member'), text('role')]
   if (op === 'add') await takeIn(trx, roster, member, at)
-  if (op === 'remove') {
-    const confirmer = wasChanged(roster, keyLogs, member) ? actor : null
-    return letGo(trx, { connection, account: member, confirmer }, at)
-  }
-  if (op === 'leave') return letGo(trx, { connection, account: actor, confirmer: null }, at)
+  if (op === 'remove') return letGo(trx, { connection, account: member }, at)
+  if (op === 'leave') return letGo(trx, { connection, account: actor }, at)
   if (op === 'end') {
     const withdrawn = await endFor(trx, connection, at)
-    await letGo(trx, { connection, account: actor, confirmer: null }, at)
+    await letGo(trx, { connection, account: actor }, at)
     return { ...NOTHING, withdrawn }
   }
   if (op === 'role') {
@@ -231,7 +208,6 @@ async function store(
   roster: Roster,
   of: {
     said: JsonObject
-    keyLogs: KeyLogs
     sender: Sender
     envelopes: readonly Addressed[]
     at: number
@@ -285,7 +261,7 @@ export const appendTo =
         addressed(envelopes, { sender, roster: there, keyLogs, newest: head }),
       )
       if (opensEpoch(said)) demandSealed(sender, sealed)
-      await store(trx, after, { said, keyLogs, sender, envelopes: sealed, at: now() })
+      await store(trx, after, { said, sender, envelopes: sealed, at: now() })
       return placeOf(after.entries, after.seq)
     })
   }

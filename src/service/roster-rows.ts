@@ -16,6 +16,18 @@ export async function rosterEntries(db: Kysely<Schema>, connection: string): Pro
   return rows.map(({ entry }) => entry)
 }
 
+/** The newest entry of the roster of a connection that exists. */
+export async function newestRosterEntry(db: Kysely<Schema>, connection: string): Promise<string> {
+  const { entry } = await db
+    .selectFrom('roster_entries')
+    .select('entry')
+    .where('connection_id', '=', connection)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  return entry
+}
+
 /**
  * The key logs of accounts as entries, each in order, those included of accounts that were deleted and that the roster of this connection
  * names; an account that has none is not among them.

@@ -477,6 +477,8 @@ export interface Schema {
      * 2 while it is pending: whoever has the mailbox was a member and went since, so it has served.
      */
     consent: 0 | 1 | 2
+    /** The consent that a device of the invited account signed (section 6). */
+    consent_jws: string | null
     message: string | null
     created_at: number
     expires_at: number

@@ -153,6 +153,7 @@ export async function openService(of: {
       (await import('./first-contacts.ts')).deviceFirstContacts(await ground()),
     devices: async () => (await import('./devices.ts')).devices(await ground()),
     downloads: async () => (await import('./exports.ts')).downloads(await ground()),
+    consents: async () => (await import('./consents.ts')).consents(await ground()),
     duties: async () => (await import('./duties.ts')).duties(await ground()),
     emails: async () => (await import('./emails.ts')).emails(await ground()),
     envelopes: async () => (await import('./envelopes.ts')).envelopes(await ground()),

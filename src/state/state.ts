@@ -9,10 +9,14 @@ import { challengeRows } from './challenges.ts'
 import type { ChallengeRows } from './challenges.ts'
 import { connectionRows } from './connections.ts'
 import type { ConnectionRows } from './connections.ts'
+import { consentRows } from './consents.ts'
+import type { ConsentRows } from './consents.ts'
 import { openDatabase } from './database.ts'
 import { firstContactRows } from './first-contacts.ts'
 import type { FirstContactRows } from './first-contacts.ts'
 import { removeLeftovers } from './folder.ts'
+import { epochRows } from './epochs.ts'
+import type { EpochRows } from './epochs.ts'
 import { forkRows } from './forks.ts'
 import type { ForkRows } from './forks.ts'
 import { guestRows } from './guests.ts'
@@ -60,9 +64,11 @@ export interface State {
   readonly guests: GuestRows
   readonly logs: LogRows
   readonly sealKeys: SealKeyRows
+  readonly epochs: EpochRows
   readonly forks: ForkRows
   readonly invites: InviteRows
   readonly firstContacts: FirstContactRows
+  readonly consents: ConsentRows
   readonly names: NameRows
   readonly trust: TrustRows
   readonly replays: ReplayRows
@@ -96,9 +102,11 @@ export function openState(dir: string, log?: Log): State {
     guests: guestRows(db),
     logs: logRows(db),
     sealKeys: sealKeyRows(db),
+    epochs: epochRows(db),
     forks: forkRows(db),
     invites: inviteRows(db),
     firstContacts: firstContactRows(db),
+    consents: consentRows(db),
     names: nameRows(db),
     trust: trustRows(db),
     replays: replayRows(db),

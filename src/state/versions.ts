@@ -1,5 +1,5 @@
 /** The first version of protocol 2. What is older was written by protocol 1, and is refused. */
-export const FIRST_READ = 11
+export const FIRST_READ = 13
 
 /**
  * The versions of `state.db`: entry n takes a database from version n to n + 1. A released entry is never edited;
@@ -228,5 +228,25 @@ export const VERSIONS: readonly string[] = [
     key blob not null,
     primary key (account, id)
   ) strict, without rowid;
+  `,
+  // The consents that this device signed, until the account is taken in by them.
+  `
+  create table consents (
+    hash text primary key,
+    connection text not null,
+    invitation text not null,
+    at integer not null,
+    withdrawn integer not null check (withdrawn in (0, 1))
+  ) strict, without rowid;
+  create index consents_by_connection on consents (connection);
+  `,
+  // When this device first saw the current epoch of each connection, for routine rotations.
+  `
+  create table epochs (
+    connection text primary key,
+    epoch integer not null,
+    seen_at integer not null
+  ) strict, without rowid;
+  create index epochs_by_age on epochs (seen_at);
   `,
 ]

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
-import { approved, changeBy, connected, make, takeIn } from '../service/connecting.ts'
+import {
+  approveInvitation,
+  approved,
+  changeBy,
+  connected,
+  make,
+  takeIn,
+} from '../service/connecting.ts'
 import type { Fault } from '../service/faults.ts'
 import { connect, enrol, opening, tampered } from '../service/person.ts'
 import { everything, fails, isInvalid, type Accounts } from './subject.ts'
@@ -173,10 +180,12 @@ export function connectionsSuite(accounts: () => Accounts): void {
       assert.equal(asked.state, 'pending')
       const { received } = await bob.account.invitations.pending({})
       assert.deepEqual(received, [{ ...asked, direction: 'received' }])
-      await bob.account.invitations.approve({ id: asked.id })
-      assert.deepEqual((await ada.account.duties.read({})).joins, [
-        { connection: id, account: bob.id, email: null },
-      ])
+      await approveInvitation(bob, { id: asked.id })
+      const { joins } = await ada.account.duties.read({})
+      assert.deepEqual(
+        joins.map(({ connection, account, email }) => ({ connection, account, email })),
+        [{ connection: id, account: bob.id, email: null }],
+      )
       await fails('not_found', bob.account.connections.read({ id }))
       const { seq } = await make(ada, id, { op: 'add', member: bob.id })
       assert.equal(seq, 1)

@@ -1,21 +1,31 @@
 /** Signed entries as a device would make them, for tests that need logs of any shape. */
+import { randomBytes } from 'node:crypto'
 import { accountIdOf } from '../../src/crypto/account-id.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { publicKeys, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { signConsent } from '../../src/crypto/consent.ts'
+import { publicKeys, signingKeyFrom } from '../../src/crypto/device-keys.ts'
+import type { DeviceKeys, KeyPair } from '../../src/crypto/device-keys.ts'
 import { rawKeys } from '../../src/crypto/device-public-keys.ts'
 import { newId, PREFIX } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf, type Typ } from '../../src/crypto/jws.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import {
+  addDevice,
+  nameRecoveryKey,
+  resetLog,
+  revokeDevice,
+} from '../../src/crypto/key-log-entries.ts'
 import { verifyKeyLog, type KeyLog } from '../../src/crypto/key-log.ts'
-import { addDevice, resetLog, revokeDevice } from '../../src/crypto/key-log-entries.ts'
-import { commitment, type Roster, type Signer } from '../../src/crypto/roster.ts'
+import type { Roster, Signer } from '../../src/crypto/roster.ts'
 import { firstOf, newDeviceKeys } from './keys.ts'
 
 export type TestDevice = { id: string; keys: DeviceKeys; kid: string }
 
 export const newAccount = () => newId(PREFIX.account, Date.now())
 export const newConnection = () => newId(PREFIX.connection, Date.now())
+export const newRecoveryKey = (): KeyPair => signingKeyFrom(new Uint8Array(randomBytes(32)))
 
 export function newDevice(): TestDevice {
   const keys = newDeviceKeys()
@@ -45,7 +55,7 @@ export function logEntry(
 /** An account whose devices are at hand; `log` is its key log as it stands. */
 export type Person = { readonly account: string; log: KeyLog }
 
-const AT = 1767225600
+export const AT = 1767225600
 
 /** The account that begins with a device, and the salt of zeros that `logEntry` gives its first entry. */
 export const accountOf = ({ keys }: TestDevice) =>
@@ -62,7 +72,7 @@ const follow = (person: Person, entry: string) => {
 }
 const by = ({ id, kid, keys }: TestDevice) => ({ by: id, kid, seed: keys.sign.secret, at: AT })
 
-/** Adds a device, revokes one, resets the log to a new one. */
+/** Adds a device, revokes one, names a recovery key, resets the log to a new device. */
 export function add(person: Person, { id, keys }: TestDevice, signer: TestDevice) {
   const device = { id, keys: publicKeys(keys) }
   follow(person, addDevice({ log: person.log, device, ...by(signer) }))
@@ -70,8 +80,12 @@ export function add(person: Person, { id, keys }: TestDevice, signer: TestDevice
 export function revoke(person: Person, { id }: TestDevice, signer: TestDevice) {
   follow(person, revokeDevice({ log: person.log, device: id, ...by(signer) }))
 }
-export function reset(person: Person, { id, keys }: TestDevice) {
-  follow(person, resetLog({ log: person.log, device: id, keys, at: AT }))
+export function protect(person: Person, { jwk }: KeyPair, signer: TestDevice) {
+  follow(person, nameRecoveryKey({ log: person.log, key: jwk, ...by(signer) }))
+}
+export function reset(person: Person, { id, keys }: TestDevice, recovery?: KeyPair) {
+  const vouched = recovery === undefined ? {} : { recovery }
+  follow(person, resetLog({ log: person.log, device: id, keys, at: AT, ...vouched }))
 }
 
 /** A device of a person who signs at a place of its key log, the newest unless another is named. */
@@ -91,6 +105,27 @@ export const place = ({ log }: Person, seq = log.seq) => ({
   head: encodeBase64url(log.heads[seq]!),
 })
 
+/** The consent that a device of a person signs for the newest entry of a roster. */
+export function consentTo(
+  { connection, head }: Pick<Roster, 'connection' | 'head'>,
+  inviter: Pick<Person, 'account'>,
+  { account, log }: { account: string; log: Pick<KeyLog, 'seq' | 'heads'> },
+  { id, kid, keys }: Pick<TestDevice, 'id' | 'kid'> & { keys: Pick<DeviceKeys, 'sign'> },
+  seq = log.seq,
+): string {
+  return signConsent({
+    connection,
+    inviter: inviter.account,
+    account,
+    device: id,
+    keyLog: { seq, head: log.heads[seq]! },
+    rosterHead: head,
+    at: AT,
+    kid,
+    seed: keys.sign.secret,
+  })
+}
+
 /**
  * The next entry of a roster as anybody might sign it, right or wrong: `change` is laid over the
  * members that every entry has, and what it sets to undefined is left out.
@@ -102,7 +137,7 @@ export function rosterEntry(
   change: object,
 ): string {
   const { connection, epoch } = roster
-  const next = { v: 1, connection, seq: roster.seq + 1, epoch, prev: encodeBase64url(roster.head) }
+  const next = { v: 2, connection, seq: roster.seq + 1, epoch, prev: encodeBase64url(roster.head) }
   const signed = { actor: person.account, device: device.id, actor_log: place(person), at: AT }
   return sign('roster+jws', device, { ...next, ...signed, ...change })
 }
@@ -113,5 +148,5 @@ export const opening = (
   k: Uint8Array,
 ) => ({
   epoch: epoch + 1,
-  k_commit: commitment(connection, epoch + 1, k),
+  k_commit: keyCommitment(connection, epoch + 1, k),
 })

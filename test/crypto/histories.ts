@@ -2,24 +2,27 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { KeyLog } from '../../src/crypto/key-log.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import {
   addMember,
-  changedMembers,
   changeRole,
-  commitment,
+  confirmMember,
+  heldMembers,
   leave,
   openEntry,
   recipientsOf,
   removeMember,
   rotate,
   rotationDue,
+  unconfirmedMembers,
   verifyRoster,
   type Role,
   type Roster,
 } from '../../src/crypto/roster.ts'
 import {
   add,
+  consentTo,
   newConnection,
   newDevice,
   newPerson,
@@ -42,8 +45,14 @@ const accounts = spare.map(([device]) => newPerson(device!))
 const secret = (seq: number) => new Uint8Array(32).fill(seq + 1)
 
 /** What the document says of an account in the connection, kept apart from the code that is judged. */
-type Seat = { role: Role; generation: number; bound: number; keyed: number }
-type Model = { seats: Map<number, Seat>; epoch: number; pending: boolean }
+type Seat = { role: Role; generation: number; bound: number; covered: number }
+type Model = {
+  seats: Map<number, Seat>
+  /** Those who left since the epoch began, and the place that it covers for each. */
+  leavers: [number, number][]
+  epoch: number
+  pending: boolean
+}
 export type World = {
   people: Person[]
   /** By person: the devices used up, those active, the generation, and the last revocation. */
@@ -64,7 +73,7 @@ function begin(): World {
   const active = spare.map(([device]) => [device!])
   const open = openEntry({ connection, k: secret(0), ...signer(people[0]!, active[0]![0]!) })
   const all = new Map(people.map(({ account, log }) => [account, log]))
-  const seat: Seat = { role: 'owner', generation: 1, bound: 0, keyed: 0 }
+  const seat: Seat = { role: 'owner', generation: 1, bound: 0, covered: 0 }
   return {
     people,
     active,
@@ -72,13 +81,13 @@ function begin(): World {
     resets: people.map(() => 1),
     revokedAt: people.map(() => -1),
     roster: verifyRoster(connection, [open], all),
-    model: { seats: new Map([[0, seat]]), epoch: 1, pending: false },
+    model: { seats: new Map([[0, seat]]), leavers: [], epoch: 1, pending: false },
   }
 }
 
 const step = fc.record({
   op: fc.constantFrom(
-    ...(['add', 'add', 'add', 'remove', 'role', 'role', 'leave', 'rotate'] as const),
+    ...(['add', 'add', 'add', 'remove', 'role', 'role', 'leave', 'rotate', 'confirm'] as const),
     ...(['device', 'revoke', 'reset'] as const),
   ),
   /** Now and then somebody tries what is not likely to be allowed. */
@@ -149,6 +158,7 @@ function inRoster(world: World, op: InRoster, { who, whom, role }: Step): void {
   const asOwner = signs && own.role === 'owner'
   const allowed = {
     add: asOwner && its === undefined && !model.pending,
+    confirm: asOwner && who !== whom && its !== undefined && world.resets[whom]! > its.generation,
     remove: asOwner && its !== undefined && who !== whom,
     role: asOwner && its !== undefined && (role === 'owner' || leavesOwner(whom)),
     leave: signs && leavesOwner(who),
@@ -158,7 +168,11 @@ function inRoster(world: World, op: InRoster, { who, whom, role }: Step): void {
   const of = { roster, keyLogs: logs(world), ...signer(person, world.active[who]![0]!) }
   const member = target.account
   const build = {
-    add: () => addMember({ ...of, member, memberLog: target.log, role }),
+    add: () => {
+      const consent = consentTo(roster, person, target, world.active[whom]![0]!)
+      return addMember({ ...of, member, memberLog: target.log, role, consent })
+    },
+    confirm: () => confirmMember({ ...of, member, memberLog: target.log, k }),
     remove: () => removeMember({ ...of, member, k }),
     role: () => changeRole({ ...of, member, role }),
     leave: () => leave(of),
@@ -171,21 +185,27 @@ function inRoster(world: World, op: InRoster, { who, whom, role }: Step): void {
   world.roster = verifyRoster(connection, [...roster.entries, build()], logs(world), roster)
 
   own!.bound = person.log.seq
+  const place = target.log.seq
   if (op === 'add') {
-    const seq = target.log.seq
-    seats.set(whom, { role, generation: world.resets[whom]!, bound: seq, keyed: seq })
+    const generation = world.resets[whom]!
+    seats.set(whom, { role, generation, bound: place, covered: place })
   }
+  if (op === 'confirm') Object.assign(its!, { generation: world.resets[whom], bound: place })
   if (op === 'remove') seats.delete(whom)
   if (op === 'role') its!.role = role
   if (op === 'leave') {
     seats.delete(who)
+    model.leavers.push([who, own!.covered])
     model.pending = true
   }
-  if (op === 'remove' || op === 'rotate') {
+  if (op === 'remove' || op === 'rotate' || op === 'confirm') {
     model.epoch++
     model.pending = false
-    for (const seat of seats.values()) seat.keyed = seat.bound
-    assert.equal(world.roster.kCommit, commitment(connection, model.epoch, k))
+    model.leavers = []
+    // The entry names the newest place of each log with a revocation that no entry covers yet.
+    for (const [index, seat] of seats)
+      seat.covered = world.revokedAt[index]! > seat.bound ? people[index]!.log.seq : seat.bound
+    assert.equal(world.roster.kCommit, keyCommitment(connection, model.epoch, k))
     assert.deepEqual(world.roster.epochHead, world.roster.head)
   }
 }
@@ -214,14 +234,23 @@ function agree(world: World): void {
     current.flatMap(([index]) => world.active[index]!.map(({ id }) => id)),
   )
   assert.deepEqual(
-    changedMembers(roster, logs(world)),
+    unconfirmedMembers(roster, logs(world)),
     [...seats.keys()]
       .filter((index) => !current.some(([other]) => other === index))
       .map((index) => people[index]!.account),
   )
-  for (const [index, { keyed }] of current) {
+  const covered: [number, number][] = [...seats].map(([index, seat]) => [index, seat.covered])
+  const held = [...covered, ...model.leavers]
+    .filter(([index, place]) => world.revokedAt[index]! > place)
+    .map(([index]) => index)
+  assert.deepEqual(
+    heldMembers(roster, logs(world)),
+    held.map((index) => people[index]!.account),
+  )
+  for (const [index] of current) {
     const due = rotationDue(roster, logs(world), people[index]!.account)
-    assert.equal(due, model.pending || world.revokedAt[index]! > keyed)
+    const isDue = model.pending || held.includes(index)
+    assert.equal(due, isDue ? 'now' : held.length > 0 ? 'later' : null)
   }
 }
 

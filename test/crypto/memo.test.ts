@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { memo } from '../../src/crypto/memo.ts'
-import { commitment, verifyRoster } from '../../src/crypto/roster.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { verifyRoster } from '../../src/crypto/roster.ts'
 import { newConnection, newDevice, newPerson, opening, rosterEntry } from './builders.ts'
 
 test('what was good is not looked at again, what was bad is', () => {
@@ -29,7 +30,7 @@ test('a roster is verified again in a fraction of the time', () => {
   const connection = newConnection()
   const k = new Uint8Array(32)
   const nothing = { connection, seq: -1, head: new Uint8Array(32), epoch: 1 }
-  const first = { op: 'open', k_commit: commitment(connection, 1, k) }
+  const first = { op: 'open', k_commit: keyCommitment(connection, 1, k) }
   const entries = [rosterEntry(nothing, person, device, first)]
   for (let seq = 1; seq < 60; seq++) {
     const head = hashOf(entries.at(-1)!)

@@ -6,7 +6,8 @@ import { ZERO_HEAD } from '../../src/crypto/code.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
-import { commitment, openEntry, verifyRoster } from '../../src/crypto/roster.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { openEntry, verifyRoster } from '../../src/crypto/roster.ts'
 import { logEntry, newAccount, newConnection, sign } from './builders.ts'
 import {
   account,
@@ -27,13 +28,13 @@ import {
 
 describe('a roster that is opened', () => {
   const payload = {
-    v: 1,
+    v: 2,
     connection,
     seq: 0,
     epoch: 1,
     prev: encodeBase64url(ZERO_HEAD),
     op: 'open',
-    k_commit: commitment(connection, 1, k),
+    k_commit: keyCommitment(connection, 1, k),
     actor: account,
     device: first.id,
     actor_log: { seq: log.seq, head: encodeBase64url(log.head) },
@@ -47,11 +48,12 @@ describe('a roster that is opened', () => {
       head: hashOf(open),
       epoch: 1,
       epochHead: hashOf(open),
-      opener: account,
       kCommit: payload.k_commit,
-      members: [{ account, role: 'owner', logSeq: 1, keyedSeq: 1, generation: 1 }],
+      members: [{ account, role: 'owner', logSeq: 1, coveredSeq: 1, generation: 1 }],
+      leavers: [],
       rotationPending: false,
       ended: false,
+      replaces: null,
       entries: [open],
     })
     assert.equal(open, sign('roster+jws', first, payload))

@@ -10,6 +10,7 @@ import {
 } from '../../src/crypto/roster.ts'
 import {
   add,
+  consentTo,
   logsOf,
   newConnection,
   newDevice,
@@ -18,6 +19,7 @@ import {
   revoke,
   signer,
   type Person,
+  type TestDevice,
 } from './builders.ts'
 
 export const k = (epoch: number) => new Uint8Array(32).fill(epoch)
@@ -49,8 +51,28 @@ export const withEntry = (roster: Roster, entry: string) => after([...roster.ent
 
 export const byA = signer(A, a1, 0)
 export const memberLog = (person: Person, seq = 0) => ({ seq, head: person.log.heads[seq]! })
-export const added = (roster: Roster, person: Person, role: Role = 'member', seq = 0) => {
-  const who = { member: person.account, memberLog: memberLog(person, seq), role }
+const deviceOf = new Map<Person, TestDevice>([
+  [B, b1],
+  [C, c1],
+  [D, d1],
+  [E, e1],
+])
+/** The consent of a person to the owner A, by the person's first device unless another is named. */
+export const consentOf = (
+  roster: Pick<Roster, 'connection' | 'head'>,
+  person: Person,
+  seq = 0,
+  device = deviceOf.get(person)!,
+) => consentTo(roster, A, person, device, seq)
+export const added = (
+  roster: Roster,
+  person: Person,
+  role: Role = 'member',
+  seq = 0,
+  device = deviceOf.get(person)!,
+) => {
+  const consent = consentOf(roster, person, seq, device)
+  const who = { member: person.account, memberLog: memberLog(person, seq), role, consent }
   return withEntry(roster, addMember({ roster, keyLogs, ...who, ...byA }))
 }
 export const alone = after([openEntry({ connection, k: k(1), ...byA })])

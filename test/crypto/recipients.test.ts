@@ -1,29 +1,34 @@
-/** What the newest key logs make of a roster: who gets K, what is due, who is to be confirmed. */
+/** What a roster and the newest key logs say together: who gets K, what holds, what is due. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
   accountsOf,
   addMember,
-  changedMembers,
   changeRole,
-  heldBack,
+  confirmMember,
+  heldMembers,
+  isHeld,
+  leave,
   openEntry,
   recipientsOf,
   removeMember,
   rotate,
   rotationDue,
+  unconfirmedMembers,
   verifyRoster,
-  type KeyLogs,
   type Role,
   type Roster,
 } from '../../src/crypto/roster.ts'
 import {
   add,
+  consentTo,
   logsOf,
   newConnection,
   newDevice,
   newPerson,
+  newRecoveryKey,
   opening,
+  protect,
   reset,
   revoke,
   rosterEntry,
@@ -31,7 +36,7 @@ import {
   type Person,
   type TestDevice,
 } from './builders.ts'
-import { A, B, C, devices, E, left, three, two, withEntry } from './people.ts'
+import { A, B, C, devices, left, three, two, withEntry } from './people.ts'
 
 const k = new Uint8Array(32)
 
@@ -55,13 +60,26 @@ function pair() {
     roster = verifyRoster(connection, [...roster.entries, entry], logs())
   }
   const by = signer(owner, o1)
-  const taken = (role: Role = 'member') => ({ member: member.account, memberLog: member.log, role })
-  next(addMember, taken(), [owner, o1])
+  const taken = (device: TestDevice, role: Role = 'member') => ({
+    member: member.account,
+    memberLog: member.log,
+    role,
+    consent: consentTo(roster, owner, member, device),
+  })
+  next(addMember, taken(m1), [owner, o1])
   const now = () => ({ roster, keyLogs: logs() })
   const due = () => [owner, member].map(({ account }) => rotationDue(roster, logs(), account))
   const to = () => recipientsOf(roster, logs()).map(({ device }) => device.id)
-  const changed = () => changedMembers(roster, logs())
-  return { o1, o2, m1, m2, owner, member, next, now, taken, due, to, changed }
+  const held = () => heldMembers(roster, logs())
+  const unconfirmed = () => unconfirmedMembers(roster, logs())
+  const rowsOf = () => {
+    const payload = roster.entries.at(-1)!.split('.')[1]!
+    const { logs: rows } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as {
+      logs?: { account: string; seq: number }[]
+    }
+    return rows?.map(({ account, seq }) => [account, seq]) ?? null
+  }
+  return { o1, o2, m1, m2, owner, member, next, now, taken, due, to, held, unconfirmed, rowsOf }
 }
 
 describe('K is sealed to', () => {
@@ -79,149 +97,101 @@ describe('K is sealed to', () => {
     next(removeMember, { member: member.account, k }, [owner, o1])
     assert.deepEqual(to(), [o1.id, o2.id])
   })
-  test('no device of a reset account, until an owner has confirmed it', () => {
-    const { o1, o2, owner, member, next, taken, to, changed } = pair()
+  test('no device of an account reset without its recovery key, until an owner confirms it', () => {
+    const { o1, o2, owner, member, next, to, unconfirmed } = pair()
     const m3 = newDevice()
     reset(member, m3)
     assert.deepEqual(to(), [o1.id, o2.id])
-    assert.deepEqual(changed(), [member.account])
-    next(removeMember, { member: member.account, k }, [owner, o1])
-    assert.deepEqual(changed(), [])
-    next(addMember, taken(), [owner, o1])
+    assert.deepEqual(unconfirmed(), [member.account])
+    next(confirmMember, { member: member.account, memberLog: member.log, k }, [owner, o1])
     assert.deepEqual(to(), [o1.id, o2.id, m3.id])
-    assert.deepEqual(changed(), [])
+    assert.deepEqual(unconfirmed(), [])
   })
-  test('nobody whose log is not known', () => {
-    const devices = recipientsOf(two, logsOf(A)).map(({ account }) => account)
-    assert.deepEqual(new Set(devices), new Set([A.account]))
+  test('the new device of an account reset with its recovery key', () => {
+    const { o1, o2, m1, member, to, unconfirmed } = pair()
+    const [recovery, m3] = [newRecoveryKey(), newDevice()]
+    protect(member, recovery, m1)
+    reset(member, m3, recovery)
+    assert.deepEqual(to(), [o1.id, o2.id, m3.id])
+    assert.deepEqual(unconfirmed(), [])
+  })
+  test('no account whose log is not known', () => {
+    const accounts = recipientsOf(two, logsOf(A)).map(({ account }) => account)
+    assert.deepEqual(new Set(accounts), new Set([A.account]))
   })
 })
 
-describe('a rotation is due', () => {
-  test('of everybody when somebody left', () => {
-    const keyLogs = logsOf(A, B, C)
-    for (const { account } of [A, B, E]) {
-      assert.deepEqual([rotationDue(left, keyLogs, account)], [true])
-      assert.equal(rotationDue(three, logsOf(B, C), account), false)
-    }
-  })
-  test('of an account that revoked a device, until it signed one', () => {
-    const { o1, o2, m1, m2, owner, member, next, due } = pair()
-    assert.deepEqual(due(), [false, false])
-    revoke(member, m1, m2)
-    assert.deepEqual(due(), [false, true])
-    // Somebody else's does not bind the log of this account, so the revoked device could still sign.
+describe('a connection is held', () => {
+  test('after a member left, until a rotation', () => {
+    const { m1, o1, owner, member, next, due, now } = pair()
+    next(leave, {}, [member, m1])
+    assert.deepEqual(due(), ['now', null])
+    assert.equal(isHeld(now().roster, now().keyLogs), true)
     next(rotate, { k }, [owner, o1])
-    assert.deepEqual(due(), [false, true])
-    next(rotate, { k }, [member, m2])
-    assert.deepEqual(due(), [false, false])
-    revoke(owner, o1, o2)
-    assert.deepEqual(due(), [true, false])
+    assert.deepEqual(due(), [null, null])
+    assert.equal(isHeld(now().roster, now().keyLogs), false)
   })
-  test('also after it signed something else, for the revoked device has K', () => {
-    const { o1, o2, owner, member, next, due } = pair()
+  test('after a revocation, until any member rotates and names the place', () => {
+    const { o1, m1, m2, owner, member, next, due, held, rowsOf } = pair()
+    assert.deepEqual([due(), held()], [[null, null], []])
+    revoke(member, m1, m2)
+    assert.deepEqual([due(), held()], [['later', 'now'], [member.account]])
+    next(rotate, { k }, [owner, o1])
+    assert.deepEqual(rowsOf(), [[member.account, 2]])
+    assert.deepEqual([due(), held()], [[null, null], []])
+    revoke(member, m2, m2)
+    assert.deepEqual(held(), [member.account], 'a later revocation holds again')
+  })
+  test('until the own devices of the account rotate, which needs no row', () => {
+    const { m1, m2, member, next, held, rowsOf } = pair()
+    revoke(member, m1, m2)
+    next(rotate, { k }, [member, m2])
+    assert.deepEqual([held(), rowsOf()], [[], null])
+  })
+  test('also after the account signed what opens no epoch, for the revoked device has K', () => {
+    const { o1, o2, owner, member, next, held } = pair()
     revoke(owner, o1, o2)
     next(changeRole, { member: member.account, role: 'owner' as const }, [owner, o2])
-    assert.deepEqual(due(), [true, false])
+    assert.deepEqual(held(), [owner.account])
     next(rotate, { k }, [owner, o2])
-    assert.deepEqual(due(), [false, false])
+    assert.deepEqual(held(), [])
   })
-  test('of nobody who was taken in after the revocation', () => {
-    const { o1, m1, m2, owner, member, next, taken, due } = pair()
+  test('not by a revocation before the place at which a member was added', () => {
+    const { o1, m1, m2, owner, member, next, taken, held } = pair()
     revoke(member, m1, m2)
     next(removeMember, { member: member.account, k }, [owner, o1])
-    assert.deepEqual(due(), [false, false])
-    next(addMember, taken(), [owner, o1])
-    assert.deepEqual(due(), [false, false])
+    assert.deepEqual(held(), [])
+    next(addMember, taken(m2), [owner, o1])
+    assert.deepEqual(held(), [])
   })
-  test('of everybody when an owner removed itself, for it chose the secret', () => {
-    const owned = changeRole({
-      roster: three,
-      keyLogs: logsOf(A, B, C),
-      member: B.account,
-      role: 'owner',
-      ...signer(A, devices.a2),
-    })
-    const before = withEntry(three, owned)
+  test('after a reset, until a member rotates or an owner confirms the account', () => {
+    const { o1, owner, member, next, due, held, unconfirmed, rowsOf } = pair()
+    reset(member, newDevice())
+    assert.deepEqual([held(), due()], [[member.account], ['later', null]])
+    next(rotate, { k }, [owner, o1])
+    assert.deepEqual(rowsOf(), [[member.account, 2]])
+    assert.deepEqual([held(), unconfirmed()], [[], [member.account]])
+    next(confirmMember, { member: member.account, memberLog: member.log, k }, [owner, o1])
+    assert.deepEqual([held(), unconfirmed(), rowsOf()], [[], [], null])
+  })
+  test('after every device signed out, until a rotation', () => {
+    const { m1, m2, o1, owner, member, next, held } = pair()
+    revoke(member, m1, m1)
+    revoke(member, m2, m2)
+    assert.deepEqual(held(), [member.account])
+    next(rotate, { k }, [owner, o1])
+    assert.deepEqual(held(), [])
+    reset(member, newDevice())
+    assert.deepEqual(held(), [member.account])
+  })
+  test('when an owner removed itself, for it chose the secret', () => {
+    const keyLogs = logsOf(A, B, C)
+    const of = { roster: three, keyLogs, member: B.account, role: 'owner' as const }
+    const before = withEntry(three, changeRole({ ...of, ...signer(A, devices.a2) }))
     const entry = { op: 'remove', member: A.account, ...opening(before, k) }
     const gone = withEntry(before, rosterEntry(before, A, devices.a2, entry))
-    assert.deepEqual(
-      gone.members.map(({ account }) => account),
-      [B.account, C.account],
-    )
-    assert.equal(gone.rotationPending, false)
-    for (const { account } of [B, C])
-      assert.equal(rotationDue(gone, logsOf(A, B, C), account), true)
-  })
-  test('of no account whose reset is not confirmed: it signs nothing', () => {
-    const { member, due } = pair()
-    reset(member, newDevice())
-    assert.deepEqual(due(), [false, false])
-  })
-})
-
-describe('nothing verifies', () => {
-  const held = (by: Person, { roster, keyLogs }: { roster: Roster; keyLogs: KeyLogs }) =>
-    heldBack(roster, keyLogs, by.account)
-
-  test('while somebody else has to rotate after a revocation', () => {
-    const { o1, m1, m2, owner, member, next, now } = pair()
-    assert.equal(held(owner, now()), false)
-    revoke(member, m1, m2)
-    assert.deepEqual([held(owner, now()), held(member, now())], [true, true])
-    next(rotate, { k }, [owner, o1])
-    assert.equal(held(owner, now()), true)
-    next(rotate, { k }, [member, m2])
-    assert.deepEqual([held(owner, now()), held(member, now())], [false, false])
-  })
-  test('after a device signed itself out, as a thief can have it do: until its account rotates', () => {
-    const { m1, m2, owner, member, next, now } = pair()
-    revoke(member, m1, m1)
-    assert.deepEqual([held(owner, now()), held(member, now())], [true, true])
-    next(rotate, { k }, [member, m2])
-    assert.deepEqual([held(owner, now()), held(member, now())], [false, false])
-  })
-  test('also where the account has no device left to rotate: until it is removed', () => {
-    const { o1, m1, m2, owner, member, next, now } = pair()
-    revoke(member, m1, m2)
-    revoke(member, m2, m2)
-    assert.equal(held(owner, now()), true)
-    next(rotate, { k }, [owner, o1])
-    assert.equal(held(owner, now()), true, 'to whom it was sealed, the roster does not say')
-    next(removeMember, { member: member.account, k }, [owner, o1])
-    assert.equal(held(owner, now()), false)
-  })
-  test('after a reset, for the lost devices have K: until an owner takes the account in anew', () => {
-    const { o1, owner, member, next, taken, now } = pair()
-    reset(member, newDevice())
-    assert.deepEqual([held(owner, now()), held(member, now())], [true, true])
-    next(removeMember, { member: member.account, k }, [owner, o1])
-    assert.equal(held(owner, now()), false)
-    next(addMember, taken(), [owner, o1])
-    assert.deepEqual([held(owner, now()), held(member, now())], [false, false])
-  })
-  test('after every device signed out: until an owner removes the account or takes it in anew', () => {
-    const { m1, m2, o1, owner, member, next, taken, now } = pair()
-    revoke(member, m1, m1)
-    revoke(member, m2, m2)
-    next(rotate, { k }, [owner, o1])
-    assert.equal(held(owner, now()), true, 'to whom it was sealed, the roster does not say')
-    reset(member, newDevice())
-    assert.equal(held(owner, now()), true)
-    next(removeMember, { member: member.account, k }, [owner, o1])
-    assert.equal(held(owner, now()), false)
-    next(addMember, taken(), [owner, o1])
-    assert.deepEqual([held(owner, now()), held(member, now())], [false, false])
-  })
-  test('but not for a device of a generation that no owner confirmed: it never had K', () => {
-    const { m1, m2, o1, owner, member, next, taken, now } = pair()
-    revoke(member, m1, m1)
-    revoke(member, m2, m2)
-    next(removeMember, { member: member.account, k }, [owner, o1])
-    next(addMember, taken(), [owner, o1])
-    reset(member, newDevice())
-    reset(member, newDevice())
-    assert.equal(held(owner, now()), false)
+    assert.equal(gone.rotationPending, true)
+    for (const { account } of [B, C]) assert.equal(rotationDue(gone, keyLogs, account), 'now')
   })
 })
 

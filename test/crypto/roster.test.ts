@@ -2,18 +2,19 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { hashOf } from '../../src/crypto/jws.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { Refusal, type Reason } from '../../src/crypto/refusal.ts'
 import {
   addMember,
   changeRole,
-  commitment,
+  confirmMember,
   leave,
   removeMember,
   rotate,
   verifyRoster,
   type Roster,
 } from '../../src/crypto/roster.ts'
-import { opening, place, rosterEntry, signer } from './builders.ts'
+import { consentTo, opening, place, rosterEntry, signer } from './builders.ts'
 import {
   A,
   added,
@@ -22,6 +23,7 @@ import {
   byA,
   C,
   connection,
+  consentOf,
   D,
   devices,
   E,
@@ -41,7 +43,7 @@ const refused = (attempt: () => unknown, reason: Reason, entry?: number) =>
   })
 
 describe('an op', () => {
-  test('add: somebody more in the same epoch', () => {
+  test('add: one member more in the same epoch', () => {
     assert.deepEqual(who(three), [
       [a, 'owner'],
       [b, 'member'],
@@ -59,7 +61,7 @@ describe('an op', () => {
     ])
     assert.deepEqual([removed.epoch, removed.rotationPending], [2, false])
     assert.deepEqual(removed.epochHead, removed.head)
-    assert.equal(removed.kCommit, commitment(connection, 2, k(2)))
+    assert.equal(removed.kCommit, keyCommitment(connection, 2, k(2)))
   })
   test('leave: the same epoch, in which a rotation is pending', () => {
     assert.deepEqual(who(left), [
@@ -73,7 +75,7 @@ describe('an op', () => {
     const rotated = withEntry(left, rotate({ roster: left, keyLogs, k: k(2), ...signer(B, b1) }))
     assert.deepEqual(who(rotated), who(left))
     assert.deepEqual([rotated.epoch, rotated.rotationPending], [2, false])
-    assert.equal(rotated.kCommit, commitment(connection, 2, k(2)))
+    assert.equal(rotated.kCommit, keyCommitment(connection, 2, k(2)))
   })
   test('role: another owner, after whom the first may go', () => {
     const role = changeRole({ roster: two, keyLogs, member: b, role: 'owner', ...byA })
@@ -91,7 +93,7 @@ describe('an op', () => {
     assert.deepEqual(rotated.members[0]!.logSeq, 2)
     refused(() => rotate({ roster: rotated, keyLogs, k: k(3), ...byA }), 'actor_log_back', 3)
   })
-  test('by somebody removed and taken in again, whose actor_log goes on where it was', () => {
+  test('by a member removed and taken in again, whose actor_log goes on where it was', () => {
     const owned = withEntry(
       two,
       changeRole({ roster: two, keyLogs, member: b, role: 'owner', ...byA }),
@@ -100,18 +102,19 @@ describe('an op', () => {
     const byB = signer(B, b1)
     const gone = removeMember({ roster: rotated, keyLogs, member: a, k: k(3), ...byB })
     const without = withEntry(rotated, gone)
-    const back = { member: a, memberLog: memberLog(A), role: 'member' as const }
+    const consent = consentTo(without, B, A, a1, 0)
+    const back = { member: a, memberLog: memberLog(A), role: 'member' as const, consent }
     const again = withEntry(without, addMember({ roster: without, keyLogs, ...back, ...byB }))
     assert.equal(again.members[1]!.logSeq, 2)
     refused(() => rotate({ roster: again, keyLogs, k: k(4), ...byA }), 'actor_log_back', 6)
   })
-  test('by a reset account, once an owner has confirmed it by remove and add', () => {
+  test('by a reset account, once an owner has confirmed it', () => {
     const roster = added(two, D)
     const byD = signer(D, d2)
     refused(() => rotate({ roster, keyLogs, k: k(2), ...byD }), 'generation_unconfirmed', 3)
-    const gone = removeMember({ roster, keyLogs, member: D.account, k: k(2), ...byA })
-    const confirmed = added(withEntry(roster, gone), D, 'member', 1)
-    assert.equal(confirmed.members.at(-1)!.generation, 2)
+    const of = { roster, keyLogs, member: D.account, memberLog: memberLog(D, 1), k: k(2), ...byA }
+    const confirmed = withEntry(roster, confirmMember(of))
+    assert.deepEqual([confirmed.epoch, confirmed.members.at(-1)!.generation], [2, 2])
     const rotated = withEntry(confirmed, rotate({ roster: confirmed, keyLogs, k: k(3), ...byD }))
     assert.equal(rotated.epoch, 3)
   })
@@ -120,11 +123,11 @@ describe('an op', () => {
 describe('a builder', () => {
   test('makes the entry that the document describes', () => {
     const of = { roster: two, keyLogs, ...byA }
-    const [member, actor_log] = [C.account, place(A, 0)]
+    const [member, actor_log, consent] = [C.account, place(A, 0), consentOf(two, C)]
     const made: [string, object][] = [
       [
-        addMember({ ...of, member, memberLog: memberLog(C), role: 'owner' }),
-        { op: 'add', member, member_log: place(C, 0), role: 'owner' },
+        addMember({ ...of, member, memberLog: memberLog(C), role: 'owner', consent }),
+        { op: 'add', member, member_log: place(C, 0), role: 'owner', consent },
       ],
       [
         removeMember({ ...of, member: b, k: k(2) }),
@@ -175,7 +178,7 @@ describe('a builder', () => {
     ],
   ]
   for (const [name, build, reason] of table) {
-    test(`makes nothing of ${name}: ${reason}`, () => assert.throws(build, { reason }))
+    test(`refuses ${name}: ${reason}`, () => assert.throws(build, { reason }))
   }
 })
 

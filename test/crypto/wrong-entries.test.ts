@@ -6,8 +6,11 @@ import { hashOf } from '../../src/crypto/jws.ts'
 import { Refusal, type Reason } from '../../src/crypto/refusal.ts'
 import { addMember, verifyRoster, type Roster } from '../../src/crypto/roster.ts'
 import {
-  newAccount,
+  consentTo,
+  logsOf,
   newConnection,
+  newDevice,
+  newPerson,
   opening,
   place,
   rosterEntry,
@@ -15,8 +18,8 @@ import {
   type Person,
   type TestDevice,
 } from './builders.ts'
-import { A, after, alone, B, C, connection, devices, E, k, left, over } from './people.ts'
-import { memberLog, three, two, withEntry } from './people.ts'
+import { A, after, alone, B, C, connection, consentOf, devices, E, k, left } from './people.ts'
+import { memberLog, over, three, two, withEntry } from './people.ts'
 
 const { a1, a2, b1, c1, e1 } = devices
 const [a, b, c] = [A.account, B.account, C.account]
@@ -32,6 +35,7 @@ describe('a wrong entry', () => {
     member: person.account,
     member_log: place(person, 0),
     role: 'member',
+    consent: consentOf(two, person === A ? B : person),
     ...change,
   })
   const rotating = (roster: Roster, change: object = {}) => ({
@@ -53,14 +57,14 @@ describe('a wrong entry', () => {
   type Row = [name: string, before: Roster, person: Person, device: TestDevice, object, Reason]
   const table: Row[] = [
     ['add by a member', two, B, b1, adding(C), 'not_owner'],
-    ['add by nobody', two, E, e1, adding(C), 'not_member'],
+    ['add by an account that is no member', two, E, e1, adding(C), 'not_member'],
     ['add of a member', two, A, a2, adding(B), 'already_member'],
     ['add of oneself', two, A, a2, adding(A), 'already_member'],
     ['add while a rotation is pending', left, A, a2, adding(E), 'rotation_pending'],
     ['add of the one who left', left, A, a2, adding(C), 'rotation_pending'],
     ['add without a role', two, A, a2, adding(C, { role: undefined }), 'missing_member'],
     ['add without a log', two, A, a2, adding(C, { member_log: undefined }), 'missing_member'],
-    ['add with K', two, A, a2, { ...adding(C), ...opening(two, k(2)) }, 'superfluous_member'],
+    ['add with K', two, A, a2, { ...adding(C), ...opening(two, k(2)) }, 'superfluous_k_commit'],
     ['add in a new epoch', two, A, a2, adding(C, { epoch: 2 }), 'epoch_skip'],
     [
       'add naming the log of another',
@@ -83,14 +87,21 @@ describe('a wrong entry', () => {
       two,
       A,
       a2,
-      adding(C, { member: newAccount() }),
+      adding(C, { member: newPerson(newDevice()).account }),
       'member_log_mismatch',
     ],
-    ['add of an address', two, A, a2, adding(C, { member: 'c@example.org' }), 'bad_value'],
+    ['add of an address', two, A, a2, adding(C, { member: 'c@example.org' }), 'not_an_account'],
     ['add as admin', two, A, a2, adding(C, { role: 'admin' }), 'bad_value'],
     ['remove by a member', three, B, b1, removing(three, c), 'not_owner'],
     ['remove of oneself by a member', three, B, b1, removing(three, b), 'not_owner'],
-    ['remove of nobody', three, A, a2, removing(three, E.account), 'not_member'],
+    [
+      'remove of an account that is no member',
+      three,
+      A,
+      a2,
+      removing(three, E.account),
+      'not_member',
+    ],
     ['remove of the last owner', three, A, a2, removing(three, a), 'last_owner'],
     [
       'remove without K',
@@ -111,7 +122,7 @@ describe('a wrong entry', () => {
       'superfluous_member',
     ],
     ['role by a member', two, B, b1, owning(b), 'not_owner'],
-    ['role of nobody', two, A, a2, owning(E.account), 'not_member'],
+    ['role of an account that is no member', two, A, a2, owning(E.account), 'not_member'],
     [
       'role that leaves no owner',
       two,
@@ -122,16 +133,16 @@ describe('a wrong entry', () => {
     ],
     ['role in a new epoch', two, A, a2, { ...owning(b), epoch: 2 }, 'epoch_skip'],
     ['role with a log', two, A, a2, { ...adding(B), op: 'role' }, 'superfluous_member'],
-    ['leave by nobody', two, E, e1, leaving, 'not_member'],
+    ['leave by an account that is no member', two, E, e1, leaving, 'not_member'],
     ['leave twice', left, C, c1, leaving, 'not_member'],
     ['leave of the last owner', two, A, a2, leaving, 'last_owner'],
     ['leave of the only member', alone, A, a2, leaving, 'last_owner'],
     ['leave of another', two, B, b1, { ...leaving, member: b }, 'superfluous_member'],
-    ['leave with K', two, B, b1, { ...leaving, ...opening(two, k(2)) }, 'superfluous_member'],
+    ['leave with K', two, B, b1, { ...leaving, ...opening(two, k(2)) }, 'superfluous_k_commit'],
     ['end by a member', two, B, b1, ending, 'not_owner'],
-    ['end by nobody', two, E, e1, ending, 'not_member'],
+    ['end by an account that is no member', two, E, e1, ending, 'not_member'],
     ['end of another', two, A, a2, { ...ending, member: b }, 'superfluous_member'],
-    ['end with K', two, A, a2, { ...ending, ...opening(two, k(2)) }, 'superfluous_member'],
+    ['end with K', two, A, a2, { ...ending, ...opening(two, k(2)) }, 'superfluous_k_commit'],
     ['end in a new epoch', two, A, a2, { ...ending, epoch: 2 }, 'epoch_skip'],
     ['end after the end', over, A, a2, ending, 'ended'],
     ['add after the end', over, A, a2, adding(E), 'ended'],
@@ -139,7 +150,7 @@ describe('a wrong entry', () => {
     ['role after the end', over, A, a2, owning(b), 'ended'],
     ['leave after the end', over, B, b1, leaving, 'ended'],
     ['rotate after the end', over, B, b1, rotating(over), 'ended'],
-    ['rotate by nobody', two, E, e1, rotating(two), 'not_member'],
+    ['rotate by an account that is no member', two, E, e1, rotating(two), 'not_member'],
     ['rotate by the one who left', left, C, c1, rotating(left), 'not_member'],
     ['rotate over an epoch', two, A, a2, rotating(two, { epoch: 3 }), 'epoch_skip'],
     ['rotate without K', two, A, a2, rotating(two, { k_commit: undefined }), 'missing_k_commit'],
@@ -152,7 +163,7 @@ describe('a wrong entry', () => {
       'bad_value',
     ],
     ['open again', two, A, a2, rotating(two, { op: 'open' }), 'bad_op'],
-    ['an op of nobody', two, A, a2, { op: 'merge' }, 'bad_op'],
+    ['an unknown op', two, A, a2, { op: 'merge' }, 'bad_op'],
     ['the op null', two, A, a2, { op: null }, 'bad_op'],
     ['a device not yet in the log', two, A, a2, rotating(two, early), 'unknown_signer'],
     ['a device revoked by then', two, A, a1, rotating(two), 'revoked_signer'],
@@ -192,7 +203,7 @@ describe('a wrong entry', () => {
       rotating(two, { connection: newConnection() }),
       'wrong_connection',
     ],
-    ['version 2', two, A, a2, rotating(two, { v: 2 }), 'wrong_version'],
+    ['version 1', two, A, a2, rotating(two, { v: 1 }), 'wrong_version'],
   ]
   for (const [name, before, person, device, change, reason] of table) {
     test(`${name}: ${reason}`, () => {
@@ -206,21 +217,25 @@ describe('a wrong entry', () => {
     refused(() => after([rosterEntry(nothing, A, a2, adding(B))]), 'bad_op', 0)
   })
   test('member 201: too_many_members', () => {
-    const people = Array.from({ length: 200 }, () => ({ ...E, account: newAccount() }))
-    const logs = new Map([
-      ...people.map(({ account }) => [account, E.log] as const),
-      [a, A.log] as const,
-    ])
+    const people = Array.from({ length: 200 }, () => {
+      const device = newDevice()
+      return { device, person: newPerson(device) }
+    })
+    const logs = logsOf(A, ...people.map(({ person }) => person))
     const entries = [...alone.entries]
-    let roster = alone
-    for (const person of people.slice(1)) {
-      entries.push(rosterEntry({ ...roster, seq: entries.length - 1 }, A, a2, adding(person)))
-      roster = { ...roster, head: hashOf(entries.at(-1)!) }
+    let roster: Roster = alone
+    for (const { person, device } of people.slice(1)) {
+      const consent = consentTo(roster, A, person, device)
+      const change = { op: 'add', member: person.account, member_log: place(person), consent }
+      entries.push(rosterEntry(roster, A, a2, { role: 'member', ...change }))
+      roster = { ...roster, seq: entries.length - 1, head: hashOf(entries.at(-1)!) }
     }
     const full = verifyRoster(connection, entries, logs)
     assert.equal(full.members.length, 200)
-    const last = { member: people[0]!.account, memberLog: memberLog(E), role: 'member' as const }
-    const one = { roster: full, keyLogs: logs, ...last, ...signer(A, a2) }
+    const { person, device } = people[0]!
+    const consent = consentTo(full, A, person, device)
+    const last = { member: person.account, memberLog: memberLog(person), consent }
+    const one = { roster: full, keyLogs: logs, role: 'member' as const, ...last, ...signer(A, a2) }
     refused(() => addMember(one), 'too_many_members', 200)
   })
 })

@@ -9,7 +9,15 @@ import { invitations } from '../../src/handlers/invitations.ts'
 import { members } from '../../src/handlers/members.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { gate } from './enrolled.ts'
-import { type Desk, connected, isIn, sayingApproved, verifies, worldOf } from './people.ts'
+import {
+  type Desk,
+  connected,
+  consentFor,
+  isIn,
+  sayingApproved,
+  verifies,
+  worldOf,
+} from './people.ts'
 import { away } from './signing-in.ts'
 
 const MAIL = 'cy@example.org'
@@ -21,7 +29,8 @@ async function two(t: TestContext) {
 
 /** The account server says that Cy approved: nothing is signed about that. */
 async function takesNobodyIn(ada: Desk, id: string, cy: Desk, email: string | null) {
-  const lied = ada.restart(sayingApproved(id, cy, email))
+  const consent = await consentFor(cy, ada, id)
+  const lied = ada.restart(sayingApproved(id, cy, consent, email))
   await lied.sync()
   assert.equal(isIn(lied, id, cy), false)
 }

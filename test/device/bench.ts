@@ -20,6 +20,7 @@ import { memoryKeychain } from '../keychain/memory.ts'
 
 export const MINUTE = 60_000
 export const DAY = 24 * 60 * MINUTE
+export const HOUR = 3600 * 1000
 /** The window of the vectors in protocol section 2, twelve seconds in. */
 export const W0 = 29_453_760
 export const T0 = W0 * MINUTE + 12_000
@@ -50,7 +51,13 @@ export interface Bench {
   readonly machine: { uptime: number; boot: string | null }
   /** Time passes by both clocks. */
   readonly pass: (ms: number) => void
-  readonly freshness: { offset: number | null; lastSync: number | null; clock: ClockState }
+  readonly freshness: {
+    offset: number | null
+    lastSync: number | null
+    clock: ClockState
+    /** What a sync that is made for an answer does. */
+    refresh: () => unknown
+  }
   /** A connection of mine with Bob, or with others. */
   readonly connection: (of?: {
     id?: string
@@ -96,7 +103,12 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
     clock.ms += ms
     machine.uptime += ms
   }
-  const freshness: Bench['freshness'] = { offset: 0, lastSync: T0, clock: 'steady' }
+  const freshness: Bench['freshness'] = {
+    offset: 0,
+    lastSync: T0,
+    clock: 'steady',
+    refresh: () => undefined,
+  }
   const seat = { left: false }
   const epochs = new Map<string, number>()
   const keys = new Map<string, Uint8Array>()
@@ -119,6 +131,7 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
       freshness: {
         offsetMs: () => freshness.offset,
         lastSyncAt: () => freshness.lastSync,
+        refresh: async () => void freshness.refresh(),
         clock: () => freshness.clock,
         noted: () => undefined,
       },

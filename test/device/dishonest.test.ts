@@ -15,7 +15,7 @@ import { recipientsOf, verifyRoster } from '../../src/crypto/roster.ts'
 import { rotateNow } from '../../src/device/members.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { at } from '../handlers/trust-desk.ts'
-import { type Desk, connected, restless, verifies, worldOf } from './people.ts'
+import { type Desk, connected, consentFor, restless, verifies, worldOf } from './people.ts'
 
 type Entries = readonly string[]
 
@@ -149,11 +149,12 @@ describe('members', () => {
   it('an accomplice whom nobody invited is not taken in', async (t) => {
     const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     const id = await connected(ada, bob)
+    const consent = await consentFor(eve, ada, id)
     const { lied, error } = await told(ada, (account) => ({
       ...account,
       duties: {
         read: async () => ({
-          joins: [{ connection: id, account: eve.id, email: null }],
+          joins: [{ connection: id, account: eve.id, email: null, consent }],
           unsealed: [{ connection: id, devices: [eve.deviceId] }],
         }),
       },
@@ -168,11 +169,12 @@ describe('members', () => {
     const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     const id = await ada.connect()
     await ada.invite(id, { user_id: bob.id })
+    const consent = await consentFor(eve, ada, id)
     const { lied } = await told(ada, (account) => ({
       ...account,
       duties: {
         read: async () => ({
-          joins: [{ connection: id, account: eve.id, email: null }],
+          joins: [{ connection: id, account: eve.id, email: null, consent }],
           unsealed: [],
         }),
       },

@@ -51,6 +51,19 @@ export function memoryServer() {
   let updates = T0
 
   const logOf = (account: string) => logs.get(account) ?? []
+  /** By device: signs that its account agrees to be taken in. */
+  const consenting = new Map<
+    string,
+    (to: { connection: string; inviter: string; rosterHead: Uint8Array }) => Promise<string>
+  >()
+
+  /** An account that waits for an owner, with the consent of its first active device. */
+  async function joinOf({ id: connection, entries }: Roster, account: string, inviter: string) {
+    const to = { connection, inviter, rosterHead: hashOf(entries.at(-1)!) }
+    const sign = consenting.get(devicesOf(account)[0]!)!
+    return { connection, account, email: null, consent: await sign(to) }
+  }
+
   const devicesOf = (account: string) =>
     [...owners].filter(([, owner]) => owner === account).map(([device]) => device)
 
@@ -218,12 +231,14 @@ export function memoryServer() {
         read: async () => {
           const own = [...rosters.values()].filter(({ roles }) => roles.has(account))
           return {
-            joins: own.flatMap(({ id, roles, consent }) =>
-              roles.get(account) !== 'owner'
-                ? []
-                : [...consent]
-                    .filter(([one, state]) => state === 'asked' && !roles.has(one))
-                    .map(([one]) => ({ connection: id, account: one, email: null })),
+            joins: await Promise.all(
+              own
+                .filter(({ roles }) => roles.get(account) === 'owner')
+                .flatMap((roster) =>
+                  [...roster.consent]
+                    .filter(([one, state]) => state === 'asked' && !roster.roles.has(one))
+                    .map(([one]) => joinOf(roster, one, account)),
+                ),
             ),
             unsealed: own.flatMap(({ id, roles, envelopes }) => {
               const all = [...roles.keys()].flatMap(devicesOf)
@@ -263,5 +278,5 @@ export function memoryServer() {
 
   const putSealKey = (device: string, key: string) => sealKeys.set(device, key)
 
-  return { as, door, logs, rosters, putSealKey }
+  return { as, door, logs, rosters, consenting, putSealKey }
 }

@@ -2,6 +2,9 @@
  * People with devices over one account server in this process: each device with its own state and keychain, one clock for all. The
  * test may put a dishonest server between a device and the account.
  */
+import { signConsent } from '../../src/crypto/consent.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
+import { giveConsent } from '../../src/device/consents.ts'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -163,7 +166,7 @@ export async function newWorld(t: TestContext) {
       async approve() {
         const { received } = await account().invitations.pending({})
         const id = received[0]?.id ?? assert.fail(`nobody invited ${name}`)
-        return account().invitations.approve({ id })
+        return giveConsent(device(), account(), id)
       },
       revoke: (id: string) => revoke(device(), account(), id),
       words: (connection: string): string | null =>
@@ -275,12 +278,32 @@ export const restless = (account: Account): Account => ({
   },
 })
 
+/** The consent of a person to be taken in by another, as an accomplice of the server would sign it. */
+export async function consentFor(person: Desk, inviter: Desk, connection: string): Promise<string> {
+  const { entries } = await inviter.account().rosters.read({ connection })
+  const { identity } = person.device()
+  const { sign } = await identity.keys()
+  return signConsent({
+    connection,
+    inviter: inviter.id,
+    account: person.id,
+    device: person.deviceId,
+    keyLog: await identity.keyLog(),
+    rosterHead: hashOf(entries.at(-1)!),
+    at: 0,
+    kid: identity.kid,
+    seed: sign.secret,
+  })
+}
+
 /** An account server that has forgotten what was sent, says that somebody approved it, and acknowledges every entry, keeping none. */
 export const sayingApproved =
-  (connection: string, { id }: Desk, email: string | null = null): Between =>
+  (connection: string, { id }: Desk, consent: string, email: string | null = null): Between =>
   (account) => ({
     ...account,
     invitations: { ...account.invitations, list: async () => ({ received: [], sent: [] }) },
     rosters: { ...account.rosters, append: async () => ({ seq: 2, head: 'A'.repeat(43) }) },
-    duties: { read: async () => ({ joins: [{ connection, account: id, email }], unsealed: [] }) },
+    duties: {
+      read: async () => ({ joins: [{ connection, account: id, email, consent }], unsealed: [] }),
+    },
   })

@@ -8,7 +8,7 @@ import { invitations } from '../../src/handlers/invitations.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at } from '../handlers/trust-desk.ts'
 import { gate } from './enrolled.ts'
-import { type Desk, connected, newWorld, takenIn, verifies, three } from './people.ts'
+import { type Desk, connected, consentFor, newWorld, takenIn, verifies, three } from './people.ts'
 
 /** The account, where something happens once an entry was taken. */
 const afterAppend =
@@ -131,7 +131,8 @@ describe('whoever was removed comes back by a new invitation only', () => {
     await takenIn(ada, id, [cy])
     await remove(ada.device(), ada.account(), id, cy.id)
     // The account server ends that invitation; this one says that it was approved, and takes every entry.
-    const joins = [{ connection: id, account: cy.id, email: 'cy@example.org' }]
+    const consent = await consentFor(cy, ada, id)
+    const joins = [{ connection: id, account: cy.id, email: 'cy@example.org', consent }]
     let entries = 0
     const lied = ada.restart((account) => ({
       ...account,
@@ -194,11 +195,11 @@ describe('an invitation that is over takes nobody in, whom the account server na
       if (how === 'withdrawn on another device')
         await invitations.withdraw({ id: made?.id ?? '' }, at(laptop))
       await ada.sync()
+      const consent = await consentFor(eve, ada, id)
+      const joins = [{ connection: id, account: eve.id, email, consent }]
       const lied = ada.restart((account) => ({
         ...account,
-        duties: {
-          read: async () => ({ joins: [{ connection: id, account: eve.id, email }], unsealed: [] }),
-        },
+        duties: { read: async () => ({ joins, unsealed: [] }) },
         rosters: { ...account.rosters, append: () => assert.fail('something was signed') },
       }))
       await lied.sync()

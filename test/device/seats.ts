@@ -1,6 +1,7 @@
 /** People with devices over the account server in memory. */
 import type { Account } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { signConsent } from '../../src/crypto/consent.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
@@ -60,6 +61,7 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
   const sit = (owner: number, state: State, keychain: Keychain) => {
     const identity = openIdentity(state, keychain) as Identity
     const account = server.as(identity.account, identity.device)
+    server.consenting.set(identity.device, (to) => consentBy(identity, to))
     const parts = { owner, state, keychain, identity, account }
     seats.push({ ...parts, device: deviceOf(parts, account), seen: [], revoked: false })
   }
@@ -72,6 +74,16 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
     if (count === 2) await addSecond(seats.at(-1)!, folders[seats.length] as State, sit, server)
   }
   return { server, seats }
+}
+
+/** The consent that a device signs to be taken in. */
+async function consentBy(
+  { account, device, kid, keyLog, keys }: Identity,
+  to: { connection: string; inviter: string; rosterHead: Uint8Array },
+): Promise<string> {
+  const { sign } = await keys()
+  const seed = sign.secret
+  return signConsent({ ...to, account, device, keyLog: await keyLog(), at: 1, kid, seed })
 }
 
 async function addSecond(

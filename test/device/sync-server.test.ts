@@ -15,7 +15,7 @@ import { AppError, type Code } from '../../src/errors.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { status } from '../../src/handlers/status.ts'
 import { contextOf } from '../handlers/context.ts'
-import { DAY, MINUTE } from './bench.ts'
+import { MINUTE } from './bench.ts'
 import { type Enrolled, enrolled } from './enrolled.ts'
 
 const away = (code: Code) => () => Promise.reject(new AppError(code, 'The account is away.'))
@@ -68,21 +68,22 @@ describe('the clock', () => {
     assert.deepEqual(payload.clock, { source: 'local', offset_ms: 0 })
   })
 
-  it('a picture of the account is stale after seven days, one of an account in this process never', async (t) => {
+  it('a sync is made for words that nothing matches, where the last is older than an hour', async (t) => {
     const device = await enrolled(t)
     await device.connect()
     const far = device.reopen({}, serverClock(device, 0))
     await far.sync.run('start')
-    device.clock.ms += 7 * DAY
+    const before = far.sync.lastGoodAt()
+    device.clock.ms += 59 * MINUTE
     assert.deepEqual((await far.verifier.verify('matador carload recede', null)).reasons, [])
-    device.clock.ms += MINUTE
-    assert.deepEqual((await far.verifier.verify('matador carload recede', null)).reasons, [
-      'sync_stale',
-    ])
-    assert.deepEqual(
-      (await device.reopen().verifier.verify('matador carload recede', null)).reasons,
-      [],
-    )
+    assert.equal(far.sync.lastGoodAt(), before)
+    device.clock.ms += 2 * MINUTE
+    assert.deepEqual((await far.verifier.verify('matador carload recede', null)).reasons, [])
+    assert.notEqual(far.sync.lastGoodAt(), before)
+    device.clock.ms += 61 * MINUTE
+    const cut = device.reopen({}, { read: away('backend_unavailable') })
+    const { reasons } = await cut.verifier.verify('matador carload recede', null)
+    assert(reasons.includes('sync_stale'), reasons.join())
   })
 })
 

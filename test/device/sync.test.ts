@@ -7,7 +7,7 @@ import { createGuestCode } from '../../src/device/guests.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { status as statusHandler } from '../../src/handlers/status.ts'
-import { commitment } from '../../src/crypto/roster.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Context } from '../../src/handlers/context.ts'
 import { contextOf } from '../handlers/context.ts'
@@ -198,7 +198,7 @@ describe('sync', () => {
   it('an envelope that does not hold the committed secret is refused', async (t) => {
     const device = await enrolled(t)
     const [one, two] = [await device.connect('one'), await device.connect('two')]
-    assert.notEqual(commitment(one, 1, device.vault.get(one) as Uint8Array), '')
+    assert.notEqual(keyCommitment(one, 1, device.vault.get(one) as Uint8Array), '')
     device.vault.delete(one)
     const lied = device.reopen({
       envelopes: {

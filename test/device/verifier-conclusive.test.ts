@@ -1,7 +1,7 @@
 /** Whether "not verified" can be relied on: what could not be checked, and why. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { BOB, CONNECTION, DAY, ME, T0, WRONG, bench, numbered } from './bench.ts'
+import { BOB, CONNECTION, DAY, HOUR, ME, T0, WRONG, bench, numbered } from './bench.ts'
 
 describe('conclusive', () => {
   const cases: [name: string, set: (b: ReturnType<typeof bench>) => void, reasons: string[]][] = [
@@ -67,10 +67,10 @@ describe('conclusive', () => {
       ['sync_stale'],
     ],
     ...([0, 1] as const).map((over): (typeof cases)[number] => [
-      `the last sync is seven days and ${over} ms old`,
+      `the last sync is an hour and ${over} ms old, and none could be made`,
       ({ connection, freshness }) => {
         connection()
-        freshness.lastSync = T0 - 7 * DAY - over
+        freshness.lastSync = T0 - HOUR - over
       },
       over === 0 ? [] : ['sync_stale'],
     ]),
@@ -93,6 +93,24 @@ describe('conclusive', () => {
       for (const reason of reasons) assert(answer.summary.includes(reason), answer.summary)
       assert.equal(answer.summary.startsWith('Not verified'), reasons.length === 0)
     })
+
+  it('a sync that was made for the answer makes it conclusive', async (t) => {
+    const { verifier, connection, freshness } = bench(t)
+    connection()
+    freshness.lastSync = T0 - HOUR - 1
+    freshness.refresh = () => (freshness.lastSync = T0)
+    const { verified, conclusive, reasons } = await verifier.verify(WRONG, null)
+    assert.deepEqual([verified, conclusive, reasons], [false, true, []])
+  })
+
+  it('words that match what is known here wait for no sync', async (t) => {
+    const { verifier, connection, say, freshness } = bench(t)
+    connection()
+    freshness.lastSync = T0 - 7 * DAY
+    freshness.refresh = () => assert.fail('a sync was made')
+    const { verified, conclusive } = await verifier.verify(say(CONNECTION, BOB), null)
+    assert.deepEqual([verified, conclusive], [true, true])
+  })
 
   it('what is held verifies nothing: neither a member’s words nor an echo, until it is held no more', async (t) => {
     const { verifier, connection, say } = bench(t)

@@ -32,8 +32,13 @@ const ACTS: [name: string, act: (device: Enrolled) => Promise<unknown>, syncs: n
   [
     'an approved invitation',
     (device) => {
-      const answers = { approve: async () => approved as never }
-      const parts = { invitations: { ...device.account.invitations, ...answers } }
+      const { connection_id: connection } = approved
+      const inviter = newId(PREFIX.account, 0)
+      const consents = {
+        wanted: async () => ({ connection, inviter, roster_head: 'A'.repeat(43) }),
+        give: async () => approved as never,
+      }
+      const parts = { consents }
       return invitations.approve({ body: {}, id: invited }, contextOf(device, parts))
     },
     1,

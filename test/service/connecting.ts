@@ -1,22 +1,24 @@
 /** People who connect: what their daemons sign and seal for it, in few lines. */
-import type { Device } from '../../src/crypto/key-log.ts'
+import { decodeBase64url } from '../../src/crypto/base64url.ts'
+import { signConsent } from '../../src/crypto/consent.ts'
+import type { Device, KeyLog } from '../../src/crypto/key-log.ts'
 import {
   accountsOf,
   addMember,
   changeRole,
+  confirmMember,
   endConnection,
   leave,
   recipientsOf,
   removeMember,
   rotate,
   verifyRoster,
-  type KeyLogs,
   type Role,
   type Roster,
   type Signer,
 } from '../../src/crypto/roster.ts'
 import { sealKeyNamed } from '../crypto/keys.ts'
-import { connect, enrol, envelopeTo, logOf, type Person, type Server } from './person.ts'
+import { connect, enrol, envelopeTo, logOf, makerOf, type Person, type Server } from './person.ts'
 
 const AT = 1_767_225_600
 
@@ -26,13 +28,14 @@ export type Actor = Pick<Person, 'id' | 'account' | 'device' | 'keys' | 'kid'>
 /** What a device knows of a connection. */
 export interface Known {
   readonly roster: Roster
-  readonly keyLogs: KeyLogs
+  readonly keyLogs: ReadonlyMap<string, KeyLog>
 }
 
 /** What somebody signs next. */
 export type Change =
   | { op: 'add'; member: string; role?: Role }
   | { op: 'remove'; member: string }
+  | { op: 'confirm'; member: string }
   | { op: 'role'; member: string; role: Role }
   | { op: 'leave' }
   | { op: 'rotate' }
@@ -69,10 +72,17 @@ export async function entryBy(actor: Actor, known: Known, change: Change): Promi
     case 'add': {
       const { member, role = 'member' } = change
       const { seq, head } = known.keyLogs.get(member)!
-      return addMember({ ...of, member, memberLog: { seq, head }, role })
+      const { connection, head: rosterHead } = known.roster
+      const keyLog = { seq, head }
+      const consent = consentFor({ connection, inviter: actor.id, rosterHead }, member, keyLog)
+      return addMember({ ...of, member, memberLog: { seq, head }, role, consent })
     }
     case 'remove':
       return removeMember({ ...of, member: change.member, k })
+    case 'confirm': {
+      const { seq, head } = known.keyLogs.get(change.member)!
+      return confirmMember({ ...of, member: change.member, memberLog: { seq, head }, k })
+    }
     case 'role':
       return changeRole({ ...of, member: change.member, role: change.role })
     case 'leave':
@@ -113,7 +123,7 @@ export async function changeBy(actor: Actor, connection: string, change: Change)
   const known = await knownBy(actor, connection, change.op === 'add' ? [change.member] : [])
   const entry = await entryBy(actor, known, change)
   const next = after(known, entry)
-  const opens = change.op === 'remove' || change.op === 'rotate'
+  const opens = ['remove', 'rotate', 'confirm'].includes(change.op)
   const envelopes = opens
     ? await envelopesFor(next)
     : change.op === 'add'
@@ -128,10 +138,47 @@ export async function make(actor: Actor, connection: string, change: Change) {
   return actor.account.rosters.append({ connection, body })
 }
 
-/** Invite somebody and have them approve. */
+/** The consent of an account, by the device that was made last of it. */
+function consentFor(
+  to: { connection: string; inviter: string; rosterHead: Uint8Array },
+  account: string,
+  keyLog: { seq: number; head: Uint8Array },
+): string {
+  const { device, kid, keys } = makerOf(account)
+  return signConsent({ ...to, account, device, keyLog, at: AT, kid, seed: keys.sign.secret })
+}
+
+/** The consent that a device signs for an invitation; `other` is laid over what the server names. */
+export async function consentBy(
+  { account, id, device, kid, keys }: Actor,
+  invitation: string,
+  other: { connection?: string; inviter?: string } = {},
+): Promise<string> {
+  const wanted = await account.consents.wanted({ invitation })
+  return signConsent({
+    connection: wanted.connection,
+    inviter: wanted.inviter,
+    account: id,
+    device,
+    keyLog: await logOf({ id, account }),
+    rosterHead: decodeBase64url(wanted.roster_head),
+    at: AT,
+    kid,
+    seed: keys.sign.secret,
+    ...other,
+  })
+}
+
+/** Approves an invitation. */
+export async function approveInvitation(actor: Actor, { id: invitation }: { id: string }) {
+  const consent = await consentBy(actor, invitation)
+  return actor.account.consents.give({ body: { invitation, consent } })
+}
+
+/** Invites an account and has it approve. */
 export async function approved(by: Person, connection: string, person: Person) {
   const { id } = await by.account.members.add({ id: connection, body: { user_id: person.id } })
-  return person.account.invitations.approve({ id })
+  return approveInvitation(person, { id })
 }
 
 /** The same, and take them in. */

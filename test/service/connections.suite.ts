@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { newId } from '../../src/crypto/id.ts'
-import { approved, changeBy, connected, make, takeIn } from './connecting.ts'
+import { approveInvitation, approved, changeBy, connected, make, takeIn } from './connecting.ts'
 import { invite, members, openClubs, received, sent, type Clubs } from './connections-subject.ts'
 import { fails } from './faults.ts'
 import { invitationAnswersSuite } from './invitation-answers.suite.ts'
@@ -33,7 +33,7 @@ export function connectionsSuite(
         await takeIn(ada, id, owner, 'owner')
         for (const answer of [false, true]) {
           const { id: invitation } = await invite(ada, id, bob)
-          if (answer) await bob.account.invitations.approve({ id: invitation })
+          if (answer) await approveInvitation(bob, { id: invitation })
           await owner.account.members.remove({ id, mid: bob.id })
           assert.deepEqual((await received(bob, id))[0]?.state, 'withdrawn')
           assert.equal((await members(ada, id)).length, 2)

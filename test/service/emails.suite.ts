@@ -1,4 +1,5 @@
 /** The addresses of an account and the links that confirm them, for every engine. */
+import { approveInvitation } from './connecting.ts'
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
@@ -194,7 +195,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       await confirm(token)
       assert.deepEqual(await received(), [id])
       const [invitation] = (await ada.account.invitations.list({})).received
-      const approved = await ada.account.invitations.approve({ id: invitation!.id })
+      const approved = await approveInvitation(ada, { id: invitation!.id })
       assert.equal(approved.state, 'approved')
     })
 

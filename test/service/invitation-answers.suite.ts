@@ -3,10 +3,14 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { newId } from '../../src/crypto/id.ts'
-import { approved, make, takeIn } from './connecting.ts'
+import { approveInvitation, approved, consentBy, make, takeIn } from './connecting.ts'
 import { DAY, invite, members, received, sent, type Clubs } from './connections-subject.ts'
 import { fails } from './faults.ts'
-import { addressOf, enrolByMail, newAddress } from './person.ts'
+import { addressOf, enrolByMail, newAddress, type Person } from './person.ts'
+
+/** What a person does about an invitation. */
+const answerBy = (person: Person, verb: 'approve' | 'decline' | 'withdraw', id: string) =>
+  verb === 'approve' ? approveInvitation(person, { id }) : person.account.invitations[verb]({ id })
 
 export function invitationAnswersSuite(clubs: () => Clubs): void {
   let { server, hand, ada, bob, carl, owner, later, letters, club } = {} as Clubs
@@ -22,11 +26,11 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       const steps: Record<string, () => Promise<unknown>> = {
         pending: async () => undefined,
         expired: async () => later(14 * DAY),
-        approved: () => carl.account.invitations.approve({ id: invitation }),
+        approved: () => approveInvitation(carl, { id: invitation }),
         declined: () => carl.account.invitations.decline({ id: invitation }),
         withdrawn: () => ada.account.invitations.withdraw({ id: invitation }),
         'approved, a member': async () => {
-          await carl.account.invitations.approve({ id: invitation })
+          await approveInvitation(carl, { id: invitation })
           await make(ada, id, { op: 'add', member: carl.id })
         },
         'approved, removed': async () => {
@@ -58,7 +62,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         for (const [i, verb] of (['approve', 'decline', 'withdraw'] as const).entries()) {
           const { id, invitation } = await invited(step)
           const by = verb === 'withdraw' ? ada : carl
-          const answer = () => by.account.invitations[verb]({ id: invitation })
+          const answer = () => answerBy(by, verb, invitation)
           const [, refusal] = /^409 (.*)/.exec(outcomes[i]!) ?? []
           const before = await sent(ada, id)
           if (refusal !== undefined) {
@@ -76,28 +80,47 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         }
       })
 
+    test('an approval takes a consent to this invitation, by the device that gives it', async () => {
+      const { id, invitation } = await invited('pending')
+      await fails('no_device', carl.account.invitations.approve({ id: invitation }))
+      const other = await club()
+      const wrong = [
+        await consentBy(carl, invitation, { connection: other }),
+        await consentBy(carl, invitation, { inviter: bob.id }),
+        await consentBy({ ...carl, keys: bob.keys }, invitation),
+        await consentBy({ ...carl, device: bob.device }, invitation),
+      ]
+      for (const consent of wrong)
+        await fails(
+          'validation_failed',
+          carl.account.consents.give({ body: { invitation, consent } }),
+        )
+      assert.deepEqual((await sent(ada, id))[0]?.state, 'pending')
+      await approveInvitation(carl, { id: invitation })
+      assert.deepEqual((await sent(ada, id))[0]?.state, 'approved')
+    })
+
     test('only of whom it is for, or from', async () => {
       const address = newAddress()
       const dora = await enrolByMail(server, address)
       const connection = await club()
       const { id } = await invite(ada, connection, address)
       for (const verb of ['approve', 'decline'] as const)
-        for (const { account } of [ada, bob])
-          await fails('not_found', account.invitations[verb]({ id }))
+        for (const person of [ada, bob]) await fails('not_found', answerBy(person, verb, id))
       for (const { account } of [bob, dora])
         await fails('not_found', account.invitations.withdraw({ id }))
       for (const bad of ['x', newId('inv_', Date.now()), ada.id])
         for (const verb of ['approve', 'decline', 'withdraw'] as const)
-          await fails('not_found', ada.account.invitations[verb]({ id: bad }))
+          await fails('not_found', answerBy(ada, verb, bad))
       assert.deepEqual(await received(bob, connection), [])
       // Nor of another who has the mailbox once it is answered.
-      await dora.account.invitations.approve({ id })
+      await approveInvitation(dora, { id })
       await hand.db
         .updateTable('emails')
         .set({ account_id: bob.id })
         .where('address', '=', address)
         .execute()
-      await fails('not_found', bob.account.invitations.approve({ id }))
+      await fails('not_found', approveInvitation(bob, { id }))
       assert.deepEqual(await received(bob, connection), [])
     })
 
@@ -121,7 +144,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
           )
         }
         for (const verb of ['approve', 'decline'] as const)
-          await fails('invalid_state', carl.account.invitations[verb](made), 'withdrawn')
+          await fails('invalid_state', answerBy(carl, verb, made.id), 'withdrawn')
         assert.deepEqual(await waiting(id), [])
         // It might be anybody's mailbox, for all that the sender is told.
         assert.deepEqual((await sent(ada, id))[0], made)
@@ -139,7 +162,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         while ((await letters(address)).length === before) await setImmediate()
         const [anew] = (await carl.account.invitations.pending({})).received
         assert.deepEqual(anew, { ...again, direction: 'received' })
-        await carl.account.invitations.approve(made)
+        await approveInvitation(carl, made)
         await make(ada, id, { op: 'rotate' })
         await make(ada, id, { op: 'add', member: carl.id })
         assert.equal((await members(ada, id))[1]?.state, 'active')
@@ -159,11 +182,11 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       assert.equal((await members(ada, id)).length, 1)
       assert.deepEqual(await waiting(id), [])
       for (const verb of ['approve', 'decline'] as const)
-        await fails('invalid_state', carl.account.invitations[verb]({ id: invitation }), 'expired')
+        await fails('invalid_state', answerBy(carl, verb, invitation), 'expired')
       await fails('invalid_state', make(ada, id, { op: 'add', member: carl.id }), 'not_approved')
       const anew = await invite(ada, id, await addressOf(carl))
       assert.deepEqual([anew.state, anew.to.user_id], ['pending', null])
-      await carl.account.invitations.approve(anew)
+      await approveInvitation(carl, anew)
       await make(ada, id, { op: 'add', member: carl.id })
     })
 
@@ -202,7 +225,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         )
         await fails(
           'invalid_state',
-          carl.account.invitations.approve({ id: (await received(carl, id))[0]!.id }),
+          approveInvitation(carl, { id: (await received(carl, id))[0]!.id }),
           'withdrawn',
         )
         assert.deepEqual(await waiting(id), [])

@@ -10,7 +10,7 @@ import {
 } from '../../src/api/rest/notifications.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { every } from '../../src/api/cursor.ts'
-import { make, takeIn } from './connecting.ts'
+import { approveInvitation, make, takeIn } from './connecting.ts'
 import { invite } from './connections-subject.ts'
 import { DAY } from './emails-subject.ts'
 import type { Engine } from './engines.ts'
@@ -89,7 +89,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       invitation_received: async () => (await invited()).guest,
       invitation_approved: async () => {
         const { host, guest, invitation } = await invited()
-        await guest.account.invitations.approve({ id: invitation })
+        await approveInvitation(guest, { id: invitation })
         return host
       },
       invitation_declined: async () => {
@@ -231,7 +231,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       end: (of: Awaited<ReturnType<typeof invited>>) => Promise<unknown>,
       left: Kind[],
     ][] = [
-      ['approved', ({ guest, invitation: id }) => guest.account.invitations.approve({ id }), []],
+      ['approved', ({ guest, invitation: id }) => approveInvitation(guest, { id }), []],
       ['declined', ({ guest, invitation: id }) => guest.account.invitations.decline({ id }), []],
       [
         'withdrawn',
@@ -246,7 +246,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       [
         'withdrawn after it was approved',
         async ({ host, guest, invitation: id }) => {
-          await guest.account.invitations.approve({ id })
+          await approveInvitation(guest, { id })
           await host.account.invitations.withdraw({ id })
         },
         ['invitation_withdrawn'],
@@ -306,8 +306,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       for (const first of ['host', 'guest'] as const)
         for (const answer of ['none', 'approved'] as const) {
           const of = await invited()
-          if (answer === 'approved')
-            await of.guest.account.invitations.approve({ id: of.invitation })
+          if (answer === 'approved') await approveInvitation(of.guest, { id: of.invitation })
           place.later((answer === 'approved' ? 15 : 14) * DAY)
           const second = first === 'host' ? of.guest : of.host
           for (const who of [of[first], second])

@@ -6,7 +6,7 @@ import type { Notification, NotificationKind } from '../../src/api/rest/notifica
 import { newId } from '../../src/crypto/id.ts'
 import { notify, notifyAll } from '../../src/service/notices.ts'
 import { everything } from '../account/subject.ts'
-import { connected, make, takeIn } from './connecting.ts'
+import { approveInvitation, connected, make, takeIn } from './connecting.ts'
 import { type Clubs, invite, openClubs } from './connections-subject.ts'
 import type { Engine } from './engines.ts'
 import { fails } from './faults.ts'
@@ -114,7 +114,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
           },
         ])
         const second = await invite(host, id, address)
-        for (const _ of [1, 2]) await guest.account.invitations.approve({ id: second.id })
+        for (const _ of [1, 2]) await approveInvitation(guest, { id: second.id })
         assert.deepEqual((await toldTo(host)).slice(1), [
           {
             kind: 'invitation_approved',
@@ -142,7 +142,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
           await invite(host, id, guest),
           await invite(other, id, await addressOf(guest)),
         ]
-        for (const one of asked) await guest.account.invitations.approve({ id: one.id })
+        for (const one of asked) await approveInvitation(guest, { id: one.id })
         await guest.account.invitations.decline({ id: asked[0]!.id })
         for (const [i, one] of [host, other].entries()) {
           const declined = (await toldTo(one)).filter(({ kind }) => kind === 'invitation_declined')

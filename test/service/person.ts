@@ -44,8 +44,18 @@ const AT = 1_767_225_600
 export function newMaker({ device = newId('dev_', Date.now()) } = {}): Maker {
   const keys = newDeviceKeys()
   const { account: id, entry } = firstOf(device, keys, AT)
-  return { id, device, keys, kid: thumbprint(keys.sign.jwk), entry }
+  return noted({ id, device, keys, kid: thumbprint(keys.sign.jwk), entry })
 }
+
+const makers = new Map<string, Maker>()
+
+function noted(maker: Maker): Maker {
+  makers.set(maker.id, maker)
+  return maker
+}
+
+/** The device made last of an account. */
+export const makerOf = (account: string): Maker => makers.get(account)!
 
 /** Another first entry of the same account, by the same keys and salt. */
 export function otherFirstOf({ device, keys, entry }: Maker): string {
@@ -168,7 +178,7 @@ export function resetMaker(id: string, entries: readonly string[]): Maker {
   const keys = newDeviceKeys()
   const device = newId('dev_', Date.now())
   const entry = resetLog({ log: verifyKeyLog(id, entries), device, keys, at: AT })
-  return { id, device, keys, kid: thumbprint(keys.sign.jwk), entry }
+  return noted({ id, device, keys, kid: thumbprint(keys.sign.jwk), entry })
 }
 
 /** Reset an account with a code that opens it. */

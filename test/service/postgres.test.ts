@@ -9,7 +9,7 @@ import { AppError } from '../../src/errors.ts'
 import { NEWEST_VERSION } from '../../src/service/migrations.ts'
 import { openServiceDatabase } from './database.ts'
 import { accountSuite } from '../account.suite.ts'
-import { make } from './connecting.ts'
+import { approveInvitation, make } from './connecting.ts'
 import { connectionsSuite } from './connections.suite.ts'
 import {
   approve,
@@ -209,7 +209,7 @@ describe('PostgreSQL', () => {
     await ada.account.profiles.read({ id: laptop.enrolment.account_id })
     const { id } = await openClub(ada)
     const [asked] = (await bob.account.invitations.list({})).received
-    await bob.account.invitations.approve({ id: asked!.id })
+    await approveInvitation(bob, { id: asked!.id })
     await ada.account.duties.read({})
     await make(ada, id, { op: 'add', member: bob.id })
     await ada.account.connections.list({})

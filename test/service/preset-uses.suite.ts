@@ -1,4 +1,5 @@
 /** What new connections and their invitations take from presets. For every engine. */
+import { approveInvitation } from './connecting.ts'
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY, HOUR, invite, openClubs, received, sent, type Clubs } from './connections-subject.ts'
@@ -151,7 +152,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
           const { id } = await open(ada, { preset_id, invite: [{ user_id: bob.id }] })
           const [asked] = await received(bob, id)
           later(days * DAY)
-          const answer = bob.account.invitations.approve({ id: asked!.id })
+          const answer = approveInvitation(bob, { id: asked!.id })
           if (state === 'approved') assert.equal((await answer).state, state)
           else await fails('invalid_state', answer, state)
         })

@@ -8,6 +8,7 @@ import { signJws } from '../../src/crypto/jws-signature.ts'
 import { signerAt, verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { verifyRoster } from '../../src/crypto/roster.ts'
 import {
+  approveInvitation,
   after,
   approved,
   changeBy,
@@ -54,7 +55,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
           'roster+jws',
           ada.kid,
           {
-            v: 1,
+            v: 2,
             connection: id,
             seq: known.roster.seq + 1,
             epoch: known.roster.epoch,
@@ -143,8 +144,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       await refused()
       // Nor does an old answer count again.
       const [old] = (await carl.account.invitations.list({})).received
-      const { approve: again } = carl.account.invitations
-      await fails('invalid_state', again({ id: old!.id }), 'approved')
+      await fails('invalid_state', approveInvitation(carl, old!), 'approved')
       await refused()
       await approved(ada, id, carl)
       await make(ada, id, { op: 'add', member: carl.id })

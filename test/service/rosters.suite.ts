@@ -1,4 +1,7 @@
 /** How rosters grow at an account server, one entry after the other, with the suites of all that goes with it. For every engine. */
+import { signConsent } from '../../src/crypto/consent.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
@@ -227,6 +230,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
           to_email: null,
           state: 'approved' as const,
           consent: 1 as const,
+          consent_jws: null,
           created_at: 1,
           expires_at: subject.clock.ms,
         },
@@ -251,20 +255,33 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
       const { entries } = await ada.account.rosters.read({ connection: id })
       const signer = await signerOf(ada)
       const taken = [...entries]
-      const addition = ({ id: member, entry }: (typeof makers)[number]) =>
+      const consentOf = ({ id: account, device, entry }: (typeof makers)[number]) =>
+        signConsent({
+          connection: id,
+          inviter: ada.id,
+          account,
+          device,
+          keyLog: { seq: 0, head: hashOf(entry) },
+          rosterHead: hashOf(taken.at(-1)!),
+          at: 1,
+          kid: thumbprint(keys.sign.jwk),
+          seed: keys.sign.secret,
+        })
+      const addition = (maker: (typeof makers)[number]) =>
         signJws(
           'roster+jws',
           ada.kid,
           {
-            v: 1,
+            v: 2,
             connection: id,
             seq: taken.length,
             epoch: 1,
             prev: headOf(taken.at(-1)!),
             op: 'add',
-            member,
-            member_log: { seq: 0, head: headOf(entry) },
+            member: maker.id,
+            member_log: { seq: 0, head: headOf(maker.entry) },
             role: 'member',
+            consent: consentOf(maker),
             actor: ada.id,
             device: ada.device,
             actor_log: { seq: 0, head: encodeBase64url(signer.actorLog.head) },

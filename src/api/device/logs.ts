@@ -1,9 +1,10 @@
 import * as v from 'valibot'
-import { Envelope, Jws, SealKey, email, id } from '../fields.ts'
+import { Envelope, Jws, LogEntry, SealKey, email, id } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { Connection, ConnectionName, Invitees } from '../rest/connections.ts'
+import { Invitation } from '../rest/invitations.ts'
 
-const Entries = v.object({ entries: v.array(Jws) })
+const Entries = v.object({ entries: v.array(LogEntry) })
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0))
 const Seq = Count
 const Head = v.pipe(
@@ -29,7 +30,7 @@ export const keyLogs = {
     summary: 'Add an entry to the own key log; 409 when another came first',
     by: 'account',
     body: v.strictObject({
-      entry: Jws,
+      entry: LogEntry,
       seal_key: v.optional(v.pipe(SealKey, v.description('The key that a `renew` names.'))),
     }),
     reply: Entries,
@@ -49,7 +50,7 @@ export const rosters = {
     body: v.strictObject({
       connection: id('con_'),
       name: ConnectionName,
-      entry: Jws,
+      entry: LogEntry,
       envelopes: v.pipe(v.array(Envelope), v.minLength(1), v.maxLength(100)),
       invite: Invitees,
       preset_id: v.optional(
@@ -71,7 +72,7 @@ export const rosters = {
     summary: 'Read the roster of a connection, and how long the key logs are that it rests on',
     by: 'account',
     reply: v.object({
-      entries: v.array(Jws),
+      entries: v.array(LogEntry),
       key_logs: v.pipe(
         v.array(
           v.object({
@@ -98,7 +99,7 @@ export const rosters = {
     // An envelope is 2 kB.
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
-      entry: Jws,
+      entry: LogEntry,
       envelopes: v.pipe(v.array(Envelope), v.maxLength(MOST_ENVELOPES)),
     }),
     reply: v.object({ seq: Seq, head: Head }),
@@ -136,6 +137,31 @@ export const envelopes = {
   },
 } as const satisfies Routes
 
+const Consent = v.pipe(Jws, v.description('What a device of the invited account signed.'))
+
+export const consents = {
+  wanted: {
+    method: 'GET',
+    path: '/device/v1/consents/{invitation}',
+    summary: 'Tell what a consent names that approves an invitation',
+    by: 'account',
+    reply: v.object({
+      connection: id('con_'),
+      inviter: id('acc_'),
+      roster_head: v.pipe(Head, v.description('The hash of the newest roster entry, base64url.')),
+    }),
+  },
+  give: {
+    method: 'POST',
+    path: '/device/v1/consents',
+    summary:
+      'Approve an invitation: a device of the inviter can take the account in by the consent',
+    by: 'account',
+    body: v.strictObject({ invitation: id('inv_'), consent: Consent }),
+    reply: Invitation,
+  },
+} as const satisfies Routes
+
 /**
  * What the account server would have this device do, a hint and no more: each is checked against verified rosters and key logs before
  * anything is signed or sealed.
@@ -157,10 +183,11 @@ export const duties = {
               v.nullable(email),
               v.description('The mailbox that was invited; null where the account was.'),
             ),
+            consent: Consent,
           }),
         ),
         v.description(
-          'Approved invitations to connections of which the asking account is an owner.',
+          'Approved invitations that the asking account sent to connections of which it is an owner.',
         ),
       ),
       unsealed: v.pipe(

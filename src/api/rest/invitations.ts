@@ -71,7 +71,7 @@ export const invitations = {
     method: 'POST',
     path: '/api/v1/invitations/{id}/decline',
     summary: 'Decline an invitation',
-    by: 'account',
+    by: 'both',
     reply: Invitation,
   },
   withdraw: {

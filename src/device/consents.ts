@@ -1,0 +1,88 @@
+/**
+ * Consents (protocol, section 6): the person approves an invitation, and this device signs that the
+ * account may be taken in by the inviter. The device remembers what it signed: where the account is
+ * taken in by a consent that was withdrawn, or that is older than 30 days, the device leaves.
+ */
+import type { Account } from '../api/port.ts'
+import type { Invitation } from '../api/rest/invitations.ts'
+import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
+import { signConsent } from '../crypto/consent.ts'
+import { hashOf } from '../crypto/jws.ts'
+import { type Roster, lastConsentOf } from '../crypto/roster.ts'
+import type { ConsentRow } from '../state/consents.ts'
+import type { State } from '../state/state.ts'
+import type { Device } from './device.ts'
+import { leaveOrEnd } from './members.ts'
+import { rememberedRoster } from './remembered.ts'
+import type { Signing } from './roster-entries.ts'
+
+const LONGEST_MS = 30 * 24 * 3_600_000
+
+const nameOf = (consent: string) => encodeBase64url(hashOf(consent))
+
+/**
+ * Approves an invitation with the key of this device. The consent is remembered before the account
+ * server gets it.
+ * @throws AppError what the account throws
+ */
+export async function giveConsent(
+  { state, identity, now, demandSeat }: Pick<Device, 'state' | 'identity' | 'now' | 'demandSeat'>,
+  account: Account,
+  invitation: string,
+): Promise<Invitation> {
+  const { connection, inviter, roster_head } = await account.consents.wanted({ invitation })
+  const log = await identity.keyLog()
+  const { sign } = await identity.keys()
+  const at = now()
+  const consent = signConsent({
+    connection,
+    inviter,
+    account: identity.account,
+    device: identity.device,
+    keyLog: log,
+    rosterHead: decodeBase64url(roster_head),
+    at: Math.floor(at / 1000),
+    kid: identity.kid,
+    seed: sign.secret,
+  })
+  demandSeat()
+  state.consents.put({ hash: nameOf(consent), connection, invitation, at })
+  return account.consents.give({ body: { invitation, consent } })
+}
+
+/** The consent by which this account is in a connection, where this device signed it and left it open. */
+function consentIn(state: State, roster: Roster, own: string): ConsentRow | null {
+  const isMember = roster.members.some(({ account }) => account === own)
+  const consent = isMember ? lastConsentOf(roster, own) : null
+  return consent === null ? null : state.consents.get(nameOf(consent))
+}
+
+const holds = ({ at, withdrawn }: ConsentRow, now: number): boolean =>
+  !withdrawn && Math.abs(now - at) <= LONGEST_MS
+
+/** A consent that holds is used up when a roster first shows the account taken in by it. */
+export function settleConsent(
+  { state, identity, now }: Pick<Device, 'state' | 'now'> & { identity: { account: string } },
+  roster: Roster,
+): void {
+  const row = consentIn(state, roster, identity.account)
+  if (row !== null && holds(row, now())) state.consents.delete(row.hash)
+}
+
+/**
+ * Leaves a connection into which the account was taken by a consent that does not hold.
+ * @returns whether it left
+ * @throws AppError as `leaveOrEnd` does
+ */
+export async function leaveUnlessAgreed(
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<boolean> {
+  const known = rememberedRoster(device.state, connection)
+  const row = known === null ? null : consentIn(device.state, known.roster, device.identity.account)
+  if (row === null || holds(row, device.now())) return false
+  await leaveOrEnd(device, account, connection)
+  device.state.consents.delete(row.hash)
+  return true
+}

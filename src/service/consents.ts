@@ -1,0 +1,45 @@
+/**
+ * Consents (section 6): a device approves an invitation by signing that its account agrees to be
+ * taken in by the inviter. The server checks what it can and hands the consent to the devices of
+ * the inviter, whose `add` carries it.
+ */
+import type { Service } from '../api/port.ts'
+import { encodeBase64url } from '../crypto/base64url.ts'
+import { verifyConsent } from '../crypto/consent.ts'
+import { hashOf } from '../crypto/jws.ts'
+import { verifyKeyLog } from '../crypto/key-log.ts'
+import { demand } from '../crypto/refusal.ts'
+import { demandApproved } from './device-rows.ts'
+import { judged } from './faults.ts'
+import type { Ground } from './ground.ts'
+import { approvable, invitationAnswers } from './invitations.ts'
+import { readKeyLog } from './key-logs.ts'
+import { newestRosterEntry } from './roster-rows.ts'
+
+export const consents = (ground: Ground): Service['consents'] => {
+  const { db } = ground
+  return {
+    wanted: async ({ invitation }, session) => {
+      await demandApproved(db, session)
+      const row = await approvable(ground, { id: invitation, account: session.account })
+      const entry = await newestRosterEntry(db, row.connection_id)
+      const roster_head = encodeBase64url(hashOf(entry))
+      return { connection: row.connection_id, inviter: row.from_account, roster_head }
+    },
+
+    give: async ({ body: { invitation, consent } }, session) => {
+      const { account } = session
+      const device = await demandApproved(db, session)
+      const row = await approvable(ground, { id: invitation, account })
+      const { entries } = await readKeyLog(db, account)
+      const log = verifyKeyLog(account, entries)
+      judged('consent', () => {
+        const { connection_id: connection, from_account: inviter } = row
+        const of = { connection, inviter, account, memberLog: log.seq }
+        const signed = verifyConsent(consent, of, log)
+        demand(signed.device === device, 'unknown_signer', 'signed by another device')
+      })
+      return invitationAnswers(ground).approve(invitation, account, consent)
+    },
+  }
+}

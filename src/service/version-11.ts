@@ -1,0 +1,5 @@
+/**
+ * Version 11 of the schema: the signed consents of accounts that approved an invitation. In SQL that
+ * SQLite and PostgreSQL both read.
+ */
+export const eleventh = () => [`alter table invitations add column consent_jws text`]

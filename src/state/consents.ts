@@ -1,0 +1,55 @@
+/** The consents that this device signed and by which its account was not taken in yet. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement } from './sqlite.ts'
+
+export interface ConsentRow {
+  /** base64url SHA-256 of the JWS. */
+  readonly hash: string
+  readonly connection: string
+  readonly invitation: string
+  /** Unix milliseconds, by the clock of this device. */
+  readonly at: number
+  readonly withdrawn: boolean
+}
+
+export type ConsentRows = ReturnType<typeof consentRows>
+
+/** The rows of consents. */
+export function consentRows(db: DatabaseSync) {
+  type Stored = Omit<ConsentRow, 'withdrawn'> & { readonly withdrawn: number }
+  // A device that approves twice within a second signs the same consent.
+  const put = statement(
+    db,
+    `insert into consents (hash, connection, invitation, at, withdrawn) values (?, ?, ?, ?, 0)
+     on conflict do update set at = excluded.at, withdrawn = 0`,
+  )
+  const get = statement<Stored>(db, 'select * from consents where hash = ?')
+  const connections = statement<{ connection: string }>(
+    db,
+    'select distinct connection from consents',
+  )
+  const withdraw = statement(
+    db,
+    `update consents set withdrawn = 1
+     where connection in (select connection from consents where invitation = ?)`,
+  )
+  const remove = statement(db, 'delete from consents where hash = ?')
+  return {
+    put({ hash, connection, invitation, at }: Omit<ConsentRow, 'withdrawn'>): void {
+      put.run(hash, connection, invitation, at)
+    },
+    get(hash: string): ConsentRow | null {
+      const row = get.get(hash)
+      return row && { ...row, withdrawn: row.withdrawn === 1 }
+    },
+    /** Ids of the connections that consents are for. */
+    connections: (): string[] => connections.all().map(({ connection }) => connection),
+    /** Withdraws every consent to the connection of an invitation. */
+    withdraw: (invitation: string): void => {
+      withdraw.run(invitation)
+    },
+    delete: (hash: string): void => {
+      remove.run(hash)
+    },
+  }
+}

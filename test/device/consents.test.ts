@@ -1,0 +1,66 @@
+/** Consents: the account is taken in by what this device signed, as long as the person stands by it. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { invitations } from '../../src/handlers/invitations.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { type Desk, isIn, newWorld, verifies } from './people.ts'
+
+const DAY_MINUTES = 24 * 60
+
+/** Ada invites Bob, who approves; the account server keeps what it is told from now on. */
+async function approved(t: TestContext) {
+  const world = await newWorld(t)
+  const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+  const id = await ada.connect()
+  await ada.invite(id, { user_id: bob.id })
+  await bob.approve()
+  const { joins } = await ada.account().duties.read({})
+  /** Ada takes Bob in, whatever became of the invitation at an honest server. */
+  const takesIn = async () => {
+    const lied = ada.restart((account) => ({
+      ...account,
+      invitations: { ...account.invitations, list: async () => ({ received: [], sent: [] }) },
+      duties: { read: async () => ({ joins, unsealed: [] }) },
+    }))
+    await lied.sync()
+    return lied
+  }
+  return { world, ada, bob, id, takesIn }
+}
+
+const remembered = ({ state }: Desk) => state.consents.connections()
+
+describe('a consent', () => {
+  it('is used up when the account is taken in', async (t) => {
+    const { ada, bob, id, takesIn } = await approved(t)
+    assert.deepEqual(remembered(bob), [id])
+    await takesIn()
+    await bob.sync()
+    assert.deepEqual(remembered(bob), [])
+    assert(await verifies(ada, bob, id))
+  })
+
+  it('that is older than 30 days makes the device leave', async (t) => {
+    const { world, bob, id, takesIn } = await approved(t)
+    const lied = await takesIn()
+    world.later(30 * DAY_MINUTES + 1)
+    const { error } = await bob.device().sync.run('request')
+    assert.match(error ?? '', /withdrawn or is older than 30 days/)
+    await lied.sync()
+    assert.deepEqual([isIn(lied, id, bob), remembered(bob)], [false, []])
+  })
+
+  it('that was withdrawn makes the device leave, whatever the account server does with it', async (t) => {
+    const { bob, id, takesIn } = await approved(t)
+    const { received } = await bob.account().invitations.list({})
+    const deaf = bob.restart(
+      instead('invitations', 'decline', () => async () => ({ ...received[0]!, state: 'declined' })),
+    )
+    await invitations.decline({ id: received[0]!.id }, at(deaf))
+    const lied = await takesIn()
+    assert.equal(isIn(lied, id, bob), true)
+    await deaf.device().sync.run('request')
+    await lied.sync()
+    assert.equal(isIn(lied, id, bob), false)
+  })
+})

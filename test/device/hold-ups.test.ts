@@ -1,0 +1,68 @@
+/** Members who hold a connection up again and again are named. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { dropHoldUps, frequentHolders, noteHoldUps } from '../../src/device/hold-ups.ts'
+import { noWords } from '../../src/device/no-words.ts'
+import { revoke } from '../../src/device/revocation.ts'
+import { instead } from '../handlers/trust-desk.ts'
+import { connected, newWorld } from './people.ts'
+import { away } from './signing-in.ts'
+
+const HOUR_MS = 3_600_000
+
+function notes() {
+  const rows = new Map<string, unknown>()
+  const meta = {
+    get: (key: string) => rows.get(key) ?? null,
+    set: (key: string, value: unknown) => void rows.set(key, value),
+    delete: (key: string) => void rows.delete(key),
+  }
+  return { state: { meta }, rows }
+}
+
+describe('a member who holds a connection up', () => {
+  it('is named after the fourth revocation within 24 hours, and no longer than they last', () => {
+    const { state } = notes()
+    const named = (hours: number) => frequentHolders(state, 'con_a', hours * HOUR_MS)
+    for (const hours of [0, 1, 2, 3]) {
+      assert.deepEqual(named(hours), [])
+      noteHoldUps(state, 'con_a', [{ account: 'acc_b', revocation: hours }], hours * HOUR_MS)
+    }
+    assert.deepEqual(named(3), ['acc_b'])
+    assert.deepEqual(frequentHolders(state, 'con_b', 3 * HOUR_MS), [])
+    assert.deepEqual(named(24), [], 'the first is a day old')
+  })
+
+  it('counts once for each revocation, however often it is seen', () => {
+    const { state } = notes()
+    for (let at = 0; at < 9; at++)
+      noteHoldUps(state, 'con_a', [{ account: 'acc_b', revocation: 1 }], at)
+    assert.deepEqual(frequentHolders(state, 'con_a', 9), [])
+  })
+
+  it('is forgotten with the connection', () => {
+    const { state, rows } = notes()
+    noteHoldUps(state, 'con_a', [{ account: 'acc_b', revocation: 1 }], 0)
+    dropHoldUps(state, 'con_a')
+    assert.equal(rows.size, 0)
+  })
+
+  it('is named to the owner with the command that removes them', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const id = await connected(ada, bob)
+    for (let time = 0; time < 4; time++) {
+      const phone = await world.further(bob, `phone ${time}`)
+      await bob.sync()
+      const cut = bob.restart(instead('rosters', 'append', () => away))
+      await revoke(cut.device(), cut.account(), phone.deviceId).catch(() => undefined)
+      await ada.sync()
+      bob.restart((account) => account)
+    }
+    const { message } = await noWords(ada.device(), ada.account(), id)
+    assert.match(
+      message,
+      new RegExp(`"bob" held it up more than three times in a day: .*${bob.id}`),
+    )
+  })
+})
