@@ -96,6 +96,7 @@
 #define JOINS_ANY_REPLACEMENT 39
 #define THE_LAST_OWNER_LEAVES 40
 #define MINDS_FORMER_MEMBERS 41
+#define SEALS_BEYOND_A_ROW 42
 
 #define planted(mistake) (chosen == mistake)
 
@@ -112,6 +113,8 @@ typedef Entry {
   unsigned prev : 3;     /* the one before it */
   unsigned opened : 3;   /* the entry that opened its epoch */
   unsigned members : 3;  /* set of accounts */
+  unsigned gone : 3;     /* accounts that were members and are not */
+  unsigned went : 1;     /* C went in this epoch */
   unsigned pending : 1;  /* who left this epoch, or opened it and is gone, has K */
   unsigned ended : 1;
   unsigned consent : 3;  /* the roster head that the consent of C's last `add` names */
@@ -131,6 +134,7 @@ typedef Entry {
 
   /* Where the entry opens an epoch: sets of devices. */
   unsigned sealed : 6;   /* those that have its K, or an envelope with it at the server */
+  unsigned admitted : 1; /* C was taken in, in some history of this epoch */
   unsigned wrong : 2     /* those for which a dishonest member sealed another one */
 }
 #define NO_SUCH_PLACE 3
@@ -219,10 +223,10 @@ bit reached = 1;
    (has(accounts, A) && (a) == 0 && world == REVOCATION -> bit(A2) : 0) | \
    (has(accounts, C) && is_linked(seat_, generation_at(c)) -> c_device(c) : 0))
 
-/* The devices that a key log of these places, or the lack of a seat, excludes. */
-#define exits_of(accounts, a, c) \
-  ((has(accounts, A) -> 0 : bit(A1) | bit(A2)) | (has(accounts, B) -> 0 : bit(B1)) | \
-   (has(accounts, C) -> 0 : bit(C1) | bit(C2) | bit(C3)) | \
+/* Devices that must not know K, by these exits of accounts and these places of key logs. */
+#define exits_of(gone_, a, c) \
+  (((gone_) & OWNER_SET) | (has(gone_, A) -> bit(A2) : 0) | \
+   (has(gone_, C) -> bit(C1) | bit(C2) | bit(C3) : 0) | \
    ((a) == 1 -> bit(A2) : 0) | ((c) >= 1 -> bit(C1) : 0) | ((c) == 2 -> bit(C2) : 0))
 
 /* ---- The rules that a device keeps, with the mistakes that may be planted in them ---- */
@@ -258,6 +262,15 @@ bit reached = 1;
 #define recipients(accounts, seat_) \
   (listed_at(accounts, seat_) | \
    (planted(SEALS_TO_UNCONFIRMED_KEYS) && has(accounts, C) -> c_device(dev[me].log_c) : 0))
+
+/* Whom a device seals to that lacks an envelope: nobody of an account whose row names a place that
+   the device does not know, as the row may cover a revocation. */
+#define is_row_known(d) \
+  (planted(SEALS_BEYOND_A_ROW) || \
+   ((account(d) != A || HEAD.row_a <= dev[me].log_a) && \
+    (account(d) != C || HEAD.row_c <= dev[me].log_c)))
+#define is_listed(d) \
+  (has(recipients(HEAD.members, HEAD.seat), d) && is_row_known(d))
 
 /* The newest entries: at first sight any that names the account, then those that rest on it. */
 #define follows(e) \
@@ -348,20 +361,20 @@ bit reached = 1;
 
 /* ---- What must hold, by the names that a search prints ---- */
 
-hidden byte no_outsider_signs_or_gets_K;
-hidden byte no_exit_knows_the_K_that_verifies;
-hidden byte equal_heads_mean_equal_K;
-hidden byte K_is_sealed_to_listed_devices_only;
-hidden byte places_only_go_forward;
-hidden byte equal_entries_mean_equal_heads;
-hidden byte epochs_have_their_envelopes;
-hidden byte a_fork_is_for_good;
-hidden byte nobody_is_added_while_a_rotation_is_pending;
-hidden byte nobody_is_seated_without_consent;
-hidden byte nobody_stays_who_withdrew;
-hidden byte nothing_follows_an_end;
-hidden byte only_an_owner_replaces;
-hidden byte there_is_a_way_out;
+bit no_outsider_signs_or_gets_K = 1;
+bit no_exit_knows_the_K_that_verifies = 1;
+bit equal_heads_mean_equal_K = 1;
+bit K_is_sealed_to_listed_devices_only = 1;
+bit places_only_go_forward = 1;
+bit equal_entries_mean_equal_heads = 1;
+bit epochs_have_their_envelopes = 1;
+bit a_fork_is_for_good = 1;
+bit nobody_is_added_while_a_rotation_is_pending = 1;
+bit nobody_is_seated_without_consent = 1;
+bit nobody_stays_who_withdrew = 1;
+bit nothing_follows_an_end = 1;
+bit only_an_owner_replaces = 1;
+bit there_is_a_way_out = 1;
 
 /* Nothing is searched beyond a broken promise. */
 #define promise(name, holds) \
@@ -413,6 +426,7 @@ inline post() {
   entry[NEW].members =
     (op == ADD -> HEAD.members | bit(C) :
       (op == REMOVE || op == LEAVE -> HEAD.members & ~bit(who) : HEAD.members));
+  entry[NEW].gone = (HEAD.gone | HEAD.members) & ~entry[NEW].members;
   entry[NEW].ended = HEAD.ended || op == END;
   entry[NEW].consent = HEAD.consent;
   entry[NEW].left = HEAD.left;
@@ -472,7 +486,7 @@ inline post() {
        is_within(entry[NEW].sealed & ~bit(me), listed_at(entry[NEW].members, entry[NEW].seat)));
      promise(no_outsider_signs_or_gets_K,
        (entry[NEW].sealed & ~bit(me) &
-        exits_of(entry[NEW].members, entry[NEW].named_a, entry[NEW].named_c)) == 0);
+        exits_of(entry[NEW].gone, entry[NEW].named_a, entry[NEW].named_c)) == 0);
      entry[NEW].sealed = entry[NEW].sealed & ~entry[NEW].wrong;
      if
      :: planted(TWO_POSTS) -> entry[NEW].sealed = 0 /* dead between the two */
@@ -486,8 +500,11 @@ inline post() {
      entry[NEW].row_a = HEAD.row_a;
      entry[NEW].base_c = (op == ADD || op == CONFIRM -> entry[NEW].named_c : HEAD.base_c);
      entry[NEW].row_c = (op == ADD || op == CONFIRM -> 0 : HEAD.row_c);
+     entry[NEW].went = HEAD.went || (has(HEAD.members, C) && !has(entry[NEW].members, C));
      if
-     :: op == ADD -> OPENED.sealed = OPENED.sealed | recipients(bit(C), entry[NEW].seat)
+     :: op == ADD ->
+        OPENED.admitted = 1;
+        OPENED.sealed = OPENED.sealed | recipients(bit(C), entry[NEW].seat)
      :: else
      fi
   fi
@@ -564,6 +581,10 @@ inline hear() {
 
 /* ---- Looks at every state ---- */
 
+/* Who was taken in again after exits that a device knows has K by right. */
+#define gone_for(d) \
+  (epoch_of(d).admitted && !head_of(d).went -> head_of(d).gone & ~bit(C) : head_of(d).gone)
+
 #define is_one_line(set) \
   (is_within(set, entry[0].line) || is_within(set, entry[1].line) || \
    is_within(set, entry[2].line) || is_within(set, entry[3].line) || \
@@ -576,7 +597,7 @@ inline look_at(d) {
      if
      :: dev[d].k == RIGHT_K ->
         promise(no_exit_knows_the_K_that_verifies,
-          (epoch_of(d).sealed & exits_of(head_of(d).members, dev[d].log_a, dev[d].log_c)) == 0)
+          (epoch_of(d).sealed & exits_of(gone_for(d), dev[d].log_a, dev[d].log_c)) == 0)
      :: else
      fi;
      promise(a_fork_is_for_good, is_one_line(dev[d].saw));
@@ -829,7 +850,7 @@ active proctype Connection() {
           select(shown : 0 .. DEVICES - 1);
           if
           :: exists(shown) && !has(OPENED.sealed, shown) &&
-             (planted(SEALS_UNCHECKED) || has(recipients(HEAD.members, HEAD.seat), shown)) ->
+             (planted(SEALS_UNCHECKED) || is_listed(shown)) ->
              d_step {
                promise(K_is_sealed_to_listed_devices_only,
                  has(listed_at(HEAD.members, HEAD.seat), shown));
