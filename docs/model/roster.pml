@@ -149,7 +149,7 @@ typedef View {
 
   /* No part of the device: */
   unsigned highest : 4;  /* the newest entry that it ever kept */
-  unsigned saw : 8       /* entries that it kept or was shown; of two histories, the first two that differ */
+  unsigned saw : 8       /* entries kept or shown; of two histories, the first two that differ */
 }
 #define NO_K 0
 #define RIGHT_K 1
@@ -376,9 +376,9 @@ bit nothing_follows_an_end = 1;
 bit only_an_owner_replaces = 1;
 bit there_is_a_way_out = 1;
 
-/* Nothing is searched beyond a broken promise. */
+/* Nothing is searched beyond a broken promise, nor is a second one named. */
 #define promise(name, holds) \
-  name = (holds); \
+  name = over || (holds); \
   if \
   :: !name -> over = 1 \
   :: else \
@@ -407,7 +407,7 @@ inline keep(newest) {
    (op == CONFIRM && !planted(CONFIRM_KEEPS_THE_EPOCH)))
 
 /*
- * `me` signs an entry upon the newest one that it knows: `op`, for `who` where that names an account.
+ * `me` signs an entry upon the newest one that it knows: `op`, of the account `who`.
  * The POST is one transaction, with the envelopes. Called in a d_step.
  */
 inline post() {
@@ -437,18 +437,11 @@ inline post() {
   :: account(me) == A && place_of(me) > HEAD.named_a -> entry[NEW].named_a = place_of(me)
   :: account(me) == C ->
      entry[NEW].seat = generation_of(me);
-     if
-     :: place_of(me) > HEAD.named_c -> entry[NEW].named_c = place_of(me)
-     :: else
-     fi
-  :: op == ADD || op == CONFIRM ->
-     entry[NEW].seat = generation_at(dev[me].log_c);
-     entry[NEW].named_c = dev[me].log_c
+     entry[NEW].named_c = (place_of(me) > HEAD.named_c -> place_of(me) : HEAD.named_c)
   :: else
   fi;
-  /* A device of A may be this owner: the two above do not exclude each other. */
   if
-  :: account(me) == A && (op == ADD || op == CONFIRM) ->
+  :: op == ADD || op == CONFIRM ->
      entry[NEW].seat = generation_at(dev[me].log_c);
      entry[NEW].named_c = dev[me].log_c
   :: else
@@ -510,7 +503,7 @@ inline post() {
   fi
 }
 
-/* What a device that knows a history is shown. Of two histories, as few entries are kept as differ. */
+/* What a device is shown that knows a history. */
 #define lowest(set) ((set) & -(set))
 #define only_in(e, other) (entry[e].line & ~entry[other].line)
 inline see(e) {
@@ -525,14 +518,12 @@ inline see(e) {
 inline open_envelope() {
   if
   :: is_member(me) && dev[me].k == NO_K && has(OPENED.sealed, me) -> dev[me].k = RIGHT_K
-  :: is_member(me) && dev[me].k == NO_K && me <= B1 && has(OPENED.wrong, me) ->
+  :: is_member(me) && dev[me].k == NO_K && ((me <= B1 && has(OPENED.wrong, me)) || raced) ->
      mark; /* it does not fit the commitment: refused */
-     dev[me].k = (planted(COMMITMENT_UNCHECKED) -> ANOTHER_K : NO_K)
+     dev[me].k = (planted(COMMITMENT_UNCHECKED) || raced -> ANOTHER_K : NO_K)
   :: withholds -> mark
-  :: is_member(me) && planted(KEEPS_THE_K_OF_A_LOST_RACE) && raced -> dev[me].k = ANOTHER_K
   :: else
-  fi;
-  raced = 0
+  fi
 }
 
 inline sync() {
@@ -545,9 +536,9 @@ inline sync() {
        see(shown)
      };
      if
-     :: is_newer(shown) && is_refused(shown) -> raced = 0
      :: is_newer(shown) && !is_refused(shown) -> d_step { keep(shown) }; open_envelope()
-     :: !is_newer(shown) && dev[me].known == NONE -> mark /* others are in it, not this account */
+     :: (is_newer(shown) -> is_refused(shown) : dev[me].known == NONE) ->
+        mark /* others are in it, not this account */
      :: !is_newer(shown) && dev[me].known != NONE && is_older(shown) ->
         mark /* rolled back: refused */
      :: else ->
@@ -633,46 +624,8 @@ inline look() {
   me = 0
 }
 
-/* What must happen in some run, or the promises would be kept for want of anything to keep. */
 #define agree(x, y) (verifies(x) && verifies(y) && head_of(x).opened == head_of(y).opened)
 #define opened_late(d) (dev[d].known != NONE && head_of(d).opened != 0)
-#define witness(what) if :: what -> mark :: else fi
-inline witnesses() {
-  /* C was taken in, and verifies; it was taken in once more after an exit. */
-  witness(world == ADMISSION && agree(A1, C1) && agree(B1, C1));
-  witness(world == CONSENT && verifies(C1) && head_of(C1).left != 0 && head_of(C1).consent != 0);
-  /* A member left, the others know that a rotation is due, and verify after it. */
-  witness(world == ADMISSION && is_member(B1) && head_of(B1).pending && dev[B1].k == RIGHT_K);
-  witness(world == OWNERS && agree(A1, C1) && !has(head_of(C1).members, B) && entry[1].pending &&
-          opened_late(C1));
-  /* A2 had K and was revoked or signed out: held, then covered by A's entry or by a row. */
-  witness(is_member(B1) && is_held(B1) && dev[B1].log_a == 1 && has(epoch_of(B1).sealed, A2));
-  witness(agree(A1, B1) && dev[B1].log_a == 1 && head_of(B1).row_a == 0 && opened_late(B1));
-  witness(agree(A1, B1) && dev[B1].log_a == 1 && head_of(B1).row_a == 1);
-  /* Rows that do not fit, and one that goes beyond the log known here, hold nothing up. */
-  witness(verifies(A1) && head_of(A1).row_a == NO_SUCH_PLACE);
-  witness(is_member(C1) && head_of(C1).row_a == 1 && dev[C1].log_a == 0 && verifies(C1));
-  /* C reset with paper, and its new device signed; without it, and an owner confirmed. */
-  witness(agree(B1, C2) && first == WITH_PAPER && head_of(B1).seat == 1);
-  witness(agree(B1, C2) && first == WITHOUT_PAPER && head_of(B1).seat == 1);
-  /* The paper undid a thief's reset, before an owner confirmed that, or after it. */
-  witness(agree(B1, C3) && head_of(B1).seat == 0);
-  witness(is_member(B1) && head_of(B1).seat == 1 && dev[B1].log_c == 2 && verifies(B1));
-  /* C's last device signed out, and a row covers that. */
-  witness(agree(A1, B1) && first == SIGN_OUT && dev[A1].log_c == 1 && head_of(A1).row_c == 1);
-  /* C withdrew, was seated all the same, and left. */
-  witness(world == CONSENT && entry[1].consent == 0 && has(withdrawn, 0) && dev[C1].known == 2 &&
-          !is_member(C1) && entry[2].pending);
-  /* Two have seen a fork, and one is kept in the dark. */
-  witness(dev[A1].forked && dev[B1].forked && verifies(C1));
-  /* An owner replaced the fork, and members of both branches followed. */
-  witness(dev[B1].joined && dev[C1].joined && dev[B1].known != dev[C1].known);
-  /* C sealed another K to B, who refused it and was given the right one. */
-  witness(verifies(B1) && has(epoch_of(B1).wrong, B1) && has(epoch_of(B1).sealed, B1));
-  /* An owner ended the connection. */
-  witness(is_member(C1) && head_of(C1).ended)
-}
-
 /*
  * From here on the server is honest, and every device in use does what is due: then everybody
  * verifies, may leave (which is to sign), or has an owner whose replacement it can follow.
@@ -700,7 +653,7 @@ inline everybody_hears() {
 inline is_all_right(d) {
   if
   :: is_in_use(d) && is_member(d) ->
-     promise(there_is_a_way_out, may_sign(d) && !is_due(d) && !is_unwilling(d))
+     promise(there_is_a_way_out, may_sign(d) && !is_due(d))
   :: else
   fi
 }
@@ -753,6 +706,28 @@ inline settle() {
   fi
 }
 
+/* In some worlds A1 and B1 differ in nothing but their views: of two such states one is kept. */
+#define order(d) \
+  ((((((dev[d].known << 2) | dev[d].log_c) << 2 | dev[d].k) << 1 | dev[d].forked) << 4 | \
+    dev[d].highest) << 8 | dev[d].saw)
+#define exchange(field) i = dev[A1].field; dev[A1].field = dev[B1].field; dev[B1].field = i
+inline put_in_order() {
+  if
+  :: (world == RESET || world == CONSENT) && order(A1) < order(B1) ->
+     exchange(known);
+     exchange(k);
+     exchange(log_c);
+     exchange(forked);
+     exchange(highest);
+     exchange(saw);
+     i = 0
+  :: else
+  fi
+}
+
+/* A state that some run must come through, see `mark`. */
+#define witness(what) :: atomic { over == 0 && what -> mark }
+
 c_decl {
 \#include <stdlib.h>
 \#include <string.h>
@@ -794,7 +769,7 @@ active proctype Connection() {
   };
 
   do
-  :: d_step { over == 0 -> look(); witnesses() }
+  :: d_step { over == 0 -> look() }
 
   :: d_step {
        over == 0 ->
@@ -843,7 +818,9 @@ active proctype Connection() {
        :: can_post && me == C1 && is_member(me) && (world == ADMISSION || world == CONSENT) ->
           who = C;
           op = LEAVE
-       :: can_post && is_owner && world >= OWNERS && leaves_an_owner -> who = account(me); op = LEAVE
+       :: can_post && is_owner && world >= OWNERS && leaves_an_owner ->
+          who = account(me);
+          op = LEAVE
 
        /* The server says that a device lacks an envelope. */
        :: is_member(me) && dev[me].k == RIGHT_K ->
@@ -862,11 +839,8 @@ active proctype Connection() {
        /* The server leaves the connection out: the device drops K, and keeps what it has seen. */
        :: withholds && (dev[me].k != NO_K || dev[me].forked) ->
           dev[me].k = NO_K;
-          if
-          :: planted(FORGETS_THE_ROSTER) -> dev[me].known = NONE
-          :: planted(FORGETS_THE_FORK) -> dev[me].forked = 0
-          :: else
-          fi
+          dev[me].known = (planted(FORGETS_THE_ROSTER) -> NONE : dev[me].known);
+          dev[me].forked = dev[me].forked && !planted(FORGETS_THE_FORK)
 
        /* A revokes A2, or A2 signs out, or a thief has it do so. */
        :: world == REVOCATION && me == A1 && log_a == 0 && !dev[A1].forked ->
@@ -904,7 +878,42 @@ active proctype Connection() {
        :: op != 0 -> d_step { post() }; hear()
        :: else
        fi;
-       d_step { me = 0; op = 0; who = 0; shown = 0; raced = 0 }
+       d_step { me = 0; op = 0; who = 0; shown = 0; raced = 0; put_in_order() }
      }
+
+  /* What must happen in some run, or the promises would be kept for want of anything to keep. */
+  /* C was taken in, and verifies; it was taken in once more after an exit. */
+  witness(world == ADMISSION && agree(A1, C1) && agree(B1, C1))
+  witness(world == CONSENT && verifies(C1) && head_of(C1).left != 0 && head_of(C1).consent != 0)
+  /* A member left, the others know that a rotation is due, and verify after it. */
+  witness(world == ADMISSION && is_member(B1) && head_of(B1).pending && dev[B1].k == RIGHT_K)
+  witness(world == OWNERS && agree(A1, C1) && !has(head_of(C1).members, B) &&
+          entry[1].pending && opened_late(C1))
+  /* A2 had K and was revoked or signed out: held, then covered by A's entry or by a row. */
+  witness(is_member(B1) && is_held(B1) && dev[B1].log_a == 1 && has(epoch_of(B1).sealed, A2))
+  witness(agree(A1, B1) && dev[B1].log_a == 1 && head_of(B1).row_a == 0 && opened_late(B1))
+  witness(agree(A1, B1) && dev[B1].log_a == 1 && head_of(B1).row_a == 1)
+  /* Rows that do not fit, and one that goes beyond the log known here, hold nothing up. */
+  witness(verifies(A1) && head_of(A1).row_a == NO_SUCH_PLACE)
+  witness(is_member(C1) && head_of(C1).row_a == 1 && dev[C1].log_a == 0 && verifies(C1))
+  /* C reset with paper, and its new device signed; without it, and an owner confirmed. */
+  witness(agree(B1, C2) && first == WITH_PAPER && head_of(B1).seat == 1)
+  witness(agree(B1, C2) && first == WITHOUT_PAPER && head_of(B1).seat == 1)
+  /* The paper undid a thief's reset, before an owner confirmed that, or after it. */
+  witness(agree(B1, C3) && head_of(B1).seat == 0)
+  witness(is_member(B1) && head_of(B1).seat == 1 && dev[B1].log_c == 2 && verifies(B1))
+  /* C's last device signed out, and a row covers that. */
+  witness(agree(A1, B1) && first == SIGN_OUT && dev[A1].log_c == 1 && head_of(A1).row_c == 1)
+  /* C withdrew, was seated all the same, and left. */
+  witness(world == CONSENT && entry[1].consent == 0 && has(withdrawn, 0) &&
+          dev[C1].known == 2 && !is_member(C1) && entry[2].pending)
+  /* Two have seen a fork, and one is kept in the dark. */
+  witness(dev[A1].forked && dev[B1].forked && verifies(C1))
+  /* An owner replaced the fork, and members of both branches followed. */
+  witness(dev[B1].joined && dev[C1].joined && dev[B1].known != dev[C1].known)
+  /* C sealed another K to B, who refused it and was given the right one. */
+  witness(verifies(B1) && has(epoch_of(B1).wrong, B1) && has(epoch_of(B1).sealed, B1))
+  /* An owner ended the connection. */
+  witness(is_member(C1) && head_of(C1).ended)
   od
 }
