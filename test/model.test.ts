@@ -18,7 +18,7 @@ const allOf = (pattern: RegExp, text: string) =>
   new Set([...text.matchAll(pattern)].map(([, name]) => name))
 
 /** The promises that the model asserts. */
-const PROMISES = allOf(/\bpromise\((\w+),/g, MODEL)
+const PROMISES = allOf(/\bpromise\((\w+_\w+),/g, MODEL)
 
 /** The mistakes that some rule of the model asks for. */
 const MISTAKES = allOf(/\bplanted\(([A-Z_]+)\)/g, MODEL)
