@@ -115,7 +115,7 @@ typedef Entry {
   unsigned members : 3;  /* set of accounts */
   unsigned gone : 3;     /* accounts that were members and are not */
   unsigned went : 1;     /* C went in this epoch */
-  unsigned pending : 1;  /* who left this epoch, or opened it and is gone, has K */
+  unsigned pending : 1;  /* a member left this epoch, or opened it by removing itself */
   unsigned ended : 1;
   unsigned consent : 3;  /* the roster head that the consent of C's last `add` names */
   unsigned left : 3;     /* the entry by which C last left or was removed; 0: none */
@@ -173,7 +173,7 @@ byte most;               /* entries, `settle` aside */
 byte chosen;             /* the planted mistake; 0: none */
 byte withholds;          /* whether the server loses answers, withholds envelopes and connections */
 
-/* A line that some run must come through: Spin lists those that it did not. */
+/* Marks a line that some run must reach: Spin lists those that no run reached. */
 bit reached = 1;
 #define mark reached = 1
 
@@ -212,8 +212,7 @@ bit reached = 1;
 #define is_linked(from, to) \
   ((from) == (to) || \
    ((from) == 0 && (to) == 1 && first == WITH_PAPER) || \
-   ((from) == 0 && (to) == 2) || \
-   ((from) == 1 && (to) == 2 && first == WITH_PAPER))
+   ((from) == 0 && (to) == 2))
 
 /* The devices of accounts by key logs that go to these places, C's by the seat alone. */
 #define c_device(place) \
@@ -257,14 +256,14 @@ bit reached = 1;
 
 #define is_member(d) (dev[d].known != NONE && has(head_of(d).members, account(d)))
 
-/* The devices that K is sealed to. The truth, then what the device goes by. */
+/* The devices that K may be sealed to, and those to which `me` seals it. */
 #define listed_at(accounts, seat_) devices_of(accounts, dev[me].log_a, dev[me].log_c, seat_)
 #define recipients(accounts, seat_) \
   (listed_at(accounts, seat_) | \
    (planted(SEALS_TO_UNCONFIRMED_KEYS) && has(accounts, C) -> c_device(dev[me].log_c) : 0))
 
-/* Whom a device seals to that lacks an envelope: nobody of an account whose row names a place that
-   the device does not know, as the row may cover a revocation. */
+/* Devices without an envelope to which `me` seals K. It seals to no device of an account while the
+   row of that account names a place that it has not seen: the row may cover a revocation. */
 #define is_row_known(d) \
   (planted(SEALS_BEYOND_A_ROW) || \
    ((account(d) != A || HEAD.row_a <= dev[me].log_a) && \
@@ -321,7 +320,7 @@ bit reached = 1;
     !(planted(LINKED_RESETS_HOLD_NOTHING) && is_linked(head_of(d).seat, dev[d].log_c))))
 #define is_due(d) (head_of(d).pending || is_held(d))
 
-/* C remembers the consents that it withdrew, and leaves where one of them seated it. */
+/* C keeps the consents that it withdrew, and leaves where one of them seated it. */
 #define is_unwilling(d) \
   (account(d) == C && has(head_of(d).members, C) && has(withdrawn, head_of(d).consent))
 
@@ -352,7 +351,7 @@ bit reached = 1;
 #define can_confirm \
   (is_owner && has(HEAD.members, C) && generation_at(dev[me].log_c) > seat_in(dev[me].known))
 
-/* Whom a device follows to the connection that replaces a forked one: who owned its branch. */
+/* A device follows to the replacement of a forked connection if the opener owned its branch. */
 #define opener (replaced_by - 1)
 #define is_owned_by_opener has(OWNER_SET & HEAD.members, opener)
 #define can_join \
@@ -572,7 +571,7 @@ inline hear() {
 
 /* ---- Looks at every state ---- */
 
-/* Who was taken in again after exits that a device knows has K by right. */
+/* C has K by right where it was taken in again after the exit that the device knows. */
 #define gone_for(d) \
   (epoch_of(d).admitted && !head_of(d).went -> head_of(d).gone & ~bit(C) : head_of(d).gone)
 
