@@ -1,294 +1,508 @@
 /*
- * Rosters, envelopes and epochs (protocol, section 4) before a server that nobody trusts. README.md says what is left out.
+ * Rosters, epochs and key logs of protocol 2 (docs/protocol.md, sections 3 and 6) before a server
+ * that may do what it likes. README.md states what is left out.
  *
- * A1 and B1 are devices of members from the start; A is the owner. C1 is taken in, removed, leaves, comes back. A2 is a second
- * device of A's, which A1 may revoke, or which revokes itself: from then on it is in the hands of a thief, who keeps what it knew
- * and acts as if it had not heard.
+ * A and B are owners, with the devices A1 and B1. C1 is a device of a member, who may be dishonest.
+ * A2 is a second device of A. Key log of A: place 1 revokes A2. Key log of C: place 1 is a reset
+ * with the recovery key or without it (the new device is C2), or C's last device signs out; place 2
+ * is a reset with the recovery key that undoes one without (the new device is C3). A device that
+ * left its key log is in the hands of a thief, who keeps its secrets and goes on.
  *
- * An entry of the roster is known by its number, as by a hash that nobody can make twice. Entry 0 opened the connection. To show a
- * device any stored entry, and all that it rests on, is everything that a server can do to a history: withhold, delay, repeat, roll
- * back, fork. Entries that no device would accept are never made here: they change nothing.
+ * An entry is its number, as if by a hash. Entry 0 opens the connection. A device is shown a stored
+ * entry with all entries before it: that is all that a server can do to a history. Entries that
+ * every device refuses are never made, because they change nothing.
+ *
+ * There is one process. Each step is atomic, so that only states between steps are stored.
  */
-#ifndef ENTRIES
-#define ENTRIES 4 /* at most 7 */
-#endif
-#ifndef DEVICES
-#define DEVICES 4 /* 3: without A2 */
-#endif
-#ifndef WITHHOLDS
-#define WITHHOLDS 1 /* whether the server withholds envelopes and whole connections */
-#endif
+#define A 0
+#define B 1
+#define C 2
 
 #define A1 0
 #define B1 1
 #define C1 2
 #define A2 3
-#define NONE 255 /* the newest entry of a device that has seen none */
+#define C2 4
+#define C3 5
+#define DEVICES 6
 
-/* Sets are bits; accounts A, B, C have those of A1, B1, C1. */
+#define SLOTS 8 /* entries; the last two are for `settle` */
+#define NONE 15 /* the newest entry of a device that has seen none */
+
+/* Worlds: which devices there are, and what can happen. */
+#define ADMISSION 1
+#define REVOCATION 2
+#define RESET 3
+#define CONSENT 4
+#define OWNERS 5
+#define REPLACEMENT 6
+
+/* What place 1 of C's key log is. */
+#define WITH_PAPER 1
+#define WITHOUT_PAPER 2
+#define SIGN_OUT 3
+
+/* Entries. A lie is a rotation by a dishonest member: K for A1 or B1 is another one, or a row for A
+   names a place that does not exist. */
+#define ADD 1
+#define REMOVE 2
+#define LEAVE 3
+#define ROTATE 4
+#define CONFIRM 5
+#define END 6
+#define LIE_TO_A1 7
+#define LIE_TO_B1 8
+#define LIE_IN_A_ROW 9
+
+/* Planted mistakes: at most one, chosen when the search starts. */
+#define FORMER_MEMBER_SIGNS 1
+#define REVOKED_DEVICE_SIGNS 2
+#define ANY_GENERATION_SIGNS 3
+#define PAPER_LINKS_TO_ALL 4
+#define ROWS_MOVE_THE_SEAT 5
+#define TAKES_KEY_LOGS_ON_TRUST 6
+#define VERIFIES_WHILE_DUE 7
+#define MINDS_ITS_OWN_REVOCATIONS_ONLY 8
+#define TRUSTS_A_DEVICE_THAT_REVOKED_ITSELF 9
+#define ANY_ENTRY_SETTLES_A_REVOCATION 10
+#define TRUSTS_WHO_REMOVED_ITSELF 11
+#define REMOVAL_KEEPS_THE_EPOCH 12
+#define CONFIRM_KEEPS_THE_EPOCH 13
+#define LINKED_RESETS_HOLD_NOTHING 14
+#define ROWS_COUNT_UNCHECKED 15
+#define ROWS_ARE_IGNORED 16
+#define ROWS_RAISE_THE_LAST_PLACE 17
+#define A_ROW_REFUSES_THE_ENTRY 18
+#define JUDGES_BY_THE_NEWEST_LOG 19
+#define AN_OLD_CONSENT_REFUSES_THE_ENTRY 20
+#define COMMITMENT_UNCHECKED 21
+#define KEEPS_THE_K_OF_A_LOST_RACE 22
+#define SEALS_UNCHECKED 23
+#define SEALS_BY_THE_OLD_LIST 24
+#define SEALS_TO_UNCONFIRMED_KEYS 25
+#define ACCEPTS_LOWER 26
+#define FOLLOWS_A_FORK 27
+#define FORGETS_THE_ROSTER 28
+#define FORGETS_THE_FORK 29
+#define TAKES_A_SHORT_BRANCH_FOR_A_ROLLBACK 30
+#define ADDS_WHILE_A_ROTATION_IS_PENDING 31
+#define TWO_POSTS 32
+#define CONSENT_UNCHECKED 33
+#define CONSENT_OUTLIVES_AN_EXIT 34
+#define STAYS_WHERE_IT_WITHDREW 35
+#define ENTRIES_AFTER_THE_END 36
+#define VERIFIES_AFTER_THE_END 37
+#define JOINS_WITHOUT_EVIDENCE 38
+#define JOINS_ANY_REPLACEMENT 39
+#define THE_LAST_OWNER_LEAVES 40
+#define MINDS_FORMER_MEMBERS 41
+#define SEALS_BEYOND_A_ROW 42
+
+#define planted(mistake) (chosen == mistake)
+
+/* Sets are bits. */
 #define bit(x) (1 << (x))
 #define has(set, x) (((set) >> (x)) & 1)
 #define is_within(some, all) (((some) & ~(all)) == 0)
-#define account(device) (device == A2 -> A1 : device)
+#define account(d) (d == A2 -> A : (d >= C2 -> C : d))
+
+#define OWNER_SET (bit(A) | bit(B))
 
 typedef Entry {
-  byte line;     /* set of entries: this one and all before it */
-  byte prev;     /* the one before it */
-  byte opened;   /* the entry that opened its epoch */
-  byte members;  /* set of accounts */
-  byte lately;   /* those who were members at any time in this epoch */
-  bit pending;   /* one of them is gone, and may have K */
-  bit log;       /* actor_log: whether an entry of A's named the place where its key log revokes A2 */
+  unsigned line : 8;     /* set of entries: this one and all before it */
+  unsigned prev : 3;     /* the one before it */
+  unsigned opened : 3;   /* the entry that opened its epoch */
+  unsigned members : 3;  /* set of accounts */
+  unsigned gone : 3;     /* accounts that were members and are not */
+  unsigned went : 1;     /* C went in this epoch */
+  unsigned pending : 1;  /* a member left this epoch, or opened it by removing itself */
+  unsigned ended : 1;
+  unsigned consent : 3;  /* the roster head that the consent of C's last `add` names */
+  unsigned left : 3;     /* the entry by which C last left or was removed; 0: none */
+  unsigned seat : 2;     /* the generation of C's key log that holds the seat */
 
-  /* Where the entry opens an epoch, of its K: */
-  byte admitted; /* set of accounts: members at any time in any history of this epoch */
-  byte wanted;   /* set of devices: those to which its signer had to seal it */
-  byte sealed;   /* those for which the server has it in an envelope */
-  byte wrong     /* those for which a dishonest signer sealed another one */
+  /* Places of the key logs of A and C: the last one named, the one that the epoch covers, and the
+     row of the entry that opened it (0: none; NO_SUCH_PLACE: it does not fit the log). */
+  unsigned named_a : 1;
+  unsigned named_c : 2;
+  unsigned base_a : 1;
+  unsigned base_c : 2;
+  unsigned row_a : 2;
+  unsigned row_c : 2;
+
+  unsigned by : 3;       /* the device that signed it; only a planted mistake asks */
+
+  /* Where the entry opens an epoch: sets of devices. */
+  unsigned sealed : 6;   /* those that have its K, or an envelope with it at the server */
+  unsigned admitted : 1; /* C was taken in, in some history of this epoch */
+  unsigned wrong : 2     /* those for which a dishonest member sealed another one */
 }
+#define NO_SUCH_PLACE 3
 
 typedef View {
-  byte known;    /* the newest entry that the device has seen and kept */
-  byte k;        /* the K that it keeps, always one of the current epoch; 0: none */
-  byte highest;  /* no part of the device: the newest entry that it ever kept */
-  bit log;       /* whether it has seen that A2 is revoked */
-  bit forked;    /* it has seen two valid histories, and uses none of them any more */
-  byte saw       /* no part of the device: set of entries that it kept or was shown beside those; of two histories, the first two that differ */
+  unsigned known : 4;    /* the newest entry that the device has kept */
+  unsigned k : 2;        /* the K that it keeps, of the epoch of `known` */
+  unsigned log_a : 1;    /* the places of the key logs that it has seen */
+  unsigned log_c : 2;
+  unsigned forked : 1;   /* it has seen two histories */
+  unsigned joined : 1;   /* it consented to the replacement of the forked connection */
+
+  /* No part of the device: */
+  unsigned highest : 4;  /* the newest entry that it ever kept */
+  unsigned saw : 8       /* entries kept or shown; of two histories, the first two that differ */
 }
+#define NO_K 0
+#define RIGHT_K 1
+#define ANOTHER_K 2
 
-Entry entry[ENTRIES];
+Entry entry[SLOTS];
 View dev[DEVICES];
-byte stored = 1; /* entries that the server has */
-bit revoked;     /* the key log of A revokes A2 */
-#ifdef TRUSTS_A_DEVICE_THAT_REVOKED_ITSELF
-bit by_itself;   /* A2 signed that; nothing else asks who did */
-#endif
-byte shown;      /* what the server picked in the step under way */
+unsigned stored : 4 = 1; /* entries that the server has */
+unsigned log_a : 1;
+unsigned log_c : 2;
+unsigned first : 2;      /* WITH_PAPER, WITHOUT_PAPER, SIGN_OUT */
+unsigned by_itself : 1;  /* A2 signed its own revocation; only a planted mistake asks */
+unsigned consents : 8;   /* roster heads that consents of C name */
+unsigned withdrawn : 8;  /* those of consents that C has withdrawn */
+unsigned replaced_by : 2; /* the account that opened a replacement, plus 1 */
+unsigned over : 1;       /* `settle` was tried */
 
-/* A line that some run must come through: Spin lists those that it did not. */
-bit seen = 1;
-#define mark seen = 1
+/* Set once, when the search starts. */
+byte world;
+byte most;               /* entries, `settle` aside */
+byte chosen;             /* the planted mistake; 0: none */
+byte withholds;          /* whether the server loses answers, withholds envelopes and connections */
+
+/* Marks a line that some run must reach: Spin lists those that no run reached. */
+bit reached = 1;
+#define mark reached = 1
 
 #define NEW (stored - 1)
 #define HEAD entry[dev[me].known]
-#define OPENED HEAD.opened
-#define K(e) ((e) + 1)
-#define ANOTHER_K(e) (128 + (e))
-
+#define OPENED entry[HEAD.opened]
 #define head_of(d) entry[dev[d].known]
 #define epoch_of(d) entry[head_of(d).opened]
-#define is_member(d) (dev[d].known != NONE && has(head_of(d).members, account(d)))
 #define extends(later, earlier) has(entry[later].line, earlier)
-
-/* How many entries a history has. */
 #define length(e) \
   (has(entry[e].line, 0) + has(entry[e].line, 1) + has(entry[e].line, 2) + has(entry[e].line, 3) + \
-   has(entry[e].line, 4) + has(entry[e].line, 5) + has(entry[e].line, 6))
+   has(entry[e].line, 4) + has(entry[e].line, 5) + has(entry[e].line, 6) + has(entry[e].line, 7))
 
-/* The devices of accounts that are active in a key log of A's which goes this far. */
-#define devices_of(accounts, log) \
-  ((accounts) | (DEVICES == 4 && has(accounts, A1) && !(log) -> bit(A2) : 0))
+/* ---- Key logs ---- */
 
-/* ---- The rules that a device keeps, and the mistakes that may be planted in them ---- */
+#define exists(d) \
+  (d <= C1 || (d == A2 && world == REVOCATION) || \
+   (d == C2 && log_c >= 1 && first != SIGN_OUT) || (d == C3 && log_c == 2))
 
-/* Whose entries the others accept: those of members, by devices that are not revoked at the highest actor_log named so far. */
-#if defined(FORMER_MEMBER_SIGNS)
-#define may_sign(d) (dev[d].known != NONE && !(d == A2 && head_of(d).log))
-#elif defined(REVOKED_DEVICE_SIGNS)
-#define may_sign(d) (is_member(d))
-#else
-#define may_sign(d) (is_member(d) && !(d == A2 && head_of(d).log))
-#endif
+/* Whether the device left its key log. */
+#define is_out(d) \
+  ((d == A2 && log_a == 1) || (d == C1 && log_c >= 1) || (d == C2 && log_c == 2))
+#define is_in_use(d) (exists(d) && !is_out(d))
 
-/* To whom the K of a new epoch is sealed: the members after the entry. */
-#ifdef SEALS_BY_THE_OLD_LIST
-#define recipients(after) devices_of(HEAD.members, dev[me].log)
-#else
-#define recipients(after) devices_of(after, dev[me].log)
-#endif
+/* The newest place of its own log by which the device can sign. */
+#define place_of(d) \
+  (d == A1 -> dev[A1].log_a : (d == C2 -> 1 : (d == C3 -> 2 : 0)))
+#define named_for(e, d) \
+  (account(d) == A -> entry[e].named_a : (account(d) == C -> entry[e].named_c : 0))
 
-/* Whether K is sealed to a device of which the server says that it has none. */
-#ifdef SEALS_UNCHECKED
-#define is_listed(d) true
-#else
-#define is_listed(d) has(devices_of(HEAD.members, dev[me].log), d)
-#endif
+/* Place and generation count alike: each reset of C is one place. */
+#define generation_of(d) (d == C2 -> 1 : (d == C3 -> 2 : 0))
+#define generation_at(place) ((place) == 1 && first == SIGN_OUT -> 0 : (place))
 
-/* Which entries are taken for the newest: at first sight any that names the account, then those that rest on the newest known. */
-#if defined(ACCEPTS_LOWER)
-#define follows(e) (extends(e, dev[me].known) || extends(dev[me].known, e))
-#elif defined(FOLLOWS_A_FORK)
-#define follows(e) (extends(e, dev[me].known) || !extends(dev[me].known, e))
-#else
-#define follows(e) extends(e, dev[me].known)
-#endif
-#define is_newer(e) (dev[me].known == NONE -> has(entry[e].members, account(me)) : follows(e))
+/* Whether a generation may sign for the seat: the same, or reset with the key in force for it. */
+#define is_linked(from, to) \
+  ((from) == (to) || \
+   ((from) == 0 && (to) == 1 && first == WITH_PAPER) || \
+   ((from) == 0 && (to) == 2))
 
-/* Which entries that are not newer are an older part of the history that the device knows. All others are of another history. */
-#ifdef TAKES_A_SHORT_BRANCH_FOR_A_ROLLBACK
-#define is_older(e) (length(e) < length(dev[me].known))
-#else
-#define is_older(e) extends(dev[me].known, e)
-#endif
+/* The devices of accounts by key logs that go to these places, C's by the seat alone. */
+#define c_device(place) \
+  ((place) == 0 -> bit(C1) : ((place) == 2 -> bit(C3) : (first == SIGN_OUT -> 0 : bit(C2))))
+#define devices_of(accounts, a, c, seat_) \
+  (((accounts) & OWNER_SET) | \
+   (has(accounts, A) && (a) == 0 && world == REVOCATION -> bit(A2) : 0) | \
+   (has(accounts, C) && is_linked(seat_, generation_at(c)) -> c_device(c) : 0))
 
-/* Whether an entry waits until the key log of its signer was shown as far as the entry names it. */
-#ifdef TAKES_KEY_LOGS_ON_TRUST
-#define names_unseen(e) false
-#else
-#define names_unseen(e) (entry[e].log > dev[me].log && me != A2)
-#endif
+/* Devices that must not know K, by these exits of accounts and these places of key logs. */
+#define exits_of(gone_, a, c) \
+  (((gone_) & OWNER_SET) | (has(gone_, A) -> bit(A2) : 0) | \
+   (has(gone_, C) -> bit(C1) | bit(C2) | bit(C3) : 0) | \
+   ((a) == 1 -> bit(A2) : 0) | ((c) >= 1 -> bit(C1) : 0) | ((c) == 2 -> bit(C2) : 0))
 
-/* What is left of a connection that the server's list leaves out. */
-#if defined(FORGETS_THE_ROSTER)
-#define known_after_all NONE
-#else
-#define known_after_all dev[me].known
-#endif
-#if defined(FORGETS_THE_FORK)
-#define forked_after_all 0
-#else
-#define forked_after_all dev[me].forked
-#endif
+/* ---- The rules that a device keeps, with the mistakes that may be planted in them ---- */
 
-/* Whether somebody may be taken in now. */
-#ifdef ADDS_WHILE_A_ROTATION_IS_PENDING
-#define may_add true
-#else
-#define may_add (!HEAD.pending)
-#endif
+/* The seat of C. A row covers a place; it never moves the seat. */
+#define seat_in(e) \
+  (planted(ROWS_MOVE_THE_SEAT) && entry[e].row_c == log_c && log_c > entry[e].seat \
+    -> entry[e].row_c : entry[e].seat)
 
-/* What an owner's removal does. */
-#ifdef REMOVAL_KEEPS_THE_EPOCH
-#define REMOVAL_OPENS false
-#else
-#define REMOVAL_OPENS true
-#endif
+#define may_link(from, to) \
+  (is_linked(from, to) || planted(ANY_GENERATION_SIGNS) || \
+   (planted(PAPER_LINKS_TO_ALL) && (to) == 2))
 
-/* What the removal of oneself leaves: whoever signs it has made the new K. */
-#ifdef TRUSTS_WHO_REMOVED_ITSELF
-#define is_gone(d, after) false
-#else
-#define is_gone(d, after) !has(after, account(d))
-#endif
+/* Below this place of its log an account signs nothing. A row does not raise it. */
+#define lowest_place(e, d) \
+  (planted(ROWS_RAISE_THE_LAST_PLACE) && account(d) == A && entry[e].row_a > entry[e].named_a \
+    -> entry[e].row_a : named_for(e, d))
 
-/* Why nothing verifies: somebody left, or an account revoked a device after the place of its log that the opening entry rests on. */
-#define has_revoked(d) (dev[d].log > epoch_of(d).log)
-#if defined(VERIFIES_WHILE_DUE)
-#define is_due(d) false
-#elif defined(MINDS_ITS_OWN_REVOCATIONS_ONLY)
-#define is_due(d) (head_of(d).pending || (account(d) == A1 && has_revoked(d)))
-#elif defined(TRUSTS_A_DEVICE_THAT_REVOKED_ITSELF)
-#define is_due(d) (head_of(d).pending || (has_revoked(d) && (account(d) == A1 || !by_itself)))
-#elif defined(ANY_ENTRY_SETTLES_A_REVOCATION)
-#define is_due(d) (head_of(d).pending || dev[d].log > head_of(d).log)
-#else
-#define is_due(d) (head_of(d).pending || has_revoked(d))
-#endif
+/* The entries that others accept. */
+#define may_sign(d) \
+  (dev[d].known != NONE && \
+   (has(head_of(d).members, account(d)) || planted(FORMER_MEMBER_SIGNS)) && \
+   (place_of(d) >= lowest_place(dev[d].known, d) || planted(REVOKED_DEVICE_SIGNS)) && \
+   (account(d) != C || may_link(seat_in(dev[d].known), generation_of(d))))
+#define is_entitled(d) \
+  (has(head_of(d).members, account(d)) && place_of(d) >= named_for(dev[d].known, d) && \
+   (account(d) != C || is_linked(head_of(d).seat, generation_of(d))))
+
+#define is_member(d) (dev[d].known != NONE && has(head_of(d).members, account(d)))
+
+/* The devices that K may be sealed to, and those to which `me` seals it. */
+#define listed_at(accounts, seat_) devices_of(accounts, dev[me].log_a, dev[me].log_c, seat_)
+#define recipients(accounts, seat_) \
+  (listed_at(accounts, seat_) | \
+   (planted(SEALS_TO_UNCONFIRMED_KEYS) && has(accounts, C) -> c_device(dev[me].log_c) : 0))
+
+/* Devices without an envelope to which `me` seals K. It seals to no device of an account while the
+   row of that account names a place that it has not seen: the row may cover a revocation. */
+#define is_row_known(d) \
+  (planted(SEALS_BEYOND_A_ROW) || \
+   ((account(d) != A || HEAD.row_a <= dev[me].log_a) && \
+    (account(d) != C || HEAD.row_c <= dev[me].log_c)))
+#define is_listed(d) \
+  (has(recipients(HEAD.members, HEAD.seat), d) && is_row_known(d))
+
+/* The newest entries: at first sight any that names the account, then those that rest on it. */
+#define follows(e) \
+  (extends(e, dev[me].known) || (planted(ACCEPTS_LOWER) && extends(dev[me].known, e)) || \
+   (planted(FOLLOWS_A_FORK) && !extends(dev[me].known, e)))
+#define is_newer(e) \
+  (dev[me].known == NONE -> has(entry[e].members, account(me)) : follows(e))
+
+/* Entries that are older than the newest one known. Any others are of another history. */
+#define is_older(e) \
+  (planted(TAKES_A_SHORT_BRANCH_FOR_A_ROLLBACK) -> \
+    length(e) < length(dev[me].known) : extends(dev[me].known, e))
+
+/* An entry waits until the key logs were shown as far as it names them. A thief does not wait. */
+#define names_unseen(e) \
+  (!planted(TAKES_KEY_LOGS_ON_TRUST) && \
+   ((me != A2 && entry[e].named_a > dev[me].log_a) || \
+    (account(me) != C && entry[e].named_c > dev[me].log_c)))
+
+/* Whether an entry is valid depends on the entries before it and on the places that it names. No
+   clock, no newer place of a log and no row makes it invalid. */
+#define is_refused(e) \
+  ((planted(A_ROW_REFUSES_THE_ENTRY) && entry[e].row_a > dev[me].log_a) || \
+   (planted(JUDGES_BY_THE_NEWEST_LOG) && entry[e].by == A2 && dev[me].log_a == 1) || \
+   (planted(AN_OLD_CONSENT_REFUSES_THE_ENTRY) && me == B1 && has(entry[e].members, C) && \
+    !has(entry[entry[e].prev].members, C)))
+
+/* The place that an epoch covers: that of its row, where the row fits the log known here. */
+#define covered_a(d) \
+  (!planted(ROWS_ARE_IGNORED) && \
+   ((head_of(d).row_a == 1 && dev[d].log_a == 1) || \
+    (planted(ROWS_COUNT_UNCHECKED) && head_of(d).row_a != 0)) -> 1 : head_of(d).base_a)
+#define covered_c(d) \
+  (!planted(ROWS_ARE_IGNORED) && head_of(d).row_c <= dev[d].log_c && \
+   head_of(d).row_c > head_of(d).base_c -> head_of(d).row_c : head_of(d).base_c)
+
+/* Whether the connection is held for a revocation or a reset that the epoch does not cover. */
+#define is_minded(d, one) (has(head_of(d).members, one) || planted(MINDS_FORMER_MEMBERS))
+#define is_excused(d, one, named, log) \
+  ((planted(MINDS_ITS_OWN_REVOCATIONS_ONLY) && account(d) != one) || \
+   (planted(ANY_ENTRY_SETTLES_A_REVOCATION) && named >= log))
+#define is_held(d) \
+  ((is_minded(d, A) && dev[d].log_a > covered_a(d) && \
+    !is_excused(d, A, head_of(d).named_a, dev[d].log_a) && \
+    !(planted(TRUSTS_A_DEVICE_THAT_REVOKED_ITSELF) && by_itself && account(d) != A)) || \
+   (is_minded(d, C) && dev[d].log_c > covered_c(d) && \
+    !is_excused(d, C, head_of(d).named_c, dev[d].log_c) && \
+    !(planted(LINKED_RESETS_HOLD_NOTHING) && is_linked(head_of(d).seat, dev[d].log_c))))
+#define is_due(d) (head_of(d).pending || is_held(d))
+
+/* C keeps the consents that it withdrew, and leaves where one of them seated it. */
+#define is_unwilling(d) \
+  (account(d) == C && has(head_of(d).members, C) && has(withdrawn, head_of(d).consent))
 
 /* Whether words of this minute can be verified: the right ones will be. */
-#define verifies(d) (is_member(d) && dev[d].k != 0 && !is_due(d))
+#define verifies(d) \
+  (is_member(d) && !dev[d].forked && dev[d].k != NO_K && \
+   (!head_of(d).ended || planted(VERIFIES_AFTER_THE_END)) && \
+   (!is_due(d) || planted(VERIFIES_WHILE_DUE)) && \
+   (account(d) != C || may_link(seat_in(dev[d].known), generation_of(d))) && \
+   (!is_unwilling(d) || planted(STAYS_WHERE_IT_WITHDREW)))
 
-/* ---- What must hold, by the names that a counterexample shows ---- */
+/* Consents that can seat C now: they name an entry of this history, at or after C's last exit. */
+#define fresh_consents (consents & HEAD.line & ~(bit(HEAD.left) - 1))
+#define usable_consents \
+  (planted(CONSENT_UNCHECKED) -> 255 : \
+    (planted(CONSENT_OUTLIVES_AN_EXIT) -> consents & HEAD.line : fresh_consents))
 
-bit no_former_member_holds_a_later_K = 1;
-bit nothing_verifies_while_a_rotation_is_due = 1;
+#define can_post \
+  (stored < most && may_sign(me) && !dev[me].forked && \
+   (!HEAD.ended || planted(ENTRIES_AFTER_THE_END)))
+#define is_owner (has(OWNER_SET & HEAD.members, account(me)))
+#define can_add \
+  (is_owner && dev[me].k == RIGHT_K && !has(HEAD.members, C) && \
+   (!HEAD.pending || planted(ADDS_WHILE_A_ROTATION_IS_PENDING)) && \
+   (world != CONSENT || usable_consents != 0))
+#define leaves_an_owner \
+  (is_within(OWNER_SET & HEAD.members, bit(account(me))) == 0 || planted(THE_LAST_OWNER_LEAVES))
+#define can_confirm \
+  (is_owner && has(HEAD.members, C) && generation_at(dev[me].log_c) > seat_in(dev[me].known))
+
+/* A device follows to the replacement of a forked connection if the opener owned its branch. */
+#define opener (replaced_by - 1)
+#define is_owned_by_opener has(OWNER_SET & HEAD.members, opener)
+#define can_join \
+  ((dev[me].forked || planted(JOINS_WITHOUT_EVIDENCE)) && \
+   (is_owned_by_opener || planted(JOINS_ANY_REPLACEMENT)))
+
+/* ---- What must hold, by the names that a search prints ---- */
+
+bit no_outsider_signs_or_gets_K = 1;
+bit no_exit_knows_the_K_that_verifies = 1;
 bit equal_heads_mean_equal_K = 1;
 bit K_is_sealed_to_listed_devices_only = 1;
 bit places_only_go_forward = 1;
+bit equal_entries_mean_equal_heads = 1;
 bit epochs_have_their_envelopes = 1;
 bit a_fork_is_for_good = 1;
 bit nobody_is_added_while_a_rotation_is_pending = 1;
+bit nobody_is_seated_without_consent = 1;
+bit nobody_stays_who_withdrew = 1;
+bit nothing_follows_an_end = 1;
+bit only_an_owner_replaces = 1;
+bit there_is_a_way_out = 1;
 
-/* Before K is sealed, by what this device knows. (Whoever makes a K has it without an envelope.) */
-inline check_seal(to, accounts) {
-  K_is_sealed_to_listed_devices_only =
-    is_within((to) & ~bit(me), devices_of((accounts), dev[me].log));
-  assert(K_is_sealed_to_listed_devices_only)
-}
+/* Nothing is searched beyond a broken promise, nor is a second one named. */
+#define promise(name, holds) \
+  name = over || (holds); \
+  if \
+  :: !name -> over = 1 \
+  :: else \
+  fi; \
+  assert(name)
 
 /* ---- Steps ---- */
 
 inline keep(newest) {
-  places_only_go_forward = dev[me].highest == NONE || extends(newest, dev[me].highest);
-  assert(places_only_go_forward);
+  promise(places_only_go_forward, dev[me].highest == NONE || extends(newest, dev[me].highest));
   dev[me].highest = newest;
   dev[me].saw = dev[me].saw | entry[newest].line;
   if
-  :: dev[me].known == NONE || entry[newest].opened != OPENED -> dev[me].k = 0
+  :: dev[me].known == NONE || entry[newest].opened != HEAD.opened -> dev[me].k = NO_K
   :: else
   fi;
   dev[me].known = newest;
   if
-  :: !is_member(me) -> dev[me].k = 0
+  :: !is_member(me) -> dev[me].k = NO_K
   :: else
   fi
 }
+
+#define opens(op) \
+  ((op == REMOVE && !planted(REMOVAL_KEEPS_THE_EPOCH)) || op == ROTATE || op >= LIE_TO_A1 || \
+   (op == CONFIRM && !planted(CONFIRM_KEEPS_THE_EPOCH)))
 
 /*
- * A new entry upon the newest one that the device knows. The POST is one transaction, done whole or not at all: a device or a server
- * that dies before it changes nothing; if one dies after it, or the answer is lost, the entry is there with its envelopes.
+ * `me` signs an entry upon the newest one that it knows: `op`, of the account `who`.
+ * The POST is one transaction, with the envelopes. Called in a d_step.
  */
-inline post(after, is_opening, is_leaving) {
-  d_step {
-    stored++;
-    entry[NEW].line = HEAD.line | bit(NEW);
-    entry[NEW].prev = dev[me].known;
-    entry[NEW].members = after;
-    entry[NEW].log = HEAD.log || (account(me) == A1 && dev[me].log);
-    if
-    :: is_opening ->
-       entry[NEW].opened = NEW;
-       entry[NEW].lately = after | (HEAD.members & bit(account(me)));
-       entry[NEW].admitted = entry[NEW].lately;
-       entry[NEW].pending = is_gone(me, after);
-       entry[NEW].wanted = recipients(after) | bit(me);
-       check_seal(entry[NEW].wanted, after)
-    :: else ->
-       entry[NEW].opened = OPENED;
-       entry[NEW].lately = HEAD.lately | after;
-       entry[NEW].pending = HEAD.pending || is_leaving;
-       entry[OPENED].admitted = entry[OPENED].admitted | after
-    fi
-  };
-#ifdef TWO_POSTS
+inline post() {
+  promise(no_outsider_signs_or_gets_K, is_entitled(me));
+  promise(nothing_follows_an_end, !HEAD.ended);
   if
-  :: entry[NEW].sealed = entry[NEW].wanted
-  :: mark /* dead between the two */
-  fi
-#else
-  entry[NEW].sealed = entry[NEW].wanted
-#endif
-}
-
-/* The device hears that it was done; or it does not, and finds its entry later like anybody else's, with an envelope for itself. */
-inline hear(is_opening) {
-  if
-  :: d_step {
-       keep(NEW);
-       if
-       :: is_opening && is_member(me) -> dev[me].k = K(NEW)
-       :: else
-       fi
-     }
-  :: mark
-  fi
-}
-
-/* An envelope is there, or the server withholds it. */
-inline open_envelope() {
-  if
-  :: is_member(me) && has(entry[OPENED].sealed, me) -> dev[me].k = K(OPENED)
-#ifdef COMMITMENT_UNCHECKED
-  :: is_member(me) && has(entry[OPENED].wrong, me) -> dev[me].k = ANOTHER_K(OPENED)
-#else
-  :: is_member(me) && has(entry[OPENED].wrong, me) -> mark /* it does not match the commitment: refused */
-#endif
-  :: WITHHOLDS -> mark
+  :: op == ADD ->
+     promise(nobody_is_added_while_a_rotation_is_pending, !HEAD.pending);
+     promise(nobody_is_seated_without_consent, world != CONSENT || fresh_consents != 0)
   :: else
+  fi;
+  stored++;
+  entry[NEW].line = HEAD.line | bit(NEW);
+  entry[NEW].prev = dev[me].known;
+  entry[NEW].by = (planted(JUDGES_BY_THE_NEWEST_LOG) -> me : 0);
+  entry[NEW].members =
+    (op == ADD -> HEAD.members | bit(C) :
+      (op == REMOVE || op == LEAVE -> HEAD.members & ~bit(who) : HEAD.members));
+  entry[NEW].gone = (HEAD.gone | HEAD.members) & ~entry[NEW].members;
+  entry[NEW].ended = HEAD.ended || op == END;
+  entry[NEW].consent = HEAD.consent;
+  entry[NEW].left = HEAD.left;
+  entry[NEW].seat = seat_in(dev[me].known);
+  entry[NEW].named_a = HEAD.named_a;
+  entry[NEW].named_c = HEAD.named_c;
+  if
+  :: account(me) == A && place_of(me) > HEAD.named_a -> entry[NEW].named_a = place_of(me)
+  :: account(me) == C ->
+     entry[NEW].seat = generation_of(me);
+     entry[NEW].named_c = (place_of(me) > HEAD.named_c -> place_of(me) : HEAD.named_c)
+  :: else
+  fi;
+  if
+  :: op == ADD || op == CONFIRM ->
+     entry[NEW].seat = generation_at(dev[me].log_c);
+     entry[NEW].named_c = dev[me].log_c
+  :: else
+  fi;
+  if
+  :: world == CONSENT && op == ADD ->
+     i = SLOTS - 1;
+     do
+     :: !has(usable_consents, i) -> i--
+     :: else -> break
+     od;
+     entry[NEW].consent = (planted(CONSENT_UNCHECKED) -> 0 : i);
+     i = 0
+  :: world == CONSENT && (op == REMOVE || op == LEAVE) -> entry[NEW].left = NEW
+  :: else
+  fi;
+  if
+  :: opens(op) ->
+     entry[NEW].opened = NEW;
+     entry[NEW].pending =
+       !has(entry[NEW].members, account(me)) && !planted(TRUSTS_WHO_REMOVED_ITSELF);
+     entry[NEW].base_a = entry[NEW].named_a;
+     entry[NEW].base_c = entry[NEW].named_c;
+     entry[NEW].row_a =
+       (op == LIE_IN_A_ROW -> NO_SUCH_PLACE :
+         (has(entry[NEW].members, A) && account(me) != A && dev[me].log_a > HEAD.named_a -> 1 : 0));
+     entry[NEW].row_c =
+       (has(entry[NEW].members, C) && dev[me].log_c > entry[NEW].named_c && account(me) != C
+         -> dev[me].log_c : 0);
+     entry[NEW].sealed = bit(me) |
+       recipients((planted(SEALS_BY_THE_OLD_LIST) -> HEAD.members : entry[NEW].members),
+                  entry[NEW].seat);
+     entry[NEW].wrong = (op == LIE_TO_A1 -> bit(A1) : (op == LIE_TO_B1 -> bit(B1) : 0));
+     promise(K_is_sealed_to_listed_devices_only,
+       is_within(entry[NEW].sealed & ~bit(me), listed_at(entry[NEW].members, entry[NEW].seat)));
+     promise(no_outsider_signs_or_gets_K,
+       (entry[NEW].sealed & ~bit(me) &
+        exits_of(entry[NEW].gone, entry[NEW].named_a, entry[NEW].named_c)) == 0);
+     entry[NEW].sealed = entry[NEW].sealed & ~entry[NEW].wrong;
+     if
+     :: planted(TWO_POSTS) -> entry[NEW].sealed = 0 /* dead between the two */
+     :: else
+     fi;
+     promise(epochs_have_their_envelopes, has(entry[NEW].sealed, me))
+  :: else ->
+     entry[NEW].opened = HEAD.opened;
+     entry[NEW].pending = HEAD.pending || op == LEAVE;
+     entry[NEW].base_a = HEAD.base_a;
+     entry[NEW].row_a = HEAD.row_a;
+     entry[NEW].base_c = (op == ADD || op == CONFIRM -> entry[NEW].named_c : HEAD.base_c);
+     entry[NEW].row_c = (op == ADD || op == CONFIRM -> 0 : HEAD.row_c);
+     entry[NEW].went = HEAD.went || (has(HEAD.members, C) && !has(entry[NEW].members, C));
+     if
+     :: op == ADD ->
+        OPENED.admitted = 1;
+        OPENED.sealed = OPENED.sealed | recipients(bit(C), entry[NEW].seat)
+     :: else
+     fi
   fi
 }
 
-/* What a device that knows a history is shown. Of all that it saw, as few entries are kept as show whether that is one history. */
+/* What a device is shown that knows a history. */
 #define lowest(set) ((set) & -(set))
 #define only_in(e, other) (entry[e].line & ~entry[other].line)
 inline see(e) {
@@ -299,243 +513,406 @@ inline see(e) {
   fi
 }
 
-inline sync() {
+/* An envelope is there, or the server withholds it. */
+inline open_envelope() {
   if
-  :: revoked && !dev[me].log && me != A2 -> dev[me].log = 1
-  :: skip
-  fi;
-  select(shown : 0 .. NEW);
+  :: is_member(me) && dev[me].k == NO_K && has(OPENED.sealed, me) -> dev[me].k = RIGHT_K
+  :: is_member(me) && dev[me].k == NO_K && ((me <= B1 && has(OPENED.wrong, me)) || raced) ->
+     mark; /* it does not fit the commitment: refused */
+     dev[me].k = (planted(COMMITMENT_UNCHECKED) || raced -> ANOTHER_K : NO_K)
+  :: withholds -> mark
+  :: else
+  fi
+}
+
+inline sync() {
   if
   :: names_unseen(shown) -> mark /* the key log that was shown does not go as far: refused */
   :: else ->
-     see(shown);
+     d_step {
+       raced = planted(KEEPS_THE_K_OF_A_LOST_RACE) && dev[me].known != NONE &&
+         entry[shown].opened != HEAD.opened && entry[entry[shown].opened].prev == dev[me].known;
+       see(shown)
+     };
      if
-     :: is_newer(shown) -> d_step { keep(shown) }; open_envelope()
+     :: is_newer(shown) && !is_refused(shown) -> d_step { keep(shown) }; open_envelope()
+     :: (is_newer(shown) -> is_refused(shown) : dev[me].known == NONE) ->
+        mark /* others are in it, not this account */
+     :: !is_newer(shown) && dev[me].known != NONE && is_older(shown) ->
+        mark /* rolled back: refused */
      :: else ->
-        if
-        :: dev[me].known == NONE -> mark /* others are in it, not this account: nothing to it */
-        :: dev[me].known != NONE && is_older(shown) -> mark /* rolled back: refused */
-        :: else ->
-           mark; /* two valid successors of one entry: what the device knew is of no use any more */
-           d_step {
-             dev[me].forked = 1;
-             dev[me].known = NONE;
-             dev[me].highest = NONE;
-             dev[me].log = 0;
-             dev[me].k = 0
-           }
-        fi
+        mark; /* two valid successors of one entry */
+        d_step {
+          dev[me].forked = 1;
+          dev[me].k = NO_K;
+          dev[me].log_a = 0;
+          if
+          :: account(me) != C -> dev[me].log_c = 0
+          :: else
+          fi
+        }
      fi
-  fi;
-  shown = 0
+  fi
 }
 
-#define can_post (stored < ENTRIES && may_sign(me))
-#define holds_k (dev[me].k == K(OPENED))
-
-proctype Device(byte me) {
-  do
-  :: atomic { !dev[me].forked -> sync() }
-
-  :: atomic { /* An owner takes C in. */
-       can_post && account(me) == A1 && holds_k && may_add && !has(HEAD.members, C1) ->
-       post(HEAD.members | bit(C1), false, false);
-       d_step {
-         check_seal(bit(C1), HEAD.members | bit(C1));
-         entry[OPENED].sealed = entry[OPENED].sealed | bit(C1)
-       };
-       hear(false)
-     }
-
-  :: atomic { /* An owner removes C; C may be one, and remove itself. */
-       can_post && (account(me) == A1 || me == C1) && has(HEAD.members, C1) ->
-       post(HEAD.members & ~bit(C1), REMOVAL_OPENS, false);
-       hear(REMOVAL_OPENS)
-     }
-
-  :: atomic { /* Any member rotates, whether it is due or not. C may be dishonest, and seal another K to one of the others. */
-       can_post ->
-       post(HEAD.members, true, false);
+/* The device hears that its entry was stored, or finds it later like an entry of another. */
+inline hear() {
+  if
+  :: d_step {
+       keep(NEW);
        if
-       :: me == C1 -> entry[NEW].sealed = entry[NEW].sealed & ~bit(A1); entry[NEW].wrong = bit(A1)
-       :: me == C1 -> entry[NEW].sealed = entry[NEW].sealed & ~bit(B1); entry[NEW].wrong = bit(B1)
-       :: skip
-       fi;
-       hear(true)
+       :: opens(op) && is_member(me) -> dev[me].k = RIGHT_K
+       :: else
+       fi
      }
-
-  :: atomic { /* C leaves. */
-       can_post && me == C1 && is_member(me) ->
-       post(HEAD.members & ~bit(C1), false, true);
-       hear(false)
-     }
-
-  :: atomic { /* The server says that some device has no envelope. */
-       is_member(me) && holds_k ->
-       select(shown : 0 .. DEVICES - 1);
-       if
-       :: is_listed(shown) ->
-          d_step {
-            check_seal(bit(shown), HEAD.members);
-            entry[OPENED].sealed = entry[OPENED].sealed | bit(shown)
-          }
-       :: else -> mark /* it is no device of a member: refused */
-       fi;
-       shown = 0
-     }
-
-  :: atomic { /* The server's list leaves the connection out: the device drops the secret, and keeps what it has seen. */
-       WITHHOLDS && (dev[me].k != 0 || dev[me].forked) ->
-       dev[me].k = 0;
-       dev[me].known = known_after_all;
-       dev[me].forked = forked_after_all
-     }
-
-  :: atomic { /* A revokes its second device. */
-       DEVICES == 4 && me == A1 && !revoked && !dev[me].forked ->
-       revoked = 1;
-       dev[me].log = 1
-     }
-
-  :: atomic { /* A2 signs out, or whoever stole it has it do so and keeps what it knew. */
-       me == A2 && !revoked && !dev[me].forked ->
-#ifdef TRUSTS_A_DEVICE_THAT_REVOKED_ITSELF
-       by_itself = 1;
-#endif
-       revoked = 1
-     }
-  od
+  :: withholds -> mark
+  fi
 }
 
 /* ---- Looks at every state ---- */
 
-active proctype Promises() {
-  byte e, d, i;
+/* C has K by right where it was taken in again after the exit that the device knows. */
+#define gone_for(d) \
+  (epoch_of(d).admitted && !head_of(d).went -> head_of(d).gone & ~bit(C) : head_of(d).gone)
+
+#define is_one_line(set) \
+  (is_within(set, entry[0].line) || is_within(set, entry[1].line) || \
+   is_within(set, entry[2].line) || is_within(set, entry[3].line) || \
+   is_within(set, entry[4].line) || is_within(set, entry[5].line) || \
+   is_within(set, entry[6].line) || is_within(set, entry[7].line))
+
+inline look_at(d) {
+  if
+  :: verifies(d) ->
+     if
+     :: dev[d].k == RIGHT_K ->
+        promise(no_exit_knows_the_K_that_verifies,
+          (epoch_of(d).sealed & exits_of(gone_for(d), dev[d].log_a, dev[d].log_c)) == 0)
+     :: else
+     fi;
+     promise(a_fork_is_for_good, is_one_line(dev[d].saw));
+     promise(nothing_follows_an_end, !head_of(d).ended);
+     promise(nobody_stays_who_withdrew, !is_unwilling(d))
+  :: else
+  fi;
+  promise(equal_entries_mean_equal_heads,
+    dev[d].known == NONE || dev[d].forked || !is_one_line(dev[d].saw) ||
+    is_within(dev[d].saw, head_of(d).line));
+  i = 0;
   do
-  :: d_step {
-       do
-       :: e < stored ->
-          no_former_member_holds_a_later_K =
-            is_within(entry[e].sealed, devices_of(entry[e].admitted, entry[e].log));
-          assert(no_former_member_holds_a_later_K);
-          epochs_have_their_envelopes = is_within(entry[e].wanted, entry[e].sealed | entry[e].wrong);
-          assert(epochs_have_their_envelopes);
-          nobody_is_added_while_a_rotation_is_pending =
-            is_within(entry[e].members, entry[entry[e].prev].members) ||
-            !entry[entry[e].prev].pending;
-          assert(nobody_is_added_while_a_rotation_is_pending);
-          e++
-       :: else -> break
-       od;
-       do
-       :: d < DEVICES ->
-          if
-          :: verifies(d) ->
-             /* Everybody who was in this epoch still is, and it rests on key logs that revoke whatever this device knows to be. */
-             nothing_verifies_while_a_rotation_is_due =
-               head_of(d).lately == head_of(d).members && dev[d].log <= epoch_of(d).log;
-             assert(nothing_verifies_while_a_rotation_is_due);
-             /* All that it saw is in the history of one entry. */
-             a_fork_is_for_good = 0;
-             i = 0;
-             do
-             :: i < stored -> a_fork_is_for_good = a_fork_is_for_good || is_within(dev[d].saw, entry[i].line); i++
-             :: else -> break
-             od;
-             assert(a_fork_is_for_good)
-          :: else
-          fi;
-          i = 0;
-          do
-          :: i < d ->
-             if
-             :: dev[i].k != 0 && dev[d].k != 0 && head_of(i).opened == head_of(d).opened ->
-                equal_heads_mean_equal_K = dev[i].k == dev[d].k;
-                assert(equal_heads_mean_equal_K)
-             :: else
-             fi;
-             i++
-          :: else -> break
-          od;
-          d++
-       :: else -> break
-       od;
-       e = 0;
-       d = 0;
-       i = 0
-     }
-  od
+  :: i < d ->
+     promise(equal_heads_mean_equal_K,
+       dev[i].k == NO_K || dev[d].k == NO_K || dev[i].k == dev[d].k ||
+       head_of(i).opened != head_of(d).opened);
+     i++
+  :: else -> break
+  od;
+  i = 0
 }
 
-/* ---- What must happen in some run, or the promises would be kept for want of anything to keep ---- */
+inline look() {
+  do
+  :: me < DEVICES ->
+     if
+     :: is_in_use(me) -> look_at(me)
+     :: else
+     fi;
+     me++
+  :: else -> break
+  od;
+  me = 0
+}
 
 #define agree(x, y) (verifies(x) && verifies(y) && head_of(x).opened == head_of(y).opened)
-#define has_seen(d, e) (dev[d].known != NONE && has(head_of(d).line, e))
-#define had_C(e) has(entry[e].members, C1)
-#define leaves_epoch(e, epoch) (entry[e].pending && entry[e].opened == epoch)
-
-active proctype Witnesses() {
+#define opened_late(d) (dev[d].known != NONE && head_of(d).opened != 0)
+/*
+ * From here on the server is honest, and every device in use does what is due: then everybody
+ * verifies, may leave (which is to sign), or has an owner whose replacement it can follow.
+ */
+#define signer (is_member(A1) && may_sign(A1) -> A1 : B1)
+#define c_in_use (log_c == 0 -> C1 : (log_c == 1 -> C2 : C3))
+#define c_is_there (exists(c_in_use) && has(entry[NEW].members, C))
+#define is_c_seated may_link(seat_in(NEW), generation_of(c_in_use))
+inline everybody_hears() {
+  i = 0;
   do
-  /* C was taken in, and all verify each other. */
-  :: atomic { agree(A1, C1) && agree(B1, C1) -> mark }
-
-  /* A removed C, and the others verify each other in the new epoch. */
-  :: atomic { agree(A1, B1) && has_seen(B1, 2) && had_C(1) && !had_C(2) && head_of(B1).opened == 2 -> mark }
-
-  /* C left, and B, who has K, knows that a rotation is due; somebody signed it, and the others verify each other. */
-  :: atomic { has_seen(B1, 2) && had_C(1) && leaves_epoch(2, 0) && dev[B1].k != 0 -> mark }
-  :: atomic { agree(A1, B1) && has_seen(B1, 3) && leaves_epoch(2, 0) && head_of(B1).opened == 3 -> mark }
-
-  /* The same after C removed itself. */
-  :: atomic { agree(A1, B1) && has_seen(B1, 3) && leaves_epoch(2, 2) && head_of(B1).opened == 3 -> mark }
-
-  /* C was removed, taken in again, and verifies. */
-  :: atomic { verifies(C1) && has_seen(C1, 3) && had_C(1) && !had_C(2) && has(entry[3].line, 2) -> mark }
-
-  /* A second device got K from another. */
-  :: atomic { DEVICES == 4 && agree(A2, B1) -> mark }
-
-  /* It had K and was revoked, and B knows that a rotation is due; A signed it, and the others verify each other. */
-  :: atomic { is_member(B1) && dev[B1].k != 0 && has_revoked(B1) && has(epoch_of(B1).sealed, A2) -> mark }
-  :: atomic { agree(A1, B1) && dev[B1].log && has(entry[0].sealed, A2) -> mark }
-
-  /* It had K and signed out, and B knows before A that a rotation is due. */
-  :: atomic { is_member(B1) && has_revoked(B1) && has(epoch_of(B1).sealed, A2) && is_member(A1) && !dev[A1].log -> mark }
-
-  /* Two have seen a fork, and one is kept in the dark. */
-  :: atomic { dev[A1].forked && dev[B1].forked && verifies(C1) -> mark }
-
-  /* C sealed another K to B, who refused it and got the right one from somebody else. */
-  :: atomic { verifies(B1) && has(epoch_of(B1).wrong, B1) && has(epoch_of(B1).sealed, B1) -> mark }
-  od
+  :: i < DEVICES ->
+     if
+     :: is_in_use(i) && (dev[i].known != NONE || has(entry[NEW].members, account(i))) ->
+        dev[i].known = NEW;
+        dev[i].log_a = log_a;
+        dev[i].log_c = log_c
+     :: else
+     fi;
+     i++
+  :: else -> break
+  od;
+  i = 0
+}
+inline is_all_right(d) {
+  if
+  :: is_in_use(d) && is_member(d) ->
+     promise(there_is_a_way_out, may_sign(d) && !is_due(d))
+  :: else
+  fi
+}
+inline settle() {
+  if
+  :: entry[NEW].line != bit(stored) - 1 ->
+     do
+     :: i < DEVICES ->
+        if
+        :: is_in_use(i) && dev[i].known != NONE ->
+           promise(there_is_a_way_out, (head_of(i).members & OWNER_SET) != 0)
+        :: else
+        fi;
+        i++
+     :: else -> break
+     od;
+     i = 0
+  :: entry[NEW].line == bit(stored) - 1 && !entry[NEW].ended ->
+     everybody_hears();
+     do
+     :: stored < most + 2 && over == 0 ->
+        op = 0;
+        if
+        :: c_is_there && is_c_seated && is_unwilling(c_in_use) && may_sign(c_in_use) &&
+           !planted(STAYS_WHERE_IT_WITHDREW) ->
+           me = c_in_use; who = C; op = LEAVE
+        :: c_is_there && !is_c_seated && (entry[NEW].members & OWNER_SET) != 0 ->
+           me = signer; op = CONFIRM
+        :: else ->
+           me = signer;
+           if
+           :: is_member(me) && is_due(me) -> op = ROTATE
+           :: else -> break
+           fi
+        fi;
+        if
+        :: may_sign(me) -> post(); everybody_hears()
+        :: else -> break
+        fi
+     :: else -> break
+     od;
+     if
+     :: over == 0 ->
+        is_all_right(A1);
+        is_all_right(B1);
+        is_all_right(c_in_use)
+     :: else
+     fi
+  :: else
+  fi
 }
 
-init {
+/* In some worlds A1 and B1 differ in nothing but their views: of two such states one is kept. */
+#define order(d) \
+  ((((((dev[d].known << 2) | dev[d].log_c) << 2 | dev[d].k) << 1 | dev[d].forked) << 4 | \
+    dev[d].highest) << 8 | dev[d].saw)
+#define exchange(field) i = dev[A1].field; dev[A1].field = dev[B1].field; dev[B1].field = i
+inline put_in_order() {
+  if
+  :: (world == RESET || world == CONSENT) && order(A1) < order(B1) ->
+     exchange(known);
+     exchange(k);
+     exchange(log_c);
+     exchange(forked);
+     exchange(highest);
+     exchange(saw);
+     i = 0
+  :: else
+  fi
+}
+
+/* A state that some run must come through, see `mark`. */
+#define witness(what) :: atomic { over == 0 && what -> mark }
+
+c_decl {
+\#include <stdlib.h>
+\#include <string.h>
+  static char before[1024]; /* the state, while `settle` is tried */
+}
+
+active proctype Connection() {
+  byte me, op, who, shown, i;
+  bit raced;
+
   d_step {
+    /* MODEL="WORLD ENTRIES WITHHOLDS MISTAKE", all numbers */
+    c_code {
+      int w, n, h, m;
+      char *text = getenv("MODEL");
+      if (text == 0 || sscanf(text, "%d %d %d %d", &w, &n, &h, &m) != 4) exit(64);
+      now.world = w; now.most = n; now.withholds = h; now.chosen = m;
+    };
     entry[0].line = bit(0);
-    dev[A1].saw = bit(0);
-    dev[B1].saw = bit(0);
-    if
-    :: DEVICES == 4 -> dev[DEVICES - 1].saw = bit(0)
-    :: else
-    fi;
-    entry[0].members = bit(A1) | bit(B1);
-    entry[0].lately = entry[0].members;
-    entry[0].admitted = entry[0].members;
-    entry[0].wanted = bit(A1) | bit(B1);
-    entry[0].sealed = entry[0].wanted;
-    dev[A1].k = K(0);
-    dev[B1].k = K(0);
-    dev[C1].known = NONE;
-    dev[C1].highest = NONE
+    entry[0].members =
+      (world == ADMISSION || world == CONSENT -> bit(A) | bit(B) : bit(A) | bit(B) | bit(C));
+    entry[0].sealed =
+      (world == ADMISSION || world == CONSENT -> bit(A1) | bit(B1) : bit(A1) | bit(B1) | bit(C1));
+    do
+    :: i < DEVICES ->
+       if
+       :: i <= B1 || (i == C1 && has(entry[0].members, C)) || (i == A2 && world == REVOCATION) ->
+          dev[i].k = RIGHT_K;
+          dev[i].saw = bit(0);
+          entry[0].sealed = entry[0].sealed | bit(i)
+       :: else ->
+          dev[i].known = NONE;
+          dev[i].highest = NONE
+       fi;
+       i++
+    :: else -> break
+    od;
+    i = 0
   };
-  atomic {
-    run Device(A1);
-    run Device(B1);
-    run Device(C1);
-    if
-    :: DEVICES == 4 -> run Device(A2)
-    :: else
-    fi
-  }
+
+  do
+  :: d_step { over == 0 -> look() }
+
+  :: d_step {
+       over == 0 ->
+       c_code { memcpy(before, &now, sizeof(State)); };
+       settle();
+       c_code { memcpy(&now, before, sizeof(State)); }
+     }
+
+  :: atomic {
+       over == 0 ->
+       if
+       :: me = A1
+       :: me = B1
+       :: me = C1
+       :: exists(A2) -> me = A2
+       :: exists(C2) -> me = C2
+       :: exists(C3) -> me = C3
+       fi;
+       if
+       /* The server shows a history. */
+       :: !dev[me].forked -> select(shown : 0 .. NEW); sync()
+
+       /* The server shows key logs. */
+       :: !dev[me].forked && dev[me].log_a < log_a && me != A2 -> dev[me].log_a = 1
+       :: !dev[me].forked && dev[me].log_c < log_c && account(me) != C -> dev[me].log_c++
+
+       /* Any member rotates, whether it is due or not. C may be dishonest. */
+       :: can_post -> op = ROTATE
+       :: can_post && me == C1 && world == ADMISSION -> op = LIE_TO_A1
+       :: can_post && me == C1 && world == ADMISSION -> op = LIE_TO_B1
+       :: can_post && me == C1 && world == REVOCATION -> op = LIE_IN_A_ROW
+
+       /* An owner takes C in, removes a member or itself, confirms C's new keys, ends it all. */
+       :: can_post && world != RESET && world < OWNERS && can_add -> who = C; op = ADD
+       :: can_post && is_owner && has(HEAD.members, C) -> who = C; op = REMOVE
+       :: can_post && is_owner && world >= OWNERS && leaves_an_owner ->
+          who = account(me);
+          op = REMOVE
+       :: can_post && is_owner && world >= OWNERS && HEAD.members == 7 ->
+          who = 1 - account(me);
+          op = REMOVE
+       :: can_post && world == RESET && can_confirm -> op = CONFIRM
+       :: can_post && is_owner && world == OWNERS -> op = END
+
+       /* A member leaves. */
+       :: can_post && me == C1 && is_member(me) && (world == ADMISSION || world == CONSENT) ->
+          who = C;
+          op = LEAVE
+       :: can_post && is_owner && world >= OWNERS && leaves_an_owner ->
+          who = account(me);
+          op = LEAVE
+
+       /* The server says that a device lacks an envelope. */
+       :: is_member(me) && dev[me].k == RIGHT_K ->
+          select(shown : 0 .. DEVICES - 1);
+          if
+          :: exists(shown) && !has(OPENED.sealed, shown) &&
+             (planted(SEALS_UNCHECKED) || is_listed(shown)) ->
+             d_step {
+               promise(K_is_sealed_to_listed_devices_only,
+                 has(listed_at(HEAD.members, HEAD.seat), shown));
+               OPENED.sealed = OPENED.sealed | bit(shown)
+             }
+          :: else -> mark /* it has one, or is no device of a member: refused */
+          fi
+
+       /* The server leaves the connection out: the device drops K, and keeps what it has seen. */
+       :: withholds && (dev[me].k != NO_K || dev[me].forked) ->
+          dev[me].k = NO_K;
+          dev[me].known = (planted(FORGETS_THE_ROSTER) -> NONE : dev[me].known);
+          dev[me].forked = dev[me].forked && !planted(FORGETS_THE_FORK)
+
+       /* A revokes A2, or A2 signs out, or a thief has it do so. */
+       :: world == REVOCATION && me == A1 && log_a == 0 && !dev[A1].forked ->
+          d_step { log_a = 1; dev[A1].log_a = 1 }
+       :: world == REVOCATION && me == A2 && log_a == 0 ->
+          d_step { log_a = 1; by_itself = planted(TRUSTS_A_DEVICE_THAT_REVOKED_ITSELF) }
+
+       /* C's devices are replaced or gone, and a thief's reset is undone. */
+       :: world == RESET && me == C1 && log_c == 0 ->
+          if
+          :: first = WITH_PAPER
+          :: first = WITHOUT_PAPER
+          :: first = SIGN_OUT
+          fi;
+          d_step { log_c = 1; dev[C2].log_c = 1 }
+       :: world == RESET && me == C2 && log_c == 1 && first == WITHOUT_PAPER ->
+          d_step { log_c = 2; dev[C3].log_c = 2 }
+
+       /* C consents to an invitation, and withdraws. */
+       :: world == CONSENT && me == C1 && !is_member(C1) && !has(consents, NEW) ->
+          consents = consents | bit(NEW)
+       :: world == CONSENT && me == C1 && !is_within(consents, withdrawn) -> withdrawn = consents
+
+       /* Anybody opens a connection that names this one; members follow, or do not. */
+       :: world == REPLACEMENT && replaced_by == 0 && me <= C1 -> replaced_by = me + 1
+       :: world == REPLACEMENT && replaced_by != 0 && me <= C1 && !dev[me].joined &&
+          dev[me].known != NONE && can_join ->
+          d_step {
+            promise(only_an_owner_replaces, dev[me].forked && is_owned_by_opener);
+            dev[me].joined = 1
+          }
+       :: else
+       fi;
+       if
+       :: op != 0 -> d_step { post() }; hear()
+       :: else
+       fi;
+       d_step { me = 0; op = 0; who = 0; shown = 0; raced = 0; put_in_order() }
+     }
+
+  /* What must happen in some run, or the promises would be kept for want of anything to keep. */
+  /* C was taken in, and verifies; it was taken in once more after an exit. */
+  witness(world == ADMISSION && agree(A1, C1) && agree(B1, C1))
+  witness(world == CONSENT && verifies(C1) && head_of(C1).left != 0 && head_of(C1).consent != 0)
+  /* A member left, the others know that a rotation is due, and verify after it. */
+  witness(world == ADMISSION && is_member(B1) && head_of(B1).pending && dev[B1].k == RIGHT_K)
+  witness(world == OWNERS && agree(A1, C1) && !has(head_of(C1).members, B) &&
+          entry[1].pending && opened_late(C1))
+  /* A2 had K and was revoked or signed out: held, then covered by A's entry or by a row. */
+  witness(is_member(B1) && is_held(B1) && dev[B1].log_a == 1 && has(epoch_of(B1).sealed, A2))
+  witness(agree(A1, B1) && dev[B1].log_a == 1 && head_of(B1).row_a == 0 && opened_late(B1))
+  witness(agree(A1, B1) && dev[B1].log_a == 1 && head_of(B1).row_a == 1)
+  /* Rows that do not fit, and one that goes beyond the log known here, hold nothing up. */
+  witness(verifies(A1) && head_of(A1).row_a == NO_SUCH_PLACE)
+  witness(is_member(C1) && head_of(C1).row_a == 1 && dev[C1].log_a == 0 && verifies(C1))
+  /* C reset with paper, and its new device signed; without it, and an owner confirmed. */
+  witness(agree(B1, C2) && first == WITH_PAPER && head_of(B1).seat == 1)
+  witness(agree(B1, C2) && first == WITHOUT_PAPER && head_of(B1).seat == 1)
+  /* The paper undid a thief's reset, before an owner confirmed that, or after it. */
+  witness(agree(B1, C3) && head_of(B1).seat == 0)
+  witness(is_member(B1) && head_of(B1).seat == 1 && dev[B1].log_c == 2 && verifies(B1))
+  /* C's last device signed out, and a row covers that. */
+  witness(agree(A1, B1) && first == SIGN_OUT && dev[A1].log_c == 1 && head_of(A1).row_c == 1)
+  /* C withdrew, was seated all the same, and left. */
+  witness(world == CONSENT && entry[1].consent == 0 && has(withdrawn, 0) &&
+          dev[C1].known == 2 && !is_member(C1) && entry[2].pending)
+  /* Two have seen a fork, and one is kept in the dark. */
+  witness(dev[A1].forked && dev[B1].forked && verifies(C1))
+  /* An owner replaced the fork, and members of both branches followed. */
+  witness(dev[B1].joined && dev[C1].joined && dev[B1].known != dev[C1].known)
+  /* C sealed another K to B, who refused it and was given the right one. */
+  witness(verifies(B1) && has(epoch_of(B1).wrong, B1) && has(epoch_of(B1).sealed, B1))
+  /* An owner ended the connection. */
+  witness(is_member(C1) && head_of(C1).ended)
+  od
 }
