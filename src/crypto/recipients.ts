@@ -14,15 +14,16 @@ function isSeated({ account, generation }: Member, keyLogs: KeyLogs): boolean {
 
 /**
  * The devices that K of the current epoch may be sealed to: those active in the newest known logs
- * of current members, unless all devices of a member were replaced by keys that no owner has
- * confirmed. In order of joining, then of addition.
+ * of current members. None are of a member whose devices were all replaced by keys that no owner has
+ * confirmed, or for whom the entry that opened the epoch has a row that does not fit the log known
+ * here: a device that looks active may be revoked there. In order of joining, then of addition.
  */
 export function recipientsOf(
-  { members }: Roster,
+  { members, unfit }: Roster,
   keyLogs: KeyLogs,
 ): { account: string; device: Device }[] {
   return members
-    .filter((member) => isSeated(member, keyLogs))
+    .filter((member) => isSeated(member, keyLogs) && !unfit.includes(member.account))
     .flatMap(({ account }) =>
       (keyLogs.get(account)?.active ?? []).map((device) => ({ account, device })),
     )

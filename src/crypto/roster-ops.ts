@@ -38,6 +38,8 @@ export type State = {
   members: readonly Member[]
   /** The members who left since the epoch began: they know its K. */
   leavers: readonly Member[]
+  /** The accounts of rows, in the entry that opened the epoch, that do not fit the log known here. */
+  unfit: readonly string[]
   /** While true nothing of the connection verifies. */
   rotationPending: boolean
   /** An owner ended the connection for all: nothing verifies, and no entry follows. */
@@ -49,6 +51,9 @@ export type State = {
   /** The seq of every entry, by base64url of its hash. Only ever added to, so it is shared. */
   places: Map<string, number>
 }
+
+/** A row of `logs`: a place of a member's key log that the new epoch covers. */
+type Row = NonNullable<Payload['logs']>[number]
 
 /** An entry with the members that its op uses, as `readEntry` has seen them. */
 type Content = Required<Payload>
@@ -153,6 +158,7 @@ function opened(
     kCommit: k_commit!,
     members: [owner],
     leavers: [],
+    unfit: [],
     rotationPending: false,
     ended: false,
     replaces: replaces ?? null,
@@ -195,6 +201,7 @@ function newEpoch(
     kCommit: entry.k_commit!,
     members: members.map((one) => ({ ...one, coveredSeq: coveredBy(entry, one, keyLogs) })),
     leavers: [],
+    unfit: (entry.logs ?? []).filter((row) => !fits(row, keyLogs)).map(({ account }) => account),
     // An owner who removes itself chose the K that it leaves behind.
     rotationPending: members.every(({ account }) => account !== entry.actor),
   }
@@ -207,8 +214,13 @@ function newEpoch(
 function coveredBy({ logs = [] }: Entry, { account, logSeq }: Member, keyLogs: KeyLogs): number {
   const row = logs.find((one) => one.account === account)
   if (row === undefined || row.seq < logSeq) return logSeq
-  const known = keyLogs.get(account)?.heads[row.seq]
-  return known !== undefined && encodeBase64url(known) === row.head ? row.seq : logSeq
+  return fits(row, keyLogs) ? row.seq : logSeq
+}
+
+/** Whether a row names a place of the log known here. */
+function fits({ account, seq, head }: Row, keyLogs: KeyLogs): boolean {
+  const known = keyLogs.get(account)?.heads[seq]
+  return known !== undefined && encodeBase64url(known) === head
 }
 
 /** The device that signed an entry, unrevoked at the place of its log that the entry names. */

@@ -51,6 +51,7 @@ describe('a roster that is opened', () => {
       kCommit: payload.k_commit,
       members: [{ account, role: 'owner', logSeq: 1, coveredSeq: 1, generation: 1 }],
       leavers: [],
+      unfit: [],
       rotationPending: false,
       ended: false,
       replaces: null,

@@ -115,6 +115,19 @@ describe('K is sealed to', () => {
     assert.deepEqual(to(), [o1.id, o2.id, m3.id])
     assert.deepEqual(unconfirmed(), [])
   })
+  test('no device of an account while a row of the epoch names a place not known here', () => {
+    const { o1, o2, m1, m2, owner, member, next, now, to } = pair()
+    const before = logsOf(owner, { ...member })
+    revoke(member, m2, m1)
+    next(rotate, { k }, [owner, o1])
+    const { connection, entries } = now().roster
+    const there = recipientsOf(verifyRoster(connection, entries, before), before)
+    assert.deepEqual(
+      there.map(({ device }) => device.id),
+      [o1.id, o2.id],
+    )
+    assert.deepEqual(to(), [o1.id, o2.id, m1.id])
+  })
   test('no account whose log is not known', () => {
     const accounts = recipientsOf(two, logsOf(A)).map(({ account }) => account)
     assert.deepEqual(new Set(accounts), new Set([A.account]))
