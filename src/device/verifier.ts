@@ -264,13 +264,17 @@ export function newVerifier(options: {
     return search
   }
 
-  /** Synchronous: of two callers with the same words one is first. */
+  /**
+   * Synchronous: wrong words counted meanwhile limit this caller too, and of two callers with the same
+   * words one is first.
+   */
   function check(
     trying: Trying,
     method: LogEntry['method'],
     expected: Expected | null,
     find: (at: number) => Found,
   ): Verification {
+    guesses.check(trying)
     const at = now()
     const found = find(at)
     const challenge = expected?.challenge ?? null
