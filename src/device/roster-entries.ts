@@ -10,12 +10,7 @@ import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { KeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import {
-  type Signer,
-  unconfirmedMembers,
-  recipientsOf,
-  verifyRoster,
-} from '../crypto/roster.ts'
+import { type Signer, unconfirmedMembers, recipientsOf, verifyRoster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'
