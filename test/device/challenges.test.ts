@@ -207,6 +207,25 @@ describe('an answer to a challenge', () => {
     )
   })
 
+  for (const [where, subject] of [
+    ['of one connection', CONNECTION],
+    ['of all connections', null],
+  ] as const)
+    it(`${where}, where the last sync is old: a sync is made for what fails, and for nothing else`, async (t) => {
+      const b = bench(t)
+      b.connection()
+      let syncs = 0
+      b.freshness.lastSync = T0 - 2 * 3_600_000
+      b.freshness.refresh = () => (syncs += 1)
+      const drawn = b.challenges.draw(subject, '')
+      const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+      assert.equal((await answer(b, said, drawn)).verified, true)
+      assert.equal(syncs, 0)
+      const again = b.challenges.draw(subject, '')
+      const { verified, reasons } = await answer(b, WRONG, again)
+      assert.deepEqual([verified, reasons, syncs], [false, ['sync_stale'], 1])
+    })
+
   it('is not verified by a clock that is behind, and says what else could not be checked', async (t) => {
     const b = bench(t)
     b.connection()
