@@ -13,7 +13,7 @@ const KEY = {
   crv: 'Ed25519',
   x: 'x',
   d: 'd',
-  account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  machine: 'mch_01k9zq3v5w8x2y4z6a8b0c2d4e',
   token_endpoint: 'https://accounts.example/oauth/token',
 }
 
@@ -31,7 +31,7 @@ function headless(t: TestContext, comes: Came[]) {
   const sync = { run: async () => ({ ok: ++seen.syncs > 0 }) }
   const firstContacts = { wake: () => void seen.wakes++ }
   const sit = (came: Came) => {
-    here.identity = { account: KEY.account, device: 'dev_1' } as Identity
+    here.identity = { account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e', device: 'dev_1' } as Identity
     here.device = came === 'signed_in' ? ({ sync, firstContacts } as unknown as Device) : null
   }
   const turn = newTurn({
