@@ -136,12 +136,16 @@ async function claim(
   return again || account !== null
 }
 
-/** The account that a machine has by now: presented twice at a moment, its first device has made it. */
+/**
+ * The account that a machine has by now: presented twice at a moment, its first device has made it.
+ * The row is held, so that the second waits for the first, whose account had no id to hold before.
+ */
 async function accountOfMachine(trx: Transaction<Schema>, machine: string): Promise<string> {
   const { account_id } = await trx
-    .selectFrom('machines')
-    .select('account_id')
+    .updateTable('machines')
+    .set((of) => ({ id: of.ref('id') }))
     .where('id', '=', machine)
+    .returning('account_id')
     .executeTakeFirstOrThrow()
   return account_id
 }
