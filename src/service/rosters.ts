@@ -9,12 +9,12 @@ import { parseJws } from '../crypto/jws.ts'
 import { verifyKeyLog } from '../crypto/key-log.ts'
 import { accountsOf, verifyRoster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
-import { demandMember } from './connection-rows.ts'
+import { PREFIX, demandMember } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import { departedLengths, noteNamed } from './departed.ts'
 import { demandApproved, holdApproved } from './device-rows.ts'
 import { type Addressed, type Sender, addressed, storeEnvelopes } from './envelope-rows.ts'
-import { judged } from './faults.ts'
+import { demandId, judged } from './faults.ts'
 import { hasBegun } from './first-contacts.ts'
 import type { Ground } from './ground.ts'
 import { sendAll } from './invitation-letters.ts'
@@ -109,6 +109,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
     },
 
     read: async ({ connection }, { account }) => {
+      demandId(PREFIX, connection, 'connection')
       // A first contact binds the roster, before its invitee is a member.
       if (!(await hasBegun(db, { account, connection, at: now() })))
         await demandMember(db, account, connection)
