@@ -18,8 +18,17 @@ interface Shape {
 const unwrapped = (shape: Shape): Shape =>
   shape.wrapped === undefined ? shape : unwrapped(shape.wrapped)
 
-/** Fields that are not for reading: content that is signed as it is, and words as somebody heard them. */
-const RAW = new Set(['stamp.create content', 'verify.words words', 'verify.public words'])
+/**
+ * Fields that are not for reading: content that is signed as it is, words as somebody heard them, and
+ * a purpose, of which letters and digits alone are kept and shown.
+ */
+const RAW = new Set([
+  'stamp.create content',
+  'verify.words words',
+  'verify.public words',
+  'verify.challenge purpose',
+  'invitations.approve words',
+])
 
 /** Takes whatever people write, and not only what has a form of its own, as an address or an id has. */
 const isText = (shape: Shape): boolean =>

@@ -254,6 +254,8 @@ const ELSEWHERE = new Set([
   'invitations',
   // Of the daemon: test/auth.
   'apiTokens',
+  // Of the device, without pages: test/handlers.
+  'firstContacts',
 ])
 
 let LINK = ''
