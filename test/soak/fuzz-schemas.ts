@@ -162,9 +162,10 @@ function objectOf(entries: Readonly<Record<string, Shape>>, known: Known): Arbit
     key,
     fold(optional(shape) ? (shape.wrapped as Shape) : shape, key, known),
   ])
-  return fc.record(Object.fromEntries(arbitraries) as Record<string, Arbitrary<unknown>>, {
-    requiredKeys,
-  })
+  const members = Object.fromEntries(arbitraries) as Record<string, Arbitrary<unknown>>
+  const required = Object.fromEntries(requiredKeys.map((key) => [key, members[key]!]))
+  // Optional members that exclude each other would seldom leave a request without any of them.
+  return fc.oneof(fc.record(required), fc.record(members, { requiredKeys }))
 }
 
 /** The rules of a pipe, and of the pipes that it begins with. */
