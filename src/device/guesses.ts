@@ -52,9 +52,11 @@ export interface Trying {
 export interface Guesses {
   /**
    * Rejects a caller that has used up its wrong words of the last minute, or is in a pause.
+   * @returns judges the caller again, for use after a wait: it reads the limits only where wrong
+   *   words were counted since
    * @throws AppError `rate_limited`, with Retry-After
    */
-  check(trying: Trying): void
+  check(trying: Trying): () => void
   /** Counts wrong words. */
   wrong(trying: Trying): void
   /** Takes the last wrong words of the row back: they turned out to be no guess. */
@@ -100,6 +102,8 @@ export function newGuesses(of: {
 }): Guesses {
   const { rows, uptime, boot } = of
   let tries: Try[] = []
+  /** How many wrong words of any caller were counted: only these make a limit tighter. */
+  let counted = 0
 
   const moment = (): Moment => ({ uptimeMs: uptime.exact(), boot })
 
@@ -124,26 +128,37 @@ export function newGuesses(of: {
   const seriesOf = ({ caller, expected }: Trying): Series[] =>
     limitsOf(caller).map((limit) => ({ caller: limit.caller, expected }))
 
+  function judge(trying: Trying): void {
+    const now = uptime.recent()
+    tries = tries.filter(({ at }) => now - at < MINUTE_MS)
+    const waits = limitsOf(trying.caller).flatMap((limit) => {
+      const row = rows.get({ caller: limit.caller, expected: trying.expected })
+      return [
+        ...waitOfMinute(limit, trying.expected),
+        ...(row === null ? [] : waitOfRow(limit, row, trying)),
+      ]
+    })
+    const [longest] = waits.toSorted((a, b) => b.ms - a.ms)
+    if (longest === undefined) return
+    const seconds = Math.ceil(longest.ms / 1000)
+    throw new AppError('rate_limited', longest.message(durationOf(seconds)), {
+      headers: { 'Retry-After': String(seconds) },
+    })
+  }
+
   return {
     check(trying) {
-      const now = uptime.recent()
-      tries = tries.filter(({ at }) => now - at < MINUTE_MS)
-      const waits = limitsOf(trying.caller).flatMap((limit) => {
-        const row = rows.get({ caller: limit.caller, expected: trying.expected })
-        return [
-          ...waitOfMinute(limit, trying.expected),
-          ...(row === null ? [] : waitOfRow(limit, row, trying)),
-        ]
-      })
-      const [longest] = waits.toSorted((a, b) => b.ms - a.ms)
-      if (longest === undefined) return
-      const seconds = Math.ceil(longest.ms / 1000)
-      throw new AppError('rate_limited', longest.message(durationOf(seconds)), {
-        headers: { 'Retry-After': String(seconds) },
-      })
+      judge(trying)
+      let judgedAt = counted
+      return () => {
+        if (counted === judgedAt) return
+        judge(trying)
+        judgedAt = counted
+      }
     },
     wrong(trying) {
       const at = moment()
+      counted++
       for (const series of seriesOf(trying)) {
         tries.push({ ...series, at: at.uptimeMs })
         rows.add(series, at)

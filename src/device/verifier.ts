@@ -191,18 +191,19 @@ export function newVerifier(options: {
     { method = 'local', expect, challenge }: Asked = {},
   ): Promise<Verification> {
     const trying = { caller, expected: expect !== undefined || challenge !== undefined }
-    guesses.check(trying)
+    const judgeAgain = guesses.check(trying)
     const indices = threeWords(words)
     /** Wrong words counted during a wait limit this caller too. */
     function waited(): void {
       demandSeat()
-      guesses.check(trying)
+      judgeAgain()
     }
     if (challenge !== undefined) return checkAnswer(indices, trying, challenge, waited)
     const expected = () => (expect === undefined ? null : expectedBy(state, account, expect))
     const find = (at: number) => findBy(expected(), indices, at)
     await indexed(expect, waited)
     if (await refreshed(() => find(now()).hits.length > 0, waited)) await indexed(expect, waited)
+    waited()
     return check(trying, method, expected(), find)
   }
 
@@ -240,6 +241,7 @@ export function newVerifier(options: {
     waited: () => void,
   ): Promise<Verification> {
     const checked = (everywhere: Searched | null) => {
+      waited()
       const expected = answering(state, challenges.open(id), everywhere?.said ?? [])
       const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
       return check(trying, 'local', expected, find)
@@ -256,25 +258,19 @@ export function newVerifier(options: {
       const known = await find()
       waited()
       const isNewer = await refreshed(() => known.said.length > 0, waited)
-      const everywhere = isNewer ? await find() : known
-      waited()
-      return checked(everywhere)
+      return checked(isNewer ? await find() : known)
     })
     searched = search.catch(() => undefined)
     return search
   }
 
-  /**
-   * Synchronous: wrong words counted meanwhile limit this caller too, and of two callers with the same
-   * words one is first.
-   */
+  /** Synchronous: of two callers with the same words one is first. */
   function check(
     trying: Trying,
     method: LogEntry['method'],
     expected: Expected | null,
     find: (at: number) => Found,
   ): Verification {
-    guesses.check(trying)
     const at = now()
     const found = find(at)
     const challenge = expected?.challenge ?? null
