@@ -170,8 +170,8 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const key = JSON.parse(text) as Json
       assert.equal(statSync(file).mode & 0o777, 0o600)
       assert.deepEqual(
-        [key.kty, key.crv, key.alg, key.account, key.token_endpoint],
-        ['OKP', 'Ed25519', 'Ed25519', made.account_id, `${server.address}/oauth/token`],
+        [key.kty, key.crv, key.alg, key.machine, key.token_endpoint],
+        ['OKP', 'Ed25519', 'Ed25519', made.machine_id, `${server.address}/oauth/token`],
       )
       const again = await on('carol', args)
       assert.deepEqual([again.code, again.out], [EXIT.failed, ''])
@@ -185,7 +185,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.deepEqual([whole.token_type, whole.scope], ['Bearer', 'read'])
       const env = { SVC_TOKEN: alone.out.trim() }
       const { user } = await json('carol', ['whoami'], { env })
-      assert.deepEqual([user.id, user.kind], [made.account_id, 'machine'])
+      assert.deepEqual([user.id, user.kind], [made.machine_id, 'machine'])
       const unknown = `csm_${'0'.repeat(36)}`
       const ended = await on('carol', ['whoami'], { env: { SVC_TOKEN: unknown } })
       assert.equal(ended.code, EXIT.failed)
@@ -201,9 +201,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
         ['rack', [], byCredential],
       ] as const) {
         const signedIn = await good(name, ['login', '--machine', ...given], more)
-        assert.equal(signedIn.out, `Signed in to ${made.account_id}.\n`)
+        assert.match(signedIn.out, /^Signed in to acc_\w{26}\.\n$/)
       }
-      assert.equal((await json('rack', ['whoami'])).user.id, made.account_id)
+      const { user: rack, sign_in } = await json('rack', ['whoami'])
+      assert.deepEqual([rack.id, rack.kind], [sign_in.account_id, 'machine'])
       const seen = [...log, ...daemons.map((daemon) => daemon.log())].join('')
       for (const secret of [key.d, alone.out.trim(), whole.access_token])
         assert(!seen.includes(secret), 'a secret in a log')
@@ -241,14 +242,14 @@ describe('a machine account’s key file', () => {
     crv: 'Ed25519',
     x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
     d: 'nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A',
-    account: `acc_${'0'.repeat(26)}`,
+    machine: `mch_${'0'.repeat(26)}`,
     token_endpoint: 'http://127.0.0.1:9/oauth/token',
   }
-  const { account: _, ...half } = key
+  const { machine: _, ...half } = key
   const unfit: [what: string, text: string, mode: number, exit: number, says: RegExp][] = [
     ['open to others', JSON.stringify(key), 0o644, EXIT.stateUnsafe, /open to other users.*chmod/],
     ['no JSON', `{"d":"${key.d}"`, 0o600, EXIT.configuration, /is not JSON/],
-    ['a key without an account', JSON.stringify(half), 0o600, EXIT.configuration, /account/],
+    ['a key without its machine', JSON.stringify(half), 0o600, EXIT.configuration, /machine/],
     [
       'a key for http elsewhere',
       JSON.stringify({ ...key, token_endpoint: 'http://far.example/oauth/token' }),
