@@ -60,7 +60,13 @@ export async function secretsIn(stateDir: string) {
       k: vault.get(id) ?? assert.fail(`nothing sealed under ${id}`),
       connection: state.connections.get(id),
     }))
-    return { keys, secrets }
+    const { sign, auth, seals } = keys
+    const privateKeys = [
+      ['sign', sign.secret] as const,
+      ['auth', auth.secret] as const,
+      ...[...seals].map(([kid, secret]) => [`seal ${kid}`, secret] as const),
+    ]
+    return { keys, privateKeys, secrets }
   } finally {
     state.close()
   }

@@ -119,11 +119,9 @@ test('two people connect, verify, part: the account server, its database and the
   for (const one of [...said, late, alone]) assert(words.some((known) => known.words === one))
 
   const needles: Needle[] = [
-    ...kept.flatMap(({ keys, secrets }, i) => [
+    ...kept.flatMap(({ privateKeys, secrets }, i) => [
       ...secrets.flatMap(({ id: of, k }) => encodings(`K of ${of} at ${i}`, k)),
-      ...Object.entries(keys).flatMap(([use, { secret }]) =>
-        encodings(`private ${use} key of ${i}`, secret),
-      ),
+      ...privateKeys.flatMap(([use, secret]) => encodings(`private ${use} key of ${i}`, secret)),
     ]),
     ...words.flatMap(({ name, words: three }) => spoken(name, three, parseWords(three, 3).indices)),
   ]

@@ -172,17 +172,14 @@ for (const [place, open] of Object.entries(PLACES))
       assert(heard.length - refused.length > 100)
 
       await daemon.close()
-      const { keys, secrets } = await secretsIn(daemon.stateDir)
+      const { privateKeys, secrets } = await secretsIn(daemon.stateDir)
       assert.equal(secrets.length, 3, 'a connection, a guest code and the public code')
       const keychain = fileKeychain(daemon.stateDir, findKey(daemon.stateDir, null)!)
       const session = keychain.get('session')
       assert(session)
       const all: [string, Uint8Array][] = [
         ...secrets.map(({ id, k }): [string, Uint8Array] => [`K of ${id}`, k]),
-        ...Object.entries(keys).map(([use, { secret }]): [string, Uint8Array] => [
-          `private ${use} key`,
-          secret,
-        ]),
+        ...privateKeys.map(([use, secret]): [string, Uint8Array] => [`private ${use} key`, secret]),
         ...(await secretsOf(serverDir)),
         ['refresh token', Buffer.from(session, 'base64url')],
         ...[token, ...others].map((one): [string, Uint8Array] => ['token', Buffer.from(one)]),
