@@ -124,20 +124,25 @@ export async function resourcesOf(
 export const roleOf = (meant: Meant): Role =>
   'invite' in meant ? meant.invite.role : meant.member.role
 
-/** Whom an id names, of an account or of the list; null for nobody there. */
+/** Whom an id names, of an account, a machine or the list; null for nobody there. */
 export async function meantBy(
   db: Kysely<Schema>,
   organisation: string,
   id: string,
 ): Promise<Meant | null> {
   const isListed = isId(PREFIX, id)
-  if (!isListed && !isId('acc_', id) && !isId('mch_', id)) return null
-  const column = isListed ? 'member_id' : 'organisation_members.account_id'
+  const isMachine = isId('mch_', id)
+  if (!isListed && !isMachine && !isId('acc_', id)) return null
   // Whoever joins in between keeps the id: asked in this order, nobody is missed.
   const invite = isListed
     ? await invites(db, organisation).where('id', '=', id).executeTakeFirst()
     : undefined
   if (invite !== undefined) return { invite }
-  const member = await members(db, organisation).where(column, '=', id).executeTakeFirst()
+  const all = members(db, organisation)
+  const column = isListed ? 'member_id' : 'organisation_members.account_id'
+  // Its key file names a machine so, before and after its first device gave it an account id.
+  const machine = db.selectFrom('machines').select('account_id').where('id', '=', id)
+  const named = all.where(column, '=', isMachine ? machine : id)
+  const member = await named.executeTakeFirst()
   return member === undefined ? null : { member }
 }
