@@ -172,7 +172,8 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
       if (change !== null)
         await trx.updateTable('invitations').set(change).where('id', '=', id).execute()
       const after = (await read())!
-      const said = direction === 'received' && change !== null ? change.state : undefined
+      const isNews = change !== null && change.state !== row.state
+      const said = direction === 'received' && isNews ? change.state : undefined
       if (said === 'approved' || said === 'declined') {
         await tellInviter(trx, after, said, now())
         await forgetNotes(trx, account, ['invitation_received'], { invitation_id: id })

@@ -5,7 +5,7 @@
  */
 import type { Kysely } from 'kysely'
 import type { Service } from '../api/port.ts'
-import { PREFIX, newId } from '../crypto/id.ts'
+import { PREFIX, isId, newId } from '../crypto/id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from '../crypto/jwk.ts'
 import { AppError } from '../errors.ts'
 import { judged } from './faults.ts'
@@ -109,6 +109,18 @@ async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wa
   if (row === undefined)
     throw new AppError('conflict', 'This key is in use by another machine: make a new key.')
   return row.id
+}
+
+/**
+ * The accounts of ids that may be those of machines, in the same order: a machine's account has an
+ * id of its own once its first device is there. Ids of other kinds stay as they are.
+ */
+export async function accountsOf(db: Kysely<Schema>, ids: readonly string[]): Promise<string[]> {
+  const those = ids.filter((id) => isId(PREFIX.machine, id))
+  if (those.length === 0) return [...ids]
+  const query = db.selectFrom('machines').select(['id', 'account_id']).where('id', 'in', those)
+  const known = new Map((await query.execute()).map(({ id, account_id }) => [id, account_id]))
+  return ids.map((id) => known.get(id) ?? id)
 }
 
 export const machines = (ground: Post & Pick<Ground, 'now'>): Service['machines'] => ({

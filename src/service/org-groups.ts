@@ -9,6 +9,7 @@ import { newId } from '../crypto/id.ts'
 import { demandFewer, demandNewName } from './arrangements.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { accountsOf } from './machines.ts'
 import { noteActivities } from './org-activities.ts'
 import { managing, strangersAmong } from './org-managing.ts'
 import { demandActing } from './org-standing.ts'
@@ -64,8 +65,9 @@ const namesIn = (trx: Transaction<Schema>, organisation: string): Promise<Named[
 async function demandMembers(
   trx: Transaction<Schema>,
   organisation: string,
-  ids: readonly string[],
+  named: readonly string[],
 ): Promise<string[]> {
+  const ids = await accountsOf(trx, named)
   const issues = await strangersAmong(trx, organisation, { path: 'member_ids', ids })
   if (issues.length > 0) throw invalid('body', issues)
   return [...new Set(ids)]

@@ -54,7 +54,7 @@ export async function strangersAmong(
   organisation: string,
   { path, ids }: { path: string; ids: readonly string[] },
 ): Promise<Issue[]> {
-  const accounts = ids.filter((id) => isId(PREFIX.account, id))
+  const accounts = ids.filter((id) => isId(PREFIX.account, id) || isId(PREFIX.machine, id))
   const rows =
     accounts.length === 0
       ? []

@@ -64,5 +64,35 @@ export function machinesSuite(accounts: () => Accounts): void {
       assert.equal(again.approved, true)
       await shutOut(account.context.read({}))
     })
+
+    test('go by the id in their key file before and after their first device', async () => {
+      const owner = await enrol(server)
+      const { auth: key } = newDeviceKeys()
+      const { id: organisation_id } = await owner.account.organisations.create({
+        body: { name: 'Acme' },
+      })
+      const { context, machines, orgGroups, orgMembers } = owner.account
+      await context.activeOrg({ body: { organisation_id } })
+      const { machine_id: machine } = await machines.create({
+        body: { organisation_id, name: 'billing', key: key.jwk },
+      })
+      const { id } = await orgGroups.create({ body: { name: 'Robots' } })
+      const body = { member_ids: [machine] }
+      assert.equal((await orgGroups.addMembers({ id, body })).member_count, 1)
+
+      const { public_url: audience } = await server.door().clock.read({})
+      const at = Math.floor(subject.clock.ms / 1000)
+      const assertion = await signAssertion({ machine, audience, at }, key)
+      const maker = newMaker()
+      const { code: _, ...enrolment } = enrolmentOf(maker, '').body
+      await server.door().enrolment.create({ body: { ...enrolment, assertion } })
+
+      for (const member of [machine, maker.id]) {
+        const { user_id, state } = await orgMembers.suspend({ id: member })
+        assert.deepEqual([user_id, state], [maker.id, 'suspended'])
+        await orgMembers.activate({ id: member })
+      }
+      assert.equal((await orgGroups.removeMembers({ id, body })).member_count, 0)
+    })
   })
 }

@@ -151,7 +151,9 @@ const GroupMembers = v.strictObject({
     v.array(v.pipe(v.string(), v.maxLength(100))),
     v.minLength(1, 'Give at least one member.'),
     v.maxLength(MOST_INVITES, `Give at most ${MOST_INVITES} members.`),
-    v.description('Account ids (`acc_…`) of members of the organisation.'),
+    v.description(
+      'Account ids (`acc_…`) of members of the organisation, or ids of its machines (`mch_…`).',
+    ),
   ),
 })
 
