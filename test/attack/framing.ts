@@ -222,7 +222,9 @@ const inside: Attack = {
     const body = inner(scene.at[target.listener].host)
     const own = await scene.opens(target).lines(target.method, target.path)
     const bytes = nobody(target, scene, [...own, 'Content-Type: text/plain', CLOSE], body)
-    return [{ bytes, want: /^415 unsupported_media_type$/, alone: true }]
+    // A query that a route requires is judged before the body is read.
+    const want = /^(415 unsupported_media_type|422 validation_failed)$/
+    return [{ bytes, want, alone: true }]
   },
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { ToolName } from '../../src/tools/tool.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
-import { activeOrganisation, newMachine } from '../handlers/people.ts'
+import { activeOrganisation, signIn } from '../handlers/people.ts'
 import { type Caller, type Json, TOOLS, newCaller } from './calling.ts'
 
 /** What changes from one request to the next, whoever asks. */
@@ -27,14 +27,20 @@ const lasting = (json: unknown): unknown =>
   )
 
 let daemon: TestDaemon
+/** At the account server of the first. */
+let other: TestDaemon
 let caller: Caller
 let token: string
 before(async () => {
   daemon = await startDaemon()
   token = await daemon.token('full')
   caller = newCaller(daemon, token)
+  other = await startDaemon({ SVC_BACKEND_URL: daemon.accountAddress })
 })
-after(() => daemon.close())
+after(async () => {
+  await other.close()
+  await daemon.close()
+})
 
 describe('answers', () => {
   /** What is in the path of each tool that reads. */
@@ -58,8 +64,9 @@ describe('answers', () => {
       window_minutes: 1,
     })
     await caller.called('verify_words', { words: 'matador carload recede' })
-    const machine = await newMachine(daemon)
-    await caller.called('trust_cards_create', { user_id: machine.account })
+    const { account_id: bob } = await signIn(other, daemon, 'bob@example.org')
+    assert(bob !== null)
+    await caller.called('trust_cards_create', { user_id: bob })
     // Nothing is left for a sync to change meanwhile.
     await caller.called('sync_run')
     return {
@@ -71,7 +78,7 @@ describe('answers', () => {
       profiles: own,
       members: own,
       exports: 'exp_01k9zq3v5w8x2y4z6a8b0c2d4e',
-      'trust-cards': machine.account,
+      'trust-cards': bob,
     }
   }
 
