@@ -133,8 +133,7 @@ export const requireRosterPlace = (op: OpName, seq: number): void =>
 /**
  * Reads the form of an entry, with exactly the members of its op; nothing is verified yet.
  * @throws Refusal as `parseJws` and payloads do; `bad_op`, `not_an_account`, `too_many_rows`,
- *  , `logs_unsorted`, `missing_k_commit`, `superfluous_k_commit`,
- *   `superfluous_member`, `log_full`
+ *   `logs_unsorted`, `missing_k_commit`, `superfluous_k_commit`, `superfluous_member`, `log_full`
  */
 export function readEntry(jws: string): Entry {
   const parsed = parseJws(jws, 'roster+jws')

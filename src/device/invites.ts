@@ -21,7 +21,7 @@ const DAY_MS = 24 * 3_600_000
 /** An account server ends an invitation sooner, and gives whoever approved at its end one day; this is for one that says it did not. */
 const GOOD_MS = LONGEST_INVITATION_S * 1000 + DAY_MS
 
-/** Whoever is taken in anew is not asked first: there is no answer to wait for. */
+/** The new keys of a member are confirmed without asking them: there is no answer to wait for. */
 const AGAIN_MS = 15 * DAY_MS
 
 /**

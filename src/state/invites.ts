@@ -47,14 +47,14 @@ export function inviteRows(db: DatabaseSync) {
       return row && parsed(row)
     },
     all: (): Invite[] => all.all().map(parsed),
-    /** Those that wait to be taken in anew. */
+    /** Those whose new keys wait for a `confirm`. */
     again: (): Invite[] => again.all().map(parsed),
     delete: (connection: string, target: string): boolean => remove.run(connection, target) > 0,
     /** Forgets those whose time is over, Unix milliseconds. */
     dropOld: (now: number): void => {
       dropOld.run(now)
     },
-    /** Forgets that somebody waits to be taken in anew. */
+    /** Forgets that the new keys of a member wait for a `confirm`. */
     dropAgain: (target: string): void => {
       dropAgain.run(target)
     },

@@ -25,7 +25,7 @@ export const connections: Descriptions<
     create:
       'From now on this device judges every change of their keys. They are not told who follows them. By mailbox it finds only somebody who has proven it.',
     update:
-      'Confirm only after comparing the safety number by another way: in connections that you own, the person is taken in anew with the new keys. The note is yours alone.',
+      'Confirm only after comparing the safety number by another way: in connections that you own, the person keeps their seat with the new keys. The note is yours alone.',
     delete:
       'Their keys are not judged any more and the note is gone. Connections with them stay as they are.',
     history: 'How their keys came, changed and were confirmed or used, newest first.',
