@@ -1,9 +1,13 @@
-/** Make dist/api.d.ts, or the file that is named: the types of the interface, as openapi-fetch and others take them, from its document. */
+/**
+ * Make dist/api.d.ts, or the file that is named: the types of the interface, as openapi-fetch and others take them, from its document.
+ * Beside it, device-api.json: the document of what a device asks an account server.
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { rest } from './src/api/rest/index.ts'
-import { REST, scopeTable } from './src/auth/scopes.ts'
+import { ACCOUNT, REST, scopeTable } from './src/auth/scopes.ts'
+import { deviceDocument } from './src/openapi/device.ts'
 import { openapiDocument } from './src/openapi.ts'
 
 // openapi-typescript prints with the compiler of TypeScript 5, which programs may call; the one that checks this project they may not.
@@ -19,3 +23,7 @@ const types = astToString(await openapiTypes(JSON.stringify(document)))
 const [, , file = 'dist/api.d.ts'] = process.argv
 await mkdir(dirname(file), { recursive: true })
 await writeFile(file, `/** Countersign ${version}, as its OpenAPI document says. */\n\n${types}`)
+await writeFile(
+  join(dirname(file), 'device-api.json'),
+  `${JSON.stringify(deviceDocument(scopeTable(ACCOUNT)), null, 2)}\n`,
+)

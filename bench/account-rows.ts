@@ -2,39 +2,45 @@
  * Accounts by the thousand, put into PostgreSQL at once: each with a device, a key log that verifies, and as much of everything
  * else as a person has.
  */
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import pg from 'pg'
+import { accountIdOf } from '../src/crypto/account-id.ts'
+import { rawKeys, sealKeyId } from '../src/crypto/device-public-keys.ts'
 import { newId } from '../src/crypto/id.ts'
 import { type PublicJwk, thumbprint } from '../src/crypto/jwk.ts'
 
-/** The mailbox of the account of this number. */
 /** Of more live codes that were mailed, the server would send no other. */
 const MAILED = 900
 
+/** The mailbox of the account of this number. */
 export const addressOf = (n: number) => `person-${n}@example.org`
 
 /** A public key, and what signs with it. OpenSSL is a hundred times as fast as the library that browsers need. */
-function newKey(type: 'ed25519' | 'x25519') {
-  const { publicKey, privateKey } = generateKeyPairSync(type as 'ed25519')
+function newKey() {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const { x = '' } = publicKey.export({ format: 'jwk' })
-  const crv = type === 'ed25519' ? 'Ed25519' : 'X25519'
-  return { jwk: { kty: 'OKP', crv, x } as PublicJwk, privateKey }
+  return { jwk: { kty: 'OKP', crv: 'Ed25519', x } as PublicJwk, privateKey }
 }
 
 /** An account with its first device and the entry of the key log that says so. `at` is in Unix milliseconds. */
 export function newRow(at: number) {
-  const [account, device] = [newId('acc_', at), newId('dev_', at)]
-  const [own, seal, auth] = [newKey('ed25519'), newKey('x25519'), newKey('ed25519')]
+  const device = newId('dev_', at)
+  const [own, auth] = [newKey(), newKey()]
+  // Nothing is sealed to it: its bytes are as many as those of a key.
+  const keys = { sign: own.jwk, seal: sealKeyId(randomBytes(1216)), auth: auth.jwk }
+  const salt = randomBytes(32)
+  const account = accountIdOf(rawKeys(keys), salt)
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const header = { alg: 'Ed25519', typ: 'keylog+jws', kid: thumbprint(own.jwk) }
   const payload = {
-    v: 1,
+    v: 2,
     account,
     seq: 0,
     prev: Buffer.alloc(32).toString('base64url'),
     op: 'add',
     device,
-    keys: { sign: own.jwk, seal: seal.jwk, auth: auth.jwk },
+    keys,
+    salt: salt.toString('base64url'),
     by: device,
     at: Math.floor(at / 1000),
   }

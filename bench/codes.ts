@@ -19,6 +19,7 @@ import { type Codes, openCodes } from '../src/device/codes.ts'
 import { type Vault, openVault } from '../src/device/vault.ts'
 import { type State, openState } from '../src/state/state.ts'
 import { memoryKeychain } from '../test/keychain/memory.ts'
+import { median, say, stalled } from './figures.ts'
 
 const CONNECTIONS = 100_000
 const BUILDS = 3
@@ -29,11 +30,6 @@ const LOOKUPS = 20_000
 const SAID = 2_000
 const MIB = 2 ** 20
 const PERIOD_MS = PERIOD_S * 1000
-
-const say = (text: string) => process.stdout.write(`${text}\n`)
-
-const median = (values: readonly number[]) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
 
 const shown = (values: readonly number[]) =>
   `${median(values).toFixed(1)} ms  (${values.map((value) => value.toFixed(1)).join(' ')})`
@@ -55,20 +51,6 @@ function fill(state: State, vault: Vault, own: string): string[] {
       return id
     }),
   )
-}
-
-/** The longest time, in milliseconds, by which a timer of one millisecond was late meanwhile. */
-async function stalled(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0
-  let last = performance.now()
-  const probe = setInterval(() => {
-    const at = performance.now()
-    longest = Math.max(longest, at - last - 1)
-    last = at
-  }, 1)
-  await work()
-  clearInterval(probe)
-  return longest
 }
 
 async function untilReady(codes: Codes, now: () => number): Promise<void> {

@@ -4,12 +4,14 @@
  */
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { getTitle } from 'valibot'
-import { type Route, type Schema, type Table, isOnce, pathNames } from './api/route.ts'
+import { type Schema, type Table, isOnce } from './api/route.ts'
 import { CODES } from './errors.ts'
 import { DESCRIPTIONS, GROUPS } from './openapi/descriptions/index.ts'
+import { codesOf, errorExamples } from './openapi/errors.ts'
 import { ERRORS, TOKENS } from './openapi/explanations.ts'
-import type { Example, Examples } from './openapi/examples.ts'
-import { errorComponents, responsesOf } from './openapi/responses.ts'
+import type { Examples } from './openapi/examples.ts'
+import { type Wording, pathsOf } from './openapi/paths.ts'
+import { errorComponents } from './openapi/responses.ts'
 
 export type Json = Record<string, unknown>
 
@@ -38,6 +40,14 @@ export function definitionsOf(schemas: readonly unknown[]): Record<string, Schem
   for (const schema of schemas.filter(isSchema)) collect(schema, definitions)
   return definitions
 }
+
+/** The schemas with a title in all rows of a table, by title. */
+export const definitionsOfTable = (table: Table): Record<string, Schema> =>
+  definitionsOf(
+    Object.values(table)
+      .flatMap((routes) => Object.values(routes))
+      .flatMap(({ query, body, reply }) => [query, body, reply]),
+  )
 
 const CONFIG = {
   target: 'draft-2020-12',
@@ -106,7 +116,7 @@ const textOf = (group: string, name: string) =>
   (DESCRIPTIONS as Readonly<Record<string, Readonly<Record<string, string>>>>)[group]?.[name] ?? ''
 
 /** The name of a group in words, as pages show it: `orgMembers` is "Org members". */
-function wordsOf(group: string): string {
+export function displayNameOf(group: string): string {
   const words = group.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
@@ -114,7 +124,7 @@ function wordsOf(group: string): string {
 /** How a document names a group, and says what it is about. */
 export const tagOf = (group: string) => ({
   name: group,
-  'x-displayName': wordsOf(group),
+  'x-displayName': displayNameOf(group),
   description: (GROUPS as Readonly<Record<string, string>>)[group] ?? '',
 })
 
@@ -126,75 +136,14 @@ export function openapiDocument({
   server = ADDRESS,
   examples = {},
 }: Folded): Json & { openapi: string } {
-  const definitions = definitionsOf(
-    Object.values(table)
-      .flatMap((routes) => Object.values(routes))
-      .flatMap(({ query, body, reply }) => [query, body, reply]),
-  )
-  const convert = converter(definitions)
-
-  function parameters(route: Route, { params = {}, query = {} }: Example): Json[] {
-    const shown = (values: Json, name: string) =>
-      values[name] === undefined ? {} : { example: values[name] }
-    const inPath = pathNames(route.path).map((name) => ({
-      name,
-      in: 'path',
-      required: true,
-      schema: { type: 'string' },
-      ...shown(params, name),
-    }))
-    const inHeader = isOnce(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []
-    if (route.query === undefined) return [...inPath, ...inHeader]
-    const { properties = {}, required = [] } = convert(route.query, 'input') as {
-      properties?: Record<string, Json>
-      required?: readonly string[]
-    }
-    const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
-      name,
-      in: 'query',
-      required: required.includes(name),
-      ...(description === undefined ? {} : { description }),
-      schema,
-      ...shown(query, name),
-    }))
-    return [...inPath, ...inQuery, ...inHeader]
+  const definitions = definitionsOfTable(table)
+  const wording: Wording = {
+    describe: ({ group, name, need }) => `${textOf(group, name)} ${NEEDS[need]}`,
+    security: (needed) => (needed === 'none' ? [] : undefined),
+    headers: ({ route }) => (isOnce(route) ? [KEY] : []),
+    codes: codesOf,
   }
-
-  function operation(group: string, name: string, route: Route, path: string): Json {
-    const needed = need(route.method, path.slice(1).split('/'))
-    const { body } = route
-    const example = examples[`${group}_${name}`] ?? {}
-    const given = parameters(route, example)
-    return {
-      operationId: path === route.path ? `${group}_${name}` : `${group}_${name}_unversioned`,
-      tags: [group],
-      // Two of one name could not be told apart in a list.
-      summary: path === route.path ? route.summary : `${route.summary} (${path})`,
-      description: `${textOf(group, name)} ${NEEDS[needed]}`,
-      ...(needed === 'none' ? { security: [] } : {}),
-      ...(given.length === 0 ? {} : { parameters: given }),
-      ...(body === undefined
-        ? {}
-        : {
-            requestBody: {
-              required: body.type !== 'optional',
-              content: {
-                'application/json': {
-                  schema: convert(body, 'input'),
-                  ...(example.body === undefined ? {} : { example: example.body }),
-                },
-              },
-            },
-          }),
-      responses: responsesOf({ group, name, route, need: needed }, convert, example),
-    }
-  }
-
-  const paths: Record<string, Json> = {}
-  for (const [group, routes] of Object.entries(table))
-    for (const [name, route] of Object.entries(routes))
-      for (const path of route.also === undefined ? [route.path] : [route.path, route.also])
-        (paths[path] ??= {})[route.method.toLowerCase()] = operation(group, name, route, path)
+  const paths = pathsOf({ table, need, examples }, converter(definitions), wording)
 
   const { openapi, license, securitySchemes } = FRAME
   return {
@@ -211,14 +160,17 @@ export function openapiDocument({
     paths,
     components: {
       securitySchemes,
-      parameters: { IdempotencyKey },
-      ...errorComponents(paths),
+      parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+      ...errorComponents(paths, errorExamples),
       schemas: schemasOf(definitions),
     },
   }
 }
 
-const IdempotencyKey: Json = {
+/** A reference to the header parameter that is `IDEMPOTENCY_KEY`. */
+export const KEY: Json = { $ref: '#/components/parameters/IdempotencyKey' }
+
+export const IDEMPOTENCY_KEY: Json = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,

@@ -20,13 +20,13 @@ import { isForSystem } from './system-instance.ts'
 export interface StampMemory {
   /** Why nothing is remembered, as a clause; null where the folder was read. */
   readonly missing: string | null
-  /** The account of this device; null if no user is signed in. */
-  readonly own: string | null
+  /** The account and the device that are signed in here; null if no user is. */
+  readonly own: { readonly account: string; readonly device: string } | null
   /** The key of the server's receipts, pinned at enrolment; null if no user is signed in. */
   readonly receiptKey: PublicJwk | null
   /** The entries of an account's key log; none for an account that is not remembered. */
   readonly keyLog: (account: string) => readonly string[]
-  /** The newest generation of an account's keys that was accepted here; 0 where none was. */
+  /** The generation of another account's keys that this device goes by. */
   readonly accepted: (account: string) => number
 }
 
@@ -35,7 +35,7 @@ const nothing = (missing: string): StampMemory => ({
   own: null,
   receiptKey: null,
   keyLog: () => [],
-  accepted: () => 0,
+  accepted: () => 1,
 })
 
 const versionOf = (db: DatabaseSync) =>
@@ -49,17 +49,13 @@ function memoryIn(db: DatabaseSync): StampMemory {
   // A state folder of an earlier version has no such table before its next start.
   const trust = version === VERSIONS.length ? trustRows(db) : null
   const facts = readFacts({ meta: metaRows(db) })
-  const own = facts?.account ?? null
   return {
     missing: null,
-    own,
+    own: facts && { account: facts.account, device: facts.device },
     receiptKey: facts?.receiptKey ?? null,
     keyLog: (account) => logs.read('keylog', account),
-    accepted: (account) => {
-      if (account === own) return Infinity
-      // Of an account that is not followed, the first keys are taken (protocol, section 3).
-      return trust?.get(account)?.pinned ?? (logs.head('keylog', account) === null ? 0 : 1)
-    },
+    // Of an account that is not followed, the first keys count: the id certifies them.
+    accepted: (account) => trust?.get(account)?.pinned ?? 1,
   }
 }
 

@@ -1,6 +1,7 @@
 import { timeAt } from '../api/fields.ts'
 import { type PublicJwk, thumbprint } from '../crypto/jwk.ts'
 import { parseJws } from '../crypto/jws.ts'
+import { isLinked, type KeyLog } from '../crypto/key-log.ts'
 import { demand, Refusal } from '../crypto/refusal.ts'
 import { type StampFacts, type StampFile, verifyStamp } from '../crypto/stamp.ts'
 import { EXIT } from '../errors.ts'
@@ -47,8 +48,16 @@ function keyFor({ receipt }: StampFile, given: PublicJwk | null, pinned: PublicJ
   return isReceiptOf(receipt, pinned) ? pinned : null
 }
 
+/**
+ * Whether keys of `generation` are those of an account by whose generation `accepted` this device
+ * goes. The account id certifies the first generation; a recovery key links others. Anyone can sign
+ * a reset that is not linked, so one that came before an accepted generation counts for nothing.
+ */
+const isAccepted = (log: KeyLog, accepted: number, generation: number): boolean =>
+  generation === 1 || isLinked(log, accepted, generation) || isLinked(log, generation, accepted)
+
 function signerOf(
-  { payload: { iss }, generation, root: { seq, hash } }: StampFacts,
+  { payload: { iss }, keyLog: log, generation, root: { hash } }: StampFacts,
   { own, keyLog, accepted }: StampMemory,
   root: string | null,
 ): Signer {
@@ -56,9 +65,10 @@ function signerOf(
     demand(root === hex(hash), 'other_root', `the root of this stamp is ${hex(hash)}`)
     return 'root'
   }
-  // Anybody can append a reset to a genuine log: only a remembered one says whose keys it brings.
-  if (seq >= keyLog(iss).length || generation > accepted(iss)) return 'unknown'
-  return iss === own ? 'own' : 'remembered'
+  if (keyLog(iss).length === 0) return 'unknown'
+  const me = iss === own?.account ? log.devices.get(own.device) : undefined
+  if (!isAccepted(log, me?.generation ?? accepted(iss), generation)) return 'unknown'
+  return me === undefined ? 'remembered' : 'own'
 }
 
 function check(
@@ -93,6 +103,7 @@ const UNCHECKED: Readonly<Record<Exclude<Checked['receipt'], 'verified'>, string
 }
 
 const ANEW = 'This account lost all its devices once and began anew. Make sure it is still theirs.'
+const RECOVERED = 'All devices of this account were replaced once, with its recovery key.'
 
 function linesOf({ facts, signer, receipt }: Checked, receivedAt: string | null): string[] {
   const { payload, device, keyLog, generation, root, assurance } = facts
@@ -105,15 +116,17 @@ function linesOf({ facts, signer, receipt }: Checked, receivedAt: string | null)
     `assurance    ${assurance}`,
     `key log      ${keyLog.seq + 1} entries; a revocation after them does not show here`,
     ...(payload.ctx === null ? [] : [`context      ${shown(payload.ctx)}`]),
-    ...(generation > 1 ? [`warning      ${ANEW}`] : []),
+    ...(generation > 1
+      ? [`warning      ${isLinked(keyLog, 1, generation) ? RECOVERED : ANEW}`]
+      : []),
   ]
 }
 
 const advice = (missing: string | null) => [
   '',
   missing === null
-    ? 'This device does not know these keys, and anybody can sign in the name of any account.'
-    : `No account is known here (${missing}), and anybody can sign in the name of any account.`,
+    ? 'This device does not know these keys, and the signature does not say whose they are.'
+    : `No account is known here (${missing}), and the signature does not say whose keys these are.`,
   'Ask the signer, in a way that you trust, for the root that "stamp verify" prints on their own device. Then add: --root ROOT',
 ]
 

@@ -4,7 +4,8 @@ import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { CONTENT_BYTES } from '../api/rest/stamp.ts'
 import { AppError } from '../errors.ts'
-import { type Command, UsageError } from './command.ts'
+import type { Command } from './command.ts'
+import { unreadable } from './stamp-file.ts'
 
 /** Content is sent along as far as that goes, so that the stamp names its length. */
 async function contentOf(file: string) {
@@ -46,7 +47,7 @@ library for JWS and Ed25519. The root of your account is what "stamp verify" pri
   async run({ args: [file = ''], options, withApi, print, say }) {
     const { out, context, 'media-type': mediaType } = options
     const content = await contentOf(file).catch((error: NodeJS.ErrnoException) => {
-      throw new UsageError(`${file} cannot be read: ${error.message}`)
+      throw unreadable(file, error)
     })
     const path = String(out ?? `${file}.stamp`)
     // Before anything is signed: a stamp that is registered and then lost helps nobody.

@@ -8,10 +8,10 @@ import { PREFIX } from './id.ts'
 import { parseJws, type ParsedJws } from './jws.ts'
 import { signJws } from './jws-signature.ts'
 import { type KeyLog, signerAt, verifySignedBy } from './key-log.ts'
-import { accountId, base64url, id, natural, payload2, place } from './payload.ts'
+import { accountId, base64url, id, natural, payload, place } from './payload.ts'
 import { demand, Refusal, type Reason } from './refusal.ts'
 
-const readPayload = payload2({
+const readPayload = payload({
   connection: id(PREFIX.connection),
   inviter: accountId,
   account: accountId,

@@ -8,7 +8,7 @@ import type { CpaceMessage } from './cpace.ts'
 import type { CpaceReply } from './cpace-session.ts'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { parseJson, type JsonObject } from './json.ts'
-import { base64url, payload2, text } from './payload.ts'
+import { base64url, payload, text } from './payload.ts'
 import { demand, type Reason } from './refusal.ts'
 
 /** The lengths of ADa and ADb in bytes. */
@@ -29,14 +29,14 @@ const failure = (value: Parameters<typeof text>[0]): Failure => {
   return found
 }
 
-const readBegin = payload2({ share: base64url(32), ad: base64url(INVITEE_AD) })
-const readReply = payload2({
+const readBegin = payload({ share: base64url(32), ad: base64url(INVITEE_AD) })
+const readReply = payload({
   share: base64url(32),
   ad: base64url(INVITER_AD),
   tag: base64url(64),
 })
-const readEnd = payload2({ tag: base64url(64) })
-const readFailed = payload2({ failed: failure })
+const readEnd = payload({ tag: base64url(64) })
+const readFailed = payload({ failed: failure })
 
 const written = (members: Readonly<Record<string, Uint8Array>>): string =>
   JSON.stringify({

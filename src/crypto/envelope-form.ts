@@ -2,7 +2,7 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { PREFIX } from './id.ts'
 import { parseJson } from './json.ts'
-import { base64url, epochNumber, id, integer, payload2, type Kind } from './payload.ts'
+import { base64url, epochNumber, id, integer, payload, type Kind } from './payload.ts'
 import { demand } from './refusal.ts'
 
 /** The one suite that there is. */
@@ -13,7 +13,7 @@ const suite: Kind<typeof SUITE> = (value) => {
   return SUITE
 }
 
-const readPayload = payload2({
+const readPayload = payload({
   suite,
   connection: id(PREFIX.connection),
   epoch: epochNumber,

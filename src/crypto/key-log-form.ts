@@ -12,7 +12,7 @@ import {
   id,
   natural,
   oneOf,
-  payload2,
+  payload,
   record,
   signingJwk,
 } from './payload.ts'
@@ -29,7 +29,7 @@ const OPTIONAL = {
   key: signingJwk,
   recovery_sig: base64url(64),
 }
-const readPayload = payload2(
+const readPayload = payload(
   {
     account: accountId,
     seq: natural,

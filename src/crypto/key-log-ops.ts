@@ -102,7 +102,7 @@ export function applyEntry(before: State | undefined, entry: Entry): State {
 function firstState(entry: FirstEntry): State {
   verifySelfSigned(entry, 'seq0_not_self_signed')
   const certified = accountIdOf(rawKeys(entry.keys), decodeBase64url(entry.salt))
-  const message = `these first keys are those of the account ${certified}`
+  const message = `the first keys are those of ${certified}, not those of ${entry.account}`
   demand(certified === entry.account, 'account_mismatch', message)
   const generations = [{ root: 0, recovery: null, successor: null }]
   const state: State = { devices: new Map(), generations, keys: new Set() }

@@ -19,31 +19,27 @@ type Read<R extends Shape, O extends Shape> = Plain<
 /** One flat object, as editors and error messages should show it. */
 type Plain<T> = { [K in keyof T]: T[K] }
 
+const version: Kind<2> = (value) => {
+  demand(value === 2, 'wrong_version', 'v is 2')
+  return value
+}
+
 /**
- * A reader of payloads of version `v` with exactly the members of `required` and perhaps those of
+ * A reader of payloads of protocol 2 with exactly the members of `required` and perhaps those of
  * `optional`. It throws `wrong_version`, `missing_member`, `unknown_member`, and what the kinds
  * throw.
  */
-const payloadOf =
-  <const V extends number>(v: V) =>
-  <R extends Shape, O extends Shape = Record<never, never>>(required: R, optional?: O) => {
-    const version: Kind<V> = (value) => {
-      demand(value === v, 'wrong_version', `v is ${v}`)
-      return v
-    }
-    const read = record({ v: version, ...required }, optional)
-    return (value: JsonObject): Plain<{ v: V } & Read<R, O>> => {
-      // First, because another version may have other members.
-      if (value.has('v')) version(value.get('v')!)
-      return read(value) as Plain<{ v: V } & Read<R, O>>
-    }
+export function payload<R extends Shape, O extends Shape = Record<never, never>>(
+  required: R,
+  optional?: O,
+) {
+  const read = record({ v: version, ...required }, optional)
+  return (value: JsonObject): Plain<{ v: 2 } & Read<R, O>> => {
+    // First, because another version may have other members.
+    if (value.has('v')) version(value.get('v')!)
+    return read(value) as Plain<{ v: 2 } & Read<R, O>>
   }
-
-/** A reader of payloads of version 1, see `payloadOf`. */
-export const payload = payloadOf(1)
-
-/** A reader of payloads of version 2, see `payloadOf`. */
-export const payload2 = payloadOf(2)
+}
 
 /** An object with exactly these members. */
 export function record<R extends Shape, O extends Shape = Record<never, never>>(

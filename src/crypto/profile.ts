@@ -6,7 +6,7 @@ import { PREFIX } from './id.ts'
 import { hashOf, parseJws } from './jws.ts'
 import { signJws } from './jws-signature.ts'
 import { signerAt, verifySignedBy, type KeyLog } from './key-log.ts'
-import { accountId, id, natural, payload2, text, type Kind } from './payload.ts'
+import { accountId, id, natural, payload, text, type Kind } from './payload.ts'
 import { demand, Refusal } from './refusal.ts'
 
 /** Code points of a name. */
@@ -19,7 +19,7 @@ const name: Kind<string> = (value) => {
   return value as string
 }
 
-const readPayload = payload2({
+const readPayload = payload({
   account: accountId,
   device: id(PREFIX.device),
   n: natural,

@@ -42,7 +42,6 @@ const REASONS = [
   'gap',
   'prev_mismatch',
   'duplicate_entry',
-  'fork',
   'key_log_forked',
   'roster_forked',
   'rollback',

@@ -13,7 +13,7 @@ import {
   id,
   natural,
   oneOf,
-  payload2,
+  payload,
   place,
   record,
   text,
@@ -55,7 +55,7 @@ const OPTIONAL = {
 }
 type Optional = keyof typeof OPTIONAL
 
-const readPayload = payload2(
+const readPayload = payload(
   {
     connection: id(PREFIX.connection),
     seq: natural,

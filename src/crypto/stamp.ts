@@ -95,7 +95,7 @@ export type StampChecks = {
  * its reader throws.
  */
 export function signStamp(stamp: Omit<StampPayload, 'v'>, kid: string, seed: Uint8Array): string {
-  const jws = signJws('stamp+jws', kid, { v: 1, ...stamp }, seed)
+  const jws = signJws('stamp+jws', kid, { v: 2, ...stamp }, seed)
   readStamp(parseJws(jws, 'stamp+jws').payload)
   return jws
 }
@@ -111,7 +111,7 @@ export function signReceipt(
   seed: Uint8Array,
 ): string {
   const { jti } = readStamp(parseJws(stamp, 'stamp+jws').payload)
-  const receipt = { v: 1, jti, stamp_sha256: stampFragment(stamp), ...seen }
+  const receipt = { v: 2, jti, stamp_sha256: stampFragment(stamp), ...seen }
   const jws = signJws('receipt+jws', kid, receipt, seed)
   readReceipt(parseJws(jws, 'receipt+jws').payload)
   return jws
@@ -133,11 +133,13 @@ export function stampFragment(jws: string): string {
 }
 
 /**
- * Checks a stamp file. What comes out says whose key signed only as far as the caller trusts
- * `root`: a key log begins with an entry that anybody can sign in any account's id.
+ * Checks a stamp file. The account id certifies the keys of the first generation, and those that
+ * are linked to it; anyone can append a reset that is not. Whose id it is, and whether such a reset
+ * counts, follows only from what the caller knows of `root`.
  *
- * Throws what `parseJws`, the payload and `verifyKeyLog` throw, `fork` for a key log that
- * contradicts the one remembered, `key_log_mismatch`, `unknown_signer`, `revoked_signer`,
+ * Throws what `parseJws`, the payload and `verifyKeyLog` throw (`account_mismatch` for first keys
+ * of another account), `key_log_forked` for a key log that contradicts the one remembered,
+ * `key_log_mismatch`, `unknown_signer`, `revoked_signer`,
  * `kid_mismatch`, `bad_signature`, `digest_mismatch`, `len_mismatch`, `receipt_mismatch`,
  * `assurance_claimed` for a stamp that claims more than `device`, and `revoked_key` for a key
  * revoked since that no receipt says was active.

@@ -5,7 +5,7 @@ import { type Route, type Schema, isOnce } from '../api/route.ts'
 import { CODES, type Code, type Details, statusOf } from '../errors.ts'
 
 /** All but those of the account server’s entrance (RFC 6749 section 5.2), and those of paths that no document has. */
-type Told = Exclude<
+export type Told = Exclude<
   Code,
   | 'invalid_client'
   | 'invalid_request'
@@ -129,28 +129,33 @@ function specific({ group, name, route, need }: Place): Told[] {
 }
 
 /**
- * The codes that a row may answer, by status.
- * @returns `default` for those that any request may meet under another status
+ * Codes by their status, in the order of `CODES`.
+ * @param specific those of a row
+ * @param any those that any request may meet
+ * @returns `default` for those of `any` whose status the row has not
  */
-export function codesOf(place: Place): Map<string, Code[]> {
-  const byStatus = new Map<string, Code[]>()
+export function byStatus(specific: readonly Code[], any: readonly Code[]): Map<string, Code[]> {
+  const found = new Map<string, Code[]>()
   const note = (status: string, code: Code) =>
-    byStatus.set(status, [...new Set([...(byStatus.get(status) ?? []), code])])
-  for (const code of specific(place)) note(String(statusOf(code)), code)
-  const known = new Set(byStatus.keys())
-  for (const code of ANY) {
+    found.set(status, [...new Set([...(found.get(status) ?? []), code])])
+  for (const code of specific) note(String(statusOf(code)), code)
+  const known = new Set(found.keys())
+  for (const code of any) {
     const status = String(statusOf(code))
     note(known.has(status) ? status : 'default', code)
   }
   return new Map(
-    [...byStatus]
+    [...found]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([status, codes]) => [status, CODES.filter((code) => codes.includes(code))]),
   )
 }
 
+/** The codes that a row of the daemon may answer, by status. */
+export const codesOf = (place: Place): Map<string, Code[]> => byStatus(specific(place), ANY)
+
 /** What the body of each error looks like. */
-const BODIES: Readonly<Record<Told, Details & { readonly message: string }>> = {
+export const BODIES: Readonly<Record<Told, Details & { readonly message: string }>> = {
   bad_request: { message: 'This is not well-formed HTTP/1.1.' },
   invalid_json: {
     message:
@@ -246,10 +251,21 @@ const BODIES: Readonly<Record<Told, Details & { readonly message: string }>> = {
   storage_full: { message: 'The disk is full: free some space and try again.' },
 }
 
-/** An example of each of these errors. */
-export const errorExamples = (codes: ReadonlySet<Code>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(BODIES)
-      .filter(([error]) => codes.has(error as Code))
-      .map(([error, body]) => [error, { value: { error, ...body } }]),
-  )
+/** An example of each of these codes, by code. */
+export type ErrorExamples = (codes: ReadonlySet<Code>) => Record<string, unknown>
+
+/** Bodies of errors: the message, and what stands beside it. */
+export type ErrorBodies = Readonly<Partial<Record<Code, Details & { readonly message: string }>>>
+
+/** Makes an example of each code that has a body. */
+export const examplesFrom =
+  (bodies: ErrorBodies): ErrorExamples =>
+  (codes) =>
+    Object.fromEntries(
+      Object.entries(bodies)
+        .filter(([error]) => codes.has(error as Code))
+        .map(([error, body]) => [error, { value: { error, ...body } }]),
+    )
+
+/** The examples of a daemon. */
+export const errorExamples = examplesFrom(BODIES)

@@ -2,7 +2,7 @@
 import type { Route } from '../api/route.ts'
 import type { Code } from '../errors.ts'
 import type { Convert, Json } from '../openapi.ts'
-import { type Place, codesOf, errorExamples } from './errors.ts'
+import type { ErrorExamples, Place } from './errors.ts'
 import type { Example } from './examples.ts'
 
 /** An error answer with an example of each code that it may have. */
@@ -23,16 +23,16 @@ const OTHER = 'Any other error, in the one shape. Any request may meet those tha
 const PREFIX = '#/components/responses/'
 
 /** Many rows may answer the same errors: each set of codes is one component, named by its status and them. */
-const errorsOf = (place: Place): Json =>
+const errorsOf = (byStatus: ReadonlyMap<string, readonly Code[]>): Json =>
   Object.fromEntries(
-    [...codesOf(place)].map(([status, codes]) => [
+    [...byStatus].map(([status, codes]) => [
       status,
       { $ref: PREFIX + [status, ...codes].join('.') },
     ]),
   )
 
-/** The components that these paths refer to for their errors. */
-export function errorComponents(paths: object): Json {
+/** The components that these paths refer to for their errors, with an example of each code. */
+export function errorComponents(paths: object, examplesOf: ErrorExamples): Json {
   const refs = new Set(JSON.stringify(paths).match(/#\/components\/responses\/[\w.]+/g))
   const sets = [...refs].toSorted().map((ref) => {
     const name = ref.slice(PREFIX.length)
@@ -42,7 +42,7 @@ export function errorComponents(paths: object): Json {
   })
   return {
     responses: Object.fromEntries(sets.map(({ name, response }) => [name, response])),
-    examples: errorExamples(new Set(sets.flatMap(({ codes }) => codes))),
+    examples: examplesOf(new Set(sets.flatMap(({ codes }) => codes))),
   }
 }
 
@@ -64,8 +64,10 @@ function success(route: Route, convert: Convert, { type, reply }: Example): Json
   return { [status]: { description: route.summary, content: Object.fromEntries(content) as Json } }
 }
 
-/** All that may be answered to a row, by status. */
-export const responsesOf = (place: Place, convert: Convert, example: Example = {}): Json => ({
-  ...success(place.route, convert, example),
-  ...errorsOf(place),
-})
+/** All that may be answered to a row, by status; `codes` are those of its errors. */
+export const responsesOf = (
+  { route }: Pick<Place, 'route'>,
+  convert: Convert,
+  codes: ReadonlyMap<string, readonly Code[]>,
+  example: Example = {},
+): Json => ({ ...success(route, convert, example), ...errorsOf(codes) })

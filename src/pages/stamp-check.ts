@@ -63,8 +63,11 @@ const REASONS: { readonly [R in Reason]?: string } = {
   revoked_signer: 'The device that signed it was already revoked.',
   revoked_key: 'The key that signed it is revoked, and no receipt shows that it came in before.',
   key_log_mismatch: 'The device list shown with it is not the one that it was made under.',
+  wrong_version: 'It was made in a version of the protocol that is no longer read.',
   wrong_account: 'The device list shown with it belongs to another account.',
-  fork: 'The device list shown with it contradicts itself.',
+  account_mismatch:
+    'The first keys of the device list are not those that its account id stands for.',
+  key_log_forked: 'The device list shown with it contradicts itself.',
   gap: 'The device list shown with it is incomplete.',
   receipt_mismatch: 'The receipt shown with it belongs to another stamp.',
   assurance_claimed: 'It claims an assurance that only a receipt of the server can give.',

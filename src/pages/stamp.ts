@@ -24,7 +24,8 @@ function showResult(kind: string, title: string, text: string): void {
 
 function show(check: StampCheck, now: number): void {
   if (check.kind === 'refused') {
-    showResult('bad', 'Refused', `${check.text} Do not rely on it. (${check.reason})`)
+    showResult('bad', 'Refused', `${check.text} Do not rely on it.`)
+    element('result', HTMLElement).dataset['reason'] = check.reason
     return
   }
   if (check.kind === 'valid') {

@@ -11,6 +11,7 @@ import {
   tagOf,
 } from '../openapi.ts'
 import type { Example } from '../openapi/examples.ts'
+import { codesOf, errorExamples } from '../openapi/errors.ts'
 import { errorComponents, responsesOf } from '../openapi/responses.ts'
 import { inputOf } from './input.ts'
 import { textOf } from './list.ts'
@@ -66,7 +67,12 @@ export function toolCatalogue({
       },
       responses: answersOf(
         route,
-        responsesOf({ group, name: row, route, need: needed }, convert, example),
+        responsesOf(
+          { route },
+          convert,
+          codesOf({ group, name: row, route, need: needed }),
+          example,
+        ),
       ),
     }
   }
@@ -90,7 +96,7 @@ export function toolCatalogue({
     paths,
     components: {
       securitySchemes,
-      ...errorComponents(paths),
+      ...errorComponents(paths, errorExamples),
       schemas: schemasOf(definitions),
     },
   }

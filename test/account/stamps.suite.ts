@@ -21,7 +21,7 @@ export function stampsSuite(accounts: () => Accounts): void {
       assert.deepEqual(
         { ...facts.receipt, stamp_sha256: '' },
         {
-          v: 1,
+          v: 2,
           jti,
           stamp_sha256: '',
           received_at: Math.floor(subject.clock.ms / 1000),

@@ -7,6 +7,8 @@ import { type TestContext, describe, it } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { newId, PREFIX } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
+import { nameRecoveryKey, resetLog } from '../../src/crypto/key-log-entries.ts'
+import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { signReceipt, stampFragment } from '../../src/crypto/stamp.ts'
 import { EXIT } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
@@ -15,6 +17,7 @@ import {
   logEntry,
   newAccount,
   newDevice,
+  newRecoveryKey,
   sign,
   type TestDevice,
 } from '../crypto/builders.ts'
@@ -36,7 +39,7 @@ function stampOf(
   assurance: Assurance = 'device',
 ): string {
   return sign('stamp+jws', device, {
-    v: 1,
+    v: 2,
     jti: newId(PREFIX.stamp, AT * 1000),
     iss: account,
     dev: device.id,
@@ -72,21 +75,22 @@ const revoked = [...log, logEntry(ADA, log, 'revoke', phone, desk)]
 
 interface Remembered {
   readonly entries?: readonly string[]
-  /** Whether it is the account of this device, whose server is `server`. */
-  readonly own?: boolean
+  /** The device of Ada's that this one is; its server is `server`. */
+  readonly own?: TestDevice
   /** The generation that the person confirmed. */
   readonly pinned?: number
 }
 
 /** A state folder that remembers Ada; without `entries`, one that is not there. */
-function folderOf(t: TestContext, { entries, own = false, pinned }: Remembered): string {
+function folderOf(t: TestContext, { entries, own, pinned }: Remembered): string {
   const dir = freshFolder(t)
   if (entries === undefined) return join(dir, 'none')
   const state = openState(dir)
   for (const [seq, entry] of entries.entries())
     state.logs.append({ kind: 'keylog', subject: ADA, seq, entry })
   const receiptKey = server.keys.sign.jwk
-  state.meta.set('identity', { account: own ? ADA : newAccount(), receiptKey })
+  const me = own === undefined ? { account: newAccount() } : { account: ADA, device: own.id }
+  state.meta.set('identity', { ...me, receiptKey })
   if (pinned !== undefined)
     state.trust.put({
       account: ADA,
@@ -176,9 +180,12 @@ describe('a forger who signs a reset in the account id of another', () => {
 
   it('and signs a first entry is refused: the id is that of other keys', async (t) => {
     const begun = [logEntry(ADA, [], 'add', mallory, mallory)]
-    const { code, out } = await verify(t, good(ADA, mallory, begun))
-    assert.equal(code, EXIT.notVerified)
-    assert.match(out, /^Not good \(account_mismatch\)/)
+    for (const at of [{}, { entries: [] }, { root: rootOf(begun[0]!) }]) {
+      const { code, out, json } = await verify(t, good(ADA, mallory, begun), at)
+      assert.equal(code, EXIT.notVerified)
+      assert.match(out, new RegExp(`^Not good \\(account_mismatch\\): .* not those of ${ADA}`))
+      assert.deepEqual(json, { valid: false, conclusive: true, reason: 'account_mismatch' })
+    }
   })
 
   it('is refused where another root is trusted', async (t) => {
@@ -194,7 +201,7 @@ describe('a forger who signs a reset in the account id of another', () => {
     const receipt = sign(
       'receipt+jws',
       { ...mallory, kid: server.kid },
-      { v: 1, jti, stamp_sha256: stampFragment(stamp), ...claims },
+      { v: 2, jti, stamp_sha256: stampFragment(stamp), ...claims },
     )
     const { code, out } = await verify(t, { stamp, key_log, receipt }, { entries: [] })
     assert.equal(code, EXIT.notVerified)
@@ -208,7 +215,7 @@ describe('a good stamp', () => {
       ['on any machine', {}, EXIT.inconclusive, 'unknown'],
       ['with its root', { root: rootOf(log[0]!) }, EXIT.ok, 'root'],
       ['with its root in capitals', { root: rootOf(log[0]!).toUpperCase() }, EXIT.ok, 'root'],
-      ['of this device’s account', { entries: log, own: true }, EXIT.ok, 'own'],
+      ['of this device’s account', { entries: log, own: phone }, EXIT.ok, 'own'],
       ['of a contact', { entries: log }, EXIT.ok, 'remembered'],
       [
         'of a contact whose newest device is not known yet',
@@ -271,7 +278,7 @@ describe('a stamp whose member names would write to the terminal', () => {
   const part = (json: string) => Buffer.from(json).toString('base64url')
   const header = JSON.stringify({ alg: 'Ed25519', typ: 'stamp+jws', kid: desk.kid })
   const cases: [reason: string, stamp: string][] = [
-    ['unknown_member', sign('stamp+jws', desk, { v: 1, [name]: 0 })],
+    ['unknown_member', sign('stamp+jws', desk, { v: 2, [name]: 0 })],
     ['duplicate_member', `${part(header)}.${part(`{${long}:0,${long}:0}`)}.${'A'.repeat(86)}`],
   ]
   for (const [reason, stamp] of cases)
@@ -324,7 +331,12 @@ describe('an account that began anew', () => {
     ['and whose new keys nobody confirmed', { entries: reset, pinned: 1 }, EXIT.inconclusive],
     ['and is no more than remembered', { entries: reset }, EXIT.inconclusive],
     ['and whose new keys were confirmed', { entries: reset, pinned: 2 }, EXIT.ok],
-    ['and is the own one', { entries: reset, own: true }, EXIT.ok],
+    ['and is the own one', { entries: reset, own: next }, EXIT.ok],
+    [
+      'and is the own one, of a device that the reset revoked',
+      { entries: reset, own: desk },
+      EXIT.inconclusive,
+    ],
     ['and whose new root is given', { root }, EXIT.ok],
     ['and whose old root is given', { root: rootOf(log[0]!) }, EXIT.notVerified],
   ]
@@ -336,4 +348,77 @@ describe('an account that began anew', () => {
       assert.match(out, WARNING)
       assert.deepEqual([json.root, json.began_anew], [root, true])
     })
+})
+
+describe('an account whose recovery key undid the reset of a thief', () => {
+  const [thief, home, paper] = [newDevice(), newDevice(), newRecoveryKey()]
+  const logOf = (entries: readonly string[]) => verifyKeyLog(ADA, entries)
+  const by = { by: desk.id, kid: desk.kid, seed: desk.keys.sign.secret, at: AT }
+  const named = [...log, nameRecoveryKey({ log: logOf(log), key: paper.jwk, ...by })]
+  const stolen = [
+    ...named,
+    resetLog({ log: logOf(named), device: thief.id, keys: thief.keys, at: AT }),
+  ]
+  const back = { device: home.id, keys: home.keys, recovery: paper, at: AT }
+  const undone = [...stolen, resetLog({ log: logOf(stolen), ...back })]
+
+  const cases: [name: string, by: [TestDevice, string[]], at: Remembered, code: number][] = [
+    [
+      'the new keys: linked to those confirmed',
+      [home, undone],
+      { entries: undone, pinned: 1 },
+      EXIT.ok,
+    ],
+    ['the new keys, which are not known yet', [home, undone], { entries: log }, EXIT.ok],
+    [
+      'the new keys, on an own device of before',
+      [home, undone],
+      { entries: named, own: desk },
+      EXIT.ok,
+    ],
+    ['the keys of the thief', [thief, stolen], { entries: stolen, pinned: 1 }, EXIT.inconclusive],
+    [
+      'the keys of the thief, on an own device of before',
+      [thief, stolen],
+      { entries: stolen, own: desk },
+      EXIT.inconclusive,
+    ],
+  ]
+  for (const [name, [device, of], at, expected] of cases)
+    it(`${name}: exit code ${expected}`, async (t) => {
+      const { code, out, json } = await verify(t, good(ADA, device, of), at)
+      assert.equal(code, expected, out)
+      assert.equal(json.valid, code === EXIT.ok)
+    })
+
+  it('the keys of the thief stay unknown once those after them are accepted', async (t) => {
+    const { stamp } = good(ADA, thief, stolen)
+    const file = { stamp, key_log: undone, receipt: receiptBy(server, stamp, 'device') }
+    for (const at of [{ pinned: 3 }, { own: home }]) {
+      const { code, out } = await verify(t, file, { entries: undone, ...at })
+      assert.equal(code, EXIT.inconclusive, out)
+    }
+  })
+})
+
+describe('what is no stamp file', () => {
+  const place = (t: TestContext) => {
+    const dir = freshFolder(t)
+    writeFileSync(join(dir, 'good.txt'), CONTENT)
+    return dir
+  }
+  it('is named, with what is missing', async (t) => {
+    const dir = place(t)
+    const [file, none] = [join(dir, 'good.txt'), join(dir, 'nofile')]
+    const cases: [args: string[], message: string][] = [
+      [[none, file], `There is no file "${none}".`],
+      [[dir, file], `"${dir}" is a folder. Name one file.`],
+      [[file, file], `"${file}" is not a stamp. Usage: countersignd stamp verify FILE STAMP`],
+    ]
+    for (const [args, message] of cases) {
+      const { code, err } = await terminal(dir)(['stamp', 'verify', ...args])
+      assert.equal(code, EXIT.usage)
+      assert(err.includes(message), err)
+    }
+  })
 })

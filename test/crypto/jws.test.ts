@@ -100,11 +100,11 @@ describe('json', () => {
 describe('jws', () => {
   const device = newDevice()
   const { secret, jwk } = device.keys.sign
-  const jws = signJws('stamp+jws', device.kid, { v: 1 }, secret)
+  const jws = signJws('stamp+jws', device.kid, { v: 2 }, secret)
 
   test('comes back', () => {
     const parsed = parseJws(jws, 'stamp+jws')
-    assert.deepEqual([parsed.kid, parsed.payload], [device.kid, new Map([['v', 1]])])
+    assert.deepEqual([parsed.kid, parsed.payload], [device.kid, new Map([['v', 2]])])
     verifyJws(parsed, jwkBytes(jwk))
   })
   test('is refused under another key, and with any bit of it changed', () => {

@@ -130,7 +130,7 @@ describe('section 3: peers', () => {
   const { sign } = newDeviceKeys()
   const kid = thumbprint(sign.jwk)
   const header = { alg: 'Ed25519', typ: 'stamp+jws', kid }
-  const payload = { v: 1, text: 'grün \u{1F511}', at: 1767225600 }
+  const payload = { v: 2, text: 'grün \u{1F511}', at: 1767225600 }
   const jws = signJws('stamp+jws', kid, payload, sign.secret)
 
   test('jose verifies what we sign', async () => {

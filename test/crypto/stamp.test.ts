@@ -26,7 +26,7 @@ const revoked = [...log, logEntry(account, log, 'revoke', device, later)]
 const content = new TextEncoder().encode('pay 17 to the usual account\n')
 const { seq, head } = verifyKeyLog(account, log)
 const payload: StampPayload = {
-  v: 1,
+  v: 2,
   jti: newId(PREFIX.stamp, Date.now()),
   iss: account,
   dev: device.id,
@@ -50,7 +50,7 @@ describe('stamp', () => {
     assert.deepEqual(facts.payload, payload)
     assert.deepEqual([facts.device, facts.sha256], [device.id, hashOf(stamp)])
     assert.deepEqual(facts.receipt, {
-      v: 1,
+      v: 2,
       jti: payload.jti,
       stamp_sha256: stampFragment(stamp),
       ...seen,
@@ -107,8 +107,22 @@ describe('stamp', () => {
     const check = () => verifyStamp({ stamp, key_log: log, receipt }, { serverKey })
     assert.throws(check, { reason: 'revoked_key' })
   })
+  test('neither a stamp nor a receipt of protocol 1 is read', () => {
+    const old = sign('stamp+jws', device, { ...payload, v: 1 })
+    assert.throws(() => verifyStamp({ stamp: old, key_log: log }), { reason: 'wrong_version' })
+    const { jti } = payload
+    const fields = { v: 1, jti, stamp_sha256: stampFragment(stamp), ...seen }
+    const receipt = sign('receipt+jws', server, fields)
+    const check = () => verifyStamp({ stamp, key_log: log, receipt }, { serverKey })
+    assert.throws(check, { reason: 'wrong_version' })
+  })
+  test('is bound to the head that it names: another log of the account does not fit', () => {
+    const other = [log[0]!, logEntry(account, [log[0]!], 'add', newDevice(), device)]
+    const check = () => verifyStamp({ stamp, key_log: other })
+    assert.throws(check, { reason: 'key_log_mismatch' })
+  })
   test('a receipt names the stamp by its id as well', () => {
-    const other = { v: 1, jti: newId(PREFIX.stamp, Date.now()), stamp_sha256: stampFragment(stamp) }
+    const other = { v: 2, jti: newId(PREFIX.stamp, Date.now()), stamp_sha256: stampFragment(stamp) }
     const receipt = sign('receipt+jws', server, { ...other, ...seen })
     const check = () => verifyStamp({ stamp, key_log: log, receipt }, { serverKey })
     assert.throws(check, { reason: 'receipt_mismatch' })

@@ -21,7 +21,7 @@ const kid = thumbprint(sign.jwk)
 /** A receipt of the server whose key is pinned; `by` is another's. */
 function receiptFor(jti: string, stamp: string, by = { kid, secret: sign.secret }): string {
   const seen = { received_at: T0, key_status: 'active', assurance: 'device' }
-  const receipt = { v: 1, jti, stamp_sha256: stampFragment(stamp), ...seen }
+  const receipt = { v: 2, jti, stamp_sha256: stampFragment(stamp), ...seen }
   return signJws('receipt+jws', by.kid, receipt, by.secret)
 }
 
