@@ -37,11 +37,14 @@ function forgedLog(account: string): { entries: string[]; sealKey: string } {
 }
 
 /** The entry by which an unknown device replaces all others, as a server can sign it itself. */
-function forgedReset(account: string, entries: readonly string[]): string {
+function forgedReset(
+  account: string,
+  entries: readonly string[],
+): { entry: string; sealKey: string } {
   const keys = newDeviceKeys()
   const device = newId('dev_', T0)
   const place = { v: 2, account, seq: entries.length, prev: prevOf(entries.at(-1)!) }
-  return signed(keys, {
+  const entry = signed(keys, {
     ...place,
     op: 'reset',
     device,
@@ -49,6 +52,7 @@ function forgedReset(account: string, entries: readonly string[]): string {
     by: device,
     at: 1,
   })
+  return { entry, sealKey: encodeBase64url(keys.seal.publicKey) }
 }
 
 /** Bob has two devices and a revoked third; his log has four entries. */
@@ -234,9 +238,12 @@ describe('a reset that the server signs itself', () => {
   /** Ada's device was shown the reset, and waits for Bob's devices to rotate. */
   async function shownReset(t: TestContext) {
     const { world, ada, bob, id, entries } = await scene(t)
-    const reset = forgedReset(bob.id, entries)
+    const { entry, sealKey } = forgedReset(bob.id, entries)
     const sealed: string[] = []
-    const lie = showingLog(bob.id, ({ seal_keys }) => ({ entries: [...entries, reset], seal_keys }))
+    const lie = showingLog(bob.id, ({ seal_keys }) => ({
+      entries: [...entries, entry],
+      seal_keys: [...seal_keys, sealKey],
+    }))
     const { lied: there } = await lied(ada, (account) => ({
       ...lie(account),
       rosters: {
