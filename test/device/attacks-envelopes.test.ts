@@ -149,6 +149,33 @@ describe('an envelope', () => {
       assert(await verifies(again, ada, id))
     })
 
+  it('that a member spoiled: the device deletes it at the server, and another is sealed', async (t) => {
+    const { world, ada, bob, id } = await scene(t)
+    const spoiled = (envelope: string) =>
+      JSON.parse(envelope).recipient === bob.deviceId
+        ? changed(envelope, () => ({ ct: encodeBase64url(new Uint8Array(48)) }))
+        : envelope
+    const spoiling = ada.restart((account) => ({
+      ...account,
+      rosters: {
+        ...account.rosters,
+        append: ({ connection, body: { entry, envelopes } }) =>
+          account.rosters.append({
+            connection,
+            body: { entry, envelopes: envelopes.map(spoiled) },
+          }),
+      },
+    }))
+    await rotateNow(spoiling.device(), spoiling.account(), id)
+    const { error } = await bob.device().sync.run('request')
+    assert.match(error ?? '', /refused \(open_failed\)/)
+    assert.deepEqual(await envelopesOf(bob, id), [])
+    await honest(spoiling)
+    await bob.sync()
+    world.later()
+    assert(await verifies(bob, spoiling, id))
+  })
+
   it('that never comes: secret_missing, and the honest server brings it', async (t) => {
     const { world, ada, bob, id } = await scene(t)
     const { lied: there, error } = await lied(bob, showingEnvelopes([]))
