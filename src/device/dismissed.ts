@@ -1,7 +1,10 @@
 /**
- * Connections that the person gave up although nothing can be signed for them: their history forks, or all devices of this account were
- * replaced since it came in. The account server still has them; here they are gone, and what cannot be checked of them holds nothing up.
+ * Connections that the person gave up although nothing can be signed for them: their history forks,
+ * what the account server shows of them is refused, or all devices of this account were replaced
+ * since it came in. The account server still has them; here they are gone, and what cannot be
+ * checked of them holds nothing up.
  */
+import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 
@@ -26,8 +29,13 @@ export function recall(state: Meta, id: string): void {
     )
 }
 
-/** Whether leaving failed because nothing can be signed, now or later. */
+/**
+ * Whether leaving failed because nothing can be signed: nothing will ever be, or the entry would
+ * follow a roster or a key log that breaks a rule. The latter may last, where this device remembers
+ * what a dishonest server once showed to it alone.
+ */
 export const isUnsignable = (error: unknown): boolean =>
   error instanceof AppError &&
-  error.code === 'invalid_state' &&
-  ['roster_forked', 'changed_unverified'].includes(error.details.state ?? '')
+  (error.cause instanceof Refusal ||
+    (error.code === 'invalid_state' &&
+      ['roster_forked', 'changed_unverified'].includes(error.details.state ?? '')))

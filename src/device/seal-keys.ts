@@ -22,14 +22,37 @@ export interface Recipient {
   readonly device: LoggedDevice
 }
 
+/**
+ * The keys that came beside a log, by id. A text that is not canonical base64url is no key, and says
+ * nothing against the log or the other keys.
+ */
+function keysById(given: readonly string[]): ReadonlyMap<string, Uint8Array> {
+  const keys = new Map<string, Uint8Array>()
+  for (const text of given) {
+    const key = decoded(text)
+    if (key !== null) keys.set(sealKeyId(key), key)
+  }
+  return keys
+}
+
+function decoded(text: string): Uint8Array | null {
+  try {
+    return decodeBase64url(text)
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
+  }
+}
+
 /** Keep the sealing keys that came beside a verified log, and no others. */
 export function keepSealKeys(
   { sealKeys }: Pick<State, 'sealKeys'>,
   { account, active }: Pick<KeyLog, 'account' | 'active'>,
   given: readonly string[],
 ): void {
-  const keys = given.map(decodeBase64url).map((key) => [sealKeyId(key), key] as const)
-  sealKeys.keep(account, new Map(keys), new Set(active.map(({ seal }) => seal)))
+  const wanted = new Set(active.map(({ seal }) => seal))
+  sealKeys.add(account, keysById(given), wanted)
+  sealKeys.forgetOthers(account, wanted)
 }
 
 /** Ask once more for keys that were not there when the log was fetched. */
@@ -45,9 +68,7 @@ async function fetchMissing(
       if (error instanceof AppError && error.code === 'not_found') return { seal_keys: [] }
       throw error
     })
-    const wanted = new Set(recipients.filter((one) => one.account === id).map(sealOf))
-    const keys = seal_keys.map(decodeBase64url).map((key) => [sealKeyId(key), key] as const)
-    if (those.length > 0) sealKeys.keep(id, new Map(keys), wanted)
+    sealKeys.add(id, keysById(seal_keys), new Set(those.map(sealOf)))
   }
 }
 

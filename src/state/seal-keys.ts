@@ -16,20 +16,22 @@ export function sealKeyRows(db: DatabaseSync) {
   )
   const ids = statement<{ id: string }>(db, 'select id from seal_keys where account = ?')
   const remove = statement(db, 'delete from seal_keys where account = ? and id = ?')
+  const known = (account: string) => new Set(ids.all(account).map(({ id }) => id))
   return {
     /** The 1,216 bytes of a key; null where it is not known here. */
     get: (account: string, id: string): Uint8Array | null => get.get(account, id)?.key ?? null,
-    /** Adds the keys of an account that are new, and forgets those that are not in `wanted`. */
-    keep(
-      account: string,
-      keys: ReadonlyMap<string, Uint8Array>,
-      wanted: ReadonlySet<string>,
-    ): void {
+    /** Adds the keys of an account that are in `wanted` and new. */
+    add(account: string, keys: ReadonlyMap<string, Uint8Array>, wanted: ReadonlySet<string>): void {
       transaction(db, () => {
-        const known = new Set(ids.all(account).map(({ id }) => id))
-        for (const id of known) if (!wanted.has(id)) remove.run(account, id)
+        const there = known(account)
         for (const [id, key] of keys)
-          if (wanted.has(id) && !known.has(id)) insert.run(account, id, key)
+          if (wanted.has(id) && !there.has(id)) insert.run(account, id, key)
+      })
+    },
+    /** Forgets the keys of an account that are not in `wanted`. */
+    forgetOthers(account: string, wanted: ReadonlySet<string>): void {
+      transaction(db, () => {
+        for (const id of known(account)) if (!wanted.has(id)) remove.run(account, id)
       })
     },
   }

@@ -17,6 +17,7 @@ import {
   enrol,
   enrolByMail,
   enrolled,
+  furtherOf,
   join,
   logOf,
   mailedCode,
@@ -170,6 +171,22 @@ export function devicesSuite(accounts: () => Accounts): void {
         envelopeOf: { recipient: laptop.device, seal: laptop.keys.seal },
       })
       await isInvalid('envelopes', 'wrong_recipient', ada.account.rosters.open({ body }))
+    })
+
+    test('a sealing key that is not the one it names lets no device wait', async () => {
+      const email = newAddress()
+      const ada = await enrolByMail(server, email)
+      const newcomer = newcomerOf()
+      const { body } = furtherOf(newcomer, await mailedCode(server, email))
+      const seal_key = sealKeyOf(ada.keys)
+      const further = server.door().enrolment.further({ body: { ...body, seal_key } })
+      await isInvalid('seal_key', 'hash_mismatch', further)
+      const { items } = await ada.account.devices.list({})
+      assert.deepEqual(
+        items.map(({ id }) => id),
+        [ada.device],
+      )
+      await join(server, body.code, newcomer)
     })
 
     test('renew: the new sealing key is handed out, and only with its entry', async () => {

@@ -1,13 +1,16 @@
 /** How an account begins, with a code of its server. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { newId } from '../../src/crypto/id.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import {
   enrol,
   enrolled,
   enrolmentOf,
   newMaker,
   otherFirstOf,
+  sealKeyOf,
   stampOf,
   tampered,
 } from '../service/person.ts'
@@ -135,6 +138,30 @@ export function enrolmentSuite(accounts: () => Accounts): void {
             server.door().enrolment.create(enrolmentOf({ ...maker, entry }, code)),
           )
       await server.door().enrolment.create(enrolmentOf(maker, code))
+    })
+
+    test('a sealing key that is not the one of the entry is refused and costs no try', async () => {
+      const maker = newMaker()
+      const code = await server.newEnrolmentCode()
+      const { body } = enrolmentOf(maker, code)
+      const create = (seal_key: string) =>
+        server.door().enrolment.create({ body: { ...body, seal_key } })
+      const cases: [seal_key: string, reason: string][] = [
+        [sealKeyOf(newDeviceKeys()), 'hash_mismatch'],
+        [encodeBase64url(new Uint8Array(1216)), 'hash_mismatch'],
+        // The same bytes, with bits in the last character that mean nothing.
+        [
+          `${body.seal_key.slice(0, -1)}${{ A: 'B', Q: 'R', g: 'h', w: 'x' }[body.seal_key.at(-1)!]}`,
+          'respelt_base64',
+        ],
+      ]
+      for (let round = 0; round < 2; round++)
+        for (const [seal_key, reason] of cases)
+          await isInvalid('seal_key', reason, create(seal_key))
+      for (const seal_key of [body.seal_key.slice(4), `${body.seal_key}AAAA`, ''])
+        await isInvalid('seal_key', '', create(seal_key))
+      const { account_id } = await create(body.seal_key)
+      assert.equal(account_id, maker.id)
     })
 
     test('guesses at the same moment count as one after the other', async () => {

@@ -15,23 +15,10 @@ import { recipientsOf, verifyRoster } from '../../src/crypto/roster.ts'
 import { rotateNow } from '../../src/device/members.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { at } from '../handlers/trust-desk.ts'
+import { showing } from './lying.ts'
 import { type Desk, connected, consentFor, restless, verifies, worldOf } from './people.ts'
 
 type Entries = readonly string[]
-
-/** Rosters as the server shows them. */
-const showing =
-  (change: (entries: Entries, connection: string) => Entries | Promise<Entries>) =>
-  (account: Account): Account => ({
-    ...restless(account),
-    rosters: {
-      ...account.rosters,
-      read: async ({ connection }) => {
-        const { entries, key_logs } = await account.rosters.read({ connection })
-        return { entries: [...(await change(entries, connection))], key_logs }
-      },
-    },
-  })
 
 /** Two people who have rotated once, and the report of A's sync after the server began to lie. */
 async function told(desk: Desk, lie: (account: Account) => Account) {

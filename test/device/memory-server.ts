@@ -129,16 +129,20 @@ export function memoryServer() {
           entries: [...logOf(of)],
           seal_keys: devicesOf(of).flatMap((id) => sealKeys.get(id) ?? []),
         }),
-        append: async ({ body: { entry } }: { body: { entry: string } }) => {
+        append: async ({
+          body: { entry, seal_key },
+        }: Parameters<Account['keyLogs']['append']>[0]) => {
           const log = logOf(account)
           const { op, prev, device: named } = payloadOf(entry)
           if (!log.includes(entry)) {
             if (prev !== hashed(log.at(-1)!)) throw cameFirst()
             log.push(entry)
-            if (op === 'revoke') owners.delete(named)
-            else owners.set(named, account)
+            const gone = op === 'reset' ? devicesOf(account) : op === 'revoke' ? [named] : []
+            for (const one of gone) owners.delete(one)
+            if (op === 'add' || op === 'reset') owners.set(named, account)
+            if (seal_key !== undefined) sealKeys.set(named, seal_key)
             for (const roster of rosters.values()) {
-              roster.envelopes.delete(op === 'revoke' ? named : '')
+              for (const one of gone) roster.envelopes.delete(one)
               if (roster.roles.has(account)) touch(roster)
             }
           }
@@ -152,7 +156,9 @@ export function memoryServer() {
         }),
         read: async ({ id }: { id: string }) => resource(rosterOf(id, account)),
         delete: async ({ id }: { id: string }) => {
-          if (rosterOf(id, account).roles.size > 1)
+          const { roles, entries } = rosterOf(id, account)
+          if (payloadOf(entries.at(-1)!).op === 'end') return void roles.delete(account)
+          if (roles.size > 1)
             throw new AppError('no_device', 'Only a device can sign that it leaves.')
           rosters.delete(id)
         },
@@ -226,6 +232,9 @@ export function memoryServer() {
           if (stored > 0) touch(roster)
           return { stored }
         },
+        delete: async ({ connection }: { connection: string }) => {
+          rosterOf(connection, account).envelopes.delete(device)
+        },
       },
       duties: {
         read: async () => {
@@ -237,6 +246,7 @@ export function memoryServer() {
                 .flatMap((roster) =>
                   [...roster.consent]
                     .filter(([one, state]) => state === 'asked' && !roster.roles.has(one))
+                    .filter(([one]) => devicesOf(one).length > 0)
                     .map(([one]) => joinOf(roster, one, account)),
                 ),
             ),
@@ -248,6 +258,7 @@ export function memoryServer() {
           }
         },
       },
+      devices: { list: async () => ({ items: [], next_cursor: null }) },
       invitations: { list: async () => ({ received: [], sent: [] }) },
       trustCards: { list: async () => ({ items: [], next_cursor: null }) },
       guestCodes: { list: async () => ({ items: [], next_cursor: null }) },

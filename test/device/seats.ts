@@ -2,11 +2,12 @@
 import type { Account } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { signConsent } from '../../src/crypto/consent.ts'
-import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { type DeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
-import { addDevice } from '../../src/crypto/key-log-entries.ts'
+import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { addDevice, resetLog } from '../../src/crypto/key-log-entries.ts'
 import { openDevice, type Device } from '../../src/device/device.ts'
 import { enrol } from '../../src/device/enrolment.ts'
 import { openIdentity, storeFacts, storeKeys, type Identity } from '../../src/device/identity.ts'
@@ -23,6 +24,8 @@ export interface Seat {
   readonly keychain: Keychain
   readonly identity: Identity
   readonly account: Account
+  /** The time at this device, in Unix milliseconds. */
+  readonly clock: { ms: number }
   device: Device
   /** The longest roster it has shown. */
   seen: readonly string[]
@@ -31,19 +34,21 @@ export interface Seat {
 
 const run = { startedAt: T0, environment: 'test', backend: () => '', keychain: 'file' } as const
 
-/** The device of a seat, over its account or whatever stands in its place. */
+/** The device of a seat after a start, over its account or whatever stands in its place. */
 export function deviceOf(
-  { state, keychain, identity }: Pick<Seat, 'state' | 'keychain' | 'identity'>,
+  { state, keychain, clock }: Pick<Seat, 'state' | 'keychain' | 'clock'>,
   account: Account,
 ): Device {
+  const now = () => clock.ms
+  const identity = openIdentity(state, keychain) as Identity
   return openDevice({
     state,
     keychain,
     identity,
     account,
     clock: 'own',
-    now: () => T0,
-    uptime: { exact: () => T0, recent: () => T0 },
+    now,
+    uptime: { exact: now, recent: now },
     boot: null,
     syncSoon: () => undefined,
     log: () => undefined,
@@ -58,11 +63,12 @@ export function deviceOf(
 export async function people(folders: readonly State[], devices: readonly (1 | 2)[]) {
   const server = memoryServer()
   const seats: Seat[] = []
+  const clock = { ms: T0 }
   const sit = (owner: number, state: State, keychain: Keychain) => {
     const identity = openIdentity(state, keychain) as Identity
     const account = server.as(identity.account, identity.device)
     server.consenting.set(identity.device, (to) => consentBy(identity, to))
-    const parts = { owner, state, keychain, identity, account }
+    const parts = { owner, state, keychain, identity, account, clock }
     seats.push({ ...parts, device: deviceOf(parts, account), seen: [], revoked: false })
   }
   for (const [owner, count] of devices.entries()) {
@@ -73,7 +79,15 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
     sit(owner, state, keychain)
     if (count === 2) await addSecond(seats.at(-1)!, folders[seats.length] as State, sit, server)
   }
-  return { server, seats }
+  /** A person whose devices are all lost comes back with a new one, by a reset. */
+  const comeBack = (owner: number, state: State) =>
+    resetBy(
+      seats.find((one) => one.owner === owner)!,
+      state,
+      sit,
+      server,
+    )
+  return { server, seats, clock, comeBack }
 }
 
 /** The consent that a device signs to be taken in. */
@@ -86,14 +100,11 @@ async function consentBy(
   return signConsent({ ...to, account, device, keyLog: await keyLog(), at: 1, kid, seed })
 }
 
-async function addSecond(
-  first: Seat,
-  state: State,
-  sit: (owner: number, state: State, keychain: Keychain) => void,
-  server: ReturnType<typeof memoryServer>,
-) {
+type Sit = (owner: number, state: State, keychain: Keychain) => void
+type Server = ReturnType<typeof memoryServer>
+
+async function addSecond(first: Seat, state: State, sit: Sit, server: Server) {
   const { identity, account } = first
-  const keychain = memoryKeychain()
   const [keys, id] = [newDeviceKeys(), newId('dev_', T0)]
   const { sign } = await identity.keys()
   const entry = addDevice({
@@ -105,12 +116,33 @@ async function addSecond(
     at: 1,
   })
   const { entries } = await account.keyLogs.append({ body: { entry } })
+  for (const [seq, one] of entries.entries())
+    first.state.logs.append({ kind: 'keylog', subject: identity.account, seq, entry: one })
+  await takeSeat({ first, state, id, keys, entries }, sit, server)
+}
+
+async function resetBy(first: Seat, state: State, sit: Sit, server: Server) {
+  const { account } = first.identity
+  const [keys, id] = [newDeviceKeys(), newId('dev_', T0)]
+  const log = verifyKeyLog(account, server.logs.get(account)!)
+  const entry = resetLog({ log, device: id, keys, at: 1 })
+  const { entries } = await server.as(account, id).keyLogs.append({ body: { entry } })
+  await takeSeat({ first, state, id, keys, entries }, sit, server)
+}
+
+/** A further device of an account, which knows its log. */
+async function takeSeat(
+  of: { first: Seat; state: State; id: string; keys: DeviceKeys; entries: readonly string[] },
+  sit: Sit,
+  server: Server,
+) {
+  const { first, state, id, keys, entries } = of
+  const keychain = memoryKeychain()
   server.putSealKey(id, encodeBase64url(keys.seal.publicKey))
   await storeKeys(state, keychain, keys)
-  const { keys: _, keyLog: __, ...facts } = identity
-  storeFacts(state, { ...facts, device: id, kid: thumbprint(keys.sign.jwk) })
-  for (const each of [first.state, state])
-    for (const [seq, one] of entries.entries())
-      each.logs.append({ kind: 'keylog', subject: identity.account, seq, entry: one })
+  const { keys: _, keyLog: __, ...facts } = first.identity
+  storeFacts(state, { ...facts, revoked: false, device: id, kid: thumbprint(keys.sign.jwk) })
+  for (const [seq, entry] of entries.entries())
+    state.logs.append({ kind: 'keylog', subject: first.identity.account, seq, entry })
   sit(first.owner, state, keychain)
 }

@@ -151,11 +151,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ],
   'renew by another': [
     'renew_not_self_signed',
-    at(['renew'], (of, place) => {
+    (of, place) => {
+      if (opAt(of, place) !== 'renew') return null
       const own = payloadOf(of.entries[place]!)['device']
       const other = of.active[place]!.find(({ id }) => id !== own)
-      return other === undefined ? null : { by: other.id }
-    }),
+      return other === undefined ? null : changed(of, place, { by: other.id }, other.sign)
+    },
   ],
   'reset by another': [
     'reset_not_self_signed',

@@ -99,10 +99,28 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       const to = signerAt(keyLogs.get(bob.id)!, laptop.device, 1)
       const strange = signerAt(verifyKeyLog(eve.id, [eve.entry]), eve.device, 0)
       const good = await envelopeFor(roster, to)
+      const elsewhere = (await connect(ada)).id
+      const changed = (members: object) => JSON.stringify({ ...JSON.parse(good), ...members })
+      const short = (bytes: number) => encodeBase64url(new Uint8Array(bytes - 1))
       const cases: [what: string, envelopes: string[], reason: string][] = [
         ['for a stranger', [good, await envelopeFor(roster, strange)], 'wrong_recipient'],
         ['an epoch to come', [await envelopeFor(roster, to, { epoch: 2 })], 'unknown_epoch'],
         ['no envelope', ['{}'], 'missing_member'],
+        ['no JSON', [good.slice(1)], 'bad_json'],
+        ['a list', ['[]'], 'bad_value'],
+        ['version 1', [changed({ v: 1 })], 'wrong_version'],
+        ['an unknown suite', [changed({ suite: 2 })], 'unknown_suite'],
+        ['a suite as text', [changed({ suite: '1' })], 'bad_value'],
+        ['a member more', [changed({ more: 1 })], 'unknown_member'],
+        ['another connection', [changed({ connection: elsewhere })], 'wrong_connection'],
+        ['another entry', [changed({ epoch_head: short(33) })], 'wrong_epoch_head'],
+        ['a short epoch_head', [changed({ epoch_head: short(32) })], 'bad_value'],
+        ['a short id of a key', [changed({ recipient_kid: short(32) })], 'bad_value'],
+        ['a short enc', [changed({ enc: short(1120) })], 'bad_value'],
+        ['a long enc', [changed({ enc: short(1122) })], 'bad_value'],
+        ['a short ct', [changed({ ct: short(48) })], 'bad_value'],
+        ['no ct', [changed({ ct: '' })], 'bad_value'],
+        ['two for one device', [good, await envelopeFor(roster, to)], 'duplicate_device'],
       ]
       const before = await kept(id)
       const add = (envelopes: string[]) =>

@@ -1,0 +1,105 @@
+/**
+ * Rows of key logs that fit nothing, signed by a dishonest member who rotates: each verifier ignores
+ * them, nothing is sealed to the account that they name, and the next epoch sets it right.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { sealEnvelope } from '../../src/crypto/envelope.ts'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
+import { recipientsOf, verifyRoster } from '../../src/crypto/roster.ts'
+import { rotateNow } from '../../src/device/members.ts'
+import { rememberedRoster } from '../../src/device/remembered.ts'
+import { forgedEntry, honest, placeOf } from './lying.ts'
+import { type Desk, three, verifies } from './people.ts'
+
+interface Row {
+  readonly account: string
+  readonly seq: number
+  readonly head: string
+}
+
+/** Bob rotates with these rows, and seals the secret to those that may have it then. */
+async function rotatedBy(bob: Desk, id: string, logs: readonly Row[]): Promise<void> {
+  const { roster, keyLogs } = rememberedRoster(bob.state, id) ?? assert.fail('no roster')
+  const [epoch, k] = [roster.epoch + 1, new Uint8Array(randomBytes(32))]
+  const k_commit = keyCommitment(id, epoch, k)
+  const entry = await forgedEntry(bob, id, { op: 'rotate', epoch, k_commit, logs })
+  const after = verifyRoster(id, [...roster.entries, entry], keyLogs)
+  const devices = recipientsOf(after, keyLogs)
+  const envelopes = await Promise.all(
+    devices.map(async ({ account, device }) => {
+      const publicKey = bob.state.sealKeys.get(account, device.seal) ?? (await ownKey(bob))
+      return sealEnvelope(after, k, { recipient: device.id, kid: device.seal, publicKey })
+    }),
+  )
+  await bob.account().rosters.append({ connection: id, body: { entry, envelopes } })
+}
+
+const ownKey = async (desk: Desk) => (await desk.device().identity.keys()).seal.publicKey
+
+const ROWS: readonly [what: string, row: (cy: Desk) => Promise<Row>][] = [
+  [
+    'a place that the log has not',
+    async (cy) => ({ account: cy.id, seq: 7, head: encodeBase64url(randomBytes(32)) }),
+  ],
+  [
+    'another entry at a place of the log',
+    async (cy) => ({ account: cy.id, seq: 0, head: encodeBase64url(randomBytes(32)) }),
+  ],
+  [
+    'an entry of the log at another place',
+    async (cy) => ({ account: cy.id, ...(await placeOf(cy)), seq: 1 }),
+  ],
+]
+
+async function scene(t: TestContext) {
+  const { world, ada, bob, cy, id } = await three(t)
+  for (const desk of [ada, bob, cy]) await desk.sync()
+  return { world, ada, bob, cy, id }
+}
+
+describe('a row that fits nothing', () => {
+  for (const [what, row] of ROWS)
+    it(`${what}: the entry counts, the row does not, and the next epoch is whole`, async (t) => {
+      const { world, ada, bob, cy, id } = await scene(t)
+      await rotatedBy(bob, id, [await row(cy)])
+      const [listener, other] = [await honest(ada), await honest(cy)]
+      assert.deepEqual(
+        [listener, other].map(({ state }) => state.connections.get(id)?.hold),
+        [null, null],
+        'nobody is held by it',
+      )
+      const { epoch, unfit } = rememberedRoster(listener.state, id)!.roster
+      assert.deepEqual([epoch, unfit], [2, [cy.id]])
+      assert.equal(other.words(id), null)
+      // Whoever lacks the secret asks for another epoch, which any member may open.
+      await rotateNow(other.device(), other.account(), id)
+      await listener.sync()
+      world.later()
+      assert(await verifies(listener, other, id))
+      assert(await verifies(other, listener, id))
+      assert.deepEqual(rememberedRoster(listener.state, id)!.roster.unfit, [])
+    })
+
+  it('for a revocation that nobody sees: it ends nothing once the true one comes', async (t) => {
+    const { world, ada, bob, cy, id } = await scene(t)
+    const phone = await world.further(cy, 'phone')
+    for (const desk of [cy, phone, ada, bob]) await desk.sync()
+    const row = { account: cy.id, seq: 2, head: encodeBase64url(randomBytes(32)) }
+    await rotatedBy(bob, id, [row])
+    await ada.sync()
+    const cut = cy.restart((account) => ({
+      ...account,
+      rosters: { ...account.rosters, append: () => Promise.reject(new Error('away')) },
+    }))
+    await cut.revoke(phone.deviceId).catch(() => undefined)
+    await ada.sync()
+    assert.equal(ada.state.connections.get(id)?.hold, 'rotation_pending')
+    const back = await honest(cut)
+    await ada.sync()
+    world.later()
+    assert(await verifies(ada, back, id))
+  })
+})
