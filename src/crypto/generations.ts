@@ -39,6 +39,30 @@ export function isLinked(
   return at === to
 }
 
+/**
+ * Whether the newest generation is not linked to generation `from`, although a recovery key was in
+ * force in the newest one that is: who reset the account had not the paper, or did not use it.
+ */
+export function isKeyUnused(generations: Generations, from: number): boolean {
+  let at = from
+  for (let next = generations[at - 1]?.successor; next; next = generations[at - 1]?.successor)
+    at = next
+  return at < generations.length && (generations[at - 1]?.recovery ?? null) !== null
+}
+
+/**
+ * The keys by which a reset would be linked now, newest first: in force in a generation that has no
+ * successor. Each is `x` of its JWK. A replaced key is not among them.
+ */
+export const linkingKeys = (generations: Generations): string[] => [
+  ...new Set(
+    generations
+      .filter(({ successor }) => successor === null)
+      .flatMap(({ recovery }) => (recovery === null ? [] : [recovery]))
+      .toReversed(),
+  ),
+]
+
 /** The recovery key in force in the newest generation: `x` of its JWK, or null. */
 export const keyInForce = (generations: Generations): string | null =>
   generations.at(-1)?.recovery ?? null
