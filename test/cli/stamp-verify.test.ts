@@ -97,6 +97,8 @@ function folderOf(t: TestContext, { entries, own = false, pinned }: Remembered):
       shown: pinned,
       refused: null,
       checked_at: 0,
+      recovered_at: null,
+      key_unused: false,
     })
   state.close()
   return dir
