@@ -110,7 +110,10 @@ export const trustCards = {
         v.pipe(v.literal(true), v.description('The safety numbers were compared and are equal.')),
       ),
       recovery_seen: v.optional(
-        v.pipe(v.literal(true), v.description('Dismiss `recovered_at`, on this device.')),
+        v.pipe(
+          v.literal(true),
+          v.description('You saw that all devices were replaced with the recovery key.'),
+        ),
       ),
     }),
     reply: TrustCard,
