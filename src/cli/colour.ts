@@ -11,7 +11,7 @@ const DEFAULT = 39
 export type Colour = keyof typeof SGR
 
 /**
- * Stands in a coloured text for the ESC of the program's own colours until it is written. It is
+ * Stands for the ESC of the program's own sequences until it is written: colours, and a screen of its own. It is
  * random, so that no text from elsewhere can contain it.
  */
 export const COLOUR_MARK = `\u001b${randomBytes(8).toString('hex')}`

@@ -84,6 +84,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Bring an account back after all its devices were lost',
     load: async () => (await import('./reset.ts')).resetCommand,
   },
+  'recovery create': {
+    summary: 'Make a recovery key: 24 words on paper, for when all devices are lost',
+    load: async () => (await import('./recovery.ts')).recoveryCreate,
+  },
   'account delete': {
     summary: 'Delete the account and everything in it, for good',
     load: async () => (await import('./account.ts')).accountDelete,
@@ -263,6 +267,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   'trust confirm': {
     summary: 'Confirm the keys of somebody by the safety number',
     load: async () => (await import('./trust.ts')).trustConfirm,
+  },
+  'trust dismiss': {
+    summary: 'Note that you have seen that somebody used the recovery key',
+    load: async () => (await import('./trust.ts')).trustDismiss,
   },
   'trust unfollow': {
     summary: 'Follow somebody no more',

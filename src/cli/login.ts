@@ -1,6 +1,7 @@
 import { type Command, type Invocation, UsageError } from './command.ts'
 import { type Prompt, withPrompt } from './prompt.ts'
 import { finish, signInByMail } from './sign-in-steps.ts'
+import { type Reset, resetting } from './vouched-reset.ts'
 
 const SECOND_DEVICE = `
 This machine account has a device already, and each daemon wants a machine account of its own: have one made with "countersignd
@@ -9,11 +10,11 @@ on the other ("countersignd device approve") while this waits. If the other is l
 that device.
 `
 
-/** Sign in as the options say. */
+/** Sign in as the options say. `reset`: what the person gave for one, or null. */
 export async function signIn(
   invocation: Invocation,
   prompt: Prompt,
-  reset: boolean,
+  reset: Reset | null,
 ): Promise<number> {
   const { config, io, options, withApi } = invocation
   if (!isMachine(invocation)) {
@@ -22,7 +23,8 @@ export async function signIn(
   }
   const { machineKeyFrom } = await import('./machine-key-file.ts')
   const key = machineKeyFrom(options['key-file'], config().credentialsDir)
-  const seen = await withApi((api) => api.signIn.machine({ body: { key, reset } }))
+  const how = reset === null ? {} : await resetting(invocation, prompt, reset, { key })
+  const seen = await withApi((api) => api.signIn.machine({ body: { key, ...how } }))
   if (seen.state === 'awaiting_approval') io.stderr.write(SECOND_DEVICE)
   return finish(invocation, prompt, seen)
 }
@@ -69,5 +71,5 @@ then it may only read. Both checks are what keeps a dishonest account server out
 again with other words; five attempts in 24 hours are the most.`,
   options: SIGN_IN_OPTIONS,
   args: [0, 0],
-  run: (invocation) => withPrompt(invocation.io, (prompt) => signIn(invocation, prompt, false)),
+  run: (invocation) => withPrompt(invocation.io, (prompt) => signIn(invocation, prompt, null)),
 }

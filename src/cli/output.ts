@@ -9,7 +9,7 @@ import type { Io } from './command.ts'
 
 /**
  * Everything that a terminal obeys, or that turns around what is read (Unicode's bidirectional
- * controls): kept are line feeds, tabs, the colours of `coloured`, and the carriage return with
+ * controls): kept are line feeds, tabs, the sequences with the `COLOUR_MARK`, and the carriage return with
  * which the progress bar begins again.
  */
 const OBEYED = new RegExp(

@@ -2,41 +2,13 @@
  * The passphrase of a backup: typed at a terminal, which does not show it, or read from a file that nobody else can read. Never from
  * an argument or a variable, which others can see.
  */
-import { Writable } from 'node:stream'
 import { LONGEST, SHORTEST, lengthOf } from '../api/local/backup.ts'
 import { StartError } from '../errors.ts'
 import { readPrivate } from '../keychain/private-file.ts'
-import { type Invocation, type Io, UsageError } from './command.ts'
+import { type Invocation, UsageError } from './command.ts'
 import { type Prompt, withPrompt } from './prompt.ts'
 
 export const PASSPHRASE_OPTION = { 'passphrase-file': { type: 'string' } } as const
-
-/** The answers of a terminal that can be told to show nothing. */
-async function unseen<T>({ stdin, stderr }: Io, work: (ask: Prompt['ask']) => Promise<T>) {
-  const { createInterface } = await import('node:readline')
-  const lines = createInterface({
-    input: stdin as NodeJS.ReadStream,
-    // What is typed would be shown here.
-    output: new Writable({ write: (_some, _encoding, written) => written() }),
-    terminal: true,
-    historySize: 0,
-  })
-  lines.once('SIGINT', () => lines.close())
-  const typed = lines[Symbol.asyncIterator]()
-  try {
-    return await work(async (question) => {
-      stderr.write(question)
-      const { value, done } = await typed.next()
-      stderr.write('\n')
-      return done === true ? null : value.trim()
-    })
-  } finally {
-    lines.close()
-  }
-}
-
-const canHide = ({ stdin }: Io) =>
-  stdin.isTTY === true && typeof (stdin as { setRawMode?: unknown }).setRawMode === 'function'
 
 /** Why a new passphrase is not taken; null if it is. */
 function faultOf(passphrase: string): string | null {
@@ -93,8 +65,5 @@ export async function passphraseOf(
     throw new UsageError(
       'There is no terminal to type the passphrase at: put it into a file of mode 0600 and name that with --passphrase-file.',
     )
-  const work = (ask: Prompt['ask']) => typed(ask, isNew)
-  return canHide(io)
-    ? unseen(io, work)
-    : withPrompt(io, (prompt) => work((question) => prompt.ask(question)))
+  return withPrompt(io, (prompt) => typed((question) => prompt.askUnseen(question), isNew))
 }

@@ -7,6 +7,7 @@ import { AppError, EXIT } from '../errors.ts'
 import type { Invocation } from './command.ts'
 import type { Prompt } from './prompt.ts'
 import { shown } from './table.ts'
+import { type Reset, resetting } from './vouched-reset.ts'
 
 type Asking = Pick<Invocation, 'io' | 'withApi' | 'say' | 'second'>
 
@@ -17,7 +18,8 @@ const complain = ({ io }: Asking, error: unknown) =>
 /** How a person signs in. */
 export interface ByMail {
   readonly email: string
-  readonly reset: boolean
+  /** What the person gave for a reset; null for a sign-in. */
+  readonly reset: Reset | null
   /** Whether to have a code sent although one that came before is still good. */
   readonly newCode: boolean
 }
@@ -67,7 +69,8 @@ const isHere = (account: string) =>
 async function begun(asking: Asking, { email, reset, newCode }: ByMail): Promise<SignIn> {
   const seen = await asking.withApi((api) => api.signIn.read({}))
   // Before a mail is sent in vain; who is here without one, the daemon says.
-  if (reset && seen.email !== null && seen.account_id !== null) throw isHere(seen.account_id)
+  if (reset !== null && seen.email !== null && seen.account_id !== null)
+    throw isHere(seen.account_id)
   if (isOf(seen, email)) {
     if (seen.state !== 'code_sent' && (await isTaken(asking, seen))) return seen
     if (seen.state === 'code_sent' && !newCode) return seen
@@ -75,10 +78,13 @@ async function begun(asking: Asking, { email, reset, newCode }: ByMail): Promise
   return sendCode(asking, email, 'A')
 }
 
-const codeWanted = (email: string, command: string) =>
+const againBy = (reset: Reset | null) =>
+  reset === null ? 'login' : reset.paper === null ? 'reset' : 'reset --recovery-key'
+
+const codeWanted = (email: string, reset: Reset | null) =>
   new AppError(
     'invalid_state',
-    `A code was mailed to ${shown(email)}. Run "countersignd ${command} --email ${shown(email)}" again and give it the code on standard input.`,
+    `A code was mailed to ${shown(email)}. Run "countersignd ${againBy(reset)} --email ${shown(email)}" again and give it ${reset?.paper ? 'the words, and on the next line the code,' : 'the code'} on standard input.`,
   )
 
 /** From a code to an enrolled device. Only at a terminal is a wrong code asked for again. */
@@ -86,10 +92,12 @@ async function enrolled(asking: Asking, prompt: Prompt, { email, reset }: ByMail
   const { withApi } = asking
   for (;;) {
     const code = await prompt.ask('Code from the mail (Enter alone has a new one sent): ')
-    if (code === null || (code === '' && !prompt.isTerminal))
-      throw codeWanted(email, reset ? 'reset' : 'login')
+    if (code === null || (code === '' && !prompt.isTerminal)) throw codeWanted(email, reset)
     try {
-      if (code !== '') return await withApi((api) => api.signIn.code({ body: { code, reset } }))
+      if (code !== '') {
+        const how = reset === null ? {} : await resetting(asking, prompt, reset, { code })
+        return await withApi((api) => api.signIn.code({ body: { code, ...how } }))
+      }
       await sendCode(asking, email, 'A new')
     } catch (error) {
       if (!prompt.isTerminal || codeOf(error) !== 'not_signed_in') throw error

@@ -36,12 +36,24 @@ const nameOf = ({ display_name, name_changed }: TrustCard) =>
 const numberLines = ({ safety_number: number }: TrustCard): string[] =>
   number === null ? [] : [`  ${number.slice(0, 35)}`, `  ${number.slice(36)}`]
 
+/** What the person should know of replaced devices, under the card. */
+const replacedLines = ({ user_id, recovered_at, recovery_key_unused }: TrustCard): string[] => [
+  ...(recovery_key_unused
+    ? ['  WARNING: all devices were replaced, and the recovery key was not used. Ask them first.']
+    : []),
+  ...(recovered_at === null
+    ? []
+    : [
+        `  All devices replaced with the recovery key on ${recovered_at.slice(0, 10)}. Seen: countersignd trust dismiss ${user_id}`,
+      ]),
+]
+
 export const trustList: Command = {
   usage: '[--json]',
   help: `
 Lists whom you follow, newest first, by the names under which you began to, each with the safety number, which is the same on both
 sides. Keys that are CHANGED are those of other devices than you have looked at: compare it ("countersignd trust confirm") before you
-rely on them.`,
+rely on them. Devices that were replaced with the recovery key need no such look; the list says so until "countersignd trust dismiss".`,
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.trustCards.list(query)))
@@ -55,8 +67,8 @@ rely on them.`,
         card.note ?? '',
       ]),
     )
-    const numbers = items.map(numberLines)
-    print({ items }, [heading, ...rows.flatMap((row, i) => [row, ...(numbers[i] ?? [])])])
+    const lines = items.map((card) => [...numberLines(card), ...replacedLines(card)])
+    print({ items }, [heading, ...rows.flatMap((row, i) => [row, ...(lines[i] ?? [])])])
   },
 }
 
@@ -77,6 +89,12 @@ hear when their keys change. Their name stays for you what it is now.
   },
 }
 
+const UNUSED = `
+All their devices were replaced, and not with the recovery key that they had. They may have lost the paper with the devices.
+It may also be a thief who reads their mail.
+
+`
+
 /** Have the person compare the safety number. Throws AppError when they do not, or it differs. */
 async function compare({ io, withApi }: Invocation, id: string): Promise<void> {
   await withPrompt(io, async (prompt) => {
@@ -92,6 +110,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<void> {
     const number = numberLines(card)
     if (number.length === 0)
       throw new AppError('invalid_state', 'There is no safety number: they have no keys yet.')
+    if (card.recovery_key_unused) io.stderr.write(UNUSED)
     io.stderr.write(
       `The safety number of you and ${shown(card.display_name)}:\n\n${number.join('\n')}\n\n` +
         'Ask them, in person or by a call on which you know their voice, to read theirs ("countersignd trust confirm" shows it to them too).\n',
@@ -123,6 +142,20 @@ Confirms the keys of somebody you follow: shows the safety number, which is the 
     )
     print(card, [])
     say(`Confirmed the keys of ${shown(card.display_name)}.`)
+  },
+}
+
+export const trustDismiss: Command = {
+  usage: 'ID [--json]',
+  help: `
+Notes that you have seen that somebody you follow replaced all devices with the recovery key. Their keys count as before.
+On this device alone.`,
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print, say }) {
+    const body = { recovery_seen: true } as const
+    const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
+    print(card, [])
+    say(`Seen: ${shown(card.display_name)} replaced all devices with the recovery key.`)
   },
 }
 
@@ -161,6 +194,8 @@ const EVENTS = {
   key_added: 'a device was added',
   key_revoked: 'a device was revoked',
   keys_changed: 'ALL DEVICES WERE REPLACED',
+  keys_recovered: 'all devices were replaced with the recovery key',
+  recovery_key_changed: 'a recovery key was made',
   confirmed: 'you confirmed the keys',
   verified: 'verified',
   note_changed: 'you changed the note',

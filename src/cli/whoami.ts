@@ -21,12 +21,33 @@ async function signInOf(api: Api): Promise<SignIn | null> {
   }
 }
 
+/** Since when a recovery key is in force; undefined for a caller or a device that may not ask. */
+async function recoveryOf(api: Api): Promise<{ since: string | null } | undefined> {
+  try {
+    const { since } = await api.recovery.read({})
+    return { since }
+  } catch (error) {
+    if (error instanceof AppError && UNASKED.includes(error.code)) return undefined
+    throw error
+  }
+}
+
+/** An API token may not ask, nor a device that awaits approval. */
+const UNASKED: readonly Code[] = ['forbidden', 'no_device']
+
 /** What the account server alone knows. */
 async function atServer(api: Api) {
   const context = await api.context.read({})
   const devices = await every((query) => api.devices.list(query))
-  return { ...context, device: devices.find(({ current }) => current) ?? null }
+  const recovery_key = await recoveryOf(api)
+  const device = devices.find(({ current }) => current) ?? null
+  return { ...context, ...(recovery_key === undefined ? {} : { recovery_key }), device }
 }
+
+const recoveryText = ({ since }: { since: string | null }): string =>
+  since === null
+    ? 'no key on paper: make one ("countersignd recovery create")'
+    : `key on paper since ${since.slice(0, 10)}`
 
 /** The account server is away, or takes the session of this device no more. */
 const SILENT: readonly Code[] = [
@@ -69,6 +90,7 @@ function lines(of: Awaited<ReturnType<typeof seen>>['answer']): string[] {
       ['email', email],
       ['device', of.device && `${of.device.name}  ${of.device.id}`],
       ['in', organisations.join(', ') || null],
+      ['recovery', of.recovery_key && recoveryText(of.recovery_key)],
     )
   } else if (sign_in !== null)
     rows.push(

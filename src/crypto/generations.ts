@@ -39,6 +39,30 @@ export function isLinked(
   return at === to
 }
 
+/**
+ * Whether the newest generation is not linked to generation `from`, although a recovery key was in
+ * force in the newest one that is: who reset the account had not the paper, or did not use it.
+ */
+export function isKeyUnused(generations: Generations, from: number): boolean {
+  let at = from
+  for (let next = generations[at - 1]?.successor; next; next = generations[at - 1]?.successor)
+    at = next
+  return at < generations.length && (generations[at - 1]?.recovery ?? null) !== null
+}
+
+/**
+ * The keys by which a reset would be linked now, newest first: in force in a generation that has no
+ * successor. Each is `x` of its JWK. A replaced key is not among them.
+ */
+export const linkingKeys = (generations: Generations): string[] => [
+  ...new Set(
+    generations
+      .filter(({ successor }) => successor === null)
+      .flatMap(({ recovery }) => (recovery === null ? [] : [recovery]))
+      .toReversed(),
+  ),
+]
+
 /** The recovery key in force in the newest generation: `x` of its JWK, or null. */
 export const keyInForce = (generations: Generations): string | null =>
   generations.at(-1)?.recovery ?? null
@@ -77,11 +101,23 @@ export function replaceRecoveryKey(generations: Generation[], entry: RecoveryEnt
   generations.at(-1)!.recovery = entry.key.x
 }
 
+/** Logs are verified whole whenever they are read. The key by which a signature verified before is tried first. */
+const vouchers = new Map<string, string>()
+const MOST_VOUCHERS = 8192
+
 /** The key in force in some generation that made the signature of a reset. */
 function vouchingKey(generations: Generations, entry: ResetEntry): string {
+  const signature = entry.recovery_sig!
   const inForce = generations.map(({ recovery }) => recovery).filter((key) => key !== null)
-  const candidates = new Set(inForce.toReversed())
-  for (const key of candidates) if (isVouchedFor(entry, entry.recovery_sig!, key)) return key
+  const before = vouchers.get(signature)
+  const first = before !== undefined && inForce.includes(before) ? [before] : []
+  for (const key of new Set([...first, ...inForce.toReversed()])) {
+    if (!isVouchedFor(entry, signature, key)) continue
+    // The oldest goes.
+    if (vouchers.size === MOST_VOUCHERS) vouchers.delete(vouchers.keys().next().value!)
+    vouchers.set(signature, key)
+    return key
+  }
   throw new Refusal('bad_recovery_sig', 'no recovery key that is in force vouches for this reset')
 }
 

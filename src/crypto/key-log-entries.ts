@@ -19,6 +19,8 @@ import { verifyKeyLog, type KeyLog } from './key-log.ts'
 export type Signed = { by: string; kid: string; seed: Uint8Array; at: number }
 /** A device that signs for itself. */
 export type SelfSigned = { device: string; keys: DeviceKeys; at: number }
+/** A recovery key, or `recovery_sig` as that key made it elsewhere (`vouchFor`). */
+export type Recovery = KeyPair | { readonly signature: string }
 
 /** The bytes of a new salt, 32. */
 export const newSalt = (): Uint8Array => randomBytes(32)
@@ -69,7 +71,7 @@ export function renewSealKey(of: { log: KeyLog; seal: string } & Signed): string
  * `inForce` is the key that it replaces, where the log has one. As `addDevice`.
  */
 export function nameRecoveryKey(
-  of: { log: KeyLog; key: KeyPair['jwk']; inForce?: KeyPair } & Signed,
+  of: { log: KeyLog; key: KeyPair['jwk']; inForce?: Recovery } & Signed,
 ): string {
   const { log, key, inForce, ...by } = of
   const place = placeIn(log)
@@ -87,17 +89,24 @@ export function resetLog({ log, recovery, ...of }: ResetOf): string {
   const what = { op: 'reset', device: of.device, keys: signed.keys } as const
   return nextEntry(place, { ...what, ...vouch({ ...place.chain, ...what }, recovery) }, signed)
 }
-type ResetOf = { log: KeyLog; recovery?: KeyPair } & SelfSigned
+type ResetOf = { log: KeyLog; recovery?: Recovery } & SelfSigned
 
 function bySelf({ device, keys, at }: SelfSigned) {
   const by = { by: device, kid: thumbprint(keys.sign.jwk), seed: keys.sign.secret, at }
   return { device, keys: publicKeys(keys), ...by }
 }
 
-const vouch = (entry: Vouched, key: KeyPair | undefined): { recovery_sig?: string } =>
-  key === undefined
-    ? {}
-    : { recovery_sig: encodeBase64url(ed25519.sign(recoveryInput(entry), key.secret)) }
+/** The `recovery_sig` of an entry by a recovery key, base64url. Throws Refusal for a bad id. */
+export const vouchFor = (entry: Vouched, { secret }: KeyPair): string =>
+  encodeBase64url(ed25519.sign(recoveryInput(entry), secret))
+
+function vouch(entry: Vouched, by: Recovery | undefined): { recovery_sig?: string } {
+  if (by === undefined) return {}
+  return { recovery_sig: 'signature' in by ? by.signature : vouchFor(entry, by) }
+}
+
+/** The place after the newest entry of a log, which an entry that is vouched for names. */
+export const placeAfterHead = (log: KeyLog): Place['chain'] => placeIn(log).chain
 
 /** Where an entry goes: the entries before, and the members that bind it to its place. */
 type Place = {

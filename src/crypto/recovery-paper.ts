@@ -6,6 +6,7 @@ import { equalBytes } from '@noble/curves/utils.js'
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { type KeyPair, signingKeyFrom } from './device-keys.ts'
 import { requireLength, labelled } from './hash-input.ts'
 import { demand } from './refusal.ts'
 import { bytesOf, firstIndices, parseWords, wordsAt } from './words.ts'
@@ -35,12 +36,48 @@ export function paperWords(seed: Uint8Array): string[] {
  *   checksum does not fit, as with all but one of 2^32 wrong papers
  */
 export function parsePaper(typed: string): Uint8Array {
-  const bytes = bytesOf(parseWords(typed, PAPER_WORDS).indices)
-  const [seed, checksum] = [bytes.slice(0, SEED), bytes.subarray(SEED)]
-  const fits = equalBytes(checksum, checksumOf(seed))
-  demand(fits, 'recovery_checksum', 'the words do not fit together; a word or their order is wrong')
-  return seed
+  const { indices } = parseWords(typed, PAPER_WORDS)
+  const message = 'the words do not fit together; a word or their order is wrong'
+  demand(fits(indices), 'recovery_checksum', message)
+  return bytesOf(indices).slice(0, SEED)
 }
+
+/** How many words the list has: 12 bits each. */
+const LIST = 4096
+
+/**
+ * Where the slip is in 24 words whose checksum does not fit: the place, from 0, of the one word that
+ * is wrong, or of the first of two neighbours that changed places; null for more than that. One of
+ * 40,000 answers is by chance. Takes up to a second.
+ * @throws Refusal as `parseWords`
+ */
+export function slipIn(typed: string): number | null {
+  const { indices } = parseWords(typed, PAPER_WORDS)
+  const swapped = indices.findIndex((index, at) => {
+    const next = indices[at + 1]
+    return next !== undefined && fits(indices.with(at, next).with(at + 1, index))
+  })
+  if (swapped !== -1) return swapped
+  const isWrong = (_: number, at: number) => {
+    const tried = [...indices]
+    for (tried[at] = 0; tried[at] < LIST; tried[at] += 1) if (fits(tried)) return true
+    return false
+  }
+  const wrong = indices.findIndex(isWrong)
+  return wrong === -1 ? null : wrong
+}
+
+/** Whether 24 indices end with the checksum of the others. */
+function fits(indices: readonly number[]): boolean {
+  const bytes = bytesOf(indices)
+  return equalBytes(bytes.subarray(SEED), checksumOf(bytes.subarray(0, SEED)))
+}
+
+/**
+ * The recovery key of a paper's seed, 32 bytes.
+ * @throws Refusal `bad_length`
+ */
+export const recoveryKeyOf = (seed: Uint8Array): KeyPair => signingKeyFrom(recoveryKeySeed(seed))
 
 /**
  * The seed of the recovery key, 32 bytes (RFC 8032), of a paper's seed.

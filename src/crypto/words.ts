@@ -29,6 +29,16 @@ function theList(): List {
  * words. Linear in the input; the caller limits its length.
  */
 export function parseWords(input: string, expect: number): { words: string[]; indices: number[] } {
+  const indices = wordsIn(input)
+  const found = indices.length
+  if (found !== expect) {
+    throw new Refusal('word_count', `expected ${expect} words, found ${found}`, { found })
+  }
+  return { words: wordsAt(indices), indices }
+}
+
+/** The indices of the words in a typed text, however many. Throws `unknown_word` as `parseWords`. */
+export function wordsIn(input: string): number[] {
   const indices: number[] = []
   for (const [run] of input
     .normalize('NFKC')
@@ -43,11 +53,7 @@ export function parseWords(input: string, expect: number): { words: string[]; in
       })
     }
   }
-  const found = indices.length
-  if (found !== expect) {
-    throw new Refusal('word_count', `expected ${expect} words, found ${found}`, { found })
-  }
-  return { words: wordsAt(indices), indices }
+  return indices
 }
 
 /**

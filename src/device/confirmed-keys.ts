@@ -7,8 +7,7 @@ import type { TrustRow } from '../state/trust.ts'
 import { confirmSeats } from './confirmed-members.ts'
 import type { Device } from './device.ts'
 import { judgeHolds } from './kept-connection.ts'
-import { confirm } from './trust.ts'
-import { examine } from './trust-keys.ts'
+import { examine, rejudged } from './trust-keys.ts'
 
 /**
  * Stores that the keys of a generation are confirmed, gives the person their seat back in
@@ -19,9 +18,13 @@ export async function confirmKeys(
   device: Device,
   account: Account,
   row: TrustRow,
-  generation?: number,
+  generation = row.newest,
 ): Promise<TrustRow> {
-  const confirmed = confirm(device, row, generation)
+  const looked = { pinned: generation, confirmed: true, recovered_at: null, key_unused: false }
+  const pinned = { ...row, ...looked }
+  // Later keys are as good where the recovery key links them to those.
+  const confirmed = generation === row.newest ? pinned : rejudged(device, pinned)
+  device.state.trust.put(confirmed)
   try {
     await confirmSeats(device, account, row.account)
   } catch (error) {

@@ -2,18 +2,22 @@
  * Which keys of somebody the person has looked at. Of whom nobody here follows, the first keys are taken, and those that an owner of a
  * connection confirms; of whom the person follows, those that it saw first or confirmed itself (section 3).
  */
-import type { KeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, isLinked } from '../crypto/key-log.ts'
 import type { Member } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
+import { rememberedLog } from './remembered.ts'
 
 /**
  * Whether an owner confirmed keys of somebody whom the person follows, and the person has not: the account server and that owner may have
- * made them. Nothing is sealed to them, and nothing that they could say is believed.
+ * made them. Nothing is sealed to them, and nothing that they could say is believed. Keys that the recovery key links to those that
+ * the person has looked at are not doubted.
  */
-export function isDoubted({ trust }: State, { account, generation }: Member): boolean {
-  const row = trust.get(account)
-  return row !== null && row.pinned > 0 && generation > row.pinned
+export function isDoubted(state: State, { account, generation }: Member): boolean {
+  const row = state.trust.get(account)
+  if (row === null || row.pinned === 0 || generation <= row.pinned) return false
+  const log = rememberedLog(state, account)
+  return log === null || !isLinked(log, row.pinned, generation)
 }
 
 /**
@@ -21,13 +25,10 @@ export function isDoubted({ trust }: State, { account, generation }: Member): bo
  * @param confirmed whether they must have been confirmed as well
  * @throws AppError invalid_state
  */
-export function demandLooked(
-  { trust }: State,
-  { account, generation }: KeyLog,
-  confirmed: boolean,
-): void {
+export function demandLooked({ trust }: State, log: KeyLog, confirmed: boolean): void {
+  const { account, generation } = log
   const row = trust.get(account)
-  const isLooked = row !== null && row.refused === null && generation === row.pinned
+  const isLooked = row !== null && row.refused === null && isLinked(log, row.pinned, generation)
   if (isLooked ? row.confirmed || !confirmed : row === null && !confirmed) return
   throw new AppError(
     'invalid_state',

@@ -17,6 +17,7 @@ import { judgeKeyLog, judged, keepKeyLog } from './key-log.ts'
 import type { Seat } from './seat.ts'
 import { dropCode } from './sign-in-code.ts'
 import { type Draft, type Way, draftFor, dropDraft, keepWay, newDraft } from './sign-in-draft.ts'
+import type { Resetting } from './sign-in-flow.ts'
 import { leftMeanwhile, wasRevoked } from './sign-in-refusals.ts'
 import { type Opens, ownEntry, wayIn } from './sign-in-way.ts'
 
@@ -111,20 +112,18 @@ async function present(
   )
 }
 
-/** The draft and how it joins; both are written down. */
-async function planned(
-  { state, keychain, server, now }: Ground,
+/** The draft, and how it joins. The draft is written down. */
+export async function planned(
+  { state, keychain, server, now }: Pick<Ground, 'state' | 'keychain' | 'server' | 'now'>,
   { holder }: Credential,
   opens: Opens,
-  reset: boolean,
+  resetting: Resetting,
 ): Promise<{ draft: Draft; way: Way }> {
   const maker = { server, holder: holder ?? opens.email }
   const kept = await draftFor(state, keychain, maker, now())
-  const fits = wayIn(opens, kept, reset, now())
+  const fits = wayIn(opens, kept, resetting, now())
   const draft = fits === null ? await newDraft(state, keychain, maker, now()) : kept
-  const way = fits ?? (wayIn(opens, draft, reset, now()) as Way)
-  keepWay(state, draft, way)
-  return { draft, way }
+  return { draft, way: fits ?? (wayIn(opens, draft, resetting, now()) as Way) }
 }
 
 /** Whether this device has an account by itself from here on; a further one sees its log when it is approved. */
@@ -136,18 +135,18 @@ function keepLog(state: State, { key_log }: Opens, { account, entry }: Way): voi
 
 /**
  * Sign in with a credential: as the first device of an account, as a further one that awaits approval, or after a reset.
- * @param reset whether every earlier device is lost
  * @throws AppError not_signed_in for a credential that is not taken, invalid_state where only the person can decide,
  *   backend_error for answers that cannot be right, and what the door throws; nothing but the draft is kept then
  */
 export async function enrolWith(
   ground: Ground,
   credential: Credential,
-  reset: boolean,
+  resetting: Resetting,
 ): Promise<Identity> {
   const { state, keychain, door, server } = ground
   const opens = await opensOf(door, credential)
-  const { draft, way } = await planned(ground, credential, opens, reset)
+  const { draft, way } = await planned(ground, credential, opens, resetting)
+  keepWay(state, draft, way)
   const made = await present(ground, credential, presentedAs(draft), way)
   storeSession(keychain, made.session.refresh_token)
   credential.keep()

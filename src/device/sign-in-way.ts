@@ -1,12 +1,14 @@
 /** How a device may join the account that its code or key opens, as the account's key log says. Pure but for new ids. */
 import { publicKeys } from '../crypto/device-keys.ts'
 import { type LoggedKeys, sameKeys } from '../crypto/device-public-keys.ts'
+import { parseJws } from '../crypto/jws.ts'
 import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { addFirst, newSalt, resetLog } from '../crypto/key-log-entries.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { judged } from './key-log.ts'
 import type { Draft, Way } from './sign-in-draft.ts'
+import type { Resetting } from './sign-in-flow.ts'
 
 /** What the account server tells of a code or an assertion. */
 export interface Opens {
@@ -49,6 +51,23 @@ function earlier(draft: Draft, account: string, before: readonly string[]): stri
   }
 }
 
+const isVouchedFor = (entry: string): boolean =>
+  parseJws(entry, 'keylog+jws').payload.has('recovery_sig')
+
+/** Throws AppError conflict where the recovery key signed for another place of the log, or other keys. */
+function vouched(make: () => string): string {
+  try {
+    return make()
+  } catch (cause) {
+    if (!(cause instanceof Refusal) || cause.reason !== 'bad_recovery_sig') throw cause
+    throw new AppError(
+      'conflict',
+      'The account changed after the recovery key had signed. Nothing was reset: run "countersignd reset" again.',
+      { cause },
+    )
+  }
+}
+
 /** Whether the device vouched for itself when it came in: then it presents that entry again. */
 export function ownEntry({ entries, devices }: KeyLog, device: string): string | null {
   const entry = entries[devices.get(device)?.addedAt ?? -1]
@@ -67,22 +86,22 @@ function first(draft: Draft, now: number): Way {
 
 /**
  * How a draft joins an account, with the account that the server names now.
- * @param reset whether the person said that every earlier device is lost
+ * @param resetting `reset`: whether the person said that every earlier device is lost
  * @param now Unix milliseconds
  * @returns null when the draft is spent and a new one is needed: its device was revoked, or the
  *   server names another account than before. The server has seen the keys by then, and keys are for
  *   one account (section 4).
  * @throws AppError invalid_state where only the person can decide, backend_error for a log that breaks a rule
  */
-export function wayIn(opens: Opens, draft: Draft, reset: boolean, now: number): Way | null {
-  const way = wayBy(opens, draft, reset, now)
+export function wayIn(opens: Opens, draft: Draft, resetting: Resetting, now: number): Way | null {
+  const way = wayBy(opens, draft, resetting, now)
   return draft.way === null || way?.account === draft.way.account ? way : null
 }
 
 function wayBy(
   { account_id, key_log }: Opens,
   draft: Draft,
-  reset: boolean,
+  { reset, recovery_sig: signature }: Resetting,
   now: number,
 ): Way | null {
   if (account_id === null || key_log.length === 0) {
@@ -101,5 +120,10 @@ function wayBy(
   }
   const { device, keys } = draft
   const again = earlier(draft, account_id, key_log)
-  return { account: account_id, entry: again ?? resetLog({ log, device, keys, at: seconds(now) }) }
+  // One from before the recovery key vouched for it is no use any more.
+  if (again !== null && (signature === undefined || isVouchedFor(again)))
+    return { account: account_id, entry: again }
+  const recovery = signature === undefined ? {} : { recovery: { signature } }
+  const entry = vouched(() => resetLog({ log, device, keys, at: seconds(now), ...recovery }))
+  return { account: account_id, entry }
 }

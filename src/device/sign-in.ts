@@ -17,6 +17,7 @@ import type { Seat } from './seat.ts'
 import { demandPublicAddress } from './server-address.ts'
 import { codeCredential, keepCode, mailboxOf } from './sign-in-code.ts'
 import type { Credential } from './sign-in-enrolment.ts'
+import type { Resetting, SignInFlow } from './sign-in-flow.ts'
 import {
   elsewhere,
   embedded,
@@ -26,40 +27,7 @@ import {
   turnedAway,
 } from './sign-in-refusals.ts'
 
-export interface SignInFlow {
-  /** Who is signed in here. */
-  read(): Promise<SignIn>
-  /**
-   * Have a code sent to a mailbox; also to that of the device that is here, whose session has ended. Throws AppError invalid_state,
-   * and what the door throws; after rate_limited as `code_sent`, a code that came before is waited for.
-   */
-  begin(email: string): Promise<SignIn>
-  /** Sign in with a code, or renew the session of the device that is here. Throws AppError as `enrolWith` and `enrolAgain` do. */
-  code(of: { code: string; reset: boolean }): Promise<SignIn>
-  /** Sign in with a machine account's key; again with the same key, it renews the session. Throws as `code` does. */
-  machine(of: { key: MachineKey; reset: boolean }): Promise<SignIn>
-  /** Begins an attempt of this device to be approved. Throws AppError as `begin` of own-approval.ts. */
-  beginApproval(): Promise<SignIn>
-  /** Takes that attempt further, asked each second. Throws AppError as `advance` of own-approval.ts. */
-  advanceApproval(): Promise<SignIn>
-  /** The words that the approving device shows. Throws AppError as `confirm` of own-approval.ts. */
-  approve(words: string): Promise<SignIn>
-  /**
-   * Sign out, once what was made here was handed over, as far as that goes; or give up a sign-in that was not finished. Throws
-   * AppError as `leaveAccount` and `giveUp` do.
-   */
-  end(of: { last_device: boolean; forget: boolean }): Promise<void>
-  /**
-   * Delete the account and forget everything of it. Throws AppError not_signed_in, invalid_state while this device
-   * waits for approval, and as `deleteAccount` of account-deletion.ts. */
-  deleteAccount(): Promise<void>
-  /**
-   * A new session for a machine account that lost its own, without anybody. Not in turn with the steps above: one of them may wait
-   * for the answer that needs it. Throws AppError not_signed_in for a person's device and one that is not approved, and as
-   * `enrolAgain` does.
-   */
-  again(): Promise<Session>
-}
+export type { SignInFlow } from './sign-in-flow.ts'
 
 const signedOut: SignIn = {
   state: 'signed_out',
@@ -163,13 +131,13 @@ export function newSignIn(of: {
     return read()
   }
 
-  async function enter(credential: Credential, reset: boolean): Promise<SignIn> {
+  async function enter(credential: Credential, resetting: Resetting): Promise<SignIn> {
     const { enrolWith } = await import('./sign-in-enrolment.ts')
     const at = ownServer()
     await demandPublicAddress(of.door.clock, at)
-    const identity = await enrolWith({ ...of, server: at }, credential, reset)
+    const identity = await enrolWith({ ...of, server: at }, credential, resetting)
     const { account, device, approved } = identity
-    log('info', 'signed in', { account, device, approved, reset })
+    log('info', 'signed in', { account, device, approved, reset: resetting.reset })
     seat.take(identity)
     return read()
   }
@@ -188,34 +156,59 @@ export function newSignIn(of: {
     return read()
   }
 
-  async function code(given: { code: string; reset: boolean }): Promise<SignIn> {
+  const code: SignInFlow['code'] = async (given) => {
     ownServer()
     const email = mailbox()
     const credential = codeCredential(given.code)
     const identity = await current()
     if (!given.reset && isOf(identity, email)) return reenter(credential, identity)
     await demandNobody()
-    return enter(credential, given.reset)
+    return enter(credential, given)
   }
 
-  /** Whoever waits for a device that is lost comes in by the reset, and goes only when the account server would let it. */
-  async function makeWay(credential: Credential, at: string, identity: Identity): Promise<void> {
-    await demandPublicAddress(of.door.clock, at)
-    const { opensOf } = await import('./sign-in-enrolment.ts')
-    await opensOf(of.door, credential)
+  const machineOf = async ({ key }: { key: MachineKey }): Promise<Credential> => {
+    const { machineCredential } = await import('./machine-key.ts')
+    return machineCredential(key, { ...of, server: ownServer() })
+  }
+
+  /**
+   * Whoever waits for a device that is lost comes in by the reset, and goes only when the account
+   * server would let it: then `opens` does not throw.
+   */
+  async function makeWay(identity: Identity, opens: () => Promise<unknown>): Promise<void> {
+    await demandPublicAddress(of.door.clock, ownServer())
+    await opens()
     const { leaveAccount } = await import('./leaving.ts')
     await leaveAccount(of, identity, { last_device: true, forget: true })
   }
 
-  async function machine({ key, reset }: { key: MachineKey; reset: boolean }): Promise<SignIn> {
-    const at = ownServer()
-    const { machineCredential } = await import('./machine-key.ts')
-    const credential = await machineCredential(key, { ...of, server: at })
+  const isWaiting = (identity: Identity | null, { machine }: Credential): identity is Identity =>
+    identity !== null && machine !== null && identity.machine === machine && !identity.approved
+
+  const planReset: SignInFlow['planReset'] = async ({ by, recovery_key }) => {
+    const ground = { ...of, server: ownServer() }
+    const credential = 'code' in by ? codeCredential(by.code) : await machineOf(by)
+    const { opensForReset, resetPlan } = await import('./reset-plan.ts')
+    const opens = () => opensForReset(of.door, credential, recovery_key)
+    const identity = await current()
+    if (isWaiting(identity, credential)) await makeWay(identity, opens)
+    else await demandNobody()
+    await demandPublicAddress(of.door.clock, ground.server)
+    return resetPlan(ground, credential, await opens())
+  }
+
+  const machine: SignInFlow['machine'] = async ({ key, ...resetting }) => {
+    const credential = await machineOf({ key })
+    const { reset } = resetting
     const identity = await current()
     const isSame = identity !== null && identity.machine === key.machine
-    if (isSame && reset && !identity.approved) await makeWay(credential, at, identity)
-    else if (!isSame || reset) await demandNobody()
-    const seen = await (isSame && !reset ? reenter(credential, identity) : enter(credential, reset))
+    if (reset && isWaiting(identity, credential)) {
+      const { opensOf } = await import('./sign-in-enrolment.ts')
+      await makeWay(identity, () => opensOf(of.door, credential))
+    } else if (!isSame || reset) await demandNobody()
+    const seen = await (isSame && !reset
+      ? reenter(credential, identity)
+      : enter(credential, resetting))
     if (seen.state === 'awaiting_approval') log('warn', secondDevice, { machine: key.machine })
     return seen
   }
@@ -269,6 +262,7 @@ export function newSignIn(of: {
   return {
     read: () => inTurn(read),
     begin: (email) => inTurn(() => begin(email)),
+    planReset: (given) => inTurn(() => planReset(given)),
     code: (given) => inTurn(() => code(given)),
     machine: (given) => inTurn(() => machine(given)),
     beginApproval: () => inTurn(() => approving((own, of) => own.begin(of))),

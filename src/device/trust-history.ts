@@ -9,7 +9,12 @@ import { rememberedLog } from './remembered.ts'
 /** The last moment that the wire can say, Unix milliseconds. */
 const LAST_MS = Date.UTC(9999, 11, 31)
 
-const EVENTS = { add: 'key_added', revoke: 'key_revoked', reset: 'keys_changed' } as const
+const EVENTS = {
+  add: 'key_added',
+  revoke: 'key_revoked',
+  reset: 'keys_changed',
+  recovery: 'recovery_key_changed',
+} as const
 
 export interface KeyEvent extends Pick<TrustEvent, 'at' | 'event'> {
   readonly seq: number
@@ -17,23 +22,36 @@ export interface KeyEvent extends Pick<TrustEvent, 'at' | 'event'> {
   readonly kid: string
 }
 
-/** The events of a log, newest first. */
-export const keyEvents = ({ entries, devices }: Pick<KeyLog, 'entries' | 'devices'>): KeyEvent[] =>
-  entries
-    .map((entry, seq) => {
-      const { payload } = parseJws(entry, 'keylog+jws')
-      return {
-        seq,
-        at: timeAt(Math.min(Number(payload.get('at')) * 1000, LAST_MS)),
-        event: EVENTS[payload.get('op') as keyof typeof EVENTS],
-        kid: devices.get(payload.get('device') as string)?.kid ?? '',
-      }
-    })
-    .reverse()
+/** The time that an entry of a key log claims, Unix milliseconds. */
+export const entryTime = (entry: string): number =>
+  Math.min(Number(parseJws(entry, 'keylog+jws').payload.get('at')) * 1000, LAST_MS)
 
-/** How often all devices of somebody were replaced since a time. */
+/** The events of a log, newest first; a renewed sealing key is none. */
+export function keyEvents({
+  entries,
+  devices,
+  generations,
+}: Pick<KeyLog, 'entries' | 'devices' | 'generations'>): KeyEvent[] {
+  const linked = new Set(generations.map(({ successor }) => successor))
+  const recovered = generations.filter((_, at) => linked.has(at + 1)).map(({ root }) => root)
+  return entries
+    .flatMap((entry, seq) => {
+      const { payload } = parseJws(entry, 'keylog+jws')
+      const named = EVENTS[payload.get('op') as keyof typeof EVENTS] as
+        KeyEvent['event'] | undefined
+      if (named === undefined) return []
+      const event = recovered.includes(seq) ? 'keys_recovered' : named
+      const kid = devices.get(payload.get('device') as string)?.kid ?? ''
+      return [{ seq, at: timeAt(entryTime(entry)), event, kid }]
+    })
+    .toReversed()
+}
+
+const REPLACED: readonly KeyEvent['event'][] = ['keys_changed', 'keys_recovered']
+
+/** How often all devices of somebody were replaced since a time, with the recovery key or without. */
 export function changesSince(state: State, account: string, since: string): number {
   const log = rememberedLog(state, account)
   const events = log === null ? [] : keyEvents(log)
-  return events.filter(({ event, at }) => event === 'keys_changed' && at >= since).length
+  return events.filter(({ event, at }) => REPLACED.includes(event) && at >= since).length
 }

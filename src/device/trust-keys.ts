@@ -3,14 +3,16 @@
  * what a sync does for every card, since the curves are loaded when there is something to check.
  */
 import type { Account } from '../api/port.ts'
+import { isKeyUnused } from '../crypto/generations.ts'
 import { hashOf } from '../crypto/jws.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, generationRoot, isLinked, verifyKeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { rootOf, safetyNumber } from '../crypto/safety-number.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { TrustRow } from '../state/trust.ts'
 import { fetchKeyLog, rememberKeyLog } from './key-log.ts'
+import { entryTime } from './trust-history.ts'
 import { type Hinted, type Trusting, isHinted, isJudged } from './trust.ts'
 
 /** So many safety numbers are remembered: each takes some ten milliseconds. */
@@ -26,19 +28,38 @@ const unknown = (account: string): TrustRow => ({
   shown: 0,
   refused: null,
   checked_at: 0,
+  recovered_at: null,
+  key_unused: false,
 })
 
-/** The row by a log that was judged. Keys that are seen for the first time are those that the person follows. */
-function judgedBy(row: TrustRow, log: KeyLog): TrustRow {
-  const { seq, generation: newest } = log
-  return { ...row, seq, newest, pinned: row.pinned === 0 ? newest : row.pinned }
+/**
+ * The row by a log that was judged. Keys that are seen for the first time are those that the person
+ * follows, and so are those of a generation that the recovery key links to them (section 3).
+ * @param now Unix milliseconds
+ */
+function judgedBy(row: TrustRow, log: KeyLog, now: number): TrustRow {
+  const { seq, generation: newest, generations } = log
+  const pinned = row.pinned === 0 ? newest : row.pinned
+  const judged = { ...row, seq, newest, pinned, key_unused: isKeyUnused(generations, pinned) }
+  if (newest === pinned || !isLinked(log, pinned, newest)) return judged
+  const reset = log.entries[generationRoot(log, newest).seq]!
+  // The entry claims a time. The reset came after the last look, in which it was not.
+  const recovered_at = Math.min(Math.max(entryTime(reset), row.checked_at), now)
+  return { ...judged, pinned: newest, recovered_at }
 }
 
+type Knowing = Pick<Trusting, 'state' | 'now'>
+
 /** What is known of somebody's keys by the log as it is remembered, which other work may have fetched. */
-function known(state: State, before: TrustRow): TrustRow {
+function known({ state, now }: Knowing, before: TrustRow): TrustRow {
   if (isJudged(state, before)) return before
-  const { account } = before
-  return judgedBy(before, verifyKeyLog(account, state.logs.read('keylog', account)))
+  return rejudged({ state, now }, before)
+}
+
+/** The row by the log as it is remembered, after another generation was pinned. */
+export function rejudged({ state, now }: Knowing, row: TrustRow): TrustRow {
+  const { account } = row
+  return judgedBy(row, verifyKeyLog(account, state.logs.read('keylog', account)), now())
 }
 
 /** Why a log was refused; null for an error that says nothing of it. */
@@ -71,7 +92,7 @@ export async function examine(device: Trusting, account: Account, id: string): P
   return state.transaction(() => {
     if (log !== null) rememberKeyLog(device, log)
     const before = state.trust.get(id) ?? unknown(id)
-    const row = { ...known(state, before), refused, checked_at }
+    const row = { ...known(device, before), refused, checked_at }
     state.trust.put(row)
     return row
   })
@@ -86,7 +107,7 @@ export async function look(device: Trusting, account: Account, card: Hinted): Pr
   const { state } = device
   const before = state.trust.get(card.user_id)
   if (before === null) return examine(device, account, card.user_id)
-  const row = known(state, before)
+  const row = known(device, before)
   if (isHinted(card, row)) return examine(device, account, card.user_id)
   if (row !== before) state.trust.put(row)
   return row

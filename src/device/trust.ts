@@ -82,15 +82,10 @@ export function demandShown({ refused, newest, shown }: TrustRow): void {
     )
 }
 
-/** Stores that the keys of a generation are confirmed; by default, of the newest. */
-export function confirm(
-  { state }: Pick<Trusting, 'state'>,
-  row: TrustRow,
-  generation = row.newest,
-): TrustRow {
-  const confirmed = { ...row, pinned: generation, confirmed: true }
-  state.trust.put(confirmed)
-  return confirmed
+/** The person has seen that all devices were replaced with the recovery key. */
+export function dismissRecovery({ state }: Pick<Trusting, 'state'>, id: string): void {
+  const row = state.trust.get(id)
+  if (row !== null) state.trust.put({ ...row, recovered_at: null })
 }
 
 /** When people were verified here, as far as the account server has not been told yet, by account. */

@@ -22,6 +22,7 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
   signIn: {
     read: async (_, { home: { signIn } }) => signIn.read(),
     begin: async ({ body }, { home: { signIn } }) => signIn.begin(body.email),
+    planReset: async ({ body }, { home: { signIn } }) => signIn.planReset(body),
     code: async ({ body }, { home: { signIn } }) => signIn.code(body),
     machine: async ({ body }, { home: { signIn } }) => signIn.machine(body),
     beginApproval: async (_, { home: { signIn } }) => signIn.beginApproval(),
@@ -37,6 +38,16 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
       const added = await approver.approve(account, id, body.words)
       local.syncSoon()
       return added
+    },
+  },
+  recovery: {
+    read: async (_, { account, local }) => {
+      const { readRecoveryKey } = await import('../device/recovery-key.ts')
+      return readRecoveryKey(local, account)
+    },
+    create: async ({ body }, { account, local }) => {
+      const { putRecoveryKey } = await import('../device/recovery-key.ts')
+      return putRecoveryKey(local, account, body)
     },
   },
   clock: {

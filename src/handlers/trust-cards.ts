@@ -1,11 +1,19 @@
 /** Trust cards: the account keeps whom it follows, and this device judges their keys and knows them by the name it accepted. */
 import { setImmediate } from 'node:timers/promises'
 import { every } from '../api/cursor.ts'
+import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { isId } from '../crypto/id.ts'
 import type { Device } from '../device/device.ts'
-import { demandShown, show, statusOf, unpin, verifiedHere } from '../device/trust.ts'
+import {
+  demandShown,
+  dismissRecovery,
+  show,
+  statusOf,
+  unpin,
+  verifiedHere,
+} from '../device/trust.ts'
 import { AppError } from '../errors.ts'
 import type { TrustRow } from '../state/trust.ts'
 import { type Handlers, keeperOf } from './context.ts'
@@ -33,6 +41,8 @@ async function decorated(device: Device, card: TrustCard, row: TrustRow): Promis
     display_name: name,
     name_changed: name !== card.display_name,
     key_status: statusOf(row),
+    recovered_at: row.recovered_at === null ? null : timeAt(row.recovered_at),
+    recovery_key_unused: row.key_unused,
     safety_number,
     last_verified_at: later(card.last_verified_at, verifiedHere(state).get(id) ?? null),
   }
@@ -109,6 +119,8 @@ export const trustCards: Handlers['trustCards'] = {
     const card = await account.trustCards.update(input)
     keeper.demandSeat()
     demandOf(card, id)
+    // Before another look, which may find another.
+    if (body.recovery_seen === true) dismissRecovery(keeper, id)
     if (row === null) return decorated(keeper, card, await fresh(keeper, account, id))
     const { confirmKeys } = await import('../device/confirmed-keys.ts')
     return decorated(keeper, card, await confirmKeys(keeper, account, row))

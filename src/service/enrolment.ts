@@ -74,27 +74,29 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
     create: async ({ body }, { within }) => {
       const credential = await present(ground, body)
       const place = judged('entry', () => placeOf(body.entry))
-      let lost: string | null = null
+      let lost: Parameters<typeof resetMessage>[0] | null = null
       const enrolled = await enrol(credential, { place, within }, async (trx, opens) => {
         const { entries } = await entriesOf(trx, place.account)
         const owner = entries.length === 0 ? null : place.account
         if (owner !== null && !opens) throw taken()
         if (entries.includes(body.entry)) return demandLive(trx, place.device)
-        const first = parseJws(body.entry, 'keylog+jws').payload.get('op') === 'add'
+        const { payload } = parseJws(body.entry, 'keylog+jws')
+        const first = payload.get('op') === 'add'
         if (first && owner !== null) throw begunAlready()
         if (!first) await demandPrimary(trx, place.account, credential)
         await begin(trx, { place, body, credential, entries, at: now() })
         if (first) return
         await endOtherDevices(trx, place, now())
         await switchOff(trx, place.account)
-        lost = await primaryAddress(trx, place.account)
-        await tellOfReset(trx, { ...place, deviceName: body.device_name }, now())
+        // `begin` has verified the signature of a recovery key.
+        const of = { deviceName: body.device_name, withKey: payload.has('recovery_sig') }
+        const to = await primaryAddress(trx, place.account)
+        lost = to === null ? null : { ...of, to, publicUrl: ground.publicUrl() }
+        await tellOfReset(trx, { ...place, ...of }, now())
       })
-      if (lost !== null) {
-        const message = { to: lost, deviceName: body.device_name, publicUrl: ground.publicUrl() }
-        // It is done already: a relay that is away must not say otherwise.
-        ground.background.run(() => ground.mail.send(resetMessage(message)))
-      }
+      const message = lost === null ? null : resetMessage(lost)
+      // It is done already: a relay that is away must not say otherwise.
+      if (message !== null) ground.background.run(() => ground.mail.send(message))
       return enrolled
     },
 

@@ -196,10 +196,10 @@ async function tellRemoved(
  */
 export async function tellOfReset(
   trx: Transaction<Schema>,
-  of: { account: string; device: string; deviceName: string },
+  of: { account: string; device: string; deviceName: string; withKey: boolean },
   at: number,
 ): Promise<void> {
-  const { account, device, deviceName } = of
+  const { account, device, deviceName, withKey } = of
   const followers = await trx
     .selectFrom('trust_cards')
     .select('account_id')
@@ -217,13 +217,15 @@ export async function tellOfReset(
   const changed: Note = {
     kind: 'keys_changed',
     title: `The keys of ${name} changed`,
-    body: `All devices of ${name} were replaced by a new one. Ask them by a way that you know whether it was they, and compare the safety number before you rely on the new keys.`,
+    body: withKey
+      ? `All devices of ${name} were replaced by a new one, with the words of a recovery key. Your device checks whether that key belongs to the keys that you know, and the trust card says so: then there is nothing to do.`
+      : `All devices of ${name} were replaced by a new one. Ask them by a way that you know whether it was they, and compare the safety number before you rely on the new keys.`,
     data: { user_id: account },
   }
   const reset: Note = {
     kind: 'account_reset',
     title: 'All devices of your account were replaced',
-    body: `All devices of your account were replaced by ${named(deviceName)}. If that was not you, somebody may read your mail: make your mailbox safe, then reset the account yourself.`,
+    body: `All devices of your account were replaced by ${named(deviceName)}, ${withKey ? 'with' : 'without'} a recovery key. If that was not you, somebody may read your mail: make your mailbox safe, then reset the account yourself.`,
     data: { device_id: device },
   }
   const notes = [...followers, ...members].map(({ account_id }): [string, Note] => [

@@ -44,7 +44,10 @@ export async function resetsSince(
   return rows.filter(({ entry }) => parseJws(entry, 'keylog+jws').payload.get('op') === 'reset')
 }
 
-/** Those of the cards whose keys are others than the person looked at. */
+/**
+ * Those of the cards whose keys are others than the person looked at, and not linked to those by the
+ * recovery key.
+ */
 export async function changedOf(
   db: Kysely<Schema>,
   account: string,
@@ -56,7 +59,12 @@ export async function changedOf(
   const changed = resets.filter(
     ({ watched_id, stored_at }) => stored_at > (since.get(watched_id) as number),
   )
-  return new Set(changed.map(({ watched_id }) => watched_id))
+  const accounts = new Set(changed.map(({ watched_id }) => watched_id))
+  if (accounts.size === 0) return accounts
+  const { isLinkedSince } = await import('./linked-keys.ts')
+  for (const one of accounts)
+    if (await isLinkedSince(db, one, since.get(one) as number)) accounts.delete(one)
+  return accounts
 }
 
 /** A card as it is answered. `changed`: whose keys are others than the person looked at. */
@@ -70,6 +78,9 @@ export const cardFrom = (row: Row, changed: ReadonlySet<string>): TrustCard => (
     : row.confirmed_at === null
       ? 'unchanged'
       : 'confirmed',
+  // What a recovery key vouches for, the devices judge.
+  recovered_at: null,
+  recovery_key_unused: false,
   safety_number: null,
   last_verified_at: row.last_verified_at === null ? null : timeAt(row.last_verified_at),
   created_at: timeAt(row.created_at),

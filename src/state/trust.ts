@@ -17,19 +17,29 @@ export interface TrustRow {
   readonly refused: string | null
   /** When the account server was asked last, Unix milliseconds. */
   readonly checked_at: number
+  /**
+   * When all devices were replaced with the recovery key, Unix milliseconds; null where they were
+   * not, or the person has dismissed it.
+   */
+  readonly recovered_at: number | null
+  /** Whether all devices were replaced without the recovery key, though one was in force. */
+  readonly key_unused: boolean
 }
 
 export type TrustRows = ReturnType<typeof trustRows>
 
 /** The trust rows. */
 export function trustRows(db: DatabaseSync) {
-  type Stored = Omit<TrustRow, 'confirmed'> & { readonly confirmed: number }
+  type Flag = 'confirmed' | 'key_unused'
+  type Stored = Omit<TrustRow, Flag> & Readonly<Record<Flag, number>>
   const put = statement(
     db,
-    `insert into trust (account, pinned, confirmed, seq, newest, shown, refused, checked_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?)
+    `insert into trust
+       (account, pinned, confirmed, seq, newest, shown, refused, checked_at, recovered_at, key_unused)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      on conflict do update set pinned = excluded.pinned, confirmed = excluded.confirmed, seq = excluded.seq,
-       newest = excluded.newest, shown = excluded.shown, refused = excluded.refused, checked_at = excluded.checked_at`,
+       newest = excluded.newest, shown = excluded.shown, refused = excluded.refused, checked_at = excluded.checked_at,
+       recovered_at = excluded.recovered_at, key_unused = excluded.key_unused`,
   )
   const get = statement<Stored>(db, 'select * from trust where account = ?')
   const accounts = statement<{ account: string }>(db, 'select account from trust')
@@ -37,12 +47,14 @@ export function trustRows(db: DatabaseSync) {
   return {
     /** Stores or replaces a row. */
     put(row: TrustRow): void {
-      const { account, pinned, confirmed, seq, newest, shown, refused, checked_at } = row
-      put.run(account, pinned, confirmed ? 1 : 0, seq, newest, shown, refused, checked_at)
+      const { account, pinned, seq, newest, shown, refused, checked_at, recovered_at } = row
+      const [confirmed, keyUnused] = [row.confirmed, row.key_unused].map(Number) as [number, number]
+      const asked = [shown, refused, checked_at, recovered_at, keyUnused]
+      put.run(account, pinned, confirmed, seq, newest, ...asked)
     },
     get(account: string): TrustRow | null {
       const row = get.get(account)
-      return row && { ...row, confirmed: row.confirmed === 1 }
+      return row && { ...row, confirmed: row.confirmed === 1, key_unused: row.key_unused === 1 }
     },
     /** The ids of all. */
     accounts: (): string[] => accounts.all().map(({ account }) => account),

@@ -248,5 +248,10 @@ export const VERSIONS: readonly string[] = [
     seen_at integer not null
   ) strict, without rowid;
   create index epochs_by_age on epochs (seen_at);
+
+  -- When all devices of a followed account were replaced with its recovery key, until the person
+  -- dismisses it; and whether they were replaced without one that was in force.
+  alter table trust add column recovered_at integer;
+  alter table trust add column key_unused integer not null default 0 check (key_unused in (0, 1));
   `,
 ]

@@ -76,6 +76,7 @@ export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
     signIn: {
       read: () => flow.read(),
       begin: ({ body }) => flow.begin(body.email),
+      planReset: ({ body: { by, recovery_key = null } }) => flow.planReset({ by, recovery_key }),
       code: ({ body }) => flow.code({ ...body, reset: body.reset ?? false }),
       machine: ({ body }) => flow.machine({ ...body, reset: body.reset ?? false }),
       beginApproval: () => flow.beginApproval(),
@@ -104,5 +105,11 @@ export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
       },
     },
     status: { read: async () => ({ backend: ORIGIN }) as never },
+    recovery: {
+      read: async () => ({ key: null, since: null, next: { account: '', seq: 1, prev: '' } }),
+      create: async () => {
+        throw new AppError('conflict', 'no')
+      },
+    },
   }
 }

@@ -345,7 +345,7 @@ describe('whoami', () => {
     assert.equal(seen.code, EXIT.ok)
     assert.equal(
       seen.out,
-      `state     signed in\nserver    https://countersign.test\naccount   ${account}\nname      Ada\nemail     ${EMAIL}\ndevice    desk  ${device}\n`,
+      `state     signed in\nserver    https://countersign.test\naccount   ${account}\nname      Ada\nemail     ${EMAIL}\ndevice    desk  ${device}\nrecovery  no key on paper: make one ("countersignd recovery create")\n`,
     )
     const fresh = newLaptop(t, server, 'laptop 2')
     const out = await call(apiOf(fresh, server), ['whoami'])

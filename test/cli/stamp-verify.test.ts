@@ -101,6 +101,8 @@ function folderOf(t: TestContext, { entries, own, pinned }: Remembered): string 
       shown: pinned,
       refused: null,
       checked_at: 0,
+      recovered_at: null,
+      key_unused: false,
     })
   state.close()
   return dir

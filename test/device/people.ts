@@ -3,7 +3,10 @@
  * test may put a dishonest server between a device and the account.
  */
 import { signConsent } from '../../src/crypto/consent.ts'
+import type { KeyPair } from '../../src/crypto/device-keys.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
+import { vouchFor } from '../../src/crypto/key-log-entries.ts'
+import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
 import { giveConsent } from '../../src/device/consents.ts'
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -17,6 +20,7 @@ import type { Verification } from '../../src/api/rest/verify.ts'
 import { openConnection } from '../../src/device/connections.ts'
 import { type Device, openDevice } from '../../src/device/device.ts'
 import { invite } from '../../src/device/invites.ts'
+import { putRecoveryKey, readRecoveryKey } from '../../src/device/recovery-key.ts'
 import { rememberedRoster } from '../../src/device/remembered.ts'
 import { revoke } from '../../src/device/revocation.ts'
 import { openSeat, type Seat } from '../../src/device/seat.ts'
@@ -191,10 +195,31 @@ export async function newWorld(t: TestContext) {
     return deskOver({ name, state, keychain: memoryKeychain(), between, starts })
   }
 
-  async function signIn(desk: Desk, email: string, reset = false) {
+  async function codeFor(desk: Desk, email: string): Promise<string> {
     await desk.flow.begin(email)
     const letter = (await lettersIn(mail, email)).findLast(hasCode)
-    await desk.flow.code({ code: codeIn(letter ?? assert.fail('no mail')), reset })
+    return codeIn(letter ?? assert.fail('no mail'))
+  }
+
+  async function signIn(desk: Desk, email: string) {
+    await desk.flow.code({ code: await codeFor(desk, email), reset: false })
+    return desk
+  }
+
+  /** As the command line does it: the daemon plans, the paper signs. */
+  async function resetBy(
+    desk: Desk,
+    email: string,
+    paper: KeyPair | null,
+    meanwhile: () => Promise<unknown>,
+  ) {
+    const code = await codeFor(desk, email)
+    const recovery_key = paper?.jwk.x ?? null
+    const { unsigned } = await desk.flow.planReset({ by: { code }, recovery_key })
+    const entry = { op: 'reset', ...(unsigned ?? assert.fail('nothing to sign')) } as const
+    const vouched = paper === null ? {} : { recovery_sig: vouchFor(entry, paper) }
+    await meanwhile()
+    await desk.flow.code({ code, reset: true, ...vouched })
     return desk
   }
 
@@ -208,8 +233,15 @@ export async function newWorld(t: TestContext) {
     },
     /** Somebody new, with a mailbox `<name>@example.org`. */
     person: (name: string) => signIn(newDesk(name), `${name}@example.org`),
-    /** A mailbox again on a new device, all others being lost. */
-    reset: (name: string) => signIn(newDesk(name), `${name}@example.org`, true),
+    /**
+     * A mailbox again on a new device, all others being lost; with the recovery key, if there is one.
+     * @param meanwhile happens between the plan and the reset
+     */
+    reset: (
+      name: string,
+      paper: KeyPair | null = null,
+      meanwhile: () => Promise<unknown> = () => Promise.resolve(),
+    ) => resetBy(newDesk(name), `${name}@example.org`, paper, meanwhile),
     /** A further device of somebody, which nobody has approved yet. */
     waiting: (desk: Desk, name: string) => signIn(newDesk(name), `${desk.name}@example.org`),
     /** A further device of somebody, the words of both screens compared. */
@@ -220,6 +252,16 @@ export async function newWorld(t: TestContext) {
       return newcomer
     },
   }
+}
+
+/** Puts a new recovery key in force for somebody, in the place of an old one. */
+export async function newPaper(desk: Desk, old: KeyPair | null = null): Promise<KeyPair> {
+  const paper = recoveryKeyOf(newRecoverySeed())
+  const { next } = await readRecoveryKey(desk.device(), desk.account())
+  const entry = { op: 'recovery', ...next, key: paper.jwk } as const
+  const vouched = old === null ? {} : { recovery_sig: vouchFor(entry, old) }
+  await putRecoveryKey(desk.device(), desk.account(), { key: paper.jwk, seq: next.seq, ...vouched })
+  return paper
 }
 
 /** An account server, with these people. */

@@ -159,6 +159,8 @@ describe('the status of keys', () => {
     shown: 2,
     refused: null,
     checked_at: 0,
+    recovered_at: null,
+    key_unused: false,
   }
   for (const [more, expected] of [
     [{}, 'unchanged'],

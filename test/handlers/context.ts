@@ -18,6 +18,7 @@ const nobodySignsIn = () => Promise.reject(new Error('no sign-in on the workbenc
 const signIn: SignInFlow = {
   read: nobodySignsIn,
   begin: nobodySignsIn,
+  planReset: nobodySignsIn,
   code: nobodySignsIn,
   machine: nobodySignsIn,
   beginApproval: nobodySignsIn,

@@ -68,7 +68,8 @@ test('letters say who writes, why, and what to do; none has its code in the subj
   const letters = [
     codeMessage({ to, code, minutes: 15, publicUrl: PUBLIC_URL }),
     deviceAddedMessage(device),
-    resetMessage(device),
+    resetMessage({ ...device, withKey: true }),
+    resetMessage({ ...device, withKey: false }),
   ]
   for (const letter of letters) {
     assert.equal(letter.to, to)

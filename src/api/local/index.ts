@@ -8,6 +8,7 @@ import { Machine, MachinePublicKey } from '../device/machines.ts'
 import { Connection } from '../rest/connections.ts'
 import type { Table } from '../route.ts'
 import { backups } from './backup.ts'
+import { RecoverySignature, ResetPlan, recovery } from './recovery.ts'
 
 /** What a person has to read before typing the words of a new device. */
 export const APPROVAL_WARNING =
@@ -38,6 +39,8 @@ export const MachineKey = v.object({
 })
 export type MachineKey = v.InferOutput<typeof MachineKey>
 
+export type { ResetPlan }
+
 export const SignIn = v.object({
   state: v.pipe(
     v.picklist(['signed_out', 'code_sent', 'awaiting_approval', 'signed_in']),
@@ -58,10 +61,17 @@ export const SignIn = v.object({
 })
 export type SignIn = v.InferOutput<typeof SignIn>
 
-const reset = v.optional(
-  v.pipe(v.boolean(), v.description('Revoke every earlier device: all of them are lost.')),
-  false,
-)
+const resetting = {
+  reset: v.optional(
+    v.pipe(v.boolean(), v.description('Revoke every earlier device: all of them are lost.')),
+    false,
+  ),
+  recovery_sig: v.optional(
+    v.pipe(RecoverySignature, v.description('By the recovery key, of `unsigned` in the plan.')),
+  ),
+}
+
+const Code = v.pipe(v.string(), v.maxLength(100))
 
 export const local = {
   backups,
@@ -81,12 +91,29 @@ export const local = {
       body: v.strictObject({ email }),
       reply: SignIn,
     },
+    planReset: {
+      method: 'POST',
+      path: '/local/v1/sign-in/reset-plan',
+      summary: 'Tell what a reset would sign, for the recovery key to vouch for it; posts nothing',
+      by: 'daemon',
+      body: v.strictObject({
+        by: v.union([v.strictObject({ code: Code }), v.strictObject({ key: MachineKey })]),
+        recovery_key: v.optional(
+          v.pipe(
+            v.nullable(v.string()),
+            v.description('`x` of the recovery key that will sign; null for a reset without one.'),
+          ),
+          null,
+        ),
+      }),
+      reply: ResetPlan,
+    },
     code: {
       method: 'POST',
       path: '/local/v1/sign-in/code',
       summary: 'Sign in with the code that came by mail',
       by: 'daemon',
-      body: v.strictObject({ code: v.pipe(v.string(), v.maxLength(100)), reset }),
+      body: v.strictObject({ code: Code, ...resetting }),
       reply: SignIn,
     },
     machine: {
@@ -94,7 +121,7 @@ export const local = {
       path: '/local/v1/sign-in/machine',
       summary: 'Sign in as a machine account',
       by: 'daemon',
-      body: v.strictObject({ key: MachineKey, reset }),
+      body: v.strictObject({ key: MachineKey, ...resetting }),
       reply: SignIn,
     },
     beginApproval: {
@@ -172,6 +199,7 @@ export const local = {
       }),
     },
   },
+  recovery,
   clock: {
     accept: {
       method: 'POST',

@@ -22,8 +22,22 @@ export const TrustCard = named(
     key_status: v.pipe(
       v.picklist(['unchanged', 'changed_unverified', 'confirmed']),
       v.description(
-        'changed_unverified: all their devices were replaced, or the account server shows a key log that does not hold (nothing can be ' +
-          'confirmed then). Compare the safety number before you confirm. confirmed: on this device; another of the account judges for itself.',
+        'changed_unverified: all their devices were replaced without the recovery key of the keys that you know, or the account server ' +
+          'shows a key log that does not hold (nothing can be confirmed then). Compare the safety number before you confirm. confirmed: on this device; another of the account judges for itself.',
+      ),
+    ),
+    recovered_at: v.pipe(
+      v.nullable(Time),
+      v.description(
+        'When all their devices were replaced with the recovery key of the keys that you know, which needs no confirmation; ' +
+          'null where they were not, and once you have dismissed or confirmed it.',
+      ),
+    ),
+    recovery_key_unused: v.pipe(
+      v.boolean(),
+      v.description(
+        'Whether all their devices were replaced without the recovery key, although one was in force: ask them, by a way that you ' +
+          'know, whether it was they.',
       ),
     ),
     safety_number: v.pipe(
@@ -47,6 +61,8 @@ export const TrustEvent = named(
       'key_added',
       'key_revoked',
       'keys_changed',
+      'keys_recovered',
+      'recovery_key_changed',
       'confirmed',
       'verified',
       'note_changed',
@@ -86,12 +102,18 @@ export const trustCards = {
   update: {
     method: 'PATCH',
     path: '/api/v1/trust-cards/{id}',
-    summary: 'Change the note on a followed person, or confirm their keys',
+    summary: 'Change the note on a followed person, confirm their keys, or dismiss a recovery',
     by: 'both',
     body: v.strictObject({
       note: v.optional(OwnNote),
       confirmed: v.optional(
         v.pipe(v.literal(true), v.description('The safety numbers were compared and are equal.')),
+      ),
+      recovery_seen: v.optional(
+        v.pipe(
+          v.literal(true),
+          v.description('You saw that all devices were replaced with the recovery key.'),
+        ),
       ),
     }),
     reply: TrustCard,

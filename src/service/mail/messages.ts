@@ -52,6 +52,8 @@ If it was not, revoke it at once on a device that you trust:
 export const resetMessage = (of: {
   to: string
   deviceName: string
+  /** Whether the recovery key vouched for it. */
+  withKey: boolean
   publicUrl: string
 }): Message => ({
   to: of.to,
@@ -60,8 +62,14 @@ export const resetMessage = (of: {
 
 all devices of your account at ${of.publicUrl}
 were replaced by a new one, ${quoted(of.deviceName)}.
-Whoever did it had a sign-in code. The earlier devices are signed out, and the
-people you are connected with are asked to confirm you anew.
+Whoever did it had a sign-in code${
+    of.withKey
+      ? ` and the words of your recovery key.
+The earlier devices are signed out. The people you are connected with need not
+confirm you anew.`
+      : `. The earlier devices are signed out, and the
+people you are connected with are asked to confirm you anew.`
+  }
 
 If that was you, there is nothing to do.
 
@@ -69,6 +77,8 @@ If it was not, somebody may read your mail. Make your mailbox safe first, with
 a new password; then take the account back:
 
     countersignd reset --email <this address>
+
+With the 24 words of your recovery key, add --recovery-key.
 `,
 })
 

@@ -1,0 +1,63 @@
+/**
+ * The recovery key. Its words stay with the command line, which makes them, reads them back, and
+ * signs with them: the daemon gets the public key and signatures alone.
+ */
+import * as v from 'valibot'
+import { DeviceKeys } from '../device/enrolment.ts'
+import { Jwk, Time, id } from '../fields.ts'
+import type { Routes } from '../route.ts'
+
+const Seq = v.pipe(v.number(), v.integer(), v.minValue(0))
+/** The place of an entry in the key log of an account (section 3). */
+const place = { account: id('acc_'), seq: Seq, prev: v.string() }
+
+/** `recovery_sig` of an entry: Ed25519, base64url. */
+export const RecoverySignature = v.pipe(v.string(), v.regex(/^[\w-]{86}$/))
+
+export const ResetPlan = v.object({
+  has_recovery_key: v.pipe(
+    v.boolean(),
+    v.description(
+      'Whether a recovery key could vouch for the reset, so that nobody has to confirm it.',
+    ),
+  ),
+  unsigned: v.pipe(
+    v.nullable(v.object({ ...place, device: id('dev_'), keys: DeviceKeys })),
+    v.description(
+      'What the recovery key signs of the entry; null where the reset was done already.',
+    ),
+  ),
+})
+export type ResetPlan = v.InferOutput<typeof ResetPlan>
+
+export const RecoveryKey = v.object({
+  key: v.pipe(v.nullable(Jwk), v.description('The public half of the key in force, or null.')),
+  since: v.pipe(v.nullable(Time), v.description('When it came into force, as its entry claims.')),
+  next: v.pipe(v.object(place), v.description('The place of the next entry of the key log.')),
+})
+export type RecoveryKey = v.InferOutput<typeof RecoveryKey>
+
+export const recovery = {
+  read: {
+    method: 'GET',
+    path: '/local/v1/recovery-key',
+    summary: 'Tell which recovery key is in force',
+    by: 'daemon',
+    reply: RecoveryKey,
+  },
+  create: {
+    method: 'POST',
+    path: '/local/v1/recovery-key',
+    summary: 'Put a recovery key in force',
+    by: 'daemon',
+    body: v.strictObject({
+      key: Jwk,
+      seq: v.pipe(Seq, v.description('The place that `next` named.')),
+      recovery_sig: v.optional(
+        v.pipe(RecoverySignature, v.description('By the key in force, which this one replaces.')),
+      ),
+    }),
+    reply: RecoveryKey,
+    status: 201,
+  },
+} as const satisfies Routes

@@ -1,0 +1,97 @@
+/**
+ * The recovery key in the key log of the own account (section 3). This device signs the entry that
+ * names its public half. The words of the paper never come here.
+ */
+import type { RecoveryKey } from '../api/local/recovery.ts'
+import { timeAt } from '../api/fields.ts'
+import type { Account } from '../api/port.ts'
+import type { PublicJwk } from '../crypto/jwk.ts'
+import { parseJws } from '../crypto/jws.ts'
+import type { KeyLog } from '../crypto/key-log.ts'
+import { nameRecoveryKey, placeAfterHead } from '../crypto/key-log-entries.ts'
+import { Refusal } from '../crypto/refusal.ts'
+import { AppError } from '../errors.ts'
+import type { Device } from './device.ts'
+import { continueKeyLog, fetchKeyLog, rememberKeyLog } from './key-log.ts'
+import { entryTime } from './trust-history.ts'
+
+const changed = (cause?: unknown) =>
+  new AppError(
+    'conflict',
+    'Another device of the account changed its keys meanwhile. The recovery key is as it was: try again.',
+    { cause },
+  )
+
+const noRoom = (cause: Refusal) =>
+  new AppError(
+    'invalid_state',
+    'The key log of this account is full, and takes no other recovery key.',
+    { cause, details: { state: cause.reason } },
+  )
+
+/** Why the log takes no entry that names this key. */
+function notNamed(cause: Refusal): AppError {
+  if (cause.reason === 'log_full') return noRoom(cause)
+  if (/recovery_sig|superfluous_member/.test(cause.reason)) return changed(cause)
+  return new AppError('validation_failed', `This is no new recovery key (${cause.reason}).`, {
+    cause,
+  })
+}
+
+/** When the key in force came into force; null where none is. */
+function since({ recovery, entries }: KeyLog): string | null {
+  if (recovery === null) return null
+  const entry = entries.findLast((one) => {
+    const { payload } = parseJws(one, 'keylog+jws')
+    return payload.get('op') === 'recovery' || payload.has('recovery_sig')
+  })
+  return entry === undefined ? null : timeAt(entryTime(entry))
+}
+
+const seen = (log: KeyLog): RecoveryKey => ({
+  key: log.recovery === null ? null : { kty: 'OKP', crv: 'Ed25519', x: log.recovery },
+  since: since(log),
+  next: placeAfterHead(log),
+})
+
+/**
+ * The recovery key in force, as the account server has the key log now.
+ * @throws AppError backend_error, and what the account throws
+ */
+export async function readRecoveryKey(device: Device, account: Account): Promise<RecoveryKey> {
+  const log = await fetchKeyLog(device.state, account, device.identity.account)
+  device.demandSeat()
+  rememberKeyLog(device, log)
+  return seen(log)
+}
+
+/**
+ * Puts a recovery key in force. Again with the same key changes nothing.
+ * @param of `seq`: the place of the entry, for which the key in force signed `recovery_sig`; absent
+ *   where none is in force
+ * @throws AppError conflict where the key log has grown meanwhile, invalid_state where it is full,
+ *   backend_error, and what the account throws
+ */
+export async function putRecoveryKey(
+  device: Device,
+  account: Account,
+  of: { key: PublicJwk; seq: number; recovery_sig?: string | undefined },
+): Promise<RecoveryKey> {
+  const { state, identity, now } = device
+  const { sign } = await identity.keys()
+  const by = { by: identity.device, kid: identity.kid, seed: sign.secret }
+  const { key, seq, recovery_sig: signature } = of
+  const inForce = signature === undefined ? {} : { inForce: { signature } }
+  const log = await continueKeyLog(state, account, identity.account, (before) => {
+    if (before.recovery === key.x) return null
+    if (before.seq + 1 !== seq) throw changed()
+    try {
+      return nameRecoveryKey({ log: before, key, ...inForce, ...by, at: Math.floor(now() / 1000) })
+    } catch (cause) {
+      throw cause instanceof Refusal ? notNamed(cause) : cause
+    }
+  })
+  device.demandSeat()
+  rememberKeyLog(device, log)
+  return seen(log)
+}

@@ -1,0 +1,71 @@
+/**
+ * A reset before it is signed: what the recovery key has to sign, and whether it is the right one.
+ * The words of the paper stay with the command line, so that this device never holds them.
+ */
+import type { ResetPlan } from '../api/local/index.ts'
+import type { Door } from '../api/port.ts'
+import { publicKeys } from '../crypto/device-keys.ts'
+import { linkingKeys } from '../crypto/generations.ts'
+import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import { placeAfterHead } from '../crypto/key-log-entries.ts'
+import { AppError } from '../errors.ts'
+import { judged } from './key-log.ts'
+import { type Credential, type Ground, opensOf, planned } from './sign-in-enrolment.ts'
+import type { Opens } from './sign-in-way.ts'
+
+const noKey = () =>
+  new AppError(
+    'invalid_state',
+    'This account has no recovery key, so no paper can help. Nothing was reset. Without --recovery-key the account comes back, and everybody who knows it has to confirm it anew.',
+    { details: { state: 'no_recovery_key' } },
+  )
+
+const otherKey = () =>
+  new AppError(
+    'invalid_state',
+    'These are not the words of the recovery key of this account: the paper is of another account, or was replaced by a newer one. Nothing was reset. Take the newest paper of this account.',
+    { details: { state: 'other_recovery_key' } },
+  )
+
+const logIn = ({ account_id, key_log }: Opens): KeyLog | null =>
+  account_id === null || key_log.length === 0
+    ? null
+    : judged(() => verifyKeyLog(account_id, key_log))
+
+/**
+ * What a credential opens, where it may be reset with this recovery key.
+ * @param key `x` of its JWK, or null for a reset without one
+ * @throws AppError invalid_state for a key that would link nothing, and as `opensOf`
+ */
+export async function opensForReset(
+  door: Door,
+  credential: Credential,
+  key: string | null,
+): Promise<Opens> {
+  const opens = await opensOf(door, credential)
+  const log = logIn(opens)
+  if (key === null || log === null) return opens
+  const keys = linkingKeys(log.generations)
+  if (keys.length === 0) throw noKey()
+  if (!keys.includes(key)) throw otherKey()
+  return opens
+}
+
+/**
+ * What the reset will sign.
+ * @throws AppError as `planned`: invalid_state for an account without a device
+ */
+export async function resetPlan(
+  ground: Ground,
+  credential: Credential,
+  opens: Opens,
+): Promise<ResetPlan> {
+  const { draft } = await planned(ground, credential, opens, { reset: true })
+  const log = logIn(opens)!
+  const hasKey = linkingKeys(log.generations).length > 0
+  const { device } = draft
+  // The account server took the reset already, and its answer was lost.
+  if (log.devices.has(device)) return { has_recovery_key: hasKey, unsigned: null }
+  const unsigned = { ...placeAfterHead(log), device, keys: publicKeys(draft.keys) }
+  return { has_recovery_key: hasKey, unsigned }
+}

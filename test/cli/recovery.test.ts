@@ -1,0 +1,347 @@
+/** recovery create and reset --recovery-key: at a terminal and in a script, over an account server in this process. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { newRecoverySeed, paperWords } from '../../src/crypto/recovery-paper.ts'
+import { EXIT } from '../../src/errors.ts'
+import { environment } from '../e2e/program.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
+import { terminal, type Person as Typist } from './terminal.ts'
+import { newTown, takenIn, type Person, type Town } from './town.ts'
+
+/** The words that a screen shows, by their numbers. */
+const wordsOn = (screen: string): string[] =>
+  [...screen.matchAll(/\d+\. ([a-z]+)/g)].map(([, word]) => word!).slice(-24)
+
+/** Whoever makes a paper at a terminal: presses Enter, then reads it back as told. */
+function writer(readBack: (words: readonly string[]) => readonly string[]): Typist {
+  const lines: string[] = []
+  let isWritten = false
+  return (seen) => {
+    if (isWritten) return lines.shift() ?? null
+    isWritten = true
+    lines.push(...readBack(wordsOn(seen)))
+    return ''
+  }
+}
+const whole = (words: readonly string[]) => [words.join(' ')]
+
+/** Makes a paper, at a terminal; answers its words. */
+async function paperOf(person: Person): Promise<string> {
+  let words: readonly string[] = []
+  await person.good(['recovery', 'create'], { person: writer((shown) => whole((words = shown))) })
+  assert.equal(words.length, 24)
+  return words.join(' ')
+}
+
+/** Brings a person back on a new device, `input` being what comes before the code. */
+async function back({ server, mailDir }: Town, t: TestContext, person: Person) {
+  const run = terminal(freshFolder(t))
+  const env = { SVC_BACKEND_URL: server }
+  const reset = (more: readonly string[], input = '') =>
+    run(['reset', '--email', person.email, '--yes', ...more], { env, input })
+  async function withCode(more: readonly string[], words = '') {
+    // Without a code on standard input it is mailed.
+    const first = await reset(more, words)
+    assert.match(first.err, /A code was mailed/)
+    const letter = (await lettersIn(mailDir, person.email)).findLast(hasCode)
+    return reset(more, `${words}${codeIn(letter ?? assert.fail('no mail'))}\n`)
+  }
+  const anew: Person = {
+    ...person,
+    on: (args, more = {}) => run(args, { ...more, env }),
+    async good(args, more) {
+      const said = await anew.on(args, more)
+      assert.equal(said.code, EXIT.ok, said.err)
+      return said
+    },
+    json: async (...args) => JSON.parse((await anew.good([...args, '--json'])).out),
+  }
+  return { reset, withCode, anew }
+}
+
+const keyOf = async (person: Person) => (await person.json('whoami')).recovery_key.since
+
+describe('recovery create', () => {
+  it('at a terminal: shown, read back in rows, then in force', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    assert.match((await ada.good(['whoami'])).out, /^recovery +no key on paper/m)
+    const rows = (words: readonly string[]) =>
+      Array.from({ length: 6 }, (_, row) => words.slice(4 * row, 4 * row + 4).join(' '))
+    const { err } = await ada.good(['recovery', 'create'], { person: writer(rows) })
+    assert.match(err, /Words 5 to 24: /)
+    assert.match(err, /The recovery key is in force/)
+    assert.match((await ada.good(['whoami'])).out, /^recovery +key on paper since \d{4}-/m)
+  })
+
+  it('a word that is read back wrong is named and asked for again', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    const slip = (words: readonly string[]) => [
+      [...words.slice(0, 6), words[6] === 'goofy' ? 'jump' : 'goofy'].join(' '),
+      'notonthelist',
+      words.slice(6).join(' '),
+    ]
+    const { err } = await ada.good(['recovery', 'create'], { person: writer(slip) })
+    assert.match(err, /Word 7 is another one\. Go on from there\.\nWords 7 to 24: /)
+    assert.match(err, /Word 7 is not on the word list/)
+  })
+
+  it('Enter alone shows the words once more', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    const again = (words: readonly string[]) => ['', '', words.join(' ')]
+    const { err } = await ada.good(['recovery', 'create'], { person: writer(again) })
+    assert.equal(err.split('Write down all 24 words').length, 3)
+  })
+
+  it('nothing is in force where the words are not read back', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    for (const person of [() => null, writer(() => []), writer((words) => words.slice(0, 23))]) {
+      const { code, err } = await ada.on(['recovery', 'create'], { person })
+      assert.equal(code, EXIT.failed)
+      assert.match(err, /The recovery key of the account is as it was\./)
+    }
+    assert.equal(await keyOf(ada), null)
+  })
+
+  it('in a script: a wrong word is refused by its place, and not quoted', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    const { code, out, err } = await ada.on(['recovery', 'create'], { input: 'xylophony able\n' })
+    assert.equal(code, EXIT.failed)
+    assert.equal(out.trim().split(' ').length, 24)
+    assert.match(err, /Word 1 is not on the word list\. The recovery key/)
+    assert.doesNotMatch(err, /xylophony|able|Did you mean/)
+    assert.equal((await ada.on(['recovery', 'create', '--json'], { input: '' })).code, EXIT.usage)
+  })
+
+  it('a page to print: of mode 0600, whole, without scripts; gone where it is not read back', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    const page = join(freshFolder(t), 'paper.html')
+    const create = ['recovery', 'create', '--page', page]
+    assert.equal((await ada.on(create, { input: '' })).code, EXIT.failed)
+    assert.equal(existsSync(page), false)
+
+    let words: string[] = []
+    const reader: Typist = () => {
+      const text = readFileSync(page, 'utf8')
+      words = [...text.matchAll(/<li>([a-z]+)<\/li>/g)].map(([, word]) => word!)
+      return words.join(' ')
+    }
+    const { out, err } = await ada.good(create, { person: reader })
+    assert.equal(words.length, 24)
+    const text = readFileSync(page, 'utf8')
+    assert.equal(statSync(page).mode & 0o777, 0o600)
+    assert.match(text, new RegExp(ada.id))
+    assert.match(text, /countersignd reset --recovery-key --email ada@example\.org/)
+    assert.match(text, /Print this page, then delete the file/)
+    assert.doesNotMatch(text, /<script|<link|<img|url\(|src=/)
+    assert.doesNotMatch(out + err, new RegExp(`\\b${words[0]} ${words[1]}\\b`))
+    assert.match(err, new RegExp(`Delete ${page} now`))
+    // Never over another.
+    assert.match((await ada.on(create, { input: '' })).err, /is there already/)
+  })
+
+  it('replaces a key by its words alone, and then that paper is dead', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    const first = await paperOf(ada)
+    const other = paperWords(newRecoverySeed()).join(' ')
+    const wrong = await ada.on(['recovery', 'create'], { person: () => other })
+    assert.match(wrong.err, /If that paper is lost, only "countersignd reset"/)
+    assert.match(wrong.err, /These words are of another paper/)
+    const none = await ada.on(['recovery', 'create'], { input: '' })
+    assert.match(none.err, /its 24 words are needed to replace it/)
+
+    let isOld = true
+    let second = ''
+    const write = writer((words) => [(second = words.join(' '))])
+    const person: Typist = (seen) => {
+      if (!isOld) return write(seen)
+      isOld = false
+      return first
+    }
+    const { err } = await ada.good(['recovery', 'create'], { person })
+    assert.match(err, /Destroy the old paper/)
+    const { withCode } = await back(town, t, ada)
+    const dead = await withCode(['--recovery-key'], `${first}\n`)
+    assert.deepEqual([dead.code, dead.out], [EXIT.failed, ''])
+    assert.match(dead.err, /was replaced by a newer one\. Nothing was reset\./)
+    const alive = await withCode(['--recovery-key', '--new-code'], `${second}\n`)
+    assert.equal(alive.code, EXIT.ok, alive.err)
+  })
+})
+
+describe('reset --recovery-key', () => {
+  it('undoes the reset of a thief, between two people: words work again', async (t) => {
+    const town = await newTown(t)
+    const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+    const { id } = await ada.json('connection', 'create', '--name', 'B')
+    await takenIn(ada, id, [bob])
+    await ada.good(['trust', 'follow', bob.id])
+    await ada.good(['trust', 'confirm', bob.id, '--yes'])
+    const words = await paperOf(bob)
+
+    const thief = await back(town, t, bob)
+    const taken = await thief.withCode([])
+    assert.equal(taken.code, EXIT.ok, taken.err)
+    assert.match(taken.err, /warned that the recovery key was not used/)
+    await ada.good(['sync'])
+    const { out: doubtful } = await ada.good(['trust', 'list'])
+    assert.match(doubtful, /CHANGED, not verified/)
+    assert.match(doubtful, /WARNING: all devices were replaced, and the recovery key was not used/)
+
+    const owner = await back(town, t, bob)
+    const undone = await owner.withCode(['--recovery-key'], `${words}\n`)
+    assert.equal(undone.code, EXIT.ok, undone.err)
+    assert.doesNotMatch(undone.err, /warned that the recovery key/)
+    await ada.good(['sync'])
+    const { out: trusted } = await ada.good(['trust', 'list'])
+    assert.match(trusted, /confirmed/)
+    assert.match(trusted, /All devices replaced with the recovery key on \d{4}-\d\d-\d\d/)
+    await ada.good(['trust', 'dismiss', bob.id])
+    assert.doesNotMatch((await ada.good(['trust', 'list'])).out, /replaced/)
+    const { out: history } = await ada.good(['trust', 'history', bob.id])
+    assert.match(history, /all devices were replaced with the recovery key/)
+    assert.match(history, /ALL DEVICES WERE REPLACED/)
+    assert.match(history, /a recovery key was made/)
+
+    await owner.anew.good(['sync'])
+    await ada.good(['sync'])
+    const said = (await owner.anew.json('code', id)).words
+    assert.equal((await ada.json('verify', ...said.split(' '))).verified, true)
+    assert.equal((await thief.anew.on(['code', id])).code, EXIT.failed)
+  })
+
+  it('words that do not fit together: says where, asks again at a terminal, posts nothing', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    const words = (await paperOf(ada)).split(' ')
+    const swapped = words.with(2, words[3]!).with(3, words[2]!).join(' ')
+    const { reset } = await back(town, t, ada)
+    const before = (await lettersIn(town.mailDir, ada.email)).length
+    const { code, err } = await reset(['--recovery-key'], `${swapped}\n`)
+    assert.equal(code, EXIT.failed)
+    assert.match(err, /word 3 is wrong, or changed places with the next\. Nothing was reset\./)
+    assert.equal((await lettersIn(town.mailDir, ada.email)).length, before, 'no mail')
+
+    const lines = [swapped, words.slice(2).join(' '), null]
+    const run = terminal(freshFolder(t))
+    const asked = await run(['reset', '--email', ada.email, '--recovery-key', '--yes'], {
+      env: { SVC_BACKEND_URL: town.server },
+      person: () => lines.shift() ?? null,
+    })
+    assert.match(asked.err, /Type them again from word 3 on\.\nWords 3 to 24: /)
+    assert.match(asked.err, /A code was mailed/)
+  })
+
+  it('without the paper, where there is one: asked at a terminal', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    await paperOf(ada)
+    const run = terminal(freshFolder(t))
+    let steps = 0
+    const person: Typist = async () => {
+      steps += 1
+      if (steps === 1) return 'reset'
+      if (steps > 2) return 'no'
+      const letter = (await lettersIn(town.mailDir, ada.email)).findLast(hasCode)
+      return codeIn(letter ?? assert.fail('no mail'))
+    }
+    const { code, err } = await run(['reset', '--email', ada.email], {
+      env: { SVC_BACKEND_URL: town.server },
+      person,
+    })
+    assert.equal(code, EXIT.failed)
+    assert.match(err, /Type "without" to go on without the paper: /)
+    assert.match(err, /Nothing was reset\. The code is good for 15 minutes/)
+    // The earlier device is as it was.
+    assert.equal((await ada.json('whoami')).user.id, ada.id)
+  })
+
+  it('leaves the words in no file', async (t) => {
+    const town = await newTown(t)
+    const ada = await town.person('ada')
+    const words = await paperOf(ada)
+    const stateDir = freshFolder(t)
+    const env = { SVC_BACKEND_URL: town.server }
+    const run = terminal(stateDir)
+    const args = ['reset', '--email', ada.email, '--recovery-key', '--yes']
+    await run(args, { env, input: `${words}\n` })
+    const letter = (await lettersIn(town.mailDir, ada.email)).findLast(hasCode)
+    const input = `${words}\n${codeIn(letter ?? assert.fail('no mail'))}\n`
+    const { code, out, err } = await run(args, { env, input })
+    assert.equal(code, EXIT.ok, err)
+    const pair = words.split(' ').slice(0, 2).join(' ')
+    const files = readdirSync(stateDir, { recursive: true, withFileTypes: true })
+    const texts = files
+      .filter((file) => file.isFile())
+      .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
+    for (const text of [...texts, out, err]) assert(!text.includes(pair))
+  })
+})
+
+/** Makes a paper at a new terminal: reads the words off its screen, presses Enter and types them. */
+const TERMINAL = `
+import os, pty, re, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+shown = b''
+step = 0
+while True:
+    try:
+        some = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not some:
+        break
+    shown += some
+    if step == 0 and b'on paper. ' in shown:
+        words = re.findall(rb'\\d+\\. ([a-z]+)', shown)
+        os.write(terminal, b'\\r')
+        step = 1
+    elif step == 1 and b'Words 1 to 24: ' in shown:
+        os.write(terminal, b' '.join(words) + b'\\r')
+        step = 2
+_, status = os.waitpid(pid, 0)
+print(os.waitstatus_to_exitcode(status))
+print(b' '.join(words).decode())
+sys.stdout.flush()
+sys.stdout.buffer.write(shown)
+`
+const noTerminal =
+  process.platform === 'win32' || spawnSync('python3', ['-c', 'import pty']).status !== 0
+    ? 'needs python3'
+    : false
+
+it(
+  'at a real terminal the words are on a screen of their own, and what is typed is not shown',
+  {
+    skip: noTerminal,
+  },
+  (t) => {
+    const main = join(import.meta.dirname, '../../src/main.ts')
+    const { stdout, stderr } = spawnSync(
+      'python3',
+      ['-c', TERMINAL, process.execPath, main, 'recovery', 'create'],
+      { env: { ...environment(freshFolder(t)), TERM: 'xterm' }, encoding: 'utf8', timeout: 60_000 },
+    )
+    const [code, words = '', ...shown] = stdout.split('\n')
+    assert.equal(code, '0', stdout + stderr)
+    assert.equal(words.split(' ').length, 24)
+    const screen = shown.join('\n')
+    const [before, after] = [screen.indexOf('\u001b[?1049h'), screen.indexOf('\u001b[?1049l')]
+    assert(before !== -1 && after > before, screen)
+    const scrollback = screen.slice(0, before) + screen.slice(after)
+    for (const word of words.split(' ').slice(0, 4))
+      assert.doesNotMatch(scrollback, new RegExp(`\\b${word}\\b`))
+  },
+)

@@ -1,0 +1,280 @@
+/** The recovery key: what a reset with it changes for those who know the account, and what one without it does not. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { TrustCard } from '../../src/api/rest/trust-cards.ts'
+import type { KeyPair } from '../../src/crypto/device-keys.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { resetLog, vouchFor } from '../../src/crypto/key-log-entries.ts'
+import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
+import { putRecoveryKey, readRecoveryKey } from '../../src/device/recovery-key.ts'
+import { AppError } from '../../src/errors.ts'
+import { trustCards } from '../../src/handlers/trust-cards.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { type Desk, connected, newPaper, takenIn, verifies, worldOf } from './people.ts'
+
+const otherPaper = (): KeyPair => recoveryKeyOf(newRecoverySeed())
+
+const cardAt = async (desk: Desk): Promise<TrustCard> =>
+  (await trustCards.list({ limit: 50 }, at(desk))).items[0] ?? assert.fail('nobody is followed')
+const follow = (desk: Desk, { id }: Desk) => trustCards.create({ body: { user_id: id } }, at(desk))
+const confirm = (desk: Desk, id: string) =>
+  trustCards.update({ id, body: { confirmed: true } }, at(desk))
+const dismiss = (desk: Desk, id: string) =>
+  trustCards.update({ id, body: { recovery_seen: true } }, at(desk))
+
+const refusal = (state: string) => (error: unknown) => {
+  assert(error instanceof AppError, String(error))
+  assert.deepEqual([error.code, error.details.state], ['invalid_state', state])
+  return true
+}
+
+/** Ada, who follows and has confirmed Bob; both in a connection of Ada's. Bob has a paper. */
+async function two(t: TestContext) {
+  const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+  await follow(ada, bob)
+  await confirm(ada, bob.id)
+  const id = await connected(ada, bob)
+  const paper = await newPaper(bob)
+  for (const desk of [ada, bob]) await desk.sync()
+  world.later()
+  return { world, ada, bob, id, paper, bobId: bob.id }
+}
+
+/** Both sync, and each hears the words of the other. */
+async function wordsWork(world: { later(): void }, ada: Desk, bob: Desk, id: string) {
+  await bob.sync()
+  await ada.sync()
+  await bob.sync()
+  world.later()
+  assert(await verifies(ada, bob, id), 'the words of the one who was reset')
+  assert(await verifies(bob, ada, id), 'the words of the other')
+}
+
+describe('a reset with the recovery key', () => {
+  it('keeps the keys confirmed: words work again, and nobody confirms anything', async (t) => {
+    const { world, ada, id, paper } = await two(t)
+    const anew = await world.reset('bob', paper)
+    await wordsWork(world, ada, anew, id)
+    assert.equal((await cardAt(ada)).key_status, 'confirmed')
+  })
+
+  it('is shown on the card until it is dismissed, and is no warning', async (t) => {
+    const { world, ada, bobId, paper } = await two(t)
+    assert.equal((await cardAt(ada)).recovered_at, null)
+    await world.reset('bob', paper)
+    world.later(60)
+    await ada.sync()
+    const { recovered_at, recovery_key_unused } = await cardAt(ada)
+    assert.equal(recovered_at, new Date(world.clock.ms - 60 * 60_000).toISOString())
+    assert.equal(recovery_key_unused, false)
+    assert.equal((await dismiss(ada, bobId)).recovered_at, null)
+    await ada.sync()
+    assert.equal((await cardAt(ada)).recovered_at, null)
+  })
+
+  it('is dated between the last look and this one, whatever the entry claims', async (t) => {
+    const { world, ada, bobId, paper } = await two(t)
+    const looked = ada.state.trust.get(bobId)?.checked_at ?? assert.fail('never looked at')
+    const { entries } = await ada.account().keyLogs.read({ account: bobId })
+    const log = verifyKeyLog(bobId, entries)
+    const keys = newDeviceKeys()
+    // Whoever resets the account says when that was.
+    const reset = resetLog({ log, device: newId('dev_', 1), keys, at: 1, recovery: paper })
+    const late = ada.restart(
+      instead('keyLogs', 'read', (honest) => async (input) => {
+        const answer = await honest(input)
+        return input.account === bobId ? { ...answer, entries: [...entries, reset] } : answer
+      }),
+    )
+    world.later(61)
+    const { recovered_at } = await trustCards.update({ id: bobId, body: {} }, at(late))
+    assert.equal(recovered_at, new Date(looked).toISOString())
+  })
+
+  it('does not make the account server hint at changed keys', async (t) => {
+    const { world, ada, paper } = await two(t)
+    await world.reset('bob', paper)
+    const [card] = (await ada.account().trustCards.list({})).items
+    assert.equal(card?.key_status, 'confirmed')
+  })
+
+  it('in a group with another owner, too, the new device makes the new secret itself', async (t) => {
+    const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    const id = await ada.connect()
+    await takenIn(ada, id, [bob, cy])
+    const paper = await newPaper(bob)
+    const anew = await world.reset('bob', paper)
+    await cy.sync()
+    assert.equal(cy.state.connections.get(id)?.hold, 'rotation_pending')
+    await anew.sync()
+    for (const desk of [cy, ada, anew]) await desk.sync()
+    world.later()
+    for (const [by, speaker] of [
+      [cy, anew],
+      [anew, cy],
+      [ada, anew],
+    ] as const)
+      assert(await verifies(by, speaker, id))
+    assert.equal((await cy.hears(bob.words(id))).verified, false)
+  })
+})
+
+describe('a reset without the recovery key', () => {
+  it('warns that the key was not used, until the keys are confirmed', async (t) => {
+    const { world, ada, bobId } = await two(t)
+    await world.reset('bob')
+    await ada.sync()
+    const card = await cardAt(ada)
+    assert.deepEqual(
+      [card.key_status, card.recovery_key_unused, card.recovered_at],
+      ['changed_unverified', true, null],
+    )
+    const after = await confirm(ada, bobId)
+    assert.deepEqual([after.key_status, after.recovery_key_unused], ['confirmed', false])
+  })
+
+  it('does not warn of a key that there never was', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    await follow(ada, bob)
+    world.later()
+    await world.reset('bob')
+    await ada.sync()
+    const { key_status, recovery_key_unused } = await cardAt(ada)
+    assert.deepEqual([key_status, recovery_key_unused], ['changed_unverified', false])
+  })
+})
+
+describe('a thief who resets the account without the paper', () => {
+  it('is undone by a reset with it: followers and connections go on', async (t) => {
+    const { world, ada, id, paper } = await two(t)
+    const thief = await world.reset('bob')
+    await ada.sync()
+    assert.equal((await cardAt(ada)).key_status, 'changed_unverified')
+    assert.equal(thief.words(id), null)
+    world.later()
+    const owner = await world.reset('bob', paper)
+    await wordsWork(world, ada, owner, id)
+    const { key_status, recovery_key_unused, recovered_at } = await cardAt(ada)
+    assert.deepEqual([key_status, recovery_key_unused], ['confirmed', false])
+    assert(recovered_at !== null)
+  })
+
+  it('is undone although the thief made a recovery key as well', async (t) => {
+    const { world, ada, id, paper } = await two(t)
+    const thief = await world.reset('bob')
+    await newPaper(thief)
+    const owner = await world.reset('bob', paper)
+    await wordsWork(world, ada, owner, id)
+  })
+
+  it('is undone also where both resets come in one sync', async (t) => {
+    const { world, ada, id, paper } = await two(t)
+    await world.reset('bob')
+    const owner = await world.reset('bob', paper)
+    await wordsWork(world, ada, owner, id)
+    assert.equal((await cardAt(ada)).key_status, 'confirmed')
+  })
+
+  it('whose keys somebody has confirmed: those who did confirm the owner anew', async (t) => {
+    const { world, ada, id, paper, bobId } = await two(t)
+    await world.reset('bob')
+    await ada.sync()
+    await cardAt(ada)
+    await confirm(ada, bobId)
+    world.later()
+    const owner = await world.reset('bob', paper)
+    await owner.sync()
+    await ada.sync()
+    assert.equal((await cardAt(ada)).key_status, 'changed_unverified')
+    assert.equal(owner.words(id), null)
+    await confirm(ada, bobId)
+    await wordsWork(world, ada, owner, id)
+  })
+})
+
+describe('a paper', () => {
+  it('that was replaced is refused before anything is posted, and links nothing', async (t) => {
+    const { world, ada, bob, bobId, paper } = await two(t)
+    const newer = await newPaper(bob, paper)
+    const before = (await ada.account().keyLogs.read({ account: bobId })).entries
+    await assert.rejects(world.reset('bob', paper), refusal('other_recovery_key'))
+    assert.deepEqual((await ada.account().keyLogs.read({ account: bobId })).entries, before)
+    await world.reset('bob', newer)
+    await ada.sync()
+    assert.equal((await cardAt(ada)).key_status, 'confirmed')
+  })
+
+  it('of a generation that another paper of it was used to end is good for nothing', async (t) => {
+    const { world, bob, paper } = await two(t)
+    const newer = await newPaper(bob, paper)
+    const anew = await world.reset('bob', newer)
+    const third = await newPaper(anew, newer)
+    await assert.rejects(world.reset('bob', newer), refusal('other_recovery_key'))
+    await world.reset('bob', third)
+  })
+
+  it('of another account is refused', async (t) => {
+    const { world } = await two(t)
+    await assert.rejects(world.reset('bob', otherPaper()), refusal('other_recovery_key'))
+  })
+
+  it('for an account without a recovery key is refused', async (t) => {
+    const { world } = await worldOf(t, 'bob')
+    await assert.rejects(world.reset('bob', otherPaper()), refusal('no_recovery_key'))
+  })
+
+  it('stays in force after the reset that it made, and can be used again', async (t) => {
+    const { world, ada, id, paper } = await two(t)
+    const anew = await world.reset('bob', paper)
+    const { key } = await readRecoveryKey(anew.device(), anew.account())
+    assert.equal(key?.x, paper.jwk.x)
+    const again = await world.reset('bob', paper)
+    await wordsWork(world, ada, again, id)
+  })
+})
+
+describe('putting a recovery key in force', () => {
+  const put = (desk: Desk, of: Parameters<typeof putRecoveryKey>[2]) =>
+    putRecoveryKey(desk.device(), desk.account(), of)
+  const conflict = { code: 'conflict' }
+
+  it('again after a lost answer changes nothing', async (t) => {
+    const { bob } = await worldOf(t, 'bob')
+    const { next } = await readRecoveryKey(bob.device(), bob.account())
+    const { jwk: key } = otherPaper()
+    const first = await put(bob, { key, seq: next.seq })
+    assert.equal(first.key?.x, key.x)
+    assert.deepEqual(await put(bob, { key, seq: next.seq }), first)
+  })
+
+  it('is refused without the old one, with a wrong one, and for another place', async (t) => {
+    const { bob, paper } = await two(t)
+    const { next } = await readRecoveryKey(bob.device(), bob.account())
+    const { jwk: key } = otherPaper()
+    const signed = (by: KeyPair) => vouchFor({ op: 'recovery', ...next, key }, by)
+    await assert.rejects(put(bob, { key, seq: next.seq }), conflict)
+    const wrong = signed(otherPaper())
+    await assert.rejects(put(bob, { key, seq: next.seq, recovery_sig: wrong }), conflict)
+    const good = signed(paper)
+    await assert.rejects(put(bob, { key, seq: next.seq + 1, recovery_sig: good }), conflict)
+    const { key: inForce } = await put(bob, { key, seq: next.seq, recovery_sig: good })
+    assert.equal(inForce?.x, key.x)
+  })
+
+  it('with a key that the log named before is refused', async (t) => {
+    const { bob, paper } = await two(t)
+    await newPaper(bob, paper)
+    const { next } = await readRecoveryKey(bob.device(), bob.account())
+    const seq = { seq: next.seq }
+    await assert.rejects(put(bob, { key: paper.jwk, ...seq }), conflict)
+  })
+
+  it('between the plan of a reset and the reset: nothing is reset, and planned anew it succeeds', async (t) => {
+    const { world, bob, paper, bobId } = await two(t)
+    const meanwhile = () => world.further(bob, 'bob 2')
+    await assert.rejects(world.reset('bob', paper, meanwhile), conflict)
+    assert.equal((await world.reset('bob', paper)).id, bobId)
+  })
+})
