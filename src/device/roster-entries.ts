@@ -17,6 +17,7 @@ import type { Device } from './device.ts'
 import { holdRefused, keepConnection, keepRoster } from './kept-connection.ts'
 import { isDoubted } from './looked-at.ts'
 import { type Known, isNewest, rememberRoster } from './remembered.ts'
+import { forkedError } from './replacements.ts'
 import { fetchRoster } from './rosters.ts'
 import { type Recipient, sealedTo } from './seal-keys.ts'
 import { holdsSecret } from './secrets.ts'
@@ -59,13 +60,8 @@ export function recipientsHere({ state }: Pick<Signing, 'state'>, known: Known) 
 }
 
 /** A connection whose history forked takes no more entries. Throws AppError. */
-export function demandWhole({ state }: Pick<Signing, 'state'>, id: string): void {
-  if (state.forks.has(id))
-    throw new AppError(
-      'invalid_state',
-      'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
-      { details: { state: 'roster_forked' } },
-    )
+export function demandWhole({ state, identity }: Pick<Signing, 'state' | 'identity'>, id: string) {
+  if (state.forks.has(id)) throw forkedError(state, identity.account, id)
 }
 
 /** A connection that an owner ended takes no more entries. Throws AppError. */

@@ -10,9 +10,11 @@ import { dropHoldUps } from '../device/hold-ups.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
-const decorated = (connection: Connection, device: Device | null): Connection => ({
+/** A connection with what only this device knows of it. */
+export const decorated = (connection: Connection, device: Device | null): Connection => ({
   ...connection,
   secret_here: device?.vault.has(connection.id) ?? false,
+  replaced_by: device?.state.replacements.inPlaceOf(connection.id) ?? null,
 })
 
 /**

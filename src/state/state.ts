@@ -31,6 +31,8 @@ import { metaRows } from './meta.ts'
 import type { MetaRows } from './meta.ts'
 import { nameRows } from './names.ts'
 import type { NameRows } from './names.ts'
+import { replacementRows } from './replacements.ts'
+import type { ReplacementRows } from './replacements.ts'
 import { replayRows } from './replays.ts'
 import type { ReplayRows } from './replays.ts'
 import { sealKeyRows } from './seal-keys.ts'
@@ -66,6 +68,7 @@ export interface State {
   readonly sealKeys: SealKeyRows
   readonly epochs: EpochRows
   readonly forks: ForkRows
+  readonly replacements: ReplacementRows
   readonly invites: InviteRows
   readonly firstContacts: FirstContactRows
   readonly consents: ConsentRows
@@ -104,6 +107,7 @@ export function openState(dir: string, log?: Log): State {
     sealKeys: sealKeyRows(db),
     epochs: epochRows(db),
     forks: forkRows(db),
+    replacements: replacementRows(db),
     invites: inviteRows(db),
     firstContacts: firstContactRows(db),
     consents: consentRows(db),
