@@ -30,7 +30,7 @@ function pinned({ names }: State, { members }: Roster, told: Connection['members
 }
 
 /** The key logs of the members, as they were given or, where they have grown since, as they are remembered. */
-function newestLogs(state: State, { roster, keyLogs }: Known): Known['keyLogs'] {
+export function newestLogs(state: State, { roster, keyLogs }: Known): Known['keyLogs'] {
   const newest = new Map(keyLogs)
   for (const { account } of roster.members) {
     const seq = state.logs.head('keylog', account)?.seq ?? -1

@@ -12,6 +12,7 @@ import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
 import { dismissed } from './dismissed.ts'
+import { dropFormerKey } from './former-keys.ts'
 import { guestRow, isSameGuest } from './guests.ts'
 import { type Identity, readFacts } from './identity.ts'
 import type { Known } from './remembered.ts'
@@ -100,7 +101,7 @@ export function newPull(of: {
   async function pullSecret(known: Known, report: SyncReport): Promise<void> {
     const { connection } = known.roster
     const { fetchSecret, holdsSecret } = await import('./secrets.ts')
-    if (holdsSecret(vault, known)) return
+    if (holdsSecret(of, known)) return
     try {
       const secret = await fetchSecret(identity, account, known)
       const { isNewest } = await import('./remembered.ts')
@@ -215,6 +216,7 @@ export function newPull(of: {
   function forget(id: string): void {
     codes.remove(id)
     vault.delete(id)
+    dropFormerKey(of, id)
     state.connections.delete(id)
     state.invites.clear(id)
     state.guests.delete(id)

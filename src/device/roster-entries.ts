@@ -14,6 +14,7 @@ import { type Signer, unconfirmedMembers, recipientsOf, verifyRoster } from '../
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'
+import { keepFormer } from './former-epoch.ts'
 import { holdRefused, keepConnection, keepRoster } from './kept-connection.ts'
 import { isDoubted } from './looked-at.ts'
 import { type Known, isNewest, rememberRoster } from './remembered.ts'
@@ -105,7 +106,10 @@ async function post(
     rememberRoster(device.state, after)
     device.state.transaction(() => {
       if (!isNewest(device.state, after)) return
-      if (k !== null) device.vault.put(connection, k)
+      if (k !== null) {
+        keepFormer(device, { roster: after, keyLogs })
+        device.vault.put(connection, k)
+      }
       keepRoster(device, { roster: after, keyLogs })
     })
   })
@@ -169,7 +173,7 @@ export async function continueRoster(
     const known = await readRoster(device, account, connection)
     if (!isNewest(device.state, known.roster)) continue
     // A record that is damaged is dropped here, before words are made of it.
-    const holds = holdsSecret(device.vault, known)
+    const holds = holdsSecret(device, known)
     keepRoster(device, known)
     demandGoingOn(known)
     demandMember(known, device.identity.account)

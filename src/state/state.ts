@@ -17,6 +17,8 @@ import type { FirstContactRows } from './first-contacts.ts'
 import { removeLeftovers } from './folder.ts'
 import { epochRows } from './epochs.ts'
 import type { EpochRows } from './epochs.ts'
+import { formerEpochRows } from './former-epochs.ts'
+import type { FormerEpochRows } from './former-epochs.ts'
 import { forkRows } from './forks.ts'
 import type { ForkRows } from './forks.ts'
 import { guestRows } from './guests.ts'
@@ -67,6 +69,7 @@ export interface State {
   readonly logs: LogRows
   readonly sealKeys: SealKeyRows
   readonly epochs: EpochRows
+  readonly formerEpochs: FormerEpochRows
   readonly forks: ForkRows
   readonly replacements: ReplacementRows
   readonly invites: InviteRows
@@ -106,6 +109,7 @@ export function openState(dir: string, log?: Log): State {
     logs: logRows(db),
     sealKeys: sealKeyRows(db),
     epochs: epochRows(db),
+    formerEpochs: formerEpochRows(db),
     forks: forkRows(db),
     replacements: replacementRows(db),
     invites: inviteRows(db),
