@@ -215,7 +215,10 @@ describe('a device follows to no replacement', () => {
     const seen = await shown(ada, id, seq, entry)
     await opened(cy, id, bob)
     await synced(bob)
-    assert.deepEqual((await waiting(bob)).map(({ from }) => from.user_id), [cy.id])
+    assert.deepEqual(
+      (await waiting(bob)).map(({ from }) => from.user_id),
+      [cy.id],
+    )
     assert.notEqual(inPlaceOf(seen, id), null)
   })
 
@@ -230,7 +233,18 @@ describe('a device follows to no replacement', () => {
     await cy.sync()
     const seen = await shown(cy, id, seq, entry)
     const made = await opened(other, id, seen)
-    await synced(seen)
+    const [invitation] = await waiting(seen)
+    const [opening] = (await other.account().rosters.read({ connection: made.id })).entries
+    // A dishonest server hands the hint over, too.
+    const hint = { invitation: invitation!.id, entry: opening!, fork: null }
+    await synced(
+      seen.restart(
+        instead('duties', 'read', (honest) => async (of) => ({
+          ...(await honest(of)),
+          replacements: [hint],
+        })),
+      ),
+    )
     assert.deepEqual(
       (await waiting(seen)).map(({ connection_id: of }) => of),
       [made.id],
