@@ -131,7 +131,7 @@ export const connectionShow: Command = {
       const assigned = all.filter((tag) => read.tag_ids.includes(tag.id))
       return [read, assigned, await secretOf(api, read)]
     })
-    const { name, favorite, kind, state, members, created_at } = connection
+    const { name, favorite, kind, state, members, replaces, replaced_by, created_at } = connection
     const names = (of: readonly Member[]) => of.map(({ display_name }) => display_name).join(', ')
     const invited = members.filter((member) => !isActive(member))
     const rows: (readonly [name: string, value: string])[] = [
@@ -144,6 +144,8 @@ export const connectionShow: Command = {
       ...(invited.length === 0 ? [] : [['invited', names(invited)] as const]),
       ['secret', secret],
       ...(waits === undefined ? [] : [['words', waits] as const]),
+      ...(replaces === null ? [] : [['replaces', replaces] as const]),
+      ...(replaced_by === null ? [] : [['replaced', `by ${replaced_by}`] as const]),
       ['created', created_at],
     ]
     print(

@@ -24,7 +24,9 @@ function told({ kind, profile, stamp, match }: PublicMatch): string {
 }
 
 /** Why the look-up found no speaker. */
-function nobody({ conclusive, replayed, echo }: PublicVerification): string {
+function nobody({ conclusive, replayed, echo, old_epoch }: PublicVerification): string {
+  if (old_epoch === true)
+    return 'Not proven: words from before a change. Ask them to open the app and say new ones.'
   if (replayed) return 'Right words, but they were used before: no proof.'
   if (echo) return 'Your own words, repeated back: no proof.'
   return conclusive
@@ -78,8 +80,10 @@ async function verifyExpected(api: Api, words: string, expect: Expectation): Pro
 }
 
 /** Several, or a stamp, say nothing of who speaks. */
-function codeOf({ found, conclusive, ambiguous, replayed, echo, matches }: PublicVerification) {
-  if (!found) return conclusive || replayed || echo ? EXIT.notVerified : EXIT.inconclusive
+function codeOf(result: PublicVerification) {
+  const { found, conclusive, ambiguous, replayed, echo, old_epoch, matches } = result
+  const isNone = conclusive || replayed || echo || old_epoch === true
+  if (!found) return isNone ? EXIT.notVerified : EXIT.inconclusive
   return ambiguous || matches[0]?.kind === 'stamp' ? EXIT.inconclusive : EXIT.ok
 }
 
@@ -116,7 +120,8 @@ command answered "Verified".
              have a public code yourself: docs/cli.md, "The public code".
 
 Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". Once
-100 wrong tries in a row were made, each further one is followed by a pause: of 1, 2, 4 … 60 minutes. With --public,
+100 wrong tries in a row were made, each further one is followed by a pause: of 1, 2, 4 … 60 minutes. "Not proven: words
+from before a change": the other side has not synced since the secret changed by routine. With --public,
 0: one person found; 10: nobody, or words that prove nothing as they were used before or are your own; 11: several, a stamp, or nobody while this device could not check everything.`,
   options: {
     public: { type: 'boolean' },

@@ -32,6 +32,13 @@ export function requirePlace(seq: number, takesLast: boolean): void {
   demand(seq < places, 'log_full', `the log takes this op at places below ${places}, not ${seq}`)
 }
 
+/**
+ * Refuses a list of more entries than a log has places, before any of them is read.
+ * @throws Refusal `log_full`
+ */
+export const requirePlaces = (entries: readonly string[]): void =>
+  demand(entries.length <= PLACES, 'log_full', `a log has ${PLACES} places, not ${entries.length}`)
+
 export type Rules<E extends { seq: number; prev: string }, S> = {
   /** Takes one entry apart; throws what breaks a rule without looking at others. */
   read: (jws: string) => E
@@ -46,7 +53,7 @@ export type Rules<E extends { seq: number; prev: string }, S> = {
 
 /**
  * Follows `entries` (each an ASCII JWS) in the order received. Out: the state after the last, and
- * the hash of every entry. Throws `empty`, `too_large`, `gap`, `prev_mismatch`, `duplicate_entry`, the reason
+ * the hash of every entry. Throws `empty`, `log_full`, `too_large`, `gap`, `prev_mismatch`, `duplicate_entry`, the reason
  * of a fork, `rollback`, and what `read` and `apply` throw; the details of a refusal name the
  * entry that was refused.
  */
@@ -56,6 +63,7 @@ export function follow<E extends { seq: number; prev: string }, S>(
   known?: Known,
 ): { state: S; heads: Uint8Array[] } {
   demand(entries.length > 0, 'empty', 'a log has at least one entry')
+  requirePlaces(entries)
   const heads: Uint8Array[] = []
   let state: S | undefined
   for (const [index, jws] of entries.entries()) {

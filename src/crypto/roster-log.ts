@@ -2,7 +2,7 @@
  * The roster of a connection (section 6): who is in it, and which entry opened its epoch. Verified
  * against the verified key logs of its members.
  */
-import { follow, type Known } from './chain.ts'
+import { follow, type Known, requirePlaces } from './chain.ts'
 import { demand } from './refusal.ts'
 import { readEntry, type Entry } from './roster-form.ts'
 import { applyEntry, type KeyLogs, type State } from './roster-ops.ts'
@@ -55,9 +55,10 @@ export function verifyRoster(
 
 /**
  * The accounts that entries (JWSs) name, in the order first named, read without being verified:
- * whose key logs `verifyRoster` needs. Throws as `parseJws` and the payload do.
+ * whose key logs `verifyRoster` needs. Throws as `requirePlaces`, `parseJws` and the payload do.
  */
 export function accountsOf(entries: readonly string[]): string[] {
+  requirePlaces(entries)
   const named = entries.flatMap((text) => {
     const { actor, member } = readEntry(text)
     return member === undefined ? [actor] : [actor, member]

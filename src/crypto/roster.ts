@@ -19,6 +19,6 @@ export {
   rotate,
   type Signer,
 } from './roster-entries.ts'
-export type { Role } from './roster-form.ts'
+export { readEntry, type Entry, type Role } from './roster-form.ts'
 export { accountsOf, goneSince, lastConsentOf, verifyRoster, type Roster } from './roster-log.ts'
 export type { KeyLogs, Member } from './roster-ops.ts'

@@ -85,6 +85,8 @@ export function newIntake({
     drop(id)
     const subject = readSubject(state, account, id)
     if (subject === null) return
+    // All its members are in the connection that replaced it: no words of it are missed.
+    if (subject.hold === 'roster_forked' && state.replacements.isSettled(id)) return
     const lack = put(subject)
     if (subject.expiresAt !== null)
       guests.set(id, { expiresAt: subject.expiresAt, isChecked: lack === null })

@@ -23,6 +23,7 @@ import {
   readSubject,
 } from './code-subjects.ts'
 import type { Expected } from './expected.ts'
+import { dropOldKeys, saidBefore } from './former-keys.ts'
 import { type Answered, spokenBy } from './said-codes.ts'
 import type { Vault } from './vault.ts'
 
@@ -52,6 +53,12 @@ export interface Hit {
   readonly isEnded: boolean
 }
 
+/** Words of the epoch before a routine rotation: they prove nothing. */
+export interface FormerHit extends Hit {
+  /** When the epoch was over for this device, Unix milliseconds. */
+  readonly changedAt: number
+}
+
 /** Everybody whose words these are, and how much could be checked. */
 export interface Found extends Tally {
   readonly hits: Hit[]
@@ -78,6 +85,10 @@ export interface Codes {
   find(indices: readonly number[], now: number): Found
   /** The same of the expected speakers and the own account there alone; needs no `ready`. */
   findOf(expected: Expected, indices: readonly number[], now: number): Found
+  /** Ids of the connections of which a former code key is kept. */
+  former(now: number): string[]
+  /** The other members of a connection who would have said these words in the epoch before. */
+  findFormer(connection: string, indices: readonly number[], now: number): FormerHit[]
 }
 
 /** A subject of which words were wanted. */
@@ -250,6 +261,19 @@ export function openCodes(
         lacks: [...new Set(lacks)],
       }
     },
+
+    former(now) {
+      dropOldKeys({ state, vault }, now)
+      return state.formerEpochs.ids()
+    },
+
+    findFormer: (connection, indices, now) =>
+      saidBefore({ state, vault, account }, connection, indices, now).map(
+        ({ subject, speaker, window, changedAt }) => ({
+          ...hitBy(subject, speaker, window, null),
+          changedAt,
+        }),
+      ),
 
     find(indices, now) {
       intake.work(() => false)

@@ -6,24 +6,28 @@ import { PREFIX } from '../crypto/id.ts'
 import { openEntry, verifyRoster } from '../crypto/roster.ts'
 import { type Act, isRefusal } from '../state/idempotency.ts'
 import { idOf } from './acts.ts'
-import type { Device } from './device.ts'
 import { keepConnection } from './kept-connection.ts'
 import { newInvite, targetOf } from './invites.ts'
 import { type Opening, dropOpening, keepOpening, readOpening } from './openings.ts'
 import { isNewest, rememberRoster } from './remembered.ts'
+import type { Signing } from './roster-entries.ts'
+import type { Fork } from './rosters.ts'
 import { sealedTo } from './seal-keys.ts'
 
 /** What the person asks for; the account server does what is told of a preset and of a request. */
 export interface Wanted extends Pick<Opening, 'preset_id' | 'open_link_request'> {
   readonly name: string
   readonly invite: readonly Invitee[]
+  /** The forked connection that it replaces, and the evidence for those who did not see the fork. */
+  readonly replaces?: string
+  readonly fork?: Fork
 }
 
 /** The first entry and an envelope for each device of the account. */
 async function newOpening(
-  { state, vault, identity }: Device,
+  { state, vault, identity }: Signing,
   account: Account,
-  { id: connection, at, ...wanted }: Wanted & { id: string; at: number },
+  { id: connection, at, replaces, fork, ...wanted }: Wanted & { id: string; at: number },
 ): Promise<Opening> {
   const k = vault.get(connection) ?? new Uint8Array(randomBytes(32))
   const log = await identity.keyLog()
@@ -31,12 +35,14 @@ async function newOpening(
   const { account: actor, device, kid } = identity
   const seed = keys.sign.secret
   const actorLog = { seq: log.seq, head: log.head }
-  const entry = openEntry({ connection, actor, device, actorLog, k, at, kid, seed })
+  const by = { actor, device, actorLog, at, kid, seed }
+  const entry = openEntry({ connection, k, ...(replaces === undefined ? {} : { replaces }), ...by })
   const roster = verifyRoster(connection, [entry], new Map([[actor, log]]))
   const own = log.active.map((one) => ({ account: actor, device: one }))
   const envelopes = await sealedTo(state, account, { roster, k }, own)
   if (!vault.has(connection)) vault.put(connection, k)
-  return { ...wanted, connection, entry, envelopes, invite: [...wanted.invite] }
+  const evidence = fork === undefined ? {} : { fork: [...fork] satisfies Opening['fork'] }
+  return { ...wanted, connection, entry, envelopes, invite: [...wanted.invite], ...evidence }
 }
 
 /**
@@ -45,7 +51,7 @@ async function newOpening(
  * the same act asks the same again, whatever became of the own key log.
  */
 export async function openConnection(
-  device: Device,
+  device: Signing,
   account: Account,
   wanted: Wanted,
   act: Act,

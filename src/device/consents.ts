@@ -9,6 +9,7 @@ import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
 import { signConsent } from '../crypto/consent.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { type Roster, lastConsentOf } from '../crypto/roster.ts'
+import { AppError } from '../errors.ts'
 import type { ConsentRow } from '../state/consents.ts'
 import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
@@ -23,14 +24,23 @@ const nameOf = (consent: string) => encodeBase64url(hashOf(consent))
 /**
  * Approves an invitation with the key of this device. The consent is remembered before the account
  * server gets it.
- * @throws AppError what the account throws
+ * @param expected what it must be for, where no person approves
+ * @throws AppError backend_error where it is for another, and what the account throws
  */
 export async function giveConsent(
   { state, identity, now, demandSeat }: Pick<Device, 'state' | 'identity' | 'now' | 'demandSeat'>,
   account: Account,
   invitation: string,
+  expected?: { readonly connection: string; readonly inviter: string },
 ): Promise<Invitation> {
   const { connection, inviter, roster_head } = await account.consents.wanted({ invitation })
+  const isExpected =
+    expected === undefined || (expected.connection === connection && expected.inviter === inviter)
+  if (!isExpected)
+    throw new AppError(
+      'backend_error',
+      'The account server names another connection or inviter than before: this device consented to nothing. The server may be dishonest.',
+    )
   const log = await identity.keyLog()
   const { sign } = await identity.keys()
   const at = now()

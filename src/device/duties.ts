@@ -33,6 +33,12 @@ function toldOf(connection: string, error: unknown): string | null {
 const unwanted = (connection: string) =>
   `This account was taken into ${connection} by an approval that was withdrawn or is older than 30 days: this device left it.`
 
+const joined = (forked: string) =>
+  `${forked} forked, and an owner replaced it by a new connection: this device agreed to be taken in.`
+
+const replaced = (forked: string, replacement: string) =>
+  `${forked} forked, and was replaced by a new connection (${replacement}): its members are invited. Devices that saw both histories join by themselves, others ask their person.`
+
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 
 /** What a sync does for other members. */
@@ -44,6 +50,8 @@ export function newDuties(of: {
 }) {
   const { device, account, waits, log } = of
   const { state, vault } = device
+
+  const named = (id: string) => `"${state.connections.get(id)?.name ?? id}"`
 
   /** A connection for which nothing can be done now must not keep the others waiting. */
   async function attempt(connection: string, report: SyncReport, work: () => Promise<number>) {
@@ -97,6 +105,29 @@ export function newDuties(of: {
     }
   }
 
+  /** Follows to connections that replace forked ones, and opens those that are due. */
+  async function replacements(report: SyncReport, hints: NonNullable<Hints['replacements']>) {
+    state.replacements.note(device.now())
+    for (const hint of hints) {
+      const { joinReplacement } = await import('./replacing.ts')
+      await attempt(hint.invitation, report, async () => {
+        const forked = await joinReplacement(device, account, hint)
+        if (forked !== null) remark(report, joined(named(forked)))
+        return 0
+      })
+    }
+    for (const row of state.replacements.forked()) {
+      const { leaveDuplicates, judgeReplacement, openReplacement } = await import('./replacing.ts')
+      await attempt(row.connection, report, async () => {
+        const made = await openReplacement(device, account, row)
+        if (made !== null) remark(report, replaced(named(row.connection), made))
+        judgeReplacement(device, row.connection)
+        await leaveDuplicates(device, account, row.connection)
+        return 0
+      })
+    }
+  }
+
   async function seals(report: SyncReport, hints: Hints['unsealed']) {
     for (const { connection, devices } of hints) {
       if (!vault.has(connection)) continue
@@ -128,6 +159,7 @@ export function newDuties(of: {
       await dropEnded(device, account)
     }
     const hints = await account.duties.read({})
+    await unlessLimited(report, () => replacements(report, hints.replacements ?? []))
     await unlessLimited(report, () => joins(report, hints.joins))
     await unlessLimited(report, () => seals(report, hints.unsealed))
   }

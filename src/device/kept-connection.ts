@@ -2,7 +2,7 @@
 import type { Connection } from '../api/rest/connections.ts'
 import { ZERO_HEAD } from '../crypto/code.ts'
 import type { Reason } from '../crypto/refusal.ts'
-import { type Roster, isHeld } from '../crypto/roster.ts'
+import { type Roster, isHeld, readEntry } from '../crypto/roster.ts'
 import type { ConnectionRow, Hold, Member } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
@@ -30,7 +30,7 @@ function pinned({ names }: State, { members }: Roster, told: Connection['members
 }
 
 /** The key logs of the members, as they were given or, where they have grown since, as they are remembered. */
-function newestLogs(state: State, { roster, keyLogs }: Known): Known['keyLogs'] {
+export function newestLogs(state: State, { roster, keyLogs }: Known): Known['keyLogs'] {
   const newest = new Map(keyLogs)
   for (const { account } of roster.members) {
     const seq = state.logs.head('keylog', account)?.seq ?? -1
@@ -74,6 +74,7 @@ export function keepConnection(
     state.connections.put(row)
     // It was opened here, and only the answer was lost.
     dropOpening(state, id)
+    noteReplacement(state, known.roster)
   })
   codes.putConnection(row)
   return row
@@ -88,6 +89,12 @@ export function keepRoster({ state, codes }: Keeping, known: Known): void {
   const kept = { ...row, epoch, head, members, hold: holdOf(state, known) }
   state.connections.put(kept)
   codes.putConnection(kept)
+}
+
+/** Note what a connection replaces; whether its opener may is judged when it is asked for. */
+function noteReplacement({ replacements }: State, { connection, replaces, entries }: Roster): void {
+  if (replaces === null) return
+  replacements.put({ connection, replaces, opener: readEntry(entries[0]!).actor })
 }
 
 /**

@@ -37,6 +37,7 @@ import {
   readRoster,
 } from './roster-entries.ts'
 import type { Known } from './remembered.ts'
+import { demandKeysOfSeat, seatBefore } from './replacements.ts'
 import type { RotationWaits } from './rotation-waits.ts'
 
 const everybody = () => true
@@ -74,10 +75,12 @@ function isOver(device: Signing, roster: Roster, of: { target: string; member: s
 /**
  * Takes in an account that approved an invitation of this device: the entry carries its consent and
  * names the newest place of its key log, and the secret is sealed to its devices. Nothing happens
- * while the secret or the right to do so is not here.
+ * while the secret or the right to do so is not here. Into a replacement it is taken with the role
+ * that it had in the connection that forked.
  * @param of `target`: under what this device remembers the invitation, which then has served
  * @returns to how many devices the secret was sealed
- * @throws AppError as `continueRoster` does; Refusal for a key log or a consent that breaks a rule
+ * @throws AppError as `continueRoster` and `demandKeysOfSeat` do; Refusal for a key log or a consent
+ *   that breaks a rule
  */
 export async function takeIn(
   device: Signing,
@@ -100,8 +103,10 @@ export async function takeIn(
       holds &&
       !present(device.state, roster).rotationPending
     if (!may || memberOf(roster, member) !== undefined) return null
+    const before = seatBefore(device.state, roster, member)
+    if (before !== null) demandKeysOfSeat(device.state, before)
     const logs = new Map(keyLogs).set(member, log)
-    const what = { member, memberLog, role: 'member', consent } as const
+    const what = { member, memberLog, role: before?.role ?? 'member', consent } as const
     const entry = addMember({ roster, keyLogs: logs, ...what, ...signer })
     return { entry, k: null, to: (one) => one === member, newcomer: log }
   }

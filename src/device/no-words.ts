@@ -13,19 +13,12 @@ import type { Device } from './device.ts'
 import { frequentHolders } from './hold-ups.ts'
 import { isDoubted } from './looked-at.ts'
 import { type Known, rememberedRoster } from './remembered.ts'
+import { forkedError } from './replacements.ts'
 
 type Asking = Pick<Device, 'state' | 'identity' | 'now'>
 
-const held = (
-  state: 'rotation_pending' | 'roster_forked' | 'changed_unverified',
-  message: string,
-) => new AppError('invalid_state', message, { details: { state } })
-
-const forked = () =>
-  held(
-    'roster_forked',
-    'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
-  )
+const held = (state: 'rotation_pending' | 'changed_unverified', message: string) =>
+  new AppError('invalid_state', message, { details: { state } })
 
 /** What to do about members who hold the connection up again and again; empty for none. */
 function heldUpBy({ state, identity, now }: Asking, known: Known | null, id: string): string {
@@ -145,7 +138,7 @@ async function waiting({ state, identity }: Asking, account: Account, id: string
  */
 export async function noWords(device: Asking, account: Account, id: string): Promise<AppError> {
   const hold = device.state.connections.get(id)?.hold ?? null
-  if (hold === 'roster_forked') return forked()
+  if (hold === 'roster_forked') return forkedError(device.state, device.identity.account, id)
   if (hold === 'ended') return connectionEnded()
   const known = rememberedRoster(device.state, id)
   const due =

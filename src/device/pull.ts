@@ -12,9 +12,11 @@ import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
 import { dismissed } from './dismissed.ts'
+import { dropFormerKey } from './former-keys.ts'
 import { guestRow, isSameGuest } from './guests.ts'
 import { type Identity, readFacts } from './identity.ts'
 import type { Known } from './remembered.ts'
+import type { Fork } from './rosters.ts'
 import { unmarkAsked, wasAskedLongAgo } from './account-deletion-mark.ts'
 import { revokedHere } from './sign-in-refusals.ts'
 import { unmarkSigned } from './sign-out-mark.ts'
@@ -99,7 +101,7 @@ export function newPull(of: {
   async function pullSecret(known: Known, report: SyncReport): Promise<void> {
     const { connection } = known.roster
     const { fetchSecret, holdsSecret } = await import('./secrets.ts')
-    if (holdsSecret(vault, known)) return
+    if (holdsSecret(of, known)) return
     try {
       const secret = await fetchSecret(identity, account, known)
       const { isNewest } = await import('./remembered.ts')
@@ -127,6 +129,7 @@ export function newPull(of: {
     rememberRoster(state, known.roster)
     if (!isNewest(state, known.roster)) return
     if (known.fresh) report.pulled.rosters++
+    if (known.fork !== null) await noteFork(known, known.fork)
     if (known.fresh && state.consents.connections().includes(id)) {
       const { settleConsent } = await import('./consents.ts')
       settleConsent(of, known.roster)
@@ -138,6 +141,14 @@ export function newPull(of: {
     if (touched.has(id) || !isNewest(state, known.roster)) return
     keepConnection(of, connection, known)
     report.pulled.connections++
+  }
+
+  /** A device of this account, or the person, joined a replacement: this one learns of the fork, too. */
+  async function noteFork({ roster }: Known, fork: Fork) {
+    const { seesFork } = await import('./replacing.ts')
+    const { readEntry } = await import('../crypto/roster.ts')
+    const { actor: opener, replaces } = readEntry(roster.entries[0]!)
+    if (replaces !== undefined) await seesFork(of, account, { connection: replaces, opener, fork })
   }
 
   /** A connection that cannot be brought here must not keep the others away. */
@@ -160,7 +171,7 @@ export function newPull(of: {
     complain(
       report,
       reason === 'roster_forked'
-        ? `The account server shows two histories of ${id}: nothing of it verifies any more, make a new connection.`
+        ? `"${name}" (${id}) forked: the account server shows two histories of it, so nothing of it verifies any more. A device of an owner opens a new connection in its place.`
         : `What the account server sent of ${id} was refused (${reason}): it stays here as it was.`,
     )
   }
@@ -205,6 +216,7 @@ export function newPull(of: {
   function forget(id: string): void {
     codes.remove(id)
     vault.delete(id)
+    dropFormerKey(of, id)
     state.connections.delete(id)
     state.invites.clear(id)
     state.guests.delete(id)

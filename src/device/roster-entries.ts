@@ -14,9 +14,11 @@ import { type Signer, unconfirmedMembers, recipientsOf, verifyRoster } from '../
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'
+import { keepFormer } from './former-epoch.ts'
 import { holdRefused, keepConnection, keepRoster } from './kept-connection.ts'
 import { isDoubted } from './looked-at.ts'
 import { type Known, isNewest, rememberRoster } from './remembered.ts'
+import { forkedError } from './replacements.ts'
 import { fetchRoster } from './rosters.ts'
 import { type Recipient, sealedTo } from './seal-keys.ts'
 import { holdsSecret } from './secrets.ts'
@@ -59,13 +61,8 @@ export function recipientsHere({ state }: Pick<Signing, 'state'>, known: Known) 
 }
 
 /** A connection whose history forked takes no more entries. Throws AppError. */
-export function demandWhole({ state }: Pick<Signing, 'state'>, id: string): void {
-  if (state.forks.has(id))
-    throw new AppError(
-      'invalid_state',
-      'The account server showed two histories of this connection, so nothing of it holds any more: make a new one.',
-      { details: { state: 'roster_forked' } },
-    )
+export function demandWhole({ state, identity }: Pick<Signing, 'state' | 'identity'>, id: string) {
+  if (state.forks.has(id)) throw forkedError(state, identity.account, id)
 }
 
 /** A connection that an owner ended takes no more entries. Throws AppError. */
@@ -109,7 +106,10 @@ async function post(
     rememberRoster(device.state, after)
     device.state.transaction(() => {
       if (!isNewest(device.state, after)) return
-      if (k !== null) device.vault.put(connection, k)
+      if (k !== null) {
+        keepFormer(device, { roster: after, keyLogs })
+        device.vault.put(connection, k)
+      }
       keepRoster(device, { roster: after, keyLogs })
     })
   })
@@ -173,7 +173,7 @@ export async function continueRoster(
     const known = await readRoster(device, account, connection)
     if (!isNewest(device.state, known.roster)) continue
     // A record that is damaged is dropped here, before words are made of it.
-    const holds = holdsSecret(device.vault, known)
+    const holds = holdsSecret(device, known)
     keepRoster(device, known)
     demandGoingOn(known)
     demandMember(known, device.identity.account)

@@ -30,7 +30,7 @@ export async function sealMissing(
   // Of an epoch that is over meanwhile, the secret that is here is none.
   if (!isNewest(device.state, roster)) return 0
   if (roster.ended || present(device.state, roster).rotationPending) return 0
-  if (!holdsSecret(device.vault, known)) return 0
+  if (!holdsSecret(device, known)) return 0
   const k = device.vault.get(connection)
   const recipients = recipientsHere(device, known).filter((one) => wanted.includes(one.device.id))
   if (k === null || recipients.length === 0) return 0

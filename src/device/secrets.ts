@@ -3,19 +3,28 @@ import type { Account } from '../api/port.ts'
 import { openEnvelope } from '../crypto/envelope.ts'
 import { Refusal, type Reason } from '../crypto/refusal.ts'
 import { keyCommitment } from '../crypto/key-commitment.ts'
+import type { Device } from './device.ts'
+import { keepFormer } from './former-epoch.ts'
 import type { Identity } from './identity.ts'
 import type { Known } from './remembered.ts'
-import type { Vault } from './vault.ts'
 
 /** An envelope that was sealed before, or after, the roster was read: nothing is wrong with it. */
 const OTHER_EPOCH: readonly Reason[] = ['old_epoch', 'unknown_epoch']
 
-/** Whether this device holds the secret of the current epoch; one of an earlier epoch, or that is damaged, is forgotten. */
-export function holdsSecret(vault: Vault, { roster }: Known): boolean {
-  const { connection, epoch, kCommit } = roster
+/**
+ * Whether this device holds the secret of the current epoch. One of an earlier epoch, or that is
+ * damaged, is deleted; of the epoch before a routine rotation the code key is kept.
+ */
+export function holdsSecret(
+  device: Pick<Device, 'state' | 'vault' | 'now'>,
+  known: Known,
+): boolean {
+  const { vault } = device
+  const { connection, epoch, kCommit } = known.roster
   if (!vault.has(connection)) return false
   const k = vault.find(connection)
   if (k !== null && keyCommitment(connection, epoch, k) === kCommit) return true
+  keepFormer(device, known)
   vault.delete(connection)
   return false
 }

@@ -15,6 +15,7 @@ import { type ClockWatch, type ServerClock, measureOffset } from './clock.ts'
 import type { Codes } from './codes.ts'
 import type { Identity } from './identity.ts'
 import { newDuties } from './duties.ts'
+import { dropOldKeys } from './former-keys.ts'
 import { dropOpening } from './openings.ts'
 import { followCode, isActive } from './public-code.ts'
 import { runEach } from './parts.ts'
@@ -128,6 +129,8 @@ export function newSync(options: {
     // Taken before the server is asked: what is made while it answers is not in its answer, and is no leftover.
     const connections = new Set(state.connections.ids())
     const guests = new Set(state.guests.all().map(({ id }) => id))
+    // Also where the account server is away for longer than they may be kept.
+    dropOldKeys(options, now())
     // First of all: what is verified here while the rest fails must know whether the time is right.
     await readClock(report)
     const isLogKnown = await pull.ownLog(report)

@@ -39,7 +39,7 @@ export function summarise(
   others: readonly Match[],
   expected: Expected | null,
 ): string {
-  const { verified, replayed, matches, reasons } = result
+  const { verified, replayed, matches, reasons, old_epoch, changed_at = '' } = result
   const names = others.map(subjectOf).join(', ')
   if (verified) {
     const doubts = [...new Set(others.flatMap((match) => match.reasons ?? []))]
@@ -47,6 +47,8 @@ export function summarise(
       doubts.length === 0 ? '' : ` Not everything could be checked (${doubts.join(', ')}).`
     return `Verified: the words of ${names}${answered(expected)}.${sure}`
   }
+  if (old_epoch)
+    return `Not proven: words from before a change on ${changed_at.slice(0, 10)}. Ask them to open the app and say new ones.`
   if (replayed) return `The words of ${names}, but they were used before: no proof.`
   if (others.length > 0)
     return reasons.includes('connection_ended')

@@ -3,7 +3,14 @@
  * reasons say why not. Every match counts once (RFC 6238 section 5.2), and that is written down before anybody is told.
  */
 import { timeAt } from '../api/fields.ts'
-import type { Expectation, LogEntry, Match, Reason, Verification } from '../api/rest/verify.ts'
+import type {
+  Expectation,
+  Identified,
+  LogEntry,
+  Match,
+  Reason,
+  Verification,
+} from '../api/rest/verify.ts'
 import { windowOf } from '../crypto/code.ts'
 import { newId } from '../crypto/id.ts'
 import type { State } from '../state/state.ts'
@@ -11,8 +18,9 @@ import type { ClockState } from './clock.ts'
 import { type Searched, searchAnswers } from './answer-search.ts'
 import type { Challenges } from './challenges.ts'
 import { type Pace, REAL_PACE } from './code-schedule.ts'
-import type { Codes, Found, Hit } from './codes.ts'
+import type { Codes, FormerHit, Found, Hit } from './codes.ts'
 import { type Expected, answering, expectedBy } from './expected.ts'
+import { searchFormer } from './former-search.ts'
 import type { Guesses, Trying } from './guesses.ts'
 import { threeWords } from './typed-words.ts'
 import { summarise } from './verification-summary.ts'
@@ -67,6 +75,14 @@ export interface Verifier {
 
 const isEnded = (hit: Hit) => hit.isEnded
 const isOfOther = ({ match }: Hit) => match.speaker === 'other'
+
+const isExpected = (expected: Expected | null, { member_id }: Identified) =>
+  expected === null || expected.user === null || expected.user === member_id
+
+/** What the answer says of words of a former epoch; nothing for none. */
+function changeBefore([said]: readonly FormerHit[]) {
+  return said === undefined ? {} : { old_epoch: true as const, changed_at: timeAt(said.changedAt) }
+}
 
 const holding = (reasons: readonly (readonly [Reason, boolean])[]): Reason[] =>
   reasons.filter(([, holds]) => holds).map(([reason]) => reason)
@@ -165,11 +181,13 @@ export function newVerifier(options: {
   }
 
   /** A match with what it rests on: the clock, the last sync, and its own connection. */
-  function matchOf({ match, isEnded: ended }: Hit, at: number, clock: ClockState): Match {
+  function matchOf(hit: Hit, at: number, clock: ClockState): Match {
+    const { match, isEnded: ended } = hit
     const reasons = holding([
       ['clock_uncertain', clock !== 'steady'],
       ['sync_stale', isStale(at, STALE_MATCH_MS)],
       ['connection_ended', ended],
+      ['old_epoch', 'changedAt' in hit],
     ])
     return {
       ...match,
@@ -203,8 +221,36 @@ export function newVerifier(options: {
     const find = (at: number) => findBy(expected(), indices, at)
     await indexed(expect, waited)
     if (await refreshed(() => find(now()).hits.length > 0, waited)) await indexed(expect, waited)
+    const former = await formerOf(expected(), indices, () => find(now()).hits.length > 0, waited)
     waited()
-    return check(trying, method, expected(), find)
+    return check(trying, method, expected(), find, (at) =>
+      former.flatMap((id) =>
+        codes.findFormer(id, indices, at).filter(({ match }) => isExpected(expected(), match)),
+      ),
+    )
+  }
+
+  /**
+   * The connections of which these are words of the former epoch. Looked for where nothing current
+   * explains the words, one search at a time.
+   */
+  function formerOf(
+    expected: Expected | null,
+    indices: readonly number[],
+    isExplained: () => boolean,
+    waited: () => void,
+  ): Promise<readonly string[]> {
+    const kept = codes.former(now())
+    const ids = expected === null ? kept : kept.filter((id) => expected.connections.includes(id))
+    if (ids.length === 0 || isExplained()) return Promise.resolve([])
+    const search = searched.then(async () => {
+      waited()
+      const said = await searchFormer({ codes, pace }, ids, indices, now())
+      waited()
+      return said
+    })
+    searched = search.catch(() => undefined)
+    return search
   }
 
   const findBy = (expected: Expected | null, indices: readonly number[], at: number): Found =>
@@ -270,6 +316,7 @@ export function newVerifier(options: {
     method: LogEntry['method'],
     expected: Expected | null,
     find: (at: number) => Found,
+    former: (at: number) => readonly FormerHit[] = () => [],
   ): Verification {
     const at = now()
     const found = find(at)
@@ -280,37 +327,41 @@ export function newVerifier(options: {
     const others = hits.filter(isOfOther)
     const evidence = others.filter((hit) => !isEnded(hit))
     const echo = others.length < hits.length
+    const old = hits.length > 0 ? [] : former(at)
+    const all = [...hits, ...old]
     const matchesOf = (some: readonly Hit[]) => some.map((hit) => matchOf(hit, at, clock))
-    const named = matchesOf(evidence.length > 0 ? evidence : others)
+    const named = matchesOf(evidence.length > 0 ? evidence : [...others, ...old])
 
     return state.transaction(() => {
-      const firstUsedAt = use(evidence, at)
+      const firstUsedAt = use(evidence, at) ?? use(old, at)
       const result = {
         // Behind, words that were heard and recorded earlier would fit again.
         verified: evidence.length > 0 && firstUsedAt === null && clock !== 'behind',
         conclusive: reasons.length === 0,
         replayed: firstUsedAt !== null,
         echo,
-        matches: matchesOf(hits),
+        matches: matchesOf(all),
         checked,
         unchecked,
         reasons,
         ...(challenge === null ? {} : { purpose: challenge.purpose.shown }),
         ...(firstUsedAt === null ? {} : { first_verified_at: timeAt(firstUsedAt) }),
+        ...(firstUsedAt === null ? changeBefore(old) : {}),
       }
       freshness.noted(at)
       if (challenge !== null) challenges.use(challenge.id)
+      // Words of a former epoch too: they must not make guessing cheaper.
       if (hits.length === 0) guesses.wrong(trying)
       if (result.verified) guesses.right(trying)
       // By the uses themselves, not by the clock: one that ran ahead for a while must not make words count twice.
       state.replays.prune(state.replays.highest() - REMEMBERED)
-      if (method === 'local' || hits.length > 0)
+      if (method === 'local' || all.length > 0)
         state.verifications.insert({
           id: newId('ver_', at),
           at: timeAt(at),
           method,
           outcome: outcomeOf(result),
-          matches: hits.map(({ match }) => match),
+          matches: all.map(({ match }) => match),
           caller: trying.caller,
         })
       return {

@@ -5,14 +5,17 @@ import { type ContactWords, MOST_OPEN } from '../api/rest/first-contacts.ts'
 import type { Device } from '../device/device.ts'
 import { dropDeparted } from '../device/departed.ts'
 import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
+import { dropFormerKey } from '../device/former-keys.ts'
 import { wordsForListener } from '../device/words-for-listener.ts'
 import { dropHoldUps } from '../device/hold-ups.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
-const decorated = (connection: Connection, device: Device | null): Connection => ({
+/** A connection with what only this device knows of it. */
+export const decorated = (connection: Connection, device: Device | null): Connection => ({
   ...connection,
   secret_here: device?.vault.has(connection.id) ?? false,
+  replaced_by: device?.state.replacements.inPlaceOf(connection.id) ?? null,
 })
 
 /**
@@ -35,6 +38,7 @@ function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }
   codes.remove(id)
   state.transaction(() => {
     vault.delete(id)
+    dropFormerKey({ state, vault }, id)
     state.connections.delete(id)
     state.invites.clear(id)
     dropDeparted(state, id)

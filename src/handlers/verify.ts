@@ -15,7 +15,8 @@ import { type Handlers, keeperOf } from './context.ts'
  * found".
  */
 function knownHere(here: Verification): PublicVerification {
-  const { verified, conclusive, replayed, echo, matches, first_verified_at, checked_at } = here
+  const { verified, conclusive, replayed, echo, matches, checked_at } = here
+  const { first_verified_at, old_epoch } = here
   const others = verified ? matches.filter(({ speaker }) => speaker === 'other') : []
   return {
     found: verified,
@@ -24,6 +25,7 @@ function knownHere(here: Verification): PublicVerification {
     replayed,
     echo,
     ...(first_verified_at === undefined ? {} : { first_verified_at }),
+    ...(old_epoch === undefined ? {} : { old_epoch }),
     matches: others.map((match) => ({ kind: match.kind, assurance_level: match.kind, match })),
     checked_at,
   }

@@ -1,6 +1,7 @@
 /**
  * Connections, as one of their members sees them: the name and the favourite are that member's own. The secret is never here;
- * `secret_here` is for the device to say. Another account's connection is simply not there.
+ * `secret_here` and
+ * `replaced_by` are for the device to say. Another account's connection is simply not there.
  */
 import type { Kysely } from 'kysely'
 import { pageOf } from '../api/cursor.ts'
@@ -21,8 +22,10 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('memberships as own')
     .innerJoin('connections', 'connections.id', 'own.connection_id')
+    .leftJoin('replacements', 'replacements.connection_id', 'own.connection_id')
     .select([
       'id',
+      'replaces',
       'name',
       'favorite',
       'preset_id',
@@ -117,6 +120,8 @@ async function resources(
       tag_ids: (tagsOf.get(row.id) ?? []).map(({ tag_id }) => tag_id),
       members: all,
       preset_id: row.preset_id,
+      replaces: row.replaces,
+      replaced_by: null,
       epoch: row.epoch,
       secret_here: false,
       created_at: timeAt(row.created_at),

@@ -7,6 +7,7 @@ import type { Kysely } from 'kysely'
 import type { Service } from '../api/port.ts'
 import type { Ground } from './ground.ts'
 import { isWaiting } from './invitation-rows.ts'
+import { replacementsFor } from './replacements.ts'
 import type { Schema } from './schema.ts'
 
 /** So many of each are told at once; the rest when these are done. */
@@ -106,8 +107,10 @@ async function unsealedOf(db: Kysely<Schema>, account: string) {
 }
 
 export const duties = ({ db, now }: Ground): Service['duties'] => ({
-  read: async (_, { account }) => ({
-    joins: await joinsOf(db, account, now()),
-    unsealed: await unsealedOf(db, account),
-  }),
+  read: async (_, { account }) => {
+    const joins = await joinsOf(db, account, now())
+    const unsealed = await unsealedOf(db, account)
+    const replacements = await replacementsFor(db, account, now())
+    return { joins, unsealed, ...(replacements.length === 0 ? {} : { replacements }) }
+  },
 })

@@ -28,6 +28,7 @@ import {
   standing,
   withdrawAllOf,
 } from './invitation-rows.ts'
+import { carryOver } from './replacements.ts'
 import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
 import type { Schema } from './schema.ts'
 import { verifyAhead } from './verifying-ahead.ts'
@@ -84,13 +85,12 @@ async function consentOf(
   return row
 }
 
-/** The account is a member from now on. What it calls the connection: the inviter, or as that one does where there are others. */
-async function takeIn(
-  trx: Transaction<Schema>,
-  { connection, members }: Roster,
-  account: string,
-  at: number,
-) {
+/**
+ * The account is a member from now on. What it calls the connection: as the one that this replaces,
+ * else the inviter, or as that one does where there are others.
+ */
+async function takeIn(trx: Transaction<Schema>, roster: Roster, account: string, at: number) {
+  const { connection, members } = roster
   const { connection_name, display_name } = await consentOf(trx, { connection, account }, at)
   await trx
     .updateTable('invitations')
@@ -113,6 +113,7 @@ async function takeIn(
       updated_at: at,
     })
     .execute()
+  await carryOver(trx, roster, account)
 }
 
 /** The account is a member no more, and comes back by another approval. */

@@ -7,7 +7,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../api/port.ts'
 import { parseJws } from '../crypto/jws.ts'
 import { verifyKeyLog } from '../crypto/key-log.ts'
-import { accountsOf, verifyRoster } from '../crypto/roster.ts'
+import { type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
@@ -23,6 +23,7 @@ import { readKeyLog } from './key-logs.ts'
 import type { Message } from './mail/mail.ts'
 import { approveBy } from './open-link-requests.ts'
 import { noteOwn } from './org-activities.ts'
+import { carryOver, forkOf, noteReplaces, requireFork } from './replacements.ts'
 import { inviterIn, presetFor, tagByPreset } from './preset-rows.ts'
 import { appendTo, demandSealed, demandSignedBy } from './roster-entries.ts'
 import { rosterEntries } from './roster-rows.ts'
@@ -37,17 +38,20 @@ export const rosters = (ground: Ground): Service['rosters'] => {
   async function store(
     trx: Transaction<Schema>,
     { account, device }: Sender,
-    { connection, name, entry, invite: invitees, preset_id, open_link_request = null }: Body,
-    envelopes: readonly Addressed[],
+    body: Body,
+    of: { roster: Roster; envelopes: readonly Addressed[] },
   ): Promise<Message[]> {
-    const of = { connection_id: connection }
+    const { connection, name, entry, invite: invitees, preset_id } = body
+    const { open_link_request = null } = body
+    const { roster, envelopes } = of
+    const named = { connection_id: connection }
     if (open_link_request !== null)
       await approveBy(trx, { account, id: open_link_request, connection, invite: invitees })
     const preset = await presetFor(trx, account, preset_id)
     await trx
       .insertInto('memberships')
       .values({
-        ...of,
+        ...named,
         account_id: account,
         role: 'owner',
         name,
@@ -59,10 +63,12 @@ export const rosters = (ground: Ground): Service['rosters'] => {
     await tagByPreset(trx, { account, connection })
     await trx
       .insertInto('roster_entries')
-      .values({ ...of, seq: 0, entry })
+      .values({ ...named, seq: 0, entry })
       .execute()
+    await noteReplaces(trx, roster, body.fork)
+    await carryOver(trx, roster, account)
     await noteNamed(trx, connection, account)
-    await storeEnvelopes(trx, { roster: { connection, epoch: 1 }, sender: device }, envelopes)
+    await storeEnvelopes(trx, { roster, sender: device }, envelopes)
     const inviter = await inviterIn(trx, account, connection)
     const letters: Message[] = []
     for (const invitee of invitees) {
@@ -87,6 +93,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
         addressed(body.envelopes, { sender, roster, keyLogs, newest: roster.head }),
       )
       demandSealed(sender, envelopes)
+      judged('fork', () => requireFork(roster, body.fork))
       const letters = await db.transaction().execute(async (trx) => {
         await holdApproved(trx, session)
         const made = await trx
@@ -98,7 +105,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
           await demandSame(trx, body)
           return []
         }
-        const mails = await store(trx, sender, body, envelopes)
+        const mails = await store(trx, sender, body, { roster, envelopes })
         const activity = { event: 'connection_created', target: body.connection } as const
         await noteOwn(trx, session, [activity], now(), ground)
         return mails
@@ -116,7 +123,9 @@ export const rosters = (ground: Ground): Service['rosters'] => {
       const entries = await rosterEntries(db, connection)
       const accounts = accountsOf(entries)
       const departed = await departedLengths(db, connection, accounts)
-      return { entries, key_logs: [...(await lengthsOf(db, accounts)), ...departed] }
+      const key_logs = [...(await lengthsOf(db, accounts)), ...departed]
+      const fork = await forkOf(db, connection)
+      return { entries, key_logs, ...(fork === null ? {} : { fork }) }
     },
 
     append: appendTo(ground),

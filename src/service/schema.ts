@@ -483,6 +483,15 @@ export interface Schema {
     created_at: number
     expires_at: number
   }
+  /** Connections that were opened to replace a forked one. */
+  replacements: {
+    connection_id: string
+    /** The id of the forked connection, which this server need not know. */
+    replaces: string
+    /** Two entries at one place of its roster, as the opener gave them; null where it gave none. */
+    fork_one: string | null
+    fork_other: string | null
+  }
   /** First contacts by four words: what two devices send each other through this server. */
   first_contacts: {
     invitation_id: string

@@ -1,5 +1,14 @@
 /**
- * Version 11 of the schema: the signed consents of accounts that approved an invitation. In SQL that
- * SQLite and PostgreSQL both read.
+ * Version 11 of the schema: the signed consents of accounts that approved an invitation, and the
+ * connections that replace forked ones. In SQL that SQLite and PostgreSQL both read.
  */
-export const eleventh = () => [`alter table invitations add column consent_jws text`]
+export const eleventh = (id: string) => [
+  `alter table invitations add column consent_jws text`,
+  `create table replacements (
+    connection_id ${id} primary key references connections on delete cascade,
+    replaces ${id} not null,
+    fork_one text,
+    fork_other text,
+    check ((fork_one is null) = (fork_other is null))
+  )`,
+]

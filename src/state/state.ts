@@ -17,6 +17,8 @@ import type { FirstContactRows } from './first-contacts.ts'
 import { removeLeftovers } from './folder.ts'
 import { epochRows } from './epochs.ts'
 import type { EpochRows } from './epochs.ts'
+import { formerEpochRows } from './former-epochs.ts'
+import type { FormerEpochRows } from './former-epochs.ts'
 import { forkRows } from './forks.ts'
 import type { ForkRows } from './forks.ts'
 import { guestRows } from './guests.ts'
@@ -31,6 +33,8 @@ import { metaRows } from './meta.ts'
 import type { MetaRows } from './meta.ts'
 import { nameRows } from './names.ts'
 import type { NameRows } from './names.ts'
+import { replacementRows } from './replacements.ts'
+import type { ReplacementRows } from './replacements.ts'
 import { replayRows } from './replays.ts'
 import type { ReplayRows } from './replays.ts'
 import { sealKeyRows } from './seal-keys.ts'
@@ -65,7 +69,9 @@ export interface State {
   readonly logs: LogRows
   readonly sealKeys: SealKeyRows
   readonly epochs: EpochRows
+  readonly formerEpochs: FormerEpochRows
   readonly forks: ForkRows
+  readonly replacements: ReplacementRows
   readonly invites: InviteRows
   readonly firstContacts: FirstContactRows
   readonly consents: ConsentRows
@@ -103,7 +109,9 @@ export function openState(dir: string, log?: Log): State {
     logs: logRows(db),
     sealKeys: sealKeyRows(db),
     epochs: epochRows(db),
+    formerEpochs: formerEpochRows(db),
     forks: forkRows(db),
+    replacements: replacementRows(db),
     invites: inviteRows(db),
     firstContacts: firstContactRows(db),
     consents: consentRows(db),

@@ -253,5 +253,30 @@ export const VERSIONS: readonly string[] = [
   -- dismisses it; and whether they were replaced without one that was in force.
   alter table trust add column recovered_at integer;
   alter table trust add column key_unused integer not null default 0 check (key_unused in (0, 1));
+
+  -- Connections whose history forked, and those that replace them.
+  create table forked (
+    connection text primary key,
+    seen_at integer not null,
+    act blob not null check (length(act) = 16),
+    replaced_by text,
+    settled integer not null default 0 check (settled in (0, 1))
+  ) strict, without rowid;
+
+  create table replacements (
+    connection text primary key,
+    replaces text not null,
+    opener text not null
+  ) strict, without rowid;
+  create index replacements_by_forked on replacements (replaces);
+
+  -- The code key of the epoch before a routine rotation; the vault has the key.
+  create table former_epochs (
+    connection text primary key,
+    epoch integer not null,
+    speakers text not null,
+    kept_at integer not null,
+    looked_at integer not null
+  ) strict, without rowid;
   `,
 ]

@@ -37,6 +37,8 @@ export function connectionsSuite(accounts: () => Accounts): void {
           { id: ada.id, user_id: ada.id, display_name: 'Ada', role: 'owner', state: 'active' },
         ],
         preset_id: null,
+        replaces: null,
+        replaced_by: null,
         epoch: 1,
         secret_here: false,
         created_at: time(),

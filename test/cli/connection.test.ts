@@ -178,7 +178,15 @@ describe('names of others', () => {
     },
   ]
   const connection = { id, name: EVIL, kind: 'direct', state: 'ended', members, epoch: 1 }
-  const answer = { ...connection, tag_ids: [], secret_here: true, created_at: '', updated_at: '' }
+  const answer = {
+    ...connection,
+    tag_ids: [],
+    replaces: null,
+    replaced_by: null,
+    secret_here: true,
+    created_at: '',
+    updated_at: '',
+  }
   const party = { user_id: null, display_name: EVIL, email: EVIL }
   const invitation = {
     id: `inv_${'0'.repeat(26)}`,

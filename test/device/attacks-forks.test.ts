@@ -107,7 +107,8 @@ describe('a fork around one’s own entry is seen, and whoever was removed verif
       const { world, bob, id, hidden } = forking
       const { lied, own } = await deceived(forking)
       await assert.rejects(remove(lied.device(), lied.account(), id, bob.id), isFork)
-      await lied.sync()
+      const { error } = await lied.device().sync.run('request')
+      assert.match(error ?? '', /was replaced by a new connection/)
       world.later()
       await isForked(lied, forking, [await own, hidden.entry])
     })

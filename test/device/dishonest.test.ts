@@ -80,7 +80,7 @@ describe('rosters', () => {
     const shown = (await bob.account().rosters.read({ connection: id })).entries.at(-1)
     assert.notEqual(hidden, shown)
     const { lied, error } = await told(hiding, (account) => account)
-    assert.match(error, /two histories .* make a new connection/)
+    assert.match(error, /forked: .* two histories .* opens a new connection in its place/)
     assert.equal(lied.state.logs.head('roster', id)?.entry, hidden)
     assert.deepEqual(
       lied.state.forks.read(id).map(({ entry }) => entry),
@@ -114,7 +114,12 @@ describe('rosters', () => {
     const rid = lied.restart((account) => account)
     await connections.delete({ id }, at(rid))
     await rid.sync()
-    assert.deepEqual((await connections.list({ limit: 50 }, at(rid))).items, [])
+    const left = (await connections.list({ limit: 50 }, at(rid))).items
+    assert.deepEqual(
+      left.map(({ replaces }) => replaces),
+      [id],
+      'the connection that replaced it stays',
+    )
     await assert.rejects(connections.read({ id }, at(rid)), { code: 'not_found' })
     assert.equal(rid.state.connections.get(id), null, 'whoever gave it up is rid of it')
   })

@@ -155,6 +155,8 @@ export async function confirmNow(on: Device, account: Account, member: string): 
     shown: generation,
     refused: null,
     checked_at: 0,
+    recovered_at: null,
+    key_unused: false,
   })
   await confirmSeats(on, account, member)
   judgeHolds(on, member)

@@ -87,6 +87,8 @@ export function memoryServer() {
       return { id: user_id, user_id, display_name: user_id, role, state: 'active' }
     }),
     preset_id: null,
+    replaces: null,
+    replaced_by: null,
     epoch,
     secret_here: false,
     created_at: timeAt(T0),

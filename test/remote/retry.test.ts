@@ -20,6 +20,8 @@ const CONNECTION = {
   tag_ids: [],
   members: [],
   preset_id: null,
+  replaces: null,
+  replaced_by: null,
   epoch: 1,
   secret_here: false,
   created_at: AT,

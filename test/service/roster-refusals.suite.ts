@@ -7,6 +7,7 @@ import { hashOf } from '../../src/crypto/jws.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
 import { signerAt, verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { verifyRoster } from '../../src/crypto/roster.ts'
+import { malformedEntries } from '../crypto/malformed.ts'
 import {
   approveInvitation,
   after,
@@ -96,6 +97,14 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       for (const [what, entry, reason] of cases) {
         const body = { entry, envelopes: [] }
         const append = ada.account.rosters.append({ connection: id, body })
+        await isInvalid('entry', reason, append, what)
+      }
+      const rest = malformedEntries(rotation, ada.keys.sign.secret)
+      for (const [what, entry, reason] of rest) {
+        const append = ada.account.rosters.append({
+          connection: id,
+          body: { entry, envelopes: [] },
+        })
         await isInvalid('entry', reason, append, what)
       }
       // Only owners.

@@ -11,6 +11,7 @@ import { newId } from '../../src/crypto/id.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
 import { approved, changeBy, connected, make, signerOf, takeIn, type Change } from './connecting.ts'
 import { dutiesSuite } from './duties.suite.ts'
+import { replacementsSuite } from './replacements.suite.ts'
 import { fails, type Fault } from './faults.ts'
 import { connect, enrol, enrolByMail, newAddress, type Person } from './person.ts'
 import { rosterEnvelopesSuite } from './roster-envelopes.suite.ts'
@@ -188,6 +189,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
     rosterRefusalsSuite(() => rosters)
     rosterEnvelopesSuite(() => rosters)
     dutiesSuite(() => rosters)
+    replacementsSuite(() => rosters)
     rosterKeyLogsSuite(() => rosters)
 
     test('two hundred members: one more is refused, and the secret changes for all at once', async () => {

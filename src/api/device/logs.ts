@@ -38,6 +38,12 @@ export const keyLogs = {
   },
 } as const satisfies Routes
 
+/** Two valid histories of one connection, as far as a verifier needs them. */
+const Fork = v.pipe(
+  v.tuple([LogEntry, LogEntry]),
+  v.description('Two entries at one place of the roster of a forked connection.'),
+)
+
 /** So many envelopes come with one request; the rest follow. */
 export const MOST_ENVELOPES = 1500
 
@@ -53,6 +59,9 @@ export const rosters = {
       entry: LogEntry,
       envelopes: v.pipe(v.array(Envelope), v.minLength(1), v.maxLength(100)),
       invite: Invitees,
+      fork: v.optional(
+        v.pipe(Fork, v.description('Of the connection that the entry replaces, if it does.')),
+      ),
       preset_id: v.optional(
         v.pipe(v.nullable(id('pre_')), v.description('The default unless told; null for none.')),
       ),
@@ -73,6 +82,12 @@ export const rosters = {
     by: 'account',
     reply: v.object({
       entries: v.array(LogEntry),
+      fork: v.optional(
+        v.pipe(
+          Fork,
+          v.description('Of the connection that this one replaces, where its opener gave it.'),
+        ),
+      ),
       key_logs: v.pipe(
         v.array(
           v.object({
@@ -171,7 +186,7 @@ export const duties = {
     method: 'GET',
     path: '/device/v1/duties',
     summary:
-      'Tell which members wait to be taken in, and which devices lack the secret of a connection',
+      'Tell which members wait to be taken in, which devices lack the secret of a connection, and which connections replace one',
     by: 'account',
     reply: v.object({
       joins: v.pipe(
@@ -193,6 +208,20 @@ export const duties = {
       unsealed: v.pipe(
         v.array(v.object({ connection: id('con_'), devices: v.array(id('dev_')) })),
         v.description('Devices of current members that have no envelope of the current epoch.'),
+      ),
+      replacements: v.optional(
+        v.pipe(
+          v.array(
+            v.object({
+              invitation: id('inv_'),
+              entry: v.pipe(LogEntry, v.description('The first entry of the new connection.')),
+              fork: v.nullable(Fork),
+            }),
+          ),
+          v.description(
+            'Pending invitations to connections that replace one which the asking account and the inviter are in, the newest first; absent for none.',
+          ),
+        ),
       ),
     }),
   },

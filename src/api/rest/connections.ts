@@ -82,6 +82,16 @@ export const Connection = named(
     tag_ids: v.array(v.string()),
     members: v.array(Member),
     preset_id: v.nullable(v.string()),
+    replaces: v.pipe(
+      v.nullable(id('con_')),
+      v.description('The connection that this one was opened to replace, as its history forked.'),
+    ),
+    replaced_by: v.pipe(
+      v.nullable(id('con_')),
+      v.description(
+        'Where the history of this one forked: the connection in its place, known on this device.',
+      ),
+    ),
     epoch: v.pipe(v.number(), v.integer()),
     secret_here: v.pipe(v.boolean(), v.description('Whether this device holds the secret.')),
     created_at: Time,

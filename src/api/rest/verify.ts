@@ -23,6 +23,7 @@ export const Reason = v.picklist([
   'rotation_pending',
   'roster_forked',
   'connection_ended',
+  'old_epoch',
 ])
 export type Reason = v.InferOutput<typeof Reason>
 
@@ -77,6 +78,13 @@ const Expectation = v.pipe(
 )
 export type Expectation = v.InferOutput<typeof Expectation>
 
+const OldEpoch = v.pipe(
+  v.literal(true),
+  v.description(
+    'Words from before the last routine change of the secret of a connection, at most 7 days ago: no proof. Ask them to open the app and say new ones.',
+  ),
+)
+
 export const Verification = named(
   'Verification',
   v.object({
@@ -98,6 +106,10 @@ export const Verification = named(
       v.pipe(v.string(), v.description('Of a challenge: its `purpose`, to be shown.')),
     ),
     first_verified_at: v.optional(Time),
+    old_epoch: v.optional(OldEpoch),
+    changed_at: v.optional(
+      v.pipe(Time, v.description('Where old_epoch: when the connection got another secret.')),
+    ),
     checked_at: Time,
   }),
 )
@@ -159,6 +171,7 @@ export const PublicVerification = named(
     first_verified_at: v.optional(
       v.pipe(Time, v.description('Where replayed: when they were used first.')),
     ),
+    old_epoch: v.optional(OldEpoch),
     ambiguous: v.pipe(
       v.boolean(),
       v.description('true: the words are those of more than one. Ask for the next minute’s.'),

@@ -1,0 +1,47 @@
+/** Which epochs leave a code key behind: those that a routine rotation ended (protocol, section 4). */
+import { LABEL, codeKey } from '../crypto/code.ts'
+import { PREFIX, parseId } from '../crypto/id.ts'
+import { keyCommitment } from '../crypto/key-commitment.ts'
+import { type Roster, isHeld, readEntry, verifyRoster } from '../crypto/roster.ts'
+import { present } from './departed.ts'
+import type { Device } from './device.ts'
+import { dropFormerKey, keepFormerKey } from './former-keys.ts'
+import { newestLogs } from './kept-connection.ts'
+import { isDoubted } from './looked-at.ts'
+import type { Known } from './remembered.ts'
+
+/**
+ * The roster before the entry that opened the current epoch, where that was a routine rotation:
+ * nothing was pending, no member held the connection, and it covers no revocation that the epoch
+ * before did not, as far as the newest key logs known here say. Null otherwise.
+ */
+function beforeRoutine(state: Device['state'], known: Known): Roster | null {
+  const { connection, entries, unfit } = known.roster
+  const opening = entries.findLastIndex((jws) => readEntry(jws).k_commit !== undefined)
+  if (readEntry(entries[opening]!).op !== 'rotate' || unfit.length > 0) return null
+  const keyLogs = newestLogs(state, known)
+  const before = verifyRoster(connection, entries.slice(0, opening), keyLogs)
+  if (isHeld(before, keyLogs) || present(state, before) !== before) return null
+  return before.members.some((member) => isDoubted(state, member)) ? null : before
+}
+
+/**
+ * Keeps the code key of the epoch before the current one, where its secret is still here and a
+ * routine rotation ended it; deletes the one of any other. Called before the secret is replaced.
+ * @param known what is known of the connection now
+ */
+export function keepFormer(device: Pick<Device, 'state' | 'vault' | 'now'>, known: Known): void {
+  const { connection } = known.roster
+  const k = device.vault.find(connection)
+  if (k === null) return
+  const before = beforeRoutine(device.state, known)
+  if (before === null || keyCommitment(connection, before.epoch, k) !== before.kCommit)
+    return dropFormerKey(device, connection)
+  const { epoch, epochHead: head, members } = before
+  const subject = parseId(PREFIX.connection, connection)
+  const kc = codeKey({ label: LABEL.connection, key: k, subject, epoch, head })
+  k.fill(0)
+  const speakers = members.map(({ account }) => account)
+  keepFormerKey(device, { connection, epoch, speakers, at: device.now() }, kc)
+  kc.fill(0)
+}

@@ -1,0 +1,26 @@
+/** Words of former epochs, looked for in slices where the words are of no current one. */
+import { type Pace, SLICE_MS } from './code-schedule.ts'
+import type { Codes } from './codes.ts'
+
+/**
+ * The connections of which three words, by indices, are words of the former epoch: some 60 µs each,
+ * in slices, so that other requests wait for one slice at most.
+ * @param ids the connections to look in
+ * @throws AppError keychain_locked, not_signed_in
+ */
+export async function searchFormer(
+  { codes, pace }: { readonly codes: Codes; readonly pace: Pace },
+  ids: readonly string[],
+  indices: readonly number[],
+  now: number,
+): Promise<string[]> {
+  const said: string[] = []
+  let end = pace.elapsed() + SLICE_MS
+  for (const id of ids) {
+    if (codes.findFormer(id, indices, now).length > 0) said.push(id)
+    if (pace.elapsed() < end) continue
+    await pace.turn()
+    end = pace.elapsed() + SLICE_MS
+  }
+  return said
+}

@@ -1,0 +1,107 @@
+/**
+ * What replaces a connection whose history forked (protocol, section 4), as far as this device
+ * believes it: connections opened by an owner of the branch that it keeps.
+ */
+import { isLinked } from '../crypto/key-log.ts'
+import { type Member, type Roster, unconfirmedMembers } from '../crypto/roster.ts'
+import { AppError } from '../errors.ts'
+import type { ReplacementRow } from '../state/replacements.ts'
+import type { State } from '../state/state.ts'
+import { present } from './departed.ts'
+import { type Known, rememberedLog, rememberedRoster } from './remembered.ts'
+
+/** The owners at the head of a branch whose keys the seat knows, in order of joining. */
+export function ownersOf(state: State, { roster, keyLogs }: Known): string[] {
+  const unconfirmed = unconfirmedMembers(roster, keyLogs)
+  return present(state, roster)
+    .members.filter(({ role }) => role === 'owner')
+    .map(({ account }) => account)
+    .filter((account) => !unconfirmed.includes(account))
+}
+
+/**
+ * Whether this device follows an account to a replacement: it is an owner of the branch, and its
+ * keys are those that the person knows, where the person follows it.
+ */
+export function mayReplace(state: State, branch: Known, opener: string): boolean {
+  if (!ownersOf(state, branch).includes(opener)) return false
+  const row = state.trust.get(opener)
+  const newest = branch.keyLogs.get(opener)?.generation
+  return row === null || (row.refused === null && row.pinned === newest)
+}
+
+/**
+ * The connections that replace a forked one and go on, by id: of several, all devices prefer the
+ * first.
+ * @param own the own account id
+ */
+export function replacementsOf(state: State, own: string, forked: string): ReplacementRow[] {
+  if (!state.forks.has(forked)) return []
+  const rows = state.replacements.of(forked)
+  const branch = rows.length === 0 ? null : rememberedRoster(state, forked)
+  if (branch === null) return []
+  return rows.filter(({ opener }) => opener === own || mayReplace(state, branch, opener))
+}
+
+/** Whether every member of one connection is in another, as this device knows both. */
+export function areAllIn({ connections }: State, one: string, other: string): boolean {
+  const there = new Set(connections.get(other)?.members.map(({ user_id }) => user_id))
+  return connections.get(one)?.members.every(({ user_id }) => there.has(user_id)) ?? false
+}
+
+/** The seat of an account in the connection that this one replaces; null for none. */
+export const seatBefore = (state: State, { replaces }: Roster, account: string): Member | null => {
+  const branch = replaces === null ? null : rememberedRoster(state, replaces)
+  return branch?.roster.members.find((one) => one.account === account) ?? null
+}
+
+/**
+ * Who is taken into a replacement comes with the keys of its former seat, or with keys that the
+ * person confirmed: no reset gains a seat by a fork.
+ * @throws AppError invalid_state
+ */
+export function demandKeysOfSeat(state: State, { account, generation }: Member): void {
+  const log = rememberedLog(state, account)
+  if (log === null || isLinked(log, generation, log.generation)) return
+  const row = state.trust.get(account)
+  if (row !== null && row.confirmed && row.pinned === log.generation) return
+  throw new AppError(
+    'invalid_state',
+    `All devices of ${account} were replaced: compare the safety number, then confirm the new keys ("countersignd trust confirm ${account}").`,
+    { details: { state: 'changed_unverified' } },
+  )
+}
+
+const FORKED =
+  'This connection forked: the account server showed two histories of it, so nothing of it verifies any more.'
+
+const namesOf = ({ connections, names }: State, id: string, accounts: readonly string[]) => {
+  const members = connections.get(id)?.members ?? []
+  const nameOf = (account: string) =>
+    members.find(({ user_id }) => user_id === account)?.display_name ?? names.get(account)
+  return accounts.map((account) => `"${nameOf(account) ?? account}"`).join(' or ')
+}
+
+/** What happens to a connection that forked, and what there is to do. */
+function nextStep(state: State, own: string, id: string): string {
+  const replacement = state.replacements.inPlaceOf(id)
+  if (replacement !== null) {
+    const name = state.connections.get(replacement)?.name ?? ''
+    return `"${name}" (${replacement}) replaced it: use that one, and delete this one.`
+  }
+  const branch = rememberedRoster(state, id)
+  const owners = branch === null ? [] : ownersOf(state, branch)
+  if (owners.includes(own))
+    return 'A device of an owner opens a new connection in its place: this one does so at a sync ("countersignd sync").'
+  const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} for one`
+  return `A device of an owner that saw both opens a new connection in its place, which this device joins at a sync. If none comes, make a new one${ask}.`
+}
+
+/**
+ * The error for a connection whose history forked: it takes no more entries, and has no words.
+ * @param own the own account id
+ */
+export const forkedError = (state: State, own: string, id: string): AppError =>
+  new AppError('invalid_state', `${FORKED} ${nextStep(state, own, id)}`, {
+    details: { state: 'roster_forked' },
+  })

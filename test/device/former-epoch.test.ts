@@ -1,0 +1,216 @@
+/** Words from before a routine change of a secret: no proof, and the answer says why. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { remove, rotateNow } from '../../src/device/members.ts'
+import { dropOldKeys } from '../../src/device/former-keys.ts'
+import { leave } from '../../src/handlers/connections.ts'
+import { verify } from '../../src/handlers/verify.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { type Desk, connected, takenIn, three, worldOf } from './people.ts'
+
+const DAY_MINUTES = 24 * 60
+const HINT = /^Not proven: words from before a change on \d{4}-\d\d-\d\d\. Ask them to open the app/
+
+/** Ada, who rotated by routine, and Bob and Cy, who have not heard of it. */
+async function rotated(t: TestContext) {
+  const { world, ada, bob, cy, id } = await three(t)
+  for (const desk of [ada, bob, cy]) await desk.sync()
+  world.later(104 * DAY_MINUTES)
+  await ada.sync()
+  assert.equal(ada.state.connections.get(id)?.epoch, 2)
+  return { world, ada, bob, cy, id }
+}
+
+const isKept = (desk: Desk, id: string) => [
+  desk.state.formerEpochs.ids().includes(id),
+  desk.device().vault.has(`former ${id}`),
+]
+
+/** What the answer says of the words of somebody. */
+async function answer(by: Desk, speaker: Desk, id: string) {
+  const { verified, replayed, old_epoch = false, summary } = await by.hears(speaker.words(id))
+  return { verified, replayed, old_epoch, isHint: HINT.test(summary) }
+}
+
+const OLD = { verified: false, replayed: false, old_epoch: true, isHint: true }
+const WRONG = { verified: false, replayed: false, old_epoch: false, isHint: false }
+
+describe('words of the epoch before a routine rotation', () => {
+  it('are told as such by the device that rotated, and prove nothing', async (t) => {
+    const { world, ada, bob, id } = await rotated(t)
+    const found = await ada.hears(bob.words(id))
+    assert.equal(found.changed_at, new Date(world.clock.ms).toISOString())
+    assert.deepEqual(
+      found.matches.map(({ member_id, conclusive, reasons }) => [member_id, conclusive, reasons]),
+      [[bob.id, false, ['old_epoch']]],
+    )
+    assert.match(found.summary, HINT)
+    assert.equal(found.verified, false)
+    assert.deepEqual(
+      await answer(ada, bob, id),
+      { verified: false, replayed: true, old_epoch: false, isHint: false },
+      'the same words again',
+    )
+    await bob.sync()
+    world.later()
+    assert.equal((await ada.hears(bob.words(id))).verified, true)
+  })
+
+  it('are told as such by a device that fetched the new secret, after another start', async (t) => {
+    const { bob, cy, id } = await rotated(t)
+    await bob.sync()
+    assert.deepEqual(await answer(bob.restart(), cy, id), OLD)
+  })
+
+  it('count as wrong words, and end no row of them', async (t) => {
+    const { ada, bob, id } = await rotated(t)
+    const row = () =>
+      ada.state.wrongTries.get({ caller: 'command_line', expected: false })?.in_row ?? 0
+    assert.deepEqual(await answer(ada, bob, id), OLD)
+    assert.equal(row(), 1)
+    await ada.hears(bob.words(id))
+    assert.equal(row(), 2)
+  })
+
+  it('are looked for where they are expected alone', async (t) => {
+    const { world, ada, bob, cy, id } = await rotated(t)
+    const expecting = async (user_id: string) => {
+      const of = { words: bob.words(id)!, expect: { user_id } }
+      const { old_epoch = false } = await verify.words({ body: of }, at(ada))
+      return old_epoch
+    }
+    assert.equal(await expecting(cy.id), false)
+    world.later()
+    assert.equal(await expecting(bob.id), true)
+  })
+
+  it('are sent nowhere by a public look-up', async (t) => {
+    const { ada, bob, id } = await rotated(t)
+    const deaf = ada.restart(
+      instead('lookups', 'create', () => () => Promise.reject(new Error('the words were sent'))),
+    )
+    const { found, old_epoch } = await verify.public({ body: { words: bob.words(id)! } }, at(deaf))
+    assert.deepEqual([found, old_epoch], [false, true])
+  })
+
+  it('are nothing any more after 7 days, and their key is deleted', async (t) => {
+    const { world, ada, bob, id } = await rotated(t)
+    assert.deepEqual(isKept(ada, id), [true, true])
+    world.later(7 * DAY_MINUTES - 1)
+    await ada.sync()
+    assert.deepEqual(await answer(ada, bob, id), OLD)
+    world.later()
+    assert.deepEqual(await answer(ada, bob, id), WRONG)
+    assert.deepEqual(isKept(ada, id), [false, false])
+  })
+
+  it('are nothing any more once the clock was set back', async (t) => {
+    const { world, ada, id } = await rotated(t)
+    const keeping = { state: ada.state, vault: ada.device().vault }
+    world.later(3 * DAY_MINUTES)
+    await ada.sync()
+    dropOldKeys(keeping, world.clock.ms - 30_000)
+    assert.deepEqual(
+      isKept(ada, id),
+      [true, true],
+      'a clock that is kept right steps back a little',
+    )
+    dropOldKeys(keeping, world.clock.ms - 2 * DAY_MINUTES * 60_000)
+    assert.deepEqual(isKept(ada, id), [false, false])
+  })
+
+  it('of two epochs ago are wrong words', async (t) => {
+    const { world, ada, bob, id } = await rotated(t)
+    await rotateNow(ada.device(), ada.account(), id)
+    world.later()
+    assert.deepEqual(await answer(ada, bob, id), WRONG)
+  })
+
+  it('of a device that was at rest for two rotations are wrong words', async (t) => {
+    const { world, ada, bob, cy, id } = await rotated(t)
+    await rotateNow(ada.device(), ada.account(), id)
+    await bob.sync()
+    world.later()
+    assert.deepEqual(await answer(bob, cy, id), WRONG)
+    assert.deepEqual(isKept(bob, id), [false, false])
+  })
+
+  it('are nothing where the person deleted the connection', async (t) => {
+    const { bob, id } = await rotated(t)
+    await bob.sync()
+    assert.deepEqual(isKept(bob, id), [true, true])
+    await leave(id, bob.account(), bob.device())
+    assert.deepEqual(isKept(bob, id), [false, false])
+  })
+})
+
+describe('no code key is kept', () => {
+  it('of an epoch that a removal ended', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await remove(ada.device(), ada.account(), id, cy.id)
+    world.later()
+    for (const speaker of [bob, cy]) assert.deepEqual(await answer(ada, speaker, id), WRONG)
+    assert.deepEqual(isKept(ada, id), [false, false])
+  })
+
+  it('of an epoch in which a member left', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await leave(id, cy.account(), cy.device())
+    await ada.sync()
+    assert.notEqual(ada.words(id), null)
+    world.later()
+    assert.deepEqual(await answer(ada, bob, id), WRONG)
+    assert.deepEqual(isKept(ada, id), [false, false])
+  })
+
+  it('of an epoch in which a device was revoked', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    const phone = await world.further(bob, 'phone')
+    for (const desk of [bob, phone, ada]) await desk.sync()
+    await bob.revoke(phone.deviceId)
+    await bob.sync()
+    await ada.sync()
+    world.later()
+    assert.deepEqual(await answer(ada, phone, id), WRONG)
+    assert.deepEqual(isKept(ada, id), [false, false])
+    assert.deepEqual(isKept(bob, id), [false, false])
+  })
+})
+
+describe('a device that was revoked after a routine rotation', () => {
+  it('says no words of the former epoch that are told as such', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    const phone = await world.further(bob, 'phone')
+    for (const desk of [bob, phone, ada]) await desk.sync()
+    await rotateNow(ada.device(), ada.account(), id)
+    assert.deepEqual(isKept(ada, id), [true, true])
+    const cut = bob.restart(
+      instead('rosters', 'append', () => () => Promise.reject(new Error('away'))),
+    )
+    await cut.revoke(phone.deviceId)
+    await ada.device().sync.run('request')
+    world.later()
+    assert.deepEqual(await answer(ada, phone, id), WRONG, 'while the connection is held')
+    world.later(10)
+    await ada.sync()
+    assert.deepEqual(await answer(ada, phone, id), WRONG, 'once it has another secret')
+    assert.deepEqual(isKept(ada, id), [false, false])
+  })
+})
+
+describe('a member who came after a routine rotation', () => {
+  it('has said nothing in the former epoch', async (t) => {
+    const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    const id = await connected(ada, bob)
+    await rotateNow(ada.device(), ada.account(), id)
+    await takenIn(ada, id, [cy])
+    assert.deepEqual(
+      ada.state.formerEpochs.get(id)?.speakers.toSorted(),
+      [ada.id, bob.id].toSorted(),
+    )
+    world.later()
+    assert.deepEqual(await answer(ada, bob, id), OLD)
+  })
+})

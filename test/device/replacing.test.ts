@@ -1,0 +1,344 @@
+/** A connection whose history forked is replaced: an owner's device opens another, and the others join by themselves. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import { remove, rotateNow, setRole } from '../../src/device/members.ts'
+import { wordsAt } from '../../src/crypto/words.ts'
+import { connections } from '../../src/handlers/connections.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { type Desk, isIn, newWorld, restless, takenIn, verifies, worldOf } from './people.ts'
+
+/** Ada and Bob, who own a connection, with Cy in it. */
+async function owned(t: TestContext) {
+  const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+  const id = await ada.connect()
+  await takenIn(ada, id, [bob, cy])
+  await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
+  for (const desk of [bob, cy]) await desk.sync()
+  return { world, ada, bob, cy, id }
+}
+
+const losing = instead('rosters', 'append', () => async () => ({ seq: 4, head: 'A'.repeat(43) }))
+
+/** What somebody signs and the account server acknowledges and loses; answers the device and the entry. */
+async function lost(desk: Desk, id: string, sign: (desk: Desk) => unknown) {
+  const cut = desk.restart(losing)
+  await sign(cut)
+  const entry = cut.state.logs.head('roster', id)!.entry
+  return { desk: cut.restart((account) => account), entry }
+}
+
+const rotates = (id: string) => (desk: Desk) => rotateNow(desk.device(), desk.account(), id)
+
+/** The account, whose server shows an entry in place of its newest ones, and of nothing that it changed. */
+const showing =
+  (id: string, seq: number, entry: string) =>
+  (account: Account): Account => ({
+    ...restless(account),
+    rosters: {
+      ...account.rosters,
+      read: async (of) => {
+        const honest = await account.rosters.read(of)
+        if (of.connection !== id) return honest
+        return { ...honest, entries: [...honest.entries.slice(0, seq), entry] }
+      },
+    },
+  })
+
+/** Runs a sync; answers what it said. */
+const synced = async (desk: Desk): Promise<string> =>
+  (await desk.device().sync.run('request')).error ?? ''
+
+/** A device that was shown another branch than the one it keeps. */
+async function shown(desk: Desk, id: string, seq: number, entry: string): Promise<Desk> {
+  const lied = desk.restart(showing(id, seq, entry))
+  assert.match(await synced(lied), /forked: the account server shows two histories/)
+  return lied.restart((account) => account)
+}
+
+const others = async (desk: Desk, id: string) =>
+  (await desk.account().connections.list({ limit: 50 })).items.filter((one) => one.id !== id)
+
+const inPlaceOf = ({ state }: Desk, id: string): string =>
+  state.replacements.inPlaceOf(id) ?? assert.fail('nothing is in its place')
+
+/** A fork that Ada and Bob made unknowingly: the server lost what Bob signed. */
+async function forked(t: TestContext) {
+  const { world, ada, bob, cy, id } = await owned(t)
+  const seq = bob.state.logs.head('roster', id)!.seq + 1
+  const { desk: other, entry } = await lost(bob, id, rotates(id))
+  await rotateNow(ada.device(), ada.account(), id)
+  await cy.sync()
+  return { world, ada, bob: other, cy, id, seq, entry }
+}
+
+describe('a connection that forked', () => {
+  it('is replaced by an owner that saw both histories, and the others join by the evidence', async (t) => {
+    const { world, ada, bob, cy, id } = await forked(t)
+    assert.match(await synced(bob), /two histories/)
+    assert.deepEqual(await others(bob, id), [], 'it is the turn of Ada')
+    world.later(10)
+    assert.match(await synced(bob), /"Bank" forked, and was replaced by a new connection/)
+    const anew = inPlaceOf(bob, id)
+    for (const desk of [ada, cy])
+      assert.match(await synced(desk), /forked, and an owner replaced it/)
+    await bob.sync()
+    for (const desk of [ada, cy, bob]) await desk.sync()
+    world.later()
+    for (const [by, speaker] of [
+      [ada, bob],
+      [bob, cy],
+      [cy, ada],
+    ] as const) {
+      assert(await verifies(by, speaker, anew))
+      assert.deepEqual([by.words(id), inPlaceOf(by, id)], [null, anew])
+    }
+    const role = (desk: Desk) =>
+      connections
+        .read({ id: anew }, at(bob))
+        .then(({ members }) => members.find((one) => one.id === desk.id)?.role)
+    assert.deepEqual(
+      [await role(ada), await role(bob), await role(cy)],
+      ['owner', 'owner', 'member'],
+    )
+  })
+
+  it('is replaced by the first of its owners that saw the fork; the second joins', async (t) => {
+    const { ada, bob, id, seq, entry } = await forked(t)
+    await bob.account().connections.update({ id, body: { name: 'My bank' } })
+    const first = await shown(ada, id, seq, entry)
+    const anew = inPlaceOf(first, id)
+    assert.match(await synced(bob), /an owner replaced it/)
+    await first.sync()
+    await bob.sync()
+    assert.deepEqual(
+      (await others(bob, id)).map((one) => one.id),
+      [anew],
+    )
+    const { replaces, name } = (await others(bob, id))[0]!
+    assert.deepEqual([replaces, name], [id, 'My bank'], 'the person keeps the name that they gave')
+    const { replaced_by } = await connections.read({ id }, at(bob))
+    assert.equal(replaced_by, anew)
+  })
+
+  it('leaves no doubt about other words once all its members are in the new one', async (t) => {
+    const { world, ada, bob, cy, id, seq, entry } = await forked(t)
+    const first = await shown(ada, id, seq, entry)
+    for (const desk of [bob, cy]) await synced(desk)
+    await first.sync()
+    for (const desk of [bob, cy, first]) await desk.sync()
+    world.later()
+    const { conclusive, reasons } = await first.hears(wordsAt([1, 2, 3]).join(' '))
+    assert.deepEqual([conclusive, reasons], [true, []])
+  })
+
+  it('is replaced once where two owners opened at the same time', async (t) => {
+    const { world, ada, bob, cy, id, seq, entry } = await forked(t)
+    // The account server tells Bob of no replacement until he has opened one.
+    const deaf = bob.restart(
+      instead('duties', 'read', (honest) => async (of) => {
+        const { replacements: _, ...hints } = await honest(of)
+        return hints
+      }),
+    )
+    await synced(deaf)
+    const first = await shown(ada, id, seq, entry)
+    world.later(10)
+    await synced(deaf)
+    const second = deaf.restart((account) => account)
+    assert.notEqual(inPlaceOf(first, id), inPlaceOf(second, id))
+    for (let round = 0; round < 5; round++)
+      for (const desk of [first, second, cy]) await synced(desk)
+    const [remains] = [inPlaceOf(first, id), inPlaceOf(second, id)].toSorted()
+    for (const desk of [first, second, cy]) {
+      const going = (await others(desk, id)).filter(({ state }) => state !== 'ended')
+      assert.deepEqual(
+        going.map((one) => one.id),
+        [remains],
+      )
+      assert.equal(inPlaceOf(desk, id), remains)
+    }
+    world.later()
+    assert(await verifies(cy, second, remains!))
+  })
+
+  it('is replaced by one connection, whatever became of the answer', async (t) => {
+    const { ada, id, seq, entry } = await forked(t)
+    const cut = ada.restart((account) => ({
+      ...showing(id, seq, entry)(account),
+      rosters: {
+        ...showing(id, seq, entry)(account).rosters,
+        open: async (of) => {
+          await account.rosters.open(of)
+          throw new Error('the answer is lost')
+        },
+      },
+    }))
+    await synced(cut)
+    const again = cut.restart((account) => account)
+    await synced(again)
+    await again.sync()
+    assert.equal((await others(again, id)).length, 1)
+    assert.equal((await others(again, id))[0]?.id, inPlaceOf(again, id))
+  })
+
+  it('is not replaced once the person gave it up', async (t) => {
+    const { world, bob, id } = await forked(t)
+    await synced(bob)
+    await connections.delete({ id }, at(bob))
+    world.later(30)
+    await synced(bob)
+    assert.deepEqual(await others(bob, id), [])
+  })
+})
+
+describe('a device follows to no replacement', () => {
+  /** What the account server says that Cy is invited to, whoever opened it. */
+  async function opened(by: Desk, id: string, whom: Desk) {
+    const { openConnection } = await import('../../src/device/connections.ts')
+    const act = { id: new Uint8Array(16).fill(7), at: by.device().now() }
+    const wanted = { name: 'Bank', invite: [{ user_id: whom.id }], preset_id: null, replaces: id }
+    return openConnection(by.device(), by.account(), wanted, act)
+  }
+  const waiting = async (desk: Desk) => (await desk.account().invitations.pending({})).received
+
+  it('of a connection of which it saw one history', async (t) => {
+    const { ada, cy, id } = await owned(t)
+    await opened(ada, id, cy)
+    await cy.sync()
+    assert.equal((await waiting(cy)).length, 1, 'the person decides')
+    assert.notEqual(cy.words(id), null)
+  })
+
+  it('that was opened by a member without rights', async (t) => {
+    const { ada, bob, cy, id, seq, entry } = await forked(t)
+    const seen = await shown(ada, id, seq, entry)
+    await opened(cy, id, bob)
+    await synced(bob)
+    assert.deepEqual(
+      (await waiting(bob)).map(({ from }) => from.user_id),
+      [cy.id],
+    )
+    assert.notEqual(inPlaceOf(seen, id), null)
+  })
+
+  it('that was opened by an owner who was removed in the branch that it keeps', async (t) => {
+    const { ada, bob, cy, id } = await owned(t)
+    const seq = bob.state.logs.head('roster', id)!.seq + 1
+    // Bob removes Ada, and the account server shows that to nobody; Ada removes Bob.
+    const { desk: other, entry } = await lost(bob, id, (desk) =>
+      remove(desk.device(), desk.account(), id, ada.id),
+    )
+    await remove(ada.device(), ada.account(), id, bob.id)
+    await cy.sync()
+    const seen = await shown(cy, id, seq, entry)
+    const made = await opened(other, id, seen)
+    const [invitation] = await waiting(seen)
+    const [opening] = (await other.account().rosters.read({ connection: made.id })).entries
+    // A dishonest server hands the hint over, too.
+    const hint = { invitation: invitation!.id, entry: opening!, fork: null }
+    await synced(
+      seen.restart(
+        instead('duties', 'read', (honest) => async (of) => ({
+          ...(await honest(of)),
+          replacements: [hint],
+        })),
+      ),
+    )
+    assert.deepEqual(
+      (await waiting(seen)).map(({ connection_id: of }) => of),
+      [made.id],
+    )
+    assert.equal(seen.state.replacements.inPlaceOf(id), null)
+    // The owner of its own branch replaces it.
+    const first = await shown(ada, id, seq, entry)
+    await synced(seen)
+    await first.sync()
+    await seen.sync()
+    assert.equal(inPlaceOf(seen, id), inPlaceOf(first, id))
+    assert(!isIn(first, inPlaceOf(first, id), other))
+  })
+
+  it('where the account server names another connection or inviter at the last moment', async (t) => {
+    const { ada, cy, id, seq, entry } = await forked(t)
+    const seen = await shown(ada, id, seq, entry)
+    for (const change of [{ inviter: cy.id }, { connection: id }]) {
+      const lied = cy.restart(
+        instead('consents', 'wanted', (honest) => async (of) => ({
+          ...(await honest(of)),
+          ...change,
+        })),
+      )
+      assert.match(await synced(lied), /names another connection or inviter/)
+      assert.deepEqual(lied.state.consents.connections(), [])
+    }
+    await synced(cy.restart((account) => account))
+    await seen.sync()
+    assert(isIn(seen, inPlaceOf(seen, id), cy))
+  })
+})
+
+describe('a fork by a former member', () => {
+  it('is replaced without them, also by who saw their history first', async (t) => {
+    const { world, ada, bob, cy, id } = await owned(t)
+    const seq = bob.state.logs.head('roster', id)!.seq + 1
+    // Cy has not heard of the removal, and signs upon the entry before it.
+    const { desk: eve, entry } = await lost(cy, id, rotates(id))
+    const before = bob.restart(showing(id, seq, entry))
+    await synced(before)
+    await remove(ada.device(), ada.account(), id, cy.id)
+    const late = before.restart((account) => restless(account))
+    assert.match(await synced(late), /two histories/)
+    const first = await shown(ada, id, seq, entry)
+    assert.match(await synced(late), /an owner replaced it/)
+    await first.sync()
+    await late.sync()
+    await synced(eve)
+    world.later()
+    const anew = inPlaceOf(first, id)
+    assert(await verifies(late, first, anew))
+    assert.deepEqual([isIn(first, anew, cy), await others(eve, id)], [false, []])
+  })
+})
+
+describe('a fork that the account server shows to nobody', () => {
+  it('leaves each half with its branch, until an owner sees both', async (t) => {
+    const { world, ada, bob, cy, id, seq, entry } = await forked(t)
+    const half = cy.restart((account) => account)
+    world.later()
+    assert(await verifies(half, ada, id), 'both are on the branch that the server shows')
+    assert.equal(bob.words(id) === ada.words(id), false)
+    const first = await shown(ada, id, seq, entry)
+    assert.equal(first.words(id), null)
+    assert.match(await synced(half), /an owner replaced it/)
+    await first.sync()
+    await half.sync()
+    world.later()
+    assert(await verifies(half, first, inPlaceOf(first, id)))
+  })
+})
+
+describe('an account whose devices were all replaced', () => {
+  it('is not taken into the replacement before the new keys are confirmed', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    const id = await ada.connect()
+    await takenIn(ada, id, [bob])
+    const seq = ada.state.logs.head('roster', id)!.seq + 1
+    const { entry } = await lost(bob, id, rotates(id))
+    await rotateNow(ada.device(), ada.account(), id)
+    const first = await shown(ada, id, seq, entry)
+    const thief = await world.reset('bob')
+    await thief.approve()
+    await synced(first)
+    assert(!isIn(first, inPlaceOf(first, id), bob))
+    const { examine } = await import('../../src/device/trust-keys.ts')
+    const { show } = await import('../../src/device/trust.ts')
+    const { confirmKeys } = await import('../../src/device/confirmed-keys.ts')
+    const row = await examine(first.device(), first.account(), thief.id)
+    show(first.device(), row)
+    await confirmKeys(first.device(), first.account(), row)
+    await synced(first)
+    assert(isIn(first, inPlaceOf(first, id), bob))
+  })
+})
