@@ -18,3 +18,27 @@ export async function stalled(work: () => Promise<unknown>): Promise<number> {
   clearInterval(probe)
   return longest
 }
+
+/**
+ * The longest time, in milliseconds, for which this thread used the processor meanwhile without a
+ * turn of the event loop. Unlike a stall it does not count what other programs take.
+ */
+export async function busiest(work: () => Promise<unknown>): Promise<number> {
+  const usedUs = () => {
+    const { user, system } = process.threadCpuUsage()
+    return user + system
+  }
+  let longest = 0
+  let last = usedUs()
+  let isOver = false
+  const probe = (): void => {
+    const used = usedUs()
+    longest = Math.max(longest, used - last)
+    last = used
+    if (!isOver) setImmediate(probe)
+  }
+  setImmediate(probe)
+  await work()
+  isOver = true
+  return longest / 1000
+}

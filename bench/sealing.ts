@@ -34,7 +34,7 @@ import {
   signer,
 } from '../test/crypto/builders.ts'
 import { newSealKey } from '../test/crypto/keys.ts'
-import { median, say, stalled } from './figures.ts'
+import { busiest, median, say, stalled } from './figures.ts'
 
 const ENVELOPES = 4_000
 const ROUNDS = 3
@@ -120,18 +120,20 @@ async function sealing(): Promise<void> {
   const [envelope = ''] = await seal()
   say(`envelope: ${envelope.length} bytes`)
   await bare(to)
-  const [ours, ratios, stalls, rests]: number[][] = [[], [], [], []]
+  const [ours, ratios, stalls, rests, slices]: number[][] = [[], [], [], [], []]
   for (let round = 0; round < ROUNDS; round++) {
     const theirs = await timed(() => bare(to))
     let own = 0
     stalls!.push(await stalled(async () => (own = await timed(seal))))
     rests!.push(await stalled(() => wait(2_000)))
+    slices!.push(await busiest(seal))
     ours!.push(own)
     ratios!.push(theirs / own)
   }
   say(`Sealing ${ENVELOPES} envelopes, ms: ${all(ours!, 0)}`)
   say(`  time of the HPKE library alone ÷ ours: ${all(ratios!, 2)}`)
   say(`  longest stall meanwhile, ms: ${all(stalls!)}; with nothing going on: ${all(rests!)}`)
+  say(`  longest use of the processor without a turn, ms: ${all(slices!)}`)
 }
 
 sizes()
