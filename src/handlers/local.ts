@@ -1,4 +1,5 @@
 /** What the command line asks the daemon beside the documented interface: who is signed in here, what takes this device's keys, a copy. */
+import { timeAt } from '../api/fields.ts'
 import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
 import type { Context } from './context.ts'
@@ -37,6 +38,13 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
       const added = await approver.approve(account, id, body.words)
       local.syncSoon()
       return added
+    },
+  },
+  sealKey: {
+    renew: async (_, { account, local }) => {
+      const { renewNow } = await import('../device/seal-renewal.ts')
+      const until = await renewNow(local, account)
+      return { device_id: local.identity.device, old_key_until: timeAt(until) }
     },
   },
   clock: {
