@@ -13,9 +13,6 @@ import type { Roster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 
-/** So long a slice of sealing keeps other work waiting, in milliseconds. */
-const SLICE_MS = 10
-
 /** A device of a member that shall have the secret. */
 export interface Recipient {
   readonly account: string
@@ -38,24 +35,24 @@ async function fetchMissing(
   account: Account,
   recipients: readonly Recipient[],
 ): Promise<void> {
-  const missing = recipients.filter((one) => sealKeys.get(one.account, one.device.seal) === null)
-  for (const [id, those] of Map.groupBy(missing, (one) => one.account)) {
+  for (const [id, those] of Map.groupBy(recipients, (one) => one.account)) {
+    await setImmediate()
+    if (those.every(({ device }) => sealKeys.has(id, device.seal))) continue
     const read = account.keyLogs.read({ account: id })
     const { seal_keys } = await read.catch((error: unknown) => {
       if (error instanceof AppError && error.code === 'not_found') return { seal_keys: [] }
       throw error
     })
-    const wanted = new Set(recipients.filter((one) => one.account === id).map(sealOf))
+    const wanted = new Set(those.map(({ device }) => device.seal))
     const keys = seal_keys.map(decodeBase64url).map((key) => [sealKeyId(key), key] as const)
-    if (those.length > 0) sealKeys.keep(id, new Map(keys), wanted)
+    sealKeys.add(id, new Map(keys.filter(([one]) => wanted.has(one))))
   }
 }
 
-const sealOf = ({ device }: Recipient) => device.seal
-
 /**
  * Seal the secret of the current epoch to devices, each of which is in the checked key log of a
- * current member. Other work goes on meanwhile.
+ * current member. Other work goes on meanwhile: at most one envelope is sealed in a turn of the
+ * event loop.
  * @param k 32 bytes
  * @returns the envelopes (JSON), in the order of the recipients
  * @throws AppError what the account throws
@@ -69,16 +66,13 @@ export async function sealedTo(
   const { roster, k } = of
   await fetchMissing(state, account, recipients)
   const envelopes: string[] = []
-  let began = performance.now()
   for (const { account: owner, device } of recipients) {
+    await setImmediate()
     const publicKey = state.sealKeys.get(owner, device.seal)
     if (publicKey === null) continue
     const to = { recipient: device.id, kid: device.seal, publicKey }
     const envelope = await sealEnvelope(roster, k, to).catch(nothing)
     if (envelope !== null) envelopes.push(envelope)
-    if (performance.now() - began < SLICE_MS) continue
-    await setImmediate()
-    began = performance.now()
   }
   return envelopes
 }

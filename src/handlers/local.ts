@@ -41,9 +41,10 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
     },
   },
   sealKey: {
-    renew: async (_, { account, local }) => {
+    // Not as part of the act: it may add two entries, each of which is a request of its own.
+    renew: async (_, { home: { seat }, local }) => {
       const { renewNow } = await import('../device/seal-renewal.ts')
-      const until = await renewNow(local, account)
+      const until = await renewNow(local, seat.account())
       return { device_id: local.identity.device, old_key_until: timeAt(until) }
     },
   },

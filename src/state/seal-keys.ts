@@ -9,16 +9,26 @@ export type SealKeyRows = ReturnType<typeof sealKeyRows>
 
 /** The rows of sealing keys, by account and by the key's id. */
 export function sealKeyRows(db: DatabaseSync) {
-  const insert = statement(db, 'insert into seal_keys (account, id, key) values (?, ?, ?)')
+  const insert = statement(
+    db,
+    'insert into seal_keys (account, id, key) values (?, ?, ?) on conflict do nothing',
+  )
   const get = statement<{ key: Uint8Array }>(
     db,
     'select key from seal_keys where account = ? and id = ?',
   )
+  const has = statement(db, 'select 1 from seal_keys where account = ? and id = ?')
   const ids = statement<{ id: string }>(db, 'select id from seal_keys where account = ?')
   const remove = statement(db, 'delete from seal_keys where account = ? and id = ?')
+  const add = (account: string, keys: ReadonlyMap<string, Uint8Array>): void =>
+    transaction(db, () => {
+      for (const [id, key] of keys) insert.run(account, id, key)
+    })
   return {
     /** The 1,216 bytes of a key; null where it is not known here. */
     get: (account: string, id: string): Uint8Array | null => get.get(account, id)?.key ?? null,
+    has: (account: string, id: string): boolean => has.get(account, id) !== null,
+    add,
     /** Adds the keys of an account that are new, and forgets those that are not in `wanted`. */
     keep(
       account: string,
@@ -26,10 +36,8 @@ export function sealKeyRows(db: DatabaseSync) {
       wanted: ReadonlySet<string>,
     ): void {
       transaction(db, () => {
-        const known = new Set(ids.all(account).map(({ id }) => id))
-        for (const id of known) if (!wanted.has(id)) remove.run(account, id)
-        for (const [id, key] of keys)
-          if (wanted.has(id) && !known.has(id)) insert.run(account, id, key)
+        for (const { id } of ids.all(account)) if (!wanted.has(id)) remove.run(account, id)
+        add(account, new Map([...keys].filter(([id]) => wanted.has(id))))
       })
     },
   }
