@@ -203,8 +203,7 @@ describe('a device that renewed its sealing key', () => {
         return add(of)
       }),
     )
-    const { device, account } = racing
-    const seal = () => sealMissing(device(), account(), id, [laptop.deviceId])
+    const seal = () => sealMissing(racing.device(), racing.account(), id, [laptop.deviceId])
     await assert.rejects(seal(), { code: 'conflict' })
     // What the next sync does.
     assert.equal(await seal(), 1)
