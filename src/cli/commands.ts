@@ -100,6 +100,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Approve a new device by the words of both screens',
     load: async () => (await import('./device.ts')).deviceApprove,
   },
+  'device renew': {
+    summary: 'Give this device a new sealing key',
+    load: async () => (await import('./device.ts')).deviceRenew,
+  },
   'device revoke': {
     summary: 'Revoke a device',
     load: async () => (await import('./device.ts')).deviceRevoke,

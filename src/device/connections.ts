@@ -1,16 +1,19 @@
 /** Making a connection: its secret, the first entry of its roster, and the secret sealed to this device, in one request. */
+import { MOST_ENVELOPES } from '../api/device/logs.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection, Invitee } from '../api/rest/connections.ts'
 import { randomBytes } from 'node:crypto'
 import { PREFIX } from '../crypto/id.ts'
 import { openEntry, verifyRoster } from '../crypto/roster.ts'
+import { AppError } from '../errors.ts'
 import { type Act, isRefusal } from '../state/idempotency.ts'
 import { idOf } from './acts.ts'
+import { pullKeyLog } from './key-log.ts'
 import { keepConnection } from './kept-connection.ts'
 import { newInvite, targetOf } from './invites.ts'
 import { type Opening, dropOpening, keepOpening, readOpening } from './openings.ts'
 import { isNewest, rememberRoster } from './remembered.ts'
-import type { Signing } from './roster-entries.ts'
+import { type Signing, ownFirst } from './roster-entries.ts'
 import type { Fork } from './rosters.ts'
 import { sealedTo } from './seal-keys.ts'
 
@@ -39,7 +42,9 @@ async function newOpening(
   const entry = openEntry({ connection, k, ...(replaces === undefined ? {} : { replaces }), ...by })
   const roster = verifyRoster(connection, [entry], new Map([[actor, log]]))
   const own = log.active.map((one) => ({ account: actor, device: one }))
-  const envelopes = await sealedTo(state, account, { roster, k }, own)
+  // Those that are too many get theirs as other devices without one do, at a sync.
+  const first = ownFirst(own, identity).slice(0, MOST_ENVELOPES)
+  const envelopes = await sealedTo(state, account, { roster, k }, first)
   if (!vault.has(connection)) vault.put(connection, k)
   const evidence = fork === undefined ? {} : { fork: [...fork] satisfies Opening['fork'] }
   return { ...wanted, connection, entry, envelopes, invite: [...wanted.invite], ...evidence }
@@ -48,9 +53,30 @@ async function newOpening(
 /**
  * Open a new connection whose only member is the own account, others being invited to it. The secret, and all that the server is asked, are kept before it
  * hears of the connection: a crash in between leaves a secret without a connection, never a connection without its secret, and
- * the same act asks the same again, whatever became of the own key log.
+ * the same act asks the same again, whatever became of the own key log. Where the server knows a newer one, it asks once more on top of that.
  */
 export async function openConnection(
+  device: Signing,
+  account: Account,
+  wanted: Wanted,
+  act: Act,
+): Promise<Connection> {
+  try {
+    return await open(device, account, wanted, act)
+  } catch (error) {
+    const isLate = error instanceof AppError && error.code === 'conflict'
+    if (!isLate || !(await hasGrown(device, account))) throw error
+    return open(device, account, wanted, act)
+  }
+}
+
+/** Whether the own key log has entries that were not known here: another device was added, revoked or renewed. */
+async function hasGrown(device: Signing, account: Account): Promise<boolean> {
+  const { seq } = await device.identity.keyLog()
+  return (await pullKeyLog(device, account, device.identity.account)).seq > seq
+}
+
+async function open(
   device: Signing,
   account: Account,
   wanted: Wanted,
@@ -72,7 +98,7 @@ export async function openConnection(
   const own = new Map([[identity.account, await identity.keyLog()]])
   const roster = verifyRoster(id, [entry], own)
   const made = await account.rosters.open({ body }).catch((error: unknown) => {
-    // One of the devices that it is sealed to may be revoked by now.
+    // One of the devices that it is sealed to may be revoked by now, or have another sealing key.
     if (isRefusal(error)) {
       dropOpening(state, id)
       state.invites.clear(id)

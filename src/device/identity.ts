@@ -2,17 +2,13 @@
  * Who this device is: its account, its three key pairs, its key log. The public part lies in the state database, the private
  * halves only in the keychain. The curves are loaded, and the keychain asked, when something is to be signed or checked.
  */
-import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
-import type { DeviceKeys } from '../crypto/device-keys.ts'
 import type { PublicJwk } from '../crypto/jwk.ts'
 import type { KeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
+import { type OwnKeys, type SealKeyStore, forgetKeys, loadKeys, openSealKeys } from './own-keys.ts'
 
-const KEYS = 'device'
-/** The public half of the sealing key, which its private half does not give. */
-const SEAL_KEY = 'seal_key'
 const SESSION = 'session'
 const META = 'identity'
 
@@ -40,67 +36,10 @@ export interface Facts {
 export interface Identity extends Facts {
   /** The key pairs. Throws AppError keychain_locked. */
   readonly keys: () => Promise<OwnKeys>
+  /** Which sealing keys this device has. */
+  readonly sealKeys: SealKeyStore
   /** The verified key log of the own account, as this device knows it. */
   readonly keyLog: () => Promise<KeyLog>
-}
-
-/** The key pairs of this device. */
-export interface OwnKeys extends DeviceKeys {
-  /** The private halves of all sealing keys that are kept, by id: `seal` is the newest. */
-  readonly seals: ReadonlyMap<string, Uint8Array>
-}
-
-/** What the keychain holds: private halves in hexadecimal, those of sealing keys by their ids. */
-interface StoredKeys {
-  readonly sign: string
-  readonly auth: string
-  /** Absent where protocol 1 wrote the entry. */
-  readonly seals?: Readonly<Record<string, string>>
-}
-
-const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
-const bytesOf = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
-
-/** Put the private halves into the keychain, and the sealing key's public half beside them. */
-export async function storeKeys(
-  { meta }: Pick<State, 'meta'>,
-  keychain: Keychain,
-  { sign, seal, auth }: DeviceKeys,
-): Promise<void> {
-  const { sealKeyId } = await import('../crypto/device-public-keys.ts')
-  const seals = { [sealKeyId(seal.publicKey)]: hexOf(seal.secret) }
-  const stored: StoredKeys = { sign: hexOf(sign.secret), auth: hexOf(auth.secret), seals }
-  keychain.set(KEYS, JSON.stringify(stored))
-  meta.set(SEAL_KEY, encodeBase64url(seal.publicKey))
-}
-
-/** The key pairs of this device; null where the keychain holds none. */
-export async function readKeys(
-  { meta }: Pick<State, 'meta'>,
-  keychain: Keychain,
-): Promise<OwnKeys | null> {
-  const [stored, sealKey] = [keychain.get(KEYS), meta.get(SEAL_KEY) as string | null]
-  if (stored === null || sealKey === null) return null
-  const [{ signingKeyFrom }, { sealKeyId }] = await Promise.all([
-    import('../crypto/device-keys.ts'),
-    import('../crypto/device-public-keys.ts'),
-  ])
-  const { sign, auth, seals: held = {} } = JSON.parse(stored) as StoredKeys
-  const publicKey = decodeBase64url(sealKey)
-  const seals = new Map(Object.entries(held).map(([id, hex]) => [id, bytesOf(hex)]))
-  const secret = seals.get(sealKeyId(publicKey))
-  if (secret === undefined) return null
-  const [signing, authentication] = [sign, auth].map((hex) => signingKeyFrom(bytesOf(hex)))
-  return { sign: signing!, auth: authentication!, seal: { secret, publicKey }, seals }
-}
-
-async function loadKeys(state: State, keychain: Keychain): Promise<OwnKeys> {
-  const keys = await readKeys(state, keychain)
-  if (keys !== null) return keys
-  throw new AppError(
-    'keychain_locked',
-    'The keychain has no keys of this device: unlock or restore it.',
-  )
 }
 
 async function loadKeyLog({ logs }: State, account: string): Promise<KeyLog> {
@@ -132,11 +71,6 @@ export function readSession(keychain: Keychain): string {
   )
 }
 
-export function forgetKeys({ meta }: Pick<State, 'meta'>, keychain: Keychain): void {
-  keychain.delete(KEYS)
-  meta.delete(SEAL_KEY)
-}
-
 /** Forget who this device is: the facts first, since without them nothing looks for the keys. */
 export function forgetIdentity(state: Pick<State, 'meta'>, keychain: Keychain): void {
   state.meta.delete(META)
@@ -153,11 +87,24 @@ export function readFacts({ meta }: Pick<State, 'meta'>): Facts | null {
 export function openIdentity(state: State, keychain: Keychain): Identity | null {
   const facts = readFacts(state)
   if (facts === null) return null
-  let keys: OwnKeys | null = null
+  let keys: Promise<OwnKeys> | null = null
   let log: KeyLog | null = null
+
+  function keysHere(): Promise<OwnKeys> {
+    const loading = (keys ??= loadKeys(state, keychain))
+    // A keychain that is locked now may be open the next time.
+    void loading.catch(() => {
+      if (keys === loading) keys = null
+    })
+    return loading
+  }
+
   return {
     ...facts,
-    keys: async () => (keys ??= await loadKeys(state, keychain)),
+    keys: keysHere,
+    sealKeys: openSealKeys(state, keychain, () => {
+      keys = null
+    }),
     async keyLog() {
       // It grows: a device is added or revoked here, or a sync brings what others did.
       const head = state.logs.head('keylog', facts.account)

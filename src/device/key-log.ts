@@ -101,6 +101,7 @@ export function rememberKeyLog(device: Remembering, log: KeyLog): void {
 /**
  * Add an entry to the key log of the own account, anew on top of what another device added first.
  * @param next makes the entry that follows a log, or null when there is nothing to add any more
+ * @param beside `seal_key`: the bytes of the key that a `renew` names, base64url
  * @returns the log with the entry
  * @throws AppError backend_error, conflict when others were faster every time, and what the account and `next` throw
  */
@@ -109,13 +110,14 @@ export async function continueKeyLog(
   account: Account,
   id: string,
   next: (log: KeyLog) => string | null,
+  beside: { readonly seal_key?: string } = {},
 ): Promise<KeyLog> {
   for (let attempt = 1; ; attempt++) {
     const log = await fetchKeyLog(state, account, id)
     const entry = next(log)
     if (entry === null) return log
     try {
-      const { entries } = await account.keyLogs.append({ body: { entry } })
+      const { entries } = await account.keyLogs.append({ body: { entry, ...beside } })
       return judgeKeyLog(state, id, entries, { seq: log.seq + 1, head: hashOf(entry) })
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'conflict' || attempt === ATTEMPTS)

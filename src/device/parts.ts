@@ -2,7 +2,7 @@
 import { type Code, toAppError } from '../errors.ts'
 
 /** Every later part would fail the same way. */
-const ENDING: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'not_signed_in']
+export const ENDING: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'not_signed_in']
 
 /**
  * Run each part in turn, also after one that failed, except where the account server is away or has

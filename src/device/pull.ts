@@ -113,7 +113,9 @@ export function newPull(of: {
       log('warn', 'secret refused', { connection, cause: error })
       remark(
         report,
-        `The secret of ${connection} that the account server sent was refused (${error.reason}): its words cannot be checked here.`,
+        error.reason === 'wrong_recipient_kid'
+          ? `The secret of ${connection} was sealed to a key that this device no longer has: its words cannot be checked here until another device has synced, which seals it again.`
+          : `The secret of ${connection} that the account server sent was refused (${error.reason}): its words cannot be checked here.`,
       )
     }
   }

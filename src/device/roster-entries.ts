@@ -10,7 +10,13 @@ import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { KeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import { type Signer, unconfirmedMembers, recipientsOf, verifyRoster } from '../crypto/roster.ts'
+import {
+  type Roster,
+  type Signer,
+  recipientsOf,
+  unconfirmedMembers,
+  verifyRoster,
+} from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'
@@ -94,11 +100,11 @@ async function post(
   const secret = k ?? device.vault.get(connection)
   const recipients = ownFirst(
     recipientsHere(device, { roster: after, keyLogs }).filter((one) => to(one.account)),
-    device.identity.account,
+    device.identity,
   )
-  const seal = (those: readonly Recipient[]) =>
-    secret === null ? [] : sealedTo(device.state, account, { roster: after, k: secret }, those)
-  const envelopes = await seal(recipients.slice(0, MOST_ENVELOPES))
+  const [first, rest] = [recipients.slice(0, MOST_ENVELOPES), recipients.slice(MOST_ENVELOPES)]
+  const sealed = secret === null ? null : { roster: after, k: secret }
+  const envelopes = sealed === null ? [] : await sealedTo(device.state, account, sealed, first)
   await account.rosters.append({ connection, body: { entry, envelopes } })
   await checked(device, connection, () => {
     device.demandSeat()
@@ -113,33 +119,57 @@ async function post(
       keepRoster(device, { roster: after, keyLogs })
     })
   })
-  const rest = await seal(recipients.slice(MOST_ENVELOPES))
-  await addEnvelopes(account, connection, rest)
-  return { roster: after, keyLogs, sealed: envelopes.length + rest.length }
+  const more = sealed === null ? 0 : await handOverRest(device, account, sealed, rest)
+  return { roster: after, keyLogs, sealed: envelopes.length + more }
 }
 
-/** Own devices come with the entry, whatever becomes of the rest. */
-const ownFirst = (recipients: readonly Recipient[], own: string): Recipient[] => [
-  ...recipients.filter(({ account }) => account === own),
-  ...recipients.filter(({ account }) => account !== own),
-]
+/**
+ * This device comes first, and the others of the account with it: they have the secret with the
+ * entry, whatever becomes of the rest.
+ */
+export function ownFirst(
+  recipients: readonly Recipient[],
+  own: Pick<Signing['identity'], 'account' | 'device'>,
+): Recipient[] {
+  const rank = ({ account, device }: Recipient) =>
+    device.id === own.device ? 0 : account === own.account ? 1 : 2
+  return recipients.toSorted((one, other) => rank(one) - rank(other))
+}
 
 /**
- * Hand envelopes of the current epoch to the account server, as many at a time as it takes.
+ * Seal the secret of the current epoch to devices and hand it to the account server, as many
+ * envelopes at a time as it takes.
  * @returns how many it stored
+ * @throws AppError conflict where another epoch has begun, or a device has another sealing key
  */
-export async function addEnvelopes(
+export async function handOver(
+  { state }: Pick<Signing, 'state'>,
   account: Account,
-  connection: string,
-  envelopes: readonly string[],
+  of: { roster: Roster; k: Uint8Array },
+  recipients: readonly Recipient[],
 ): Promise<number> {
   let sum = 0
-  for (let at = 0; at < envelopes.length; at += MOST_ENVELOPES) {
-    const slice = envelopes.slice(at, at + MOST_ENVELOPES)
-    const { stored } = await account.envelopes.add({ connection, body: { envelopes: slice } })
+  for (let at = 0; at < recipients.length; at += MOST_ENVELOPES) {
+    const envelopes = await sealedTo(state, account, of, recipients.slice(at, at + MOST_ENVELOPES))
+    if (envelopes.length === 0) continue
+    const { connection } = of.roster
+    const { stored } = await account.envelopes.add({ connection, body: { envelopes } })
     sum += stored
   }
   return sum
+}
+
+/**
+ * The same, once the entry is in: a failure must not have the entry signed again. A device of any
+ * member seals what is missing at its next sync.
+ */
+async function handOverRest(...of: Parameters<typeof handOver>): Promise<number> {
+  try {
+    return await handOver(...of)
+  } catch (error) {
+    if (error instanceof AppError) return 0
+    throw error
+  }
 }
 
 /**

@@ -13,9 +13,6 @@ import type { Roster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 
-/** So long a slice of sealing keeps other work waiting, in milliseconds. */
-const SLICE_MS = 10
-
 /** A device of a member that shall have the secret. */
 export interface Recipient {
   readonly account: string
@@ -23,16 +20,16 @@ export interface Recipient {
 }
 
 /**
- * The keys that came beside a log, by id. A text that is not canonical base64url is no key, and says
+ * Those of the keys that came beside a log whose ids are wanted, by id. A text that is not canonical base64url is no key, and says
  * nothing against the log or the other keys.
  */
-function keysById(given: readonly string[]): ReadonlyMap<string, Uint8Array> {
-  const keys = new Map<string, Uint8Array>()
-  for (const text of given) {
-    const key = decoded(text)
-    if (key !== null) keys.set(sealKeyId(key), key)
-  }
-  return keys
+function keysById(
+  given: readonly string[],
+  wanted: ReadonlySet<string>,
+): ReadonlyMap<string, Uint8Array> {
+  const keys = given.map(decoded).filter((key) => key !== null)
+  const byId = keys.map((key) => [sealKeyId(key), key] as const)
+  return new Map(byId.filter(([id]) => wanted.has(id)))
 }
 
 function decoded(text: string): Uint8Array | null {
@@ -51,7 +48,7 @@ export function keepSealKeys(
   given: readonly string[],
 ): void {
   const wanted = new Set(active.map(({ seal }) => seal))
-  sealKeys.add(account, keysById(given), wanted)
+  sealKeys.add(account, keysById(given, wanted))
   sealKeys.forgetOthers(account, wanted)
 }
 
@@ -61,22 +58,22 @@ async function fetchMissing(
   account: Account,
   recipients: readonly Recipient[],
 ): Promise<void> {
-  const missing = recipients.filter((one) => sealKeys.get(one.account, one.device.seal) === null)
-  for (const [id, those] of Map.groupBy(missing, (one) => one.account)) {
+  for (const [id, those] of Map.groupBy(recipients, (one) => one.account)) {
+    await setImmediate()
+    if (those.every(({ device }) => sealKeys.has(id, device.seal))) continue
     const read = account.keyLogs.read({ account: id })
     const { seal_keys } = await read.catch((error: unknown) => {
       if (error instanceof AppError && error.code === 'not_found') return { seal_keys: [] }
       throw error
     })
-    sealKeys.add(id, keysById(seal_keys), new Set(those.map(sealOf)))
+    sealKeys.add(id, keysById(seal_keys, new Set(those.map(({ device }) => device.seal))))
   }
 }
 
-const sealOf = ({ device }: Recipient) => device.seal
-
 /**
  * Seal the secret of the current epoch to devices, each of which is in the checked key log of a
- * current member. Other work goes on meanwhile.
+ * current member. Other work goes on meanwhile: at most one envelope is sealed in a turn of the
+ * event loop.
  * @param k 32 bytes
  * @returns the envelopes (JSON), in the order of the recipients
  * @throws AppError what the account throws
@@ -90,16 +87,13 @@ export async function sealedTo(
   const { roster, k } = of
   await fetchMissing(state, account, recipients)
   const envelopes: string[] = []
-  let began = performance.now()
   for (const { account: owner, device } of recipients) {
+    await setImmediate()
     const publicKey = state.sealKeys.get(owner, device.seal)
     if (publicKey === null) continue
     const to = { recipient: device.id, kid: device.seal, publicKey }
     const envelope = await sealEnvelope(roster, k, to).catch(nothing)
     if (envelope !== null) envelopes.push(envelope)
-    if (performance.now() - began < SLICE_MS) continue
-    await setImmediate()
-    began = performance.now()
   }
   return envelopes
 }

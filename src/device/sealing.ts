@@ -4,12 +4,11 @@ import { present } from './departed.ts'
 import { isNewest } from './remembered.ts'
 import {
   type Signing,
-  addEnvelopes,
   demandWhole,
+  handOver,
   readRoster,
   recipientsHere,
 } from './roster-entries.ts'
-import { sealedTo } from './seal-keys.ts'
 import { holdsSecret } from './secrets.ts'
 
 /**
@@ -32,8 +31,8 @@ export async function sealMissing(
   if (roster.ended || present(device.state, roster).rotationPending) return 0
   if (!holdsSecret(device, known)) return 0
   const k = device.vault.get(connection)
-  const recipients = recipientsHere(device, known).filter((one) => wanted.includes(one.device.id))
-  if (k === null || recipients.length === 0) return 0
-  const envelopes = await sealedTo(device.state, account, { roster, k }, recipients)
-  return addEnvelopes(account, connection, envelopes)
+  if (k === null) return 0
+  const ids = new Set(wanted)
+  const recipients = recipientsHere(device, known).filter((one) => ids.has(one.device.id))
+  return handOver(device, account, { roster, k }, recipients)
 }

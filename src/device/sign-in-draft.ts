@@ -8,7 +8,7 @@ import { PREFIX, newId } from '../crypto/id.ts'
 import { StartError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
-import { readKeys, storeKeys } from './identity.ts'
+import { readKeys, storeKeys } from './own-keys.ts'
 import { unfinished } from './sign-in-refusals.ts'
 
 const DRAFT = 'sign_in_draft'

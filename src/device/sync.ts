@@ -18,10 +18,11 @@ import { newDuties } from './duties.ts'
 import { dropOldKeys } from './former-keys.ts'
 import { dropOpening } from './openings.ts'
 import { followCode, isActive } from './public-code.ts'
-import { runEach } from './parts.ts'
+import { ENDING, runEach } from './parts.ts'
 import { complain, newPull, remark } from './pull.ts'
 import { newPush } from './push.ts'
 import { newRotationWaits } from './rotation-waits.ts'
+import { deleteOldHalves, isRenewalDue } from './seal-schedule.ts'
 import { refreshTrust } from './trust.ts'
 import type { Vault } from './vault.ts'
 
@@ -125,6 +126,24 @@ export function newSync(options: {
     } else if (watch.state(now()) === 'behind') remark(report, CLOCK_BEHIND)
   }
 
+  async function renewSealKey(): Promise<void> {
+    if (!isRenewalDue(options)) return
+    const { renewIfDue } = await import('./seal-renewal.ts')
+    await renewIfDue(options, account)
+  }
+
+  /** Work on the own sealing keys. Where it fails, the rest of the sync goes on. */
+  async function keepSealing(report: SyncReport, part: () => void | Promise<void>): Promise<void> {
+    try {
+      await part()
+    } catch (error) {
+      const { code, message } = toAppError(error)
+      if (ENDING.includes(code)) throw error
+      log('warn', 'sealing keys not kept up to date', { cause: error })
+      remark(report, `The sealing key of this device: ${message}`)
+    }
+  }
+
   async function work(report: SyncReport): Promise<void> {
     // Taken before the server is asked: what is made while it answers is not in its answer, and is no leftover.
     const connections = new Set(state.connections.ids())
@@ -134,7 +153,10 @@ export function newSync(options: {
     // First of all: what is verified here while the rest fails must know whether the time is right.
     await readClock(report)
     const isLogKnown = await pull.ownLog(report)
+    // Before envelopes are opened: one that cannot be is deleted, and sealed anew to the newest key.
+    if (isLogKnown) await keepSealing(report, renewSealKey)
     await pull.connections(connections, report)
+    await keepSealing(report, () => deleteOldHalves(options))
     await pull.guestCodes(guests, report)
     // Whoever has it here may have it switched off elsewhere, or ended by a revocation.
     if (isActive(options)) await followCode(options, account)

@@ -1,4 +1,5 @@
 /** What the command line asks the daemon beside the documented interface: who is signed in here, what takes this device's keys, a copy. */
+import { timeAt } from '../api/fields.ts'
 import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
 import type { Context } from './context.ts'
@@ -48,6 +49,14 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
     create: async ({ body }, { account, local }) => {
       const { putRecoveryKey } = await import('../device/recovery-key.ts')
       return putRecoveryKey(local, account, body)
+    },
+  },
+  sealKey: {
+    // Not as part of the act: it may add two entries, each of which is a request of its own.
+    renew: async (_, { home: { seat }, local }) => {
+      const { renewNow } = await import('../device/seal-renewal.ts')
+      const until = await renewNow(local, seat.account())
+      return { device_id: local.identity.device, old_key_until: timeAt(until) }
     },
   },
   clock: {

@@ -103,7 +103,6 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
     further: async ({ body }) => {
       const credential = await present(ground, body)
       judged('keys', () => demandKeys(body.keys))
-      demandSealKey(body.seal_key, body.keys.seal)
       const { account } = credential
       if (account === null) throw nobodyApproves()
       await forgetWaiting(db, now())

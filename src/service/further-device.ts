@@ -90,6 +90,7 @@ async function wait(
   { device, keys, seal_key, device_name, platform }: Body,
   at: number,
 ): Promise<void> {
+  demandSealKey(seal_key, keys.seal)
   const namesOf = ({ sign, seal, auth }: LoggedKeys) => [sign.x, seal, auth.x]
   const used = new Set([...log.devices.values()].flatMap((one) => namesOf(one.keys)))
   judged('keys', () =>

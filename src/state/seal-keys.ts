@@ -9,29 +9,31 @@ export type SealKeyRows = ReturnType<typeof sealKeyRows>
 
 /** The rows of sealing keys, by account and by the key's id. */
 export function sealKeyRows(db: DatabaseSync) {
-  const insert = statement(db, 'insert into seal_keys (account, id, key) values (?, ?, ?)')
+  const insert = statement(
+    db,
+    'insert into seal_keys (account, id, key) values (?, ?, ?) on conflict do nothing',
+  )
   const get = statement<{ key: Uint8Array }>(
     db,
     'select key from seal_keys where account = ? and id = ?',
   )
+  const has = statement(db, 'select 1 from seal_keys where account = ? and id = ?')
   const ids = statement<{ id: string }>(db, 'select id from seal_keys where account = ?')
   const remove = statement(db, 'delete from seal_keys where account = ? and id = ?')
-  const known = (account: string) => new Set(ids.all(account).map(({ id }) => id))
   return {
     /** The 1,216 bytes of a key; null where it is not known here. */
     get: (account: string, id: string): Uint8Array | null => get.get(account, id)?.key ?? null,
-    /** Adds the keys of an account that are in `wanted` and new. */
-    add(account: string, keys: ReadonlyMap<string, Uint8Array>, wanted: ReadonlySet<string>): void {
+    has: (account: string, id: string): boolean => has.get(account, id) !== null,
+    /** Adds the keys of an account that are new. */
+    add(account: string, keys: ReadonlyMap<string, Uint8Array>): void {
       transaction(db, () => {
-        const there = known(account)
-        for (const [id, key] of keys)
-          if (wanted.has(id) && !there.has(id)) insert.run(account, id, key)
+        for (const [id, key] of keys) insert.run(account, id, key)
       })
     },
     /** Forgets the keys of an account that are not in `wanted`. */
     forgetOthers(account: string, wanted: ReadonlySet<string>): void {
       transaction(db, () => {
-        for (const id of known(account)) if (!wanted.has(id)) remove.run(account, id)
+        for (const { id } of ids.all(account)) if (!wanted.has(id)) remove.run(account, id)
       })
     },
   }

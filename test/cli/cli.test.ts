@@ -476,7 +476,7 @@ describe('help and usage', () => {
     [['login', 'a@b.example'], /Usage: countersignd login --email ADDRESS/],
     [['login', '--email', 'a@b.example', '--code', 'x'], /--code/],
     [['reset', '--yes'], /--email says whose account it is/],
-    [['device'], /"device" wants one of: list, approve, revoke/],
+    [['device'], /"device" wants one of: list, approve, renew, revoke/],
     [['device', 'approve', 'a', 'b'], /Usage: countersignd device approve \[ID\]/],
     [['device', 'revoke'], /Usage: countersignd device revoke ID/],
     [['org', 'group'], /"org group" wants one of: list, create, update, delete, add, remove\./],

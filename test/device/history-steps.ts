@@ -5,20 +5,17 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Account } from '../../src/api/port.ts'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
-import { renewSealKey, revokeDevice } from '../../src/crypto/key-log-entries.ts'
+import { revokeDevice } from '../../src/crypto/key-log-entries.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { confirmSeats } from '../../src/device/confirmed-members.ts'
 import type { Device } from '../../src/device/device.ts'
-import { storeKeys } from '../../src/device/identity.ts'
 import { invite } from '../../src/device/invites.ts'
 import { pullKeyLog } from '../../src/device/key-log.ts'
 import { judgeHolds } from '../../src/device/kept-connection.ts'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/members.ts'
 import { revoke } from '../../src/device/revocation.ts'
+import { renewNow } from '../../src/device/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'
-import { newDeviceKeys } from '../crypto/keys.ts'
 import { restless } from './people.ts'
 import { deviceOf, type Seat } from './seats.ts'
 
@@ -122,17 +119,6 @@ const RESETS = 2
 /** Names of what was refused; a report that names none is a failure. */
 const NAMED = /refused \([a-z_0-9]+\)|cannot be right \([a-z_0-9]+\)|is followed on this device/
 
-async function renew({ state, keychain, identity, account }: Seat): Promise<void> {
-  const [own, { seal }] = [await identity.keys(), newDeviceKeys()]
-  const { entries } = await account.keyLogs.read({ account: identity.account })
-  const log = await identity.keyLog()
-  if (log.entries.length !== entries.length) return
-  const by = { by: identity.device, kid: identity.kid, seed: own.sign.secret, at: 1 }
-  const entry = renewSealKey({ log, seal: sealKeyId(seal.publicKey), ...by })
-  await account.keyLogs.append({ body: { entry, seal_key: encodeBase64url(seal.publicKey) } })
-  await storeKeys(state, keychain, { ...own, seal })
-}
-
 /** Whoever holds the device signs it out. */
 async function signOut({ identity, account }: Seat): Promise<void> {
   const { sign } = await identity.keys()
@@ -196,7 +182,8 @@ async function act(scene: Scene, by: Seat, what: What, on: Device, account: Acco
       await rotateNow(on, account, connection)
       return
     case 'renew':
-      return renew(by)
+      await renewNow(on, account)
+      return
     case 'revoke': {
       const target = seats[what.whom]!
       if (target.owner === by.owner) await revoke(on, account, target.identity.device)
@@ -227,5 +214,5 @@ export async function take(scene: Scene, { what, crash }: Step): Promise<void> {
     if (!isTold(error)) throw error
   })
   // What it knows in memory is gone; what it wrote stays.
-  if (crash !== null || what.do === 'renew') by.device = deviceOf(by, by.account)
+  if (crash !== null) by.device = deviceOf(by, by.account)
 }

@@ -291,5 +291,11 @@ export function memoryServer() {
 
   const putSealKey = (device: string, key: string) => sealKeys.set(device, key)
 
-  return { as, door, logs, rosters, consenting, putSealKey }
+  /** A device of an account whose key log is put here by the test. */
+  function addDevice(account: string, device: string, sealKey: string): void {
+    owners.set(device, account)
+    putSealKey(device, sealKey)
+  }
+
+  return { as, door, logs, rosters, consenting, putSealKey, addDevice }
 }

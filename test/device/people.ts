@@ -39,6 +39,12 @@ const ORIGIN = 'https://countersign.test'
 /** What stands between a device and its account. */
 type Between = (account: Account) => Account
 
+/** What a device keeps. */
+interface Parts {
+  readonly state: State
+  readonly keychain: Keychain
+}
+
 export type World = Awaited<ReturnType<typeof newWorld>>
 
 /** A device of somebody. */
@@ -66,7 +72,7 @@ export interface Desk {
   words(connection: string): string | null
   hears(words: string | null): Promise<Verification>
   /** The same device after another start, perhaps with something between it and its account. */
-  restart(between?: Between): Desk
+  restart(between?: Between, parts?: Partial<Parts>): Desk
 }
 
 /** An account server on SQLite, without anybody. */
@@ -177,9 +183,9 @@ export async function newWorld(t: TestContext) {
         device().codes.toSay(connection, clock.ms)?.words ?? null,
       hears: async (words: string | null): Promise<Verification> =>
         device().verifier.verify(words ?? assert.fail('nobody said anything'), null),
-      restart(other: Between = between) {
+      restart(other: Between = between, parts: Partial<Parts> = {}) {
         void seat.device()?.firstContacts.close()
-        return deskOver({ ...of, between: other })
+        return deskOver({ ...of, between: other, ...parts })
       },
     }
   }
@@ -242,6 +248,8 @@ export async function newWorld(t: TestContext) {
       paper: KeyPair | null = null,
       meanwhile: () => Promise<unknown> = () => Promise.resolve(),
     ) => resetBy(newDesk(name), `${name}@example.org`, paper, meanwhile),
+    /** A device that is signed in asks for another session, with a code from its mailbox. */
+    again: (desk: Desk, { name }: Pick<Desk, 'name'> = desk) => signIn(desk, `${name}@example.org`),
     /** A further device of somebody, which nobody has approved yet. */
     waiting: (desk: Desk, name: string) => signIn(newDesk(name), `${desk.name}@example.org`),
     /** A further device of somebody, the words of both screens compared. */

@@ -3,14 +3,20 @@ import { setImmediate } from 'node:timers/promises'
 import type { Account, Door } from '../../src/api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/base64url.ts'
 import { publicKeys, type DeviceKeys, type KeyPair } from '../../src/crypto/device-keys.ts'
-import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
+import { firstOf, newDeviceKeys, newSealKey } from '../crypto/keys.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { type Epoch, sealEnvelope } from '../../src/crypto/envelope.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { verifyKeyLog } from '../../src/crypto/key-log.ts'
-import { addDevice, addFirst, resetLog, revokeDevice } from '../../src/crypto/key-log-entries.ts'
+import {
+  addDevice,
+  addFirst,
+  renewSealKey,
+  resetLog,
+  revokeDevice,
+} from '../../src/crypto/key-log-entries.ts'
 import { openEntry } from '../../src/crypto/roster.ts'
 import { signStamp } from '../../src/crypto/stamp.ts'
 import { codeIn, hasCode, type Letter } from './letters.ts'
@@ -207,6 +213,14 @@ export async function additionBy(
 /** The entry by which a person's device revokes one. */
 export async function revocationBy(person: Signer, device: string): Promise<string> {
   return revokeDevice({ log: await logOf(person), device, ...signedBy(person) })
+}
+
+/** Renews the sealing key of a person's device. */
+export async function renewSealing(person: Signer): Promise<void> {
+  const { publicKey } = newSealKey()
+  const of = { log: await logOf(person), seal: sealKeyId(publicKey), ...signedBy(person) }
+  const body = { entry: renewSealKey(of), seal_key: encodeBase64url(publicKey) }
+  await person.account.keyLogs.append({ body })
 }
 
 const signedBy = ({ device, kid, keys }: Pick<Signer, 'device' | 'kid' | 'keys'>) => ({

@@ -11,6 +11,7 @@ import {
   enrolByMail,
   logOf,
   newAddress,
+  renewSealing,
   revocationBy,
   type Person,
 } from './person.ts'
@@ -133,6 +134,46 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       await make(bob, id, { op: 'rotate' })
       const { entries } = await ada.account.rosters.read({ connection: id })
       await tooLate(add([good]), headOf(entries.at(-1)!))
+    })
+
+    test('one to a key that was renewed since is refused, one to the newest is stored', async () => {
+      const { id, ada, bob, laptop } = await further()
+      const old = await knownBy(ada, id)
+      const late = await envelopeFor(
+        old.roster,
+        signerAt(old.keyLogs.get(bob.id)!, laptop.device, 1),
+      )
+      await renewSealing(laptop)
+      const { entries } = await ada.account.rosters.read({ connection: id })
+      const add = (envelopes: string[]) =>
+        ada.account.envelopes.add({ connection: id, body: { envelopes } })
+      await tooLate(add([late]), headOf(entries.at(-1)!))
+      assert.deepEqual(await envelopesOf(laptop, id), [])
+      const { roster, keyLogs } = await knownBy(ada, id)
+      const good = await envelopeFor(roster, signerAt(keyLogs.get(bob.id)!, laptop.device, 2))
+      assert.deepEqual(await add([good]), { stored: 1 })
+      assert.deepEqual(await envelopesOf(laptop, id), [good])
+    })
+
+    test('one that its device deletes is asked for again, and sealed by any member', async () => {
+      const { id, ada, bob, laptop } = await further()
+      const { roster, keyLogs } = await knownBy(ada, id)
+      const to = signerAt(keyLogs.get(bob.id)!, laptop.device, 1)
+      const sealed = async () => ({
+        connection: id,
+        body: { envelopes: [await envelopeFor(roster, to)] },
+      })
+      await ada.account.envelopes.add(await sealed())
+      assert.equal(await unsealed(ada, id), undefined)
+      // Nobody deletes another's.
+      await ada.account.envelopes.delete({ connection: id, epoch: roster.epoch + 1 })
+      await laptop.account.envelopes.delete({ connection: id, epoch: roster.epoch })
+      assert.deepEqual(await envelopesOf(laptop, id), [])
+      for (const one of [ada, bob, laptop])
+        assert.deepEqual(await unsealed(one, id), [laptop.device])
+      assert.deepEqual(await bob.account.envelopes.add(await sealed()), { stored: 1 })
+      assert.equal((await envelopesOf(laptop, id)).length, 1)
+      assert.equal(await unsealed(ada, id), undefined)
     })
 
     test('those of a device that is revoked go with it, so that others seal anew', async () => {

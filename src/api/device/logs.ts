@@ -53,11 +53,13 @@ export const rosters = {
     path: '/device/v1/rosters',
     summary: 'Open a connection: its first roster entry and an envelope for every own device',
     by: 'account',
+    // An envelope is 2 kB.
+    limit: 4 * 1024 * 1024,
     body: v.strictObject({
       connection: id('con_'),
       name: ConnectionName,
       entry: LogEntry,
-      envelopes: v.pipe(v.array(Envelope), v.minLength(1), v.maxLength(100)),
+      envelopes: v.pipe(v.array(Envelope), v.minLength(1), v.maxLength(MOST_ENVELOPES)),
       invite: Invitees,
       fork: v.optional(
         v.pipe(Fork, v.description('Of the connection that the entry replaces, if it does.')),
@@ -111,7 +113,6 @@ export const rosters = {
     summary:
       'Add an entry to a roster, with the secret sealed to those who shall have it; 409 when another came first',
     by: 'account',
-    // An envelope is 2 kB.
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
       entry: LogEntry,
@@ -136,6 +137,8 @@ export const envelopes = {
     summary:
       'Hand over the secret of the current epoch, sealed to devices that have no envelope of it',
     by: 'account',
+    // Of two for one device the first stays, and one act may hand over many.
+    repeats: true,
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
       envelopes: v.pipe(v.array(Envelope), v.minLength(1), v.maxLength(MOST_ENVELOPES)),

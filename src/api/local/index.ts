@@ -200,6 +200,21 @@ export const local = {
     },
   },
   recovery,
+  sealKey: {
+    renew: {
+      method: 'POST',
+      path: '/local/v1/sealing-key',
+      summary: 'Give this device a new sealing key',
+      by: 'daemon',
+      reply: v.object({
+        device_id: id('dev_'),
+        old_key_until: v.pipe(
+          v.string(),
+          v.description('When the private half of the key before is deleted.'),
+        ),
+      }),
+    },
+  },
   clock: {
     accept: {
       method: 'POST',

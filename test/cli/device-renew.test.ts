@@ -1,0 +1,60 @@
+/** device renew: a new sealing key at once; and a backup from before it, restored after it. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { terminal } from './terminal.ts'
+import { newTown, takenIn } from './town.ts'
+
+const WEEK_MS = 7 * 24 * 3_600_000
+
+test('device renew: says until when the old key is kept; connections go on', async (t) => {
+  const town = await newTown(t)
+  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const { id } = await ada.json('connection', 'create', '--name', 'Bank')
+  await takenIn(ada, id, [bob])
+  const before = Date.now()
+  const renewed = await ada.json('device', 'renew')
+  const { device } = await ada.json('whoami')
+  assert.equal(renewed.device_id, device.id)
+  const kept = Date.parse(renewed.old_key_until) - WEEK_MS
+  assert(kept >= before && kept <= Date.now(), renewed.old_key_until)
+  const { out, err } = await ada.good(['device', 'renew'])
+  assert.equal(out, '')
+  assert.match(err, /^This device has a new sealing key\. The old one is kept until \d{4}-/)
+  await bob.good(['rotate', id])
+  await ada.good(['sync'])
+  const { words } = await bob.json('code', id)
+  assert.equal((await ada.on(['verify'], { input: words })).code, EXIT.ok)
+})
+
+test('a backup from before a renewal: the restored device renews again, and gets the secret', async (t) => {
+  const town = await newTown(t)
+  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const { id } = await ada.json('connection', 'create', '--name', 'Bank')
+  await takenIn(ada, id, [bob])
+  const folder = freshFolder(t)
+  const [file, passphrase] = [join(folder, 'backup'), join(folder, 'passphrase')]
+  writeFileSync(passphrase, 'five words that nobody guesses\n', { mode: 0o600 })
+  await ada.good(['backup', file, '--passphrase-file', passphrase])
+  await ada.good(['device', 'renew'])
+  // Sealed to a key that the backup does not have.
+  await bob.good(['rotate', id])
+
+  const restored = terminal(join(freshFolder(t), 'state'))
+  const env = { SVC_BACKEND_URL: town.server }
+  const good = async (args: string[]) => {
+    const said = await restored(args, { env })
+    assert.equal(said.code, EXIT.ok, said.err)
+    return said
+  }
+  await good(['restore', file, '--passphrase-file', passphrase])
+  const { err } = await good(['sync'])
+  assert.match(err, /sealed to a key that this device no longer has.*seals it again/)
+  await bob.good(['sync'])
+  assert.equal((await good(['sync'])).err, '')
+  const { words } = await bob.json('code', id)
+  assert.equal((await restored(['verify'], { env, input: words })).code, EXIT.ok)
+})

@@ -1,0 +1,115 @@
+/** A device that dies at any step of renewing its sealing key, and goes on at its next start. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { rotateNow } from '../../src/device/members.ts'
+import { renewNow } from '../../src/device/seal-renewal.ts'
+import type { Desk } from './people.ts'
+import { connected, verifies, worldOf } from './people.ts'
+import { halvesOf, loggedOf } from './sealing.ts'
+
+const DAY = 24 * 60
+
+/** Nothing changes by these, so that dying after one is dying before the next call. */
+const READS = ['get', 'read', 'head', 'list']
+
+/** What it wraps dies after call number `at` (from 1): that call took effect, and no later one runs. */
+function deathAfter(at: number) {
+  let calls: number | null = null
+  let isDead = false
+  function after<T>(result: T): T {
+    if (calls !== null && ++calls >= at) {
+      isDead = true
+      throw new Error('killed')
+    }
+    return result
+  }
+  const dying = <T extends object>(of: T): T =>
+    Object.fromEntries(
+      Object.entries(of).map(([name, value]: [string, unknown]) => {
+        if (typeof value === 'object' && value !== null) return [name, dying(value)]
+        if (typeof value !== 'function') return [name, value]
+        const call = (...args: unknown[]) => {
+          if (isDead) throw new Error('killed')
+          const result = (value as (...args: unknown[]) => unknown)(...args)
+          if (READS.includes(name)) return result
+          return result instanceof Promise ? result.then(after) : after(result)
+        }
+        return [name, call]
+      }),
+    ) as T
+  const arm = () => {
+    calls = 0
+  }
+  return { dying, arm, isDead: () => isDead }
+}
+
+/** The same device, which dies after so many calls that change something here or at the server. */
+function mortal(desk: Desk, at: number) {
+  const { state, keychain } = desk
+  const { dying, arm, isDead } = deathAfter(at)
+  const { meta, logs, sealKeys } = state
+  const transaction = <Result>(action: () => Result) => state.transaction(action)
+  const parts = dying({ meta, logs, sealKeys, transaction })
+  const other = desk.restart((account) => dying(account), {
+    keychain: dying(keychain),
+    state: { ...state, ...parts },
+  })
+  arm()
+  return { desk: other, isDead }
+}
+
+describe('killed at any step', () => {
+  /**
+   * Renews, and dies at call 1, then 2 and so on until it lives. Each time the log must name a key
+   * that is held, and after the next start and sync what was sealed meanwhile must open.
+   */
+  async function everyDeath(
+    t: TestContext,
+    renew: (desk: Desk) => Promise<unknown>,
+    renewed: (times: number, at: number) => void,
+  ): Promise<number> {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    await ada.sync()
+    for (let at = 1; ; at++) {
+      world.later(90 * DAY)
+      const before = (await loggedOf(ada)).renewals.length
+      const { desk, isDead } = mortal(ada, at)
+      await renew(desk).catch(() => undefined)
+      const logged = await loggedOf(ada)
+      assert(halvesOf(ada).includes(logged.seal), `killed after call ${at}`)
+      if (!isDead()) return at - 1
+      await rotateNow(bob.device(), bob.account(), id)
+      const next = ada.restart((account) => account)
+      await next.sync()
+      const { seal, renewals } = await loggedOf(ada)
+      assert.equal(halvesOf(ada).at(-1), seal, `killed after call ${at}`)
+      renewed(renewals.length - before, at)
+      world.later()
+      assert(await verifies(next, bob, id), `killed after call ${at}`)
+      // By then nothing is left but the newest.
+      world.later(7 * DAY)
+      await next.sync()
+      assert.deepEqual(halvesOf(ada), [seal], `killed after call ${at}`)
+      await bob.sync()
+    }
+  }
+
+  it('of a renewal by a sync: renewed once', async (t) => {
+    const steps = await everyDeath(
+      t,
+      (desk) => desk.device().sync.run('timer'),
+      (times, at) => assert.equal(times, 1, `killed after call ${at}`),
+    )
+    assert(steps >= 15, `${steps} steps`)
+  })
+
+  it('of a renewal on demand: renewed, once or twice as the 90 days are over too', async (t) => {
+    const steps = await everyDeath(
+      t,
+      (desk) => renewNow(desk.device(), desk.account()),
+      (times, at) => assert(times === 1 || times === 2, `killed after call ${at}: ${times}`),
+    )
+    assert(steps >= 6, `${steps} steps`)
+  })
+})
