@@ -130,7 +130,8 @@ export function newSync(options: {
     const guests = new Set(state.guests.all().map(({ id }) => id))
     // First of all: what is verified here while the rest fails must know whether the time is right.
     await readClock(report)
-    const isLogKnown = await pull.ownLog(report)
+    const ownLog = await pull.ownLog(report)
+    if (ownLog.isKnown) await pull.ownName(ownLog.profile)
     await pull.connections(connections, report)
     await pull.guestCodes(guests, report)
     // Whoever has it here may have it switched off elsewhere, or ended by a revocation.
@@ -143,7 +144,7 @@ export function newSync(options: {
         // A server without the log that stamps name refuses good ones: they wait until it has it
         // again.
         async () => {
-          if (isLogKnown) await push.stamps(report)
+          if (ownLog.isKnown) await push.stamps(report)
         },
         () => duties(report),
       ],

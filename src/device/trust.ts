@@ -82,14 +82,18 @@ export function demandShown({ refused, newest, shown }: TrustRow): void {
     )
 }
 
-/** Stores that the keys of a generation are confirmed; by default, of the newest. */
+/** Stores that the keys of a generation, by default the newest, and the signed name are confirmed. */
 export function confirm(
   { state }: Pick<Trusting, 'state'>,
   row: TrustRow,
   generation = row.newest,
 ): TrustRow {
   const confirmed = { ...row, pinned: generation, confirmed: true }
-  state.trust.put(confirmed)
+  state.transaction(() => {
+    state.trust.put(confirmed)
+    // The name that they have signed by now is the one that the person has confirmed.
+    state.names.confirm(row.account)
+  })
   return confirmed
 }
 

@@ -165,7 +165,7 @@ export function newVerifier(options: {
   }
 
   /** A match with what it rests on: the clock, the last sync, and its own connection. */
-  function matchOf({ match, isEnded: ended }: Hit, at: number, clock: ClockState): Match {
+  function matchOf({ match, naming, isEnded: ended }: Hit, at: number, clock: ClockState): Match {
     const reasons = holding([
       ['clock_uncertain', clock !== 'steady'],
       ['sync_stale', isStale(at, STALE_MATCH_MS)],
@@ -173,6 +173,7 @@ export function newVerifier(options: {
     ])
     return {
       ...match,
+      ...naming,
       conclusive: reasons.length === 0,
       ...(reasons.length === 0 ? {} : { reasons }),
     }

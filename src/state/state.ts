@@ -31,6 +31,8 @@ import { metaRows } from './meta.ts'
 import type { MetaRows } from './meta.ts'
 import { nameRows } from './names.ts'
 import type { NameRows } from './names.ts'
+import { profileRows } from './profiles.ts'
+import type { ProfileRows } from './profiles.ts'
 import { replayRows } from './replays.ts'
 import type { ReplayRows } from './replays.ts'
 import { sealKeyRows } from './seal-keys.ts'
@@ -70,6 +72,7 @@ export interface State {
   readonly firstContacts: FirstContactRows
   readonly consents: ConsentRows
   readonly names: NameRows
+  readonly profiles: ProfileRows
   readonly trust: TrustRows
   readonly replays: ReplayRows
   readonly verifications: VerificationRows
@@ -93,6 +96,7 @@ export function openState(dir: string, log?: Log): State {
   const db = openDatabase(dir, log)
   removeLeftovers(dir, ATOMIC)
   for (const name of COPIED) rmSync(join(dir, `${name}.tmp-journal`), { force: true })
+  const names = nameRows(db)
   return {
     db,
     meta: metaRows(db),
@@ -107,7 +111,8 @@ export function openState(dir: string, log?: Log): State {
     invites: inviteRows(db),
     firstContacts: firstContactRows(db),
     consents: consentRows(db),
-    names: nameRows(db),
+    names,
+    profiles: profileRows(db, names),
     trust: trustRows(db),
     replays: replayRows(db),
     verifications: verificationRows(db),
