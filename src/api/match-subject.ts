@@ -1,13 +1,14 @@
-import type { Identified } from './rest/verify.ts'
+import { someoneOf } from './called.ts'
+import type { Match } from './rest/verify.ts'
 
 /**
  * The person behind a match, as a sentence names them: `guest "Mum" (Maria Muster)`, or
  * `Bob ("Bank")` for a member of a connection. A name that repeats the label is left out.
  */
-export function subjectOf(match: Identified): string {
+export function subjectOf(match: Match): string {
   const { kind, display_name, connection_name, external_member: external } = match
-  if (kind === 'connection') return `${display_name} ("${connection_name}")`
-  const label = `guest "${display_name}"`
+  if (kind === 'connection') return `${someoneOf(match)} ("${connection_name}")`
+  const label = `guest ${someoneOf({ ...match, display_name: `"${display_name}"` })}`
   return external == null || external.display_name === display_name
     ? label
     : `${label} (${external.display_name})`

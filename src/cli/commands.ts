@@ -280,6 +280,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Follow somebody no more',
     load: async () => (await import('./trust.ts')).trustUnfollow,
   },
+  'trust rename': {
+    summary: 'Give somebody you follow a name of yours',
+    load: async () => (await import('./trust.ts')).trustRename,
+  },
   'trust note': {
     summary: 'Keep a note on somebody you follow',
     load: async () => (await import('./trust.ts')).trustNote,

@@ -1,7 +1,7 @@
 import type { Connection, Member } from '../api/rest/connections.ts'
 import { AppError } from '../errors.ts'
 import { type Api, type Command, UsageError } from './command.ts'
-import { isActive, readConnection } from './connection.ts'
+import { isActive, nameOfMember, readConnection } from './connection.ts'
 import { shown, table } from './table.ts'
 
 /** The id of the account that is signed in. */
@@ -30,11 +30,11 @@ export const connectionMembers: Command = {
       { items: members },
       table(
         ['ID', 'NAME', 'ROLE', 'STATE'],
-        members.map(({ id: mid, display_name, role, state }) => [
-          mid,
-          mid === own ? `${display_name} (you)` : display_name,
-          role,
-          state,
+        members.map((member) => [
+          member.id,
+          member.id === own ? `${member.display_name} (you)` : nameOfMember(member),
+          member.role,
+          member.state,
         ]),
       ),
     )

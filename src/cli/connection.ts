@@ -1,4 +1,5 @@
 import { every } from '../api/cursor.ts'
+import { calledOf } from '../api/called.ts'
 import type { Connection, Member } from '../api/rest/connections.ts'
 import { AppError } from '../errors.ts'
 import { byId, idOf } from './by-id.ts'
@@ -14,6 +15,10 @@ export const readConnection = (api: Api, id: string): Promise<Connection> =>
 
 /** Whether somebody is in the connection, not only invited. */
 export const isActive = ({ state }: Member): boolean => state === 'active'
+
+/** What a member is called, and who says so. A mailbox is called by its address. */
+export const nameOfMember = (member: Member): string =>
+  member.user_id === null ? member.display_name : calledOf(member)
 
 export const connectionList: Command = {
   usage: '[--tag TAG] [--favorite] [--state pending|active|ended] [--json]',
@@ -132,7 +137,7 @@ export const connectionShow: Command = {
       return [read, assigned, await secretOf(api, read)]
     })
     const { name, favorite, kind, state, members, replaces, replaced_by, created_at } = connection
-    const names = (of: readonly Member[]) => of.map(({ display_name }) => display_name).join(', ')
+    const names = (of: readonly Member[]) => of.map(nameOfMember).join(', ')
     const invited = members.filter((member) => !isActive(member))
     const rows: (readonly [name: string, value: string])[] = [
       ['id', id],

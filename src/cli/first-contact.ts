@@ -1,5 +1,6 @@
 /** Four words for a first contact: shown, asked for, and waited for. */
 import { setTimeout as after } from 'node:timers/promises'
+import { calledOf } from '../api/called.ts'
 import type { ContactWords, FirstContact } from '../api/rest/first-contacts.ts'
 import { AppError, EXIT } from '../errors.ts'
 import type { Api, Command, Invocation } from './command.ts'
@@ -38,8 +39,10 @@ export async function waitForContacts(
   for (;;) {
     const ended = await endedOf(api, ids)
     if (ended !== null) {
-      for (const { with: other, message } of ended)
-        say(ids.length > 1 ? `${shown(other)}: ${message ?? ''}` : (message ?? ''))
+      for (const { with: other, name, message } of ended) {
+        const who = name === null ? other : calledOf(name)
+        say(ids.length > 1 ? `${shown(who)}: ${message ?? ''}` : (message ?? ''))
+      }
       return ended.every(({ state }) => state === 'confirmed') ? EXIT.ok : EXIT.failed
     }
     await after(EVERY_MS)
@@ -105,9 +108,9 @@ export const inviteContacts: Command = {
       { items },
       table(
         ['INVITATION', 'WITH', 'STATE', 'EXPIRES', ''],
-        items.map(({ invitation_id: id, with: other, state, expires_at, message }) => [
+        items.map(({ invitation_id: id, with: other, name, state, expires_at, message }) => [
           id,
-          other,
+          name === null ? other : `${other} (${calledOf(name)})`,
           state,
           expires_at,
           message ?? '',

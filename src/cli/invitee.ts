@@ -1,6 +1,7 @@
 /** People as the command line names them: by mailbox or by account. */
+import { calledOf } from '../api/called.ts'
 import type { Invitee } from '../api/rest/connections.ts'
-import type { Invitation } from '../api/rest/invitations.ts'
+import type { Invitation, Party } from '../api/rest/invitations.ts'
 import { PREFIX, isId } from '../crypto/id.ts'
 import { UsageError } from './command.ts'
 import { shown } from './table.ts'
@@ -14,13 +15,18 @@ export function inviteeOf(text: string): Invitee {
   )
 }
 
+/** A side of an invitation, by name where it has one. */
+function nameOf({ display_name, name_source, name_marks, user_id }: Party): string {
+  if (display_name === null || name_source === null) return user_id ?? ''
+  return calledOf({ display_name, name_source, name_marks })
+}
+
 /** The inviter, as one knows them: "Ada <ada@example.org>". */
 export function inviterOf({ from }: Pick<Invitation, 'from'>): string {
-  const { display_name, email, user_id } = from
-  const name = display_name ?? user_id ?? ''
+  const { email } = from
+  const name = nameOf(from)
   return email === null ? name : `${name} <${email}>`
 }
 
 /** Who was invited, by what was given. */
-export const invitedOf = ({ to: { email, display_name, user_id } }: Pick<Invitation, 'to'>) =>
-  email ?? display_name ?? user_id ?? ''
+export const invitedOf = ({ to }: Pick<Invitation, 'to'>): string => to.email ?? nameOf(to)

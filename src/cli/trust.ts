@@ -1,3 +1,4 @@
+import { calledOf, someoneOf } from '../api/called.ts'
 import { every } from '../api/cursor.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { PREFIX, isId } from '../crypto/id.ts'
@@ -29,8 +30,14 @@ const KEYS = {
   confirmed: 'confirmed',
 } as const
 
-const nameOf = ({ display_name, name_changed }: TrustCard) =>
-  name_changed ? `${display_name} (goes by another name now)` : display_name
+/** What they are called, who says so, and the name that they give themselves where it is another. */
+function nameOf(card: TrustCard): string {
+  const { display_name, own_name, name_changed } = card
+  const called = calledOf(card)
+  if (own_name !== null && own_name !== display_name)
+    return `${called} (calls itself "${own_name}"${name_changed ? ' now' : ''})`
+  return name_changed ? `${called} (another name than before)` : called
+}
 
 /** The safety number on two lines of six groups. Whatever shows a card shows it: it counts as shown from then on. */
 const numberLines = ({ safety_number: number }: TrustCard): string[] =>
@@ -51,9 +58,10 @@ const replacedLines = ({ user_id, recovered_at, recovery_key_unused }: TrustCard
 export const trustList: Command = {
   usage: '[--json]',
   help: `
-Lists whom you follow, newest first, by the names under which you began to, each with the safety number, which is the same on both
-sides. Keys that are CHANGED are those of other devices than you have looked at: compare it ("countersignd trust confirm") before you
-rely on them. Devices that were replaced with the recovery key need no such look; the list says so until "countersignd trust dismiss".`,
+Lists whom you follow, newest first, each with the safety number, which is the same on both sides. "calls itself" stands before a
+name that only its bearer gives, "the server says" before one that nobody signed. Keys that are CHANGED are those of other devices than
+you have looked at: compare it ("countersignd trust confirm") before you rely on them. Devices that were replaced with the recovery key
+need no such look; the list says so until "countersignd trust dismiss".`,
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.trustCards.list(query)))
@@ -76,7 +84,7 @@ export const trustFollow: Command = {
   usage: 'ADDRESS|ACCOUNT [--note TEXT] [--json]',
   help: `
 Follows somebody by a mailbox that they have proven, or by the id of their account (acc_…), and shows the safety number: from now on you
-hear when their keys change. Their name stays for you what it is now.
+hear when their keys change. "countersignd trust rename" gives them a name of yours.
 
   --note TEXT   a note for yourself`,
   options: { note: { type: 'string' } },
@@ -84,7 +92,7 @@ hear when their keys change. Their name stays for you what it is now.
   async run({ args: [whom = ''], options: { note }, withApi, print, say }) {
     const body = { ...inviteeOf(whom), ...(note === undefined ? {} : { note: String(note) }) }
     const card = await withApi((api) => api.trustCards.create({ body }))
-    print(card, [`${card.user_id}  ${shown(card.display_name)}`, ...numberLines(card)])
+    print(card, [`${card.user_id}  ${shown(nameOf(card))}`, ...numberLines(card)])
     say(`To be sure that these are their keys: countersignd trust confirm ${card.user_id}`)
   },
 }
@@ -112,7 +120,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<void> {
       throw new AppError('invalid_state', 'There is no safety number: they have no keys yet.')
     if (card.recovery_key_unused) io.stderr.write(UNUSED)
     io.stderr.write(
-      `The safety number of you and ${shown(card.display_name)}:\n\n${number.join('\n')}\n\n` +
+      `The safety number of you and ${shown(someoneOf(card))}:\n\n${number.join('\n')}\n\n` +
         'Ask them, in person or by a call on which you know their voice, to read theirs ("countersignd trust confirm" shows it to them too).\n',
     )
     const typed = await prompt.ask('Type "same" if all sixty digits are the same: ')
@@ -184,8 +192,26 @@ Keeps a note on somebody you follow, for yourself, in place of the one before.
       throw new UsageError('Give the text of the note, or --clear to keep none.')
     const body = { note: text ?? null }
     const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
-    const note = `${id}  ${shown(card.display_name)}: ${shown(card.note ?? 'no note')}`
+    const note = `${id}  ${shown(nameOf(card))}: ${shown(card.note ?? 'no note')}`
     print(card, [note, ...numberLines(card)])
+  },
+}
+
+export const trustRename: Command = {
+  usage: 'ID NAME | ID --clear [--json]',
+  help: `
+Gives somebody you follow a name of yours. It stands before their own in all answers of this device, which alone keeps it.
+
+  --clear   go back to their own name`,
+  options: { clear: { type: 'boolean' } },
+  args: [1, 2],
+  async run({ args: [id = '', name], options, withApi, print }) {
+    const clear = options['clear'] === true
+    if ((name === undefined) !== clear)
+      throw new UsageError('Give the name, or --clear to go back to their own.')
+    const body = { name: name ?? null }
+    const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
+    print(card, [`${id}  ${shown(nameOf(card))}`, ...numberLines(card)])
   },
 }
 

@@ -45,6 +45,13 @@ export function signProfile({
 }
 
 /**
+ * Reads a profile without verifying it.
+ * @throws Refusal as `parseJws` and payloads do
+ */
+export const readProfile = (jws: string): Profile =>
+  readPayload(parseJws(jws, 'profile+jws').payload)
+
+/**
  * Verifies a profile by the newest known key log of its account.
  * @throws Refusal as `parseJws` and payloads do; `wrong_account`, `unknown_signer`,
  *   `revoked_signer`, `kid_mismatch`, `bad_signature`

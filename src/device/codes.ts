@@ -3,7 +3,7 @@
  * the state, which is asked when somebody wants to know; who changes something there says so here.
  */
 import { timeAt } from '../api/fields.ts'
-import type { Identified } from '../api/rest/verify.ts'
+import type { Identified, Match } from '../api/rest/verify.ts'
 import { challengeReader } from '../crypto/challenge.ts'
 import { PERIOD_S, acceptedAt, codeOf, codeReader, windowOf } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
@@ -25,6 +25,7 @@ import {
 import type { Expected } from './expected.ts'
 import { dropOldKeys, saidBefore } from './former-keys.ts'
 import { type Answered, spokenBy } from './said-codes.ts'
+import { guestName, nameOf } from './naming.ts'
 import type { Vault } from './vault.ts'
 
 /** One's own words of a window, as they go over the wire. */
@@ -48,6 +49,7 @@ export interface Asked extends Answered {
 /** A match, with the key under which it may be used once. */
 export interface Hit {
   readonly match: Identified
+  readonly naming: Pick<Match, 'name_source' | 'name_marks'>
   readonly use: { subject: string; epoch: number; speaker: string; window: number }
   /** An owner ended the connection for all members, so the words prove nothing. */
   readonly isEnded: boolean
@@ -170,6 +172,9 @@ export function openCodes(
     challenge: Answered | null,
   ): Hit {
     const { id, kind, name, epoch, externalMember, hold } = subject
+    const naming = { state, own: account }
+    const { display_name, ...sourced } =
+      kind === 'guest' ? guestName(naming, name) : nameOf(naming, speaker.id, speaker.name)
     const named =
       kind === 'guest'
         ? { guest_code_id: id, external_member: externalMember }
@@ -179,9 +184,10 @@ export function openCodes(
         kind,
         speaker: speaker.self ? 'self' : 'other',
         ...named,
-        display_name: speaker.name,
+        display_name,
         window,
       },
+      naming: sourced,
       use: {
         // The words of each challenge are others. Those of an equal one are used up with it.
         subject: challenge === null ? id : `${id} ${challenge.word}`,

@@ -24,7 +24,11 @@ export async function confirmKeys(
   const pinned = { ...row, ...looked }
   // Later keys are as good where the recovery key links them to those.
   const confirmed = generation === row.newest ? pinned : rejudged(device, pinned)
-  device.state.trust.put(confirmed)
+  device.state.transaction(() => {
+    device.state.trust.put(confirmed)
+    // The name that they have signed by now is the one that the person has confirmed.
+    device.state.names.confirm(row.account)
+  })
   try {
     await confirmSeats(device, account, row.account)
   } catch (error) {

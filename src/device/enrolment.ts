@@ -11,6 +11,7 @@ import { addFirst, newSalt } from '../crypto/key-log-entries.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
 import { type Identity, openIdentity, storeFacts, storeSession } from './identity.ts'
+import { rememberName } from './name-to-sign.ts'
 import { storeKeys } from './own-keys.ts'
 import type { Names } from './names.ts'
 import { demandNone } from './sign-in-draft.ts'
@@ -76,6 +77,7 @@ export async function enrol(
       server: null,
       email: null,
     })
+    rememberName(state, names.display_name)
     state.meta.delete(DRAFT)
   })
   // A copy of the folder without the write-ahead log must not look like that of nobody, who would enrol anew.

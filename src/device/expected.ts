@@ -1,9 +1,11 @@
 /** The speakers that a check expects, resolved to connections: only their words are checked. */
+import { someoneOf } from '../api/called.ts'
 import type { Expectation } from '../api/rest/verify.ts'
 import { AppError } from '../errors.ts'
 import type { ConnectionRow, Member } from '../state/connections.ts'
 import type { State } from '../state/state.ts'
 import type { OpenChallenge } from './challenges.ts'
+import { nameOf } from './naming.ts'
 
 export interface Expected {
   /** Ids of connections. */
@@ -74,7 +76,8 @@ function anyMember({ connections }: State, id: string): Expected {
   }
 }
 
-function oneMember({ connections }: State, account: string, user: string): Expected {
+function oneMember(state: State, account: string, user: string): Expected {
+  const { connections } = state
   const isExpected = ({ user_id }: Member) => user_id === user
   const rows = connections
     .withMember(user)
@@ -87,11 +90,12 @@ function oneMember({ connections }: State, account: string, user: string): Expec
       'not_found',
       'No connection on this device has another member with this id. GET /api/v1/connections lists connections with their members.',
     )
+  const called = someoneOf(nameOf({ state, own: account }, user, member.display_name))
   return {
     connections: rows.map(({ id }) => id),
     user,
-    says: `${member.display_name} says`,
-    saysNot: `${member.display_name} does not say`,
+    says: `${called} says`,
+    saysNot: `${called} does not say`,
     isEnded: rows.every(isEnded),
     challenge: null,
   }

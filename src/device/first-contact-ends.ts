@@ -6,7 +6,9 @@ import {
   type FirstContact,
 } from '../api/rest/first-contacts.ts'
 import type { Failure } from '../crypto/contact-messages.ts'
+import { PREFIX, isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
+import { type Naming, nameOf } from './naming.ts'
 import type { FirstContactRow } from '../state/first-contacts.ts'
 
 const NEW_WORDS =
@@ -70,7 +72,7 @@ export const failedContact = (row: FirstContactRow): AppError =>
   })
 
 /** A first contact as the interface shows it. */
-export function contactOf(row: FirstContactRow): FirstContact {
+export function contactOf(naming: Naming, row: FirstContactRow): FirstContact {
   const { state, role } = row
   const reason = state === 'failed' ? reasonIn(row) : null
   return {
@@ -78,6 +80,7 @@ export function contactOf(row: FirstContactRow): FirstContact {
     connection_id: row.connection,
     role,
     with: row.peer,
+    name: isId(PREFIX.account, row.peer) ? nameOf(naming, row.peer, row.peer) : null,
     state: state === 'answered' ? 'open' : state,
     reason,
     message:

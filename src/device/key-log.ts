@@ -12,6 +12,7 @@ import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
 import { changeFacts } from './identity.ts'
 import { judgeHolds } from './kept-connection.ts'
+import { keepProfile } from './profiles.ts'
 import { keepSealKeys } from './seal-keys.ts'
 
 /** What remembers key logs; `demandSeat` throws AppError not_signed_in once this device has signed out. */
@@ -53,8 +54,17 @@ export const judgeKeyLog = (
 
 /** Fetch the key log of an account and check it. Throws AppError backend_error, and what the account throws. */
 export async function fetchKeyLog(state: State, account: Account, id: string): Promise<KeyLog> {
-  const { entries } = await account.keyLogs.read({ account: id })
-  return judgeKeyLog(state, id, entries)
+  return (await fetchNamedLog(state, account, id)).log
+}
+
+/** The same, with the signed profile that came beside the log, which is not checked. */
+export async function fetchNamedLog(
+  state: State,
+  account: Account,
+  id: string,
+): Promise<{ log: KeyLog; profile: string | undefined }> {
+  const { entries, profile } = await account.keyLogs.read({ account: id })
+  return { log: judgeKeyLog(state, id, entries), profile }
 }
 
 /**
@@ -67,11 +77,12 @@ export async function pullKeyLog(
   account: Account,
   id: string,
 ): Promise<KeyLog> {
-  const { entries, seal_keys } = await account.keyLogs.read({ account: id })
+  const { entries, seal_keys, profile } = await account.keyLogs.read({ account: id })
   device.demandSeat()
   const log = verifyKeyLog(id, entries, knownOf(device.state, id))
   rememberKeyLog(device, log)
   keepSealKeys(device.state, log, seal_keys)
+  keepProfile(device.state, log, profile)
   return log
 }
 
@@ -94,7 +105,10 @@ export function rememberKeyLog(device: Remembering, log: KeyLog): void {
     keepKeyLog(state, log)
     if (own !== undefined && own.revokedAt !== null) changeFacts(state, { revoked: true })
     const revokes = [...log.devices.values()].some(({ revokedAt }) => (revokedAt ?? -1) > seen)
-    if (revokes) judgeHolds(device, log.account)
+    if (revokes) {
+      state.profiles.keepOf(log.account, new Set(log.active.map(({ id }) => id)))
+      judgeHolds(device, log.account)
+    }
   })
 }
 

@@ -63,6 +63,7 @@ export async function machineCredential(
   return {
     holder: machine,
     machine,
+    name: key.name ?? null,
     present: async () => {
       // An assertion lives for minutes, by the clock of who reads it.
       const offset = await measureOffset(door.clock, now)

@@ -12,6 +12,7 @@ import { present } from './departed.ts'
 import type { Device } from './device.ts'
 import { frequentHolders } from './hold-ups.ts'
 import { isDoubted } from './looked-at.ts'
+import { nameOf } from './naming.ts'
 import { type Known, rememberedRoster } from './remembered.ts'
 import { forkedError } from './replacements.ts'
 
@@ -22,13 +23,13 @@ const held = (state: 'rotation_pending' | 'changed_unverified', message: string)
 
 /** What to do about members who hold the connection up again and again; empty for none. */
 function heldUpBy({ state, identity, now }: Asking, known: Known | null, id: string): string {
-  const nameOf = namesIn(state, id)
+  const called = namesIn({ state, identity, now }, id)
   const isMine = known !== null && isOwner(known.roster, identity.account)
   return frequentHolders(state, id, now())
     .map((account) => {
       const remove = `"countersignd connection remove-member ${id} ${account}"`
       const how = isMine ? `${remove} removes them` : 'an owner can remove them'
-      return ` "${nameOf(account)}" held it up more than three times in a day: ${how}.`
+      return ` "${called(account)}" held it up more than three times in a day: ${how}.`
     })
     .join('')
 }
@@ -46,12 +47,13 @@ const anyOf = (names: readonly string[]): string => {
   return quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`
 }
 
-function namesIn({ names, connections }: State, connection: string) {
-  const members = connections.get(connection)?.members ?? []
-  return (account: string): string =>
-    members.find(({ user_id }) => user_id === account)?.display_name ??
-    names.get(account) ??
-    account
+function namesIn({ state, identity }: Asking, connection: string) {
+  const members = state.connections.get(connection)?.members ?? []
+  return (account: string): string => {
+    const member = members.find(({ user_id }) => user_id === account)
+    const told = member?.display_name ?? account
+    return nameOf({ state, own: identity.account }, account, told).display_name
+  }
 }
 
 const isOwner = ({ members }: Roster, account: string) =>
@@ -66,13 +68,14 @@ const confirming = ({ trust }: State, account: string): string => {
 }
 
 /** The error where an owner has to confirm the keys of this account. */
-function ownUnconfirmed({ state, identity }: Asking, { roster, keyLogs }: Known): AppError {
-  const nameOf = namesIn(state, roster.connection)
+function ownUnconfirmed(device: Asking, { roster, keyLogs }: Known): AppError {
+  const { identity } = device
+  const called = namesIn(device, roster.connection)
   const unconfirmed = unconfirmedMembers(roster, keyLogs)
   const owners = roster.members
     .filter(({ account, role }) => role === 'owner' && !unconfirmed.includes(account))
     .filter(({ account }) => keyLogs.get(account)?.active.length !== 0)
-    .map(({ account }) => nameOf(account))
+    .map(({ account }) => called(account))
   if (owners.length === 0)
     return held(
       'changed_unverified',
@@ -93,7 +96,7 @@ function decisionDue(device: Asking, known: Known): AppError | null {
   const doubted = roster.members.find((one) => one.account !== own && isDoubted(state, one))
   if (doubted === undefined) return null
   const { account } = doubted
-  const name = `"${namesIn(state, roster.connection)(account)}"`
+  const name = `"${namesIn(device, roster.connection)(account)}"`
   const remove = `"countersignd connection remove-member ${roster.connection} ${account}"`
   const orRemove = isOwner(roster, own) ? ` Or remove them: ${remove}.` : ''
   return held(
@@ -111,12 +114,14 @@ async function otherDevices(account: Account): Promise<string[]> {
 }
 
 /** The error that names the devices which can hand over the missing secret. */
-async function waiting({ state, identity }: Asking, account: Account, id: string) {
+async function waiting(device: Asking, account: Account, id: string) {
+  const { state, identity } = device
+  const called = namesIn(device, id)
   const { name } = await account.connections.read({ id })
   const own = await otherDevices(account)
   const others = (state.connections.get(id)?.members ?? [])
     .filter(({ user_id }) => user_id !== identity.account)
-    .map(({ display_name }) => display_name)
+    .map(({ user_id }) => called(user_id))
   const who = [
     ...(own.length === 0 ? [] : [`your device ${anyOf(own)}`]),
     ...(others.length === 0 ? [] : [`a device of ${anyOf(others)}`]),

@@ -7,7 +7,7 @@ import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import { AppError } from '../errors.ts'
+import { AppError, type Code } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
@@ -15,6 +15,7 @@ import { dismissed } from './dismissed.ts'
 import { dropFormerKey } from './former-keys.ts'
 import { guestRow, isSameGuest } from './guests.ts'
 import { type Identity, readFacts } from './identity.ts'
+import { isNameSettled } from './name-to-sign.ts'
 import type { Known } from './remembered.ts'
 import type { Fork } from './rosters.ts'
 import { unmarkAsked, wasAskedLongAgo } from './account-deletion-mark.ts'
@@ -32,6 +33,23 @@ export function complain(report: SyncReport, message: string): void {
   report.ok = false
   remark(report, message)
 }
+
+/** What the account server shows of the own account. */
+interface OwnLog {
+  /** Whether it has the key log as this device knows it. */
+  readonly isKnown: boolean
+  /** The signed profile that it has. */
+  readonly profile: string | undefined
+}
+
+/** Why a name is not signed now, and may be at the next sync. */
+const NO_NAME: readonly Code[] = [
+  'conflict',
+  'forbidden',
+  'invalid_state',
+  'rate_limited',
+  'validation_failed',
+]
 
 const accountGone = () =>
   new AppError(
@@ -57,19 +75,20 @@ export function newPull(of: {
   const { state, vault, codes, identity, account, touched, now, log } = of
 
   /**
-   * @returns whether the account server has the log as this device knows it
+   * @returns whether the account server has the log as this device knows it, and the signed name
+   *   that it has
    * @throws AppError not_signed_in when this device is revoked
    */
-  async function ownLog(report: SyncReport): Promise<boolean> {
+  async function ownLog(report: SyncReport): Promise<OwnLog> {
     // Of a deletion that may be on its way, what is answered now says nothing.
     const wasAsked = wasAskedLongAgo(state, now())
-    const isHere = () => {
+    const isHere = (profile: string | undefined): OwnLog => {
       unmarkSigned(state)
       if (wasAsked) unmarkAsked(state)
-      return true
+      return { isKnown: true, profile }
     }
     const seen = state.logs.head('keylog', identity.account)
-    const { entries } = await account.keyLogs
+    const { entries, profile } = await account.keyLogs
       .read({ account: identity.account })
       .catch((error: unknown) => {
         throw error instanceof AppError && error.code === 'not_found' ? accountGone() : error
@@ -77,12 +96,12 @@ export function newPull(of: {
     // Mostly nothing is new; then the curves need not be loaded to check it.
     if (seen !== null && entries.length === seen.seq + 1 && entries.at(-1) === seen.entry) {
       if (readFacts(state)?.revoked) throw revokedHere()
-      return isHere()
+      return isHere(profile)
     }
     const { pullKeyLog } = await import('./key-log.ts')
     try {
       const { active } = await pullKeyLog(of, account, identity.account)
-      if (active.some(({ id }) => id === identity.device)) return isHere()
+      if (active.some(({ id }) => id === identity.device)) return isHere(profile)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       log('error', 'own key log refused', { cause: error })
@@ -90,9 +109,25 @@ export function newPull(of: {
         report,
         `The key log of this account, as the account server shows it, was refused (${error.reason}): this device goes by the one it knows.`,
       )
-      return false
+      return { isKnown: false, profile: undefined }
     }
     throw revokedHere()
+  }
+
+  /**
+   * Brings the signed name of the account up to date. What goes wrong with it keeps nothing else
+   * back, and the next sync goes on.
+   */
+  async function ownName(profile: string | undefined): Promise<void> {
+    if (isNameSettled(state, identity.account, profile)) return
+    // The curves are loaded when there is something to sign.
+    const { settleOwnName } = await import('./own-name.ts')
+    try {
+      await settleOwnName(of, account, profile)
+    } catch (error) {
+      if (!(error instanceof AppError) || !NO_NAME.includes(error.code)) throw error
+      log('warn', 'own name not signed', { cause: error })
+    }
   }
 
   /**
@@ -224,5 +259,5 @@ export function newPull(of: {
     state.guests.delete(id)
   }
 
-  return { ownLog, connections, guestCodes }
+  return { ownLog, ownName, connections, guestCodes }
 }

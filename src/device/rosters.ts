@@ -8,6 +8,7 @@ import { Refusal } from '../crypto/refusal.ts'
 import { type KeyLogs, type Roster, accountsOf, readEntry, verifyRoster } from '../crypto/roster.ts'
 import { noteDeparted } from './departed.ts'
 import { type Remembering, pullKeyLog } from './key-log.ts'
+import { keepProfile } from './profiles.ts'
 import { type Known, keepFork, rememberedLog } from './remembered.ts'
 
 /**
@@ -90,6 +91,10 @@ export async function fetchRoster(
   const roster = judgeRoster(device, connection, entries, keyLogs, known)
   device.demandSeat()
   noteDeparted(state, roster, departed, device.identity.account)
+  for (const { account: of, profile } of key_logs) {
+    const log = keyLogs.get(of)
+    if (log !== undefined) keepProfile(state, log, profile)
+  }
   return { roster, keyLogs, fresh: roster.seq >= (seen?.heads.length ?? 0), fork }
 }
 

@@ -43,6 +43,7 @@ export const dropCode = ({ meta }: Meta): void => meta.delete(CODE_SENT)
 export const codeCredential = (code: string): Credential => ({
   holder: null,
   machine: null,
+  name: null,
   present: async () => ({ code }),
   // Without the cause: what a far server says of a code may quote it.
   refused: () =>

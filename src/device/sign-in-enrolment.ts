@@ -11,6 +11,7 @@ import { thumbprint } from '../crypto/jwk.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
+import { rememberName } from './name-to-sign.ts'
 import type { Names } from './names.ts'
 import { type Identity, changeFacts, openIdentity, storeFacts, storeSession } from './identity.ts'
 import { judgeKeyLog, judged, keepKeyLog } from './key-log.ts'
@@ -38,6 +39,8 @@ export interface Credential {
   /** The machine whose it is; null for a code, of which the account server tells the mailbox. */
   readonly holder: string | null
   readonly machine: string | null
+  /** The name in the key file of a machine account; null for a person, and where it has none. */
+  readonly name: string | null
   /** As a request shows it: once each time, for an assertion serves one request. */
   present(): Promise<{ code: string } | { assertion: string }>
   /** What to say when the server does not take it. */
@@ -133,6 +136,10 @@ function keepLog(state: State, { key_log }: Opens, { account, entry }: Way): voi
   keepKeyLog(state, judgeKeyLog(state, account, entries))
 }
 
+/** Whether the account begins with this device. */
+const isFirst = ({ key_log }: Opens, { entry }: Way): boolean =>
+  entry !== null && key_log.every((one) => one === entry)
+
 /**
  * Sign in with a credential: as the first device of an account, as a further one that awaits approval, or after a reset.
  * @throws AppError not_signed_in for a credential that is not taken, invalid_state where only the person can decide,
@@ -152,6 +159,8 @@ export async function enrolWith(
   credential.keep()
   state.transaction(() => {
     keepLog(state, opens, way)
+    const name = credential.machine === null ? ground.names.display_name : credential.name
+    if (isFirst(opens, way) && name !== null) rememberName(state, name)
     storeFacts(state, {
       account: way.account,
       device: draft.device,

@@ -152,9 +152,10 @@ export function newSync(options: {
     dropOldKeys(options, now())
     // First of all: what is verified here while the rest fails must know whether the time is right.
     await readClock(report)
-    const isLogKnown = await pull.ownLog(report)
+    const ownLog = await pull.ownLog(report)
+    if (ownLog.isKnown) await pull.ownName(ownLog.profile)
     // Before envelopes are opened: one that cannot be is deleted, and sealed anew to the newest key.
-    if (isLogKnown) await keepSealing(report, renewSealKey)
+    if (ownLog.isKnown) await keepSealing(report, renewSealKey)
     await pull.connections(connections, report)
     await keepSealing(report, () => deleteOldHalves(options))
     await pull.guestCodes(guests, report)
@@ -168,7 +169,7 @@ export function newSync(options: {
         // A server without the log that stamps name refuses good ones: they wait until it has it
         // again.
         async () => {
-          if (isLogKnown) await push.stamps(report)
+          if (ownLog.isKnown) await push.stamps(report)
         },
         () => duties(report),
       ],

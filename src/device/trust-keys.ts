@@ -11,7 +11,8 @@ import { rootOf, safetyNumber } from '../crypto/safety-number.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { TrustRow } from '../state/trust.ts'
-import { fetchKeyLog, rememberKeyLog } from './key-log.ts'
+import { fetchNamedLog, rememberKeyLog } from './key-log.ts'
+import { keepProfile } from './profiles.ts'
 import { entryTime } from './trust-history.ts'
 import { type Hinted, type Trusting, isHinted, isJudged } from './trust.ts'
 
@@ -78,10 +79,10 @@ function refusalIn({ logs }: State, id: string, error: unknown): string | null {
 export async function examine(device: Trusting, account: Account, id: string): Promise<TrustRow> {
   const { state, now, demandSeat } = device
   const checked_at = now()
-  let log: KeyLog | null = null
+  let fetched: { log: KeyLog; profile: string | undefined } | null = null
   let refused: string | null = null
   try {
-    log = await fetchKeyLog(state, account, id)
+    fetched = await fetchNamedLog(state, account, id)
   } catch (error) {
     refused = refusalIn(state, id, error)
     // An account may have no keys yet.
@@ -90,10 +91,11 @@ export async function examine(device: Trusting, account: Account, id: string): P
   }
   demandSeat()
   return state.transaction(() => {
-    if (log !== null) rememberKeyLog(device, log)
+    if (fetched !== null) rememberKeyLog(device, fetched.log)
     const before = state.trust.get(id) ?? unknown(id)
     const row = { ...known(device, before), refused, checked_at }
     state.trust.put(row)
+    if (fetched !== null) keepProfile(state, fetched.log, fetched.profile)
     return row
   })
 }

@@ -182,7 +182,7 @@ export function newVerifier(options: {
 
   /** A match with what it rests on: the clock, the last sync, and its own connection. */
   function matchOf(hit: Hit, at: number, clock: ClockState): Match {
-    const { match, isEnded: ended } = hit
+    const { match, naming, isEnded: ended } = hit
     const reasons = holding([
       ['clock_uncertain', clock !== 'steady'],
       ['sync_stale', isStale(at, STALE_MATCH_MS)],
@@ -191,6 +191,7 @@ export function newVerifier(options: {
     ])
     return {
       ...match,
+      ...naming,
       conclusive: reasons.length === 0,
       ...(reasons.length === 0 ? {} : { reasons }),
     }

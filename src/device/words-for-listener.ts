@@ -4,6 +4,7 @@ import { invalid } from '../api/input.ts'
 import type { ConnectionRow, Member } from '../state/connections.ts'
 import { typedPurpose } from './challenges.ts'
 import type { Device } from './device.ts'
+import { nameOf } from './naming.ts'
 import { challengeWord } from './typed-words.ts'
 
 /** What a listener said, as the speaker typed it. */
@@ -43,11 +44,9 @@ export function wordsForListener(
   const purpose = typedPurpose(heard.purpose ?? '')
   const row = state.connections.get(connection)
   if (row === null) return null
-  const { user_id: listener, display_name: listener_name } = listenerIn(
-    row,
-    identity.account,
-    heard.listener,
-  )
+  const own = identity.account
+  const { user_id: listener, display_name } = listenerIn(row, own, heard.listener)
+  const { display_name: listener_name } = nameOf({ state, own }, listener, display_name)
   const code = codes.toListener(connection, { listener, word, purpose }, at)
   if (code === null) return null
   return { connection_id: connection, ...code, listener, listener_name, purpose: purpose.shown }

@@ -10,13 +10,19 @@ import { wordsForListener } from '../device/words-for-listener.ts'
 import { dropHoldUps } from '../device/hold-ups.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
+import { namedConnections } from './named.ts'
 
-/** A connection with what only this device knows of it. */
-export const decorated = (connection: Connection, device: Device | null): Connection => ({
-  ...connection,
-  secret_here: device?.vault.has(connection.id) ?? false,
-  replaced_by: device?.state.replacements.inPlaceOf(connection.id) ?? null,
-})
+/** Connections with what this device knows: the names of members, whether it has the secret, and what replaces them. */
+const allDecorated = (connections: readonly Connection[], device: Device | null): Connection[] =>
+  namedConnections(connections, device).map((connection) => ({
+    ...connection,
+    secret_here: device?.vault.has(connection.id) ?? false,
+    replaced_by: device?.state.replacements.inPlaceOf(connection.id) ?? null,
+  }))
+
+/** One connection with what this device knows. */
+export const decorated = (connection: Connection, device: Device | null): Connection =>
+  allDecorated([connection], device)[0]!
 
 /**
  * Keep the name that people see in answers to what they asked to be checked. The row's time stays: what else changed at the
@@ -120,7 +126,7 @@ export const connections: Handlers['connections'] = {
     const { items, next_cursor } = await account.connections.list(page)
     const gone = device === null ? new Set<string>() : dismissed(device.state)
     const here = items.filter(({ id }) => !gone.has(id))
-    return { items: here.map((item) => decorated(item, device)), next_cursor }
+    return { items: allDecorated(here, device), next_cursor }
   },
 
   create: async ({ body }, { home, local, act }) => {

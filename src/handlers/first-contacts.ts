@@ -2,9 +2,12 @@
 import { contactOf } from '../device/first-contact-ends.ts'
 import { AppError } from '../errors.ts'
 import type { Handlers } from './context.ts'
+import { namingOf } from './named.ts'
 
 export const firstContacts: Handlers['firstContacts'] = {
-  list: async (_, { local }) => ({ items: local.state.firstContacts.all().map(contactOf) }),
+  list: async (_, { local }) => ({
+    items: local.state.firstContacts.all().map((row) => contactOf(namingOf(local), row)),
+  }),
 }
 
 export const contactWords: Handlers['contactWords'] = {

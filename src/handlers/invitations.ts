@@ -1,6 +1,23 @@
+import type { Context } from './context.ts'
 import { type Handlers, keeperOf, noDevice } from './context.ts'
+import { namedInvitation, namedInvitations } from './named.ts'
+
+type Both = Awaited<ReturnType<Handlers['invitations']['list']>>
+
+/** Both directions, with the names as this device knows them. */
+async function named({ received, sent }: Both, { account, device }: Context): Promise<Both> {
+  return {
+    received: await namedInvitations(received, device, account),
+    sent: await namedInvitations(sent, device, account),
+  }
+}
 
 export const invitations: Handlers['invitations'] = {
+  list: async (input, context) => named(await context.account.invitations.list(input), context),
+
+  pending: async (input, context) =>
+    named(await context.account.invitations.pending(input), context),
+
   approve: async ({ id, body: { words } }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) {
@@ -9,22 +26,30 @@ export const invitations: Handlers['invitations'] = {
     }
     if (words === undefined) {
       const { approveInvitation } = await import('../device/approving.ts')
-      return approveInvitation(keeper, context.account, id)
+      const approved = await approveInvitation(keeper, context.account, id)
+      return namedInvitation(approved, keeper, context.account)
     }
     const { approveByWords } = await import('../device/four-words.ts')
-    return approveByWords(keeper, context.home.seat.account(), { id, words })
+    const approved = await approveByWords(keeper, context.home.seat.account(), { id, words })
+    return namedInvitation(approved, keeper, context.account)
   },
 
   decline: async ({ id }, context) => {
+    const keeper = keeperOf(context)
     // First: what the account server does with the answer changes nothing about it.
-    keeperOf(context)?.state.consents.withdraw(id)
-    return context.account.invitations.decline({ id })
+    keeper?.state.consents.withdraw(id)
+    return namedInvitation(
+      await context.account.invitations.decline({ id }),
+      keeper,
+      context.account,
+    )
   },
 
   withdraw: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.invitations.withdraw({ id })
     const { withdraw } = await import('../device/invites.ts')
-    return withdraw(keeper, context.account, id)
+    const withdrawn = await withdraw(keeper, context.account, id)
+    return namedInvitation(withdrawn, keeper, context.account)
   },
 }

@@ -2,6 +2,7 @@
 import { timeAt } from '../api/fields.ts'
 import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
+import { decorated } from './connections.ts'
 import type { Context } from './context.ts'
 
 /** Seals a copy of all that this device keeps, for whoever knows the passphrase; and tells where the account's database is. */
@@ -65,11 +66,11 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
   rosters: {
     rotate: async ({ id }, { account, local }) => {
       const { rotateNow } = await import('../device/members.ts')
-      return rotateNow(local, account, id)
+      return decorated(await rotateNow(local, account, id), local)
     },
     role: async ({ id, mid, body }, { account, local }) => {
       const { setRole } = await import('../device/members.ts')
-      return setRole(local, account, id, { member: mid, role: body.role })
+      return decorated(await setRole(local, account, id, { member: mid, role: body.role }), local)
     },
   },
   machines: {

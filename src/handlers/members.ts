@@ -2,6 +2,7 @@ import { PREFIX, isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
 import { leave } from './connections.ts'
 import { type Handlers, keeperOf } from './context.ts'
+import { namedInvitation } from './named.ts'
 
 export const members: Handlers['members'] = {
   add: async ({ id, body }, context) => {
@@ -10,7 +11,7 @@ export const members: Handlers['members'] = {
     const { invite } = await import('../device/invites.ts')
     const made = await invite(keeper, context.account, id, body)
     keeper.syncSoon()
-    return made
+    return namedInvitation(made, keeper, context.account)
   },
 
   /** Whoever is in the roster is removed by what a device signs; whoever was only invited, by the account server. */

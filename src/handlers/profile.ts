@@ -5,7 +5,7 @@ import type { Device } from '../device/device.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /**
- * Add the words to say now, where the minute is known. Another device may have switched the public
+ * Add the name that was signed, and the words to say now, where the minute is known. Another device may have switched the public
  * code on or off since.
  */
 async function withCode(
@@ -18,7 +18,12 @@ async function withCode(
   const active = await followCode(device, account)
   const at = device.now()
   const speaks = active && !isWrong(device.freshness.clock(at))
-  return { ...profile, public_code: speaks ? await publicWords(device, at) : null }
+  const signed = device.state.profiles.get(device.identity.account)
+  return {
+    ...profile,
+    display_name: signed?.name ?? profile.display_name,
+    public_code: speaks ? await publicWords(device, at) : null,
+  }
 }
 
 export const profile: Handlers['profile'] = {
@@ -27,6 +32,13 @@ export const profile: Handlers['profile'] = {
   update: async (input, context) => {
     const keeper = keeperOf(context)
     const { account } = context
-    return withCode(await account.profile.update(input), keeper, account)
+    if (keeper === null) return account.profile.update(input)
+    const { display_name: name, ...rest } = input.body
+    // First: a handle that is taken refuses the request before anything was signed.
+    const updated = await account.profile.update({ body: rest })
+    if (name === undefined) return withCode(updated, keeper, account)
+    const { giveOwnName } = await import('../device/own-name.ts')
+    await giveOwnName(keeper, account, name)
+    return withCode({ ...updated, display_name: name }, keeper, account)
   },
 }

@@ -16,7 +16,9 @@ import {
 } from '../device/trust.ts'
 import { AppError } from '../errors.ts'
 import type { TrustRow } from '../state/trust.ts'
+import { nameOf, ownNameOf } from '../device/naming.ts'
 import { type Handlers, keeperOf } from './context.ts'
+import { namingOf } from './named.ts'
 import { historyOf } from './trust-history.ts'
 
 const MONTH_MS = 30 * 24 * 3600 * 1000
@@ -32,14 +34,14 @@ async function decorated(device: Device, card: TrustCard, row: TrustRow): Promis
   const { state, identity } = device
   const { user_id: id } = card
   device.demandSeat()
-  const name = state.names.pin(id, card.display_name)
+  state.names.pin(id, card.display_name)
   const { numberWith } = await keys()
   const safety_number = numberWith(state, identity.account, id)
   if (safety_number !== null) show(device, row)
   return {
     ...card,
-    display_name: name,
-    name_changed: name !== card.display_name,
+    ...nameOf(namingOf(device), id, card.display_name),
+    ...ownNameOf(state, id, card.display_name),
     key_status: statusOf(row),
     recovered_at: row.recovered_at === null ? null : timeAt(row.recovered_at),
     recovery_key_unused: row.key_unused,
@@ -113,14 +115,17 @@ export const trustCards: Handlers['trustCards'] = {
   update: async (input, context) => {
     const keeper = keeperOf(context)
     const { account } = context
-    const { id, body } = input
+    const { id } = input
     if (keeper === null || !isId('acc_', id)) return account.trustCards.update(input)
+    // What the person calls them stays on this device.
+    const { name, ...body } = input.body
     const row = body.confirmed === true ? await toConfirm(keeper, account, id) : null
-    const card = await account.trustCards.update(input)
+    const card = await account.trustCards.update({ id, body })
     keeper.demandSeat()
     demandOf(card, id)
     // Before another look, which may find another.
     if (body.recovery_seen === true) dismissRecovery(keeper, id)
+    if (name !== undefined) keeper.state.names.set(id, 'given', name)
     if (row === null) return decorated(keeper, card, await fresh(keeper, account, id))
     const { confirmKeys } = await import('../device/confirmed-keys.ts')
     return decorated(keeper, card, await confirmKeys(keeper, account, row))

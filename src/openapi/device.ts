@@ -49,6 +49,7 @@ const GROUPS: { readonly [G in Exclude<keyof (SignedIn & Entrance), 'oauth'>]: s
   approval: 'The approval of a further device, at the new device.',
   rosters: 'The signed log of the members of a connection.',
   envelopes: 'Secrets of connections, sealed to one device each.',
+  signedProfiles: 'The name of an account, signed by one of its devices.',
   consents: 'What an account signs before it is taken in.',
   duties: 'What other devices wait for. A hint: it is checked before anything is signed or sealed.',
   publicCode: 'The secret of the public code, which the account server shares.',

@@ -8,6 +8,7 @@ import { pageOf } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { Connection, Member } from '../api/rest/connections.ts'
+import { serverName } from '../api/rest/names.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, later } from './connection-rows.ts'
 import { demandId, notFound } from './faults.ts'
@@ -108,7 +109,13 @@ async function resources(
   return rows.map((row) => {
     const active = (activeOf.get(row.id) ?? []).map((one): Member => {
       const { account_id, display_name, role } = one
-      return { id: account_id, user_id: account_id, display_name, role, state: 'active' }
+      return {
+        id: account_id,
+        user_id: account_id,
+        ...serverName(display_name),
+        role,
+        state: 'active',
+      }
     })
     const all = [...active, ...invitedIn(invitedOf.get(row.id) ?? [])]
     return {

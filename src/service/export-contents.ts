@@ -13,6 +13,7 @@ import {
   stamps,
   trustCards,
 } from './export-pages.ts'
+import { profilesOf } from './key-logs.ts'
 
 /** Tables that may have so many rows of an account that they are counted beforehand, for the progress. */
 type Counted = 'guest_codes' | 'stamps' | 'verifications'
@@ -43,6 +44,11 @@ export const CONTENTS: readonly (One | Many)[] = [
     file: 'profile.json',
     about: 'your profile, as others see it',
     one: ({ account }) => account.profile.read({}),
+  },
+  {
+    file: 'signed-profile.json',
+    about: 'your name, as your devices signed it; null where none has',
+    one: async ({ db, id }) => ({ profile: (await profilesOf(db, [id])).get(id) ?? null }),
   },
   {
     file: 'preferences.json',

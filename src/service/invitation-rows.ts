@@ -6,6 +6,7 @@ import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { timeAt } from '../api/fields.ts'
 import type { Member } from '../api/rest/connections.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
+import { serverName } from '../api/rest/names.ts'
 import type { Schema } from './schema.ts'
 
 type Row = Schema['invitations']
@@ -60,6 +61,11 @@ export const isInState = (
     ? of.or([of('state', '=', state), isOver(of, at)])
     : of.and([of('state', '=', state), of.not(isOver(of, at))])
 
+const partyName = (display_name: string | null) =>
+  display_name === null
+    ? { display_name, name_source: null, name_marks: [] }
+    : serverName(display_name)
+
 export const resource = (
   row: Named,
   direction: Invitation['direction'],
@@ -69,8 +75,8 @@ export const resource = (
   direction,
   connection_id: row.connection_id,
   connection_name: row.connection_name,
-  from: { user_id: row.from_account, display_name: row.from_name, email: row.from_email },
-  to: { user_id: row.to_account, display_name: row.to_name, email: row.to_email },
+  from: { user_id: row.from_account, ...partyName(row.from_name), email: row.from_email },
+  to: { user_id: row.to_account, ...partyName(row.to_name), email: row.to_email },
   state: stateOf(row, at),
   message: row.message,
   expires_at: timeAt(row.expires_at),
@@ -121,7 +127,7 @@ export function invitedIn(invited: readonly Standing[]): Member[] {
   const each = new Map(
     invited.map(({ id, to_account: user_id, to_email, display_name }) => [
       user_id ?? to_email,
-      { id: user_id ?? id, user_id, display_name: display_name ?? to_email ?? '' },
+      { id: user_id ?? id, user_id, ...serverName(display_name ?? to_email ?? '') },
     ]),
   )
   return [...each.values()].map((one) => ({ ...one, role: 'member', state: 'invited' }))

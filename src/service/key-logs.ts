@@ -38,6 +38,21 @@ export const sealKeysOf = (db: Kysely<Schema>, account: string) =>
     .orderBy('id')
     .execute()
 
+/** The signed profiles of accounts, by account id, of those that have one. */
+export async function profilesOf(
+  db: Kysely<Schema>,
+  accounts: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db
+    .selectFrom('accounts')
+    .select(['id', 'profile'])
+    .where('id', 'in', accounts)
+    .where('profile', 'is not', null)
+    .$narrowType<{ profile: string }>()
+    .execute()
+  return new Map(rows.map(({ id, profile }) => [id, profile]))
+}
+
 /** Keep others from the log of an account, should it exist, until the transaction ends. */
 export async function holdKeyLog(trx: Transaction<Schema>, account: string): Promise<void> {
   // Changes nothing. It is how both engines hold a row.
@@ -52,11 +67,11 @@ export const keyLogs = (ground: Ground): Service['keyLogs'] => ({
   read: async ({ account }, session) => {
     demandId('acc_', account, 'account')
     const { entries } = await entriesOf(ground.db, account)
-    if (entries.length > 0)
-      return {
-        entries,
-        seal_keys: (await sealKeysOf(ground.db, account)).map((one) => one.seal_key),
-      }
+    if (entries.length > 0) {
+      const seal_keys = (await sealKeysOf(ground.db, account)).map((one) => one.seal_key)
+      const profile = (await profilesOf(ground.db, [account])).get(account)
+      return { entries, seal_keys, ...(profile === undefined ? {} : { profile }) }
+    }
     const kept = await departedLogFor(ground.db, session.account, account)
     if (kept.length === 0) throw notFound('account')
     return { entries: kept, seal_keys: [] }

@@ -35,11 +35,26 @@ async function demandFree(
     throw new AppError('conflict', `The handle "${handle}" is taken: choose another.`)
 }
 
+/** Throws AppError `no_device` where a device signed the name: only a device can change it then. */
+async function demandUnsigned(trx: Transaction<Schema>, account: string): Promise<void> {
+  const { profile } = await trx
+    .selectFrom('accounts')
+    .select('profile')
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow(accountGone)
+  if (profile !== null)
+    throw new AppError(
+      'no_device',
+      'A device of this account signed its name, so only a device can change it: do it where one is signed in.',
+    )
+}
+
 export const profile = ({ db }: Ground): Service['profile'] => ({
   read: (_, { account }) => read(db, account),
 
   update: ({ body }, { account }) =>
     db.transaction().execute(async (trx) => {
+      if (body.display_name !== undefined) await demandUnsigned(trx, account)
       if (typeof body.handle === 'string') await demandFree(trx, account, body.handle)
       const set = Object.fromEntries(
         Object.entries(body).filter(([, value]) => value !== undefined),

@@ -19,7 +19,7 @@ import { hasBegun } from './first-contacts.ts'
 import type { Ground } from './ground.ts'
 import { sendAll } from './invitation-letters.ts'
 import { invite } from './inviting.ts'
-import { readKeyLog } from './key-logs.ts'
+import { profilesOf, readKeyLog } from './key-logs.ts'
 import type { Message } from './mail/mail.ts'
 import { approveBy } from './open-link-requests.ts'
 import { noteOwn } from './org-activities.ts'
@@ -132,7 +132,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
   }
 }
 
-/** How long key logs are: the seq of the newest entry of each. */
+/** How long key logs are, the seq of the newest entry of each, and the signed profiles. */
 async function lengthsOf(db: Kysely<Schema>, accounts: readonly string[]) {
   const rows = await db
     .selectFrom('key_log_entries')
@@ -141,7 +141,11 @@ async function lengthsOf(db: Kysely<Schema>, accounts: readonly string[]) {
     .groupBy('account_id')
     .orderBy('account_id')
     .execute()
-  return rows.map(({ account_id: account, seq }) => ({ account, seq }))
+  const profiles = await profilesOf(db, accounts)
+  return rows.map(({ account_id: account, seq }) => {
+    const profile = profiles.get(account)
+    return { account, seq, ...(profile === undefined ? {} : { profile }) }
+  })
 }
 
 /** A device that did not hear the answer asks again with the same entry; any other entry comes too late. */

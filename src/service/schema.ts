@@ -11,6 +11,8 @@ export interface Schema {
     /** A name that is unique on the server, where the person chose one. */
     handle: string | null
     headline: string | null
+    /** The signed profile with the name (section 6); null before a device has signed one. */
+    profile: string | null
   }
   /** What was chosen; without a row, or with null, the default. */
   preferences: {
@@ -50,6 +52,7 @@ export interface Schema {
       | 'feedback'
       | 'export'
       | 'org invite'
+      | 'name'
     id: string
     expires_at: number
   }

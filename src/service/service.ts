@@ -184,6 +184,8 @@ export async function openService(of: {
     preferences: async () => (await import('./preferences.ts')).preferences(await ground()),
     presets: async () => (await import('./presets.ts')).presets(await ground()),
     profile: async () => (await import('./profile.ts')).profile(await ground()),
+    signedProfiles: async () =>
+      (await import('./signed-profiles.ts')).signedProfiles(await ground()),
     profiles: async () => (await import('./profiles.ts')).profiles(await ground()),
     publicCode: async () => (await import('./public-code.ts')).publicCode(await ground()),
     rosters: async () => (await import('./rosters.ts')).rosters(await ground()),

@@ -91,6 +91,12 @@ async function change(
   })
 }
 
+const ownNamesOnly = () =>
+  new AppError(
+    'no_device',
+    'The names that you give people are kept on a device alone: give them where one is signed in.',
+  )
+
 export const trustCards = (ground: Ground): Service['trustCards'] => {
   const { db } = ground
   return {
@@ -128,8 +134,10 @@ export const trustCards = (ground: Ground): Service['trustCards'] => {
       return follow(ground, { account_id: account, watched_id, note: body.note ?? null })
     },
 
-    update: ({ id, body }, { account }) =>
-      change(ground, { account_id: account, watched_id: id }, body),
+    update: async ({ id, body: { name, ...body } }, { account }) => {
+      if (name !== undefined) throw ownNamesOnly()
+      return change(ground, { account_id: account, watched_id: id }, body)
+    },
 
     delete: ({ id }, { account }) =>
       db.transaction().execute(async (trx) => {

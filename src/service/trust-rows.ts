@@ -1,6 +1,7 @@
 /** Trust cards as the tables have them, and what the account server may say of the keys behind them. */
 import type { Kysely } from 'kysely'
 import { timeAt } from '../api/fields.ts'
+import { serverName } from '../api/rest/names.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { isId } from '../crypto/id.ts'
 import { parseJws } from '../crypto/jws.ts'
@@ -70,7 +71,8 @@ export async function changedOf(
 /** A card as it is answered. `changed`: whose keys are others than the person looked at. */
 export const cardFrom = (row: Row, changed: ReadonlySet<string>): TrustCard => ({
   user_id: row.watched_id,
-  display_name: row.display_name,
+  ...serverName(row.display_name),
+  own_name: null,
   name_changed: false,
   note: row.note,
   key_status: changed.has(row.watched_id)

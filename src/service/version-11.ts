@@ -1,9 +1,11 @@
 /**
- * Version 11 of the schema: the signed consents of accounts that approved an invitation, and the
- * connections that replace forked ones. In SQL that SQLite and PostgreSQL both read.
+ * Version 11 of the schema: the signed consents of accounts that approved an invitation, the
+ * connections that replace forked ones, and the signed profiles. In SQL that SQLite and PostgreSQL
+ * both read.
  */
 export const eleventh = (id: string) => [
   `alter table invitations add column consent_jws text`,
+  `alter table accounts add column profile text`,
   `create table replacements (
     connection_id ${id} primary key references connections on delete cascade,
     replaces ${id} not null,

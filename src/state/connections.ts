@@ -1,6 +1,7 @@
 /** The connections this device can check words for. Names are the local ones, pinned at acceptance. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { comparableName } from '../crypto/display-names.ts'
+import { statement, transaction } from './sqlite.ts'
 
 export interface Member {
   readonly user_id: string
@@ -21,6 +22,8 @@ export interface ConnectionRow {
   readonly updated_at: number
 }
 
+const COLUMNS = 'id, name, epoch, head, members, hold, updated_at'
+
 export type ConnectionRows = ReturnType<typeof connectionRows>
 
 /** The connection rows. */
@@ -32,12 +35,19 @@ export function connectionRows(db: DatabaseSync) {
   })
   const put = statement(
     db,
-    `insert into connections (id, name, epoch, head, members, hold, updated_at) values (?, ?, ?, ?, ?, ?, ?)
-     on conflict do update set name = excluded.name, epoch = excluded.epoch, head = excluded.head,
-       members = excluded.members, hold = excluded.hold, updated_at = excluded.updated_at`,
+    `insert into connections (id, name, comparable, epoch, head, members, hold, updated_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?)
+     on conflict do update set name = excluded.name, comparable = excluded.comparable,
+       epoch = excluded.epoch, head = excluded.head, members = excluded.members,
+       hold = excluded.hold, updated_at = excluded.updated_at`,
   )
-  const get = statement<Stored>(db, 'select * from connections where id = ?')
-  const all = statement<Stored>(db, 'select * from connections order by id desc')
+  const removeMembers = statement(db, 'delete from connection_members where connection = ?')
+  const addMember = statement(
+    db,
+    'insert into connection_members (connection, account) values (?, ?) on conflict do nothing',
+  )
+  const get = statement<Stored>(db, `select ${COLUMNS} from connections where id = ?`)
+  const all = statement<Stored>(db, `select ${COLUMNS} from connections order by id desc`)
   const ids = statement<{ id: string }>(db, 'select id from connections')
   const pending = statement<{ id: string }>(
     db,
@@ -47,23 +57,30 @@ export function connectionRows(db: DatabaseSync) {
     db,
     'update connections set hold = ? where hold is null returning id',
   )
-  // An id is in the text of the members only as what it is, or in a name that somebody chose to look so.
-  const withMember = statement<{ id: string }>(
+  const withMember = statement<{ connection: string }>(
     db,
-    'select id from connections where instr(members, ?) > 0',
+    'select connection from connection_members where account = ?',
   )
   const page = statement<{ id: string }>(
     db,
     'select id from connections where id > ? order by id limit ?',
   )
   const count = statement<{ n: number }>(db, 'select count(*) as n from connections')
-  const rename = statement(db, 'update connections set name = ?, updated_at = ? where id = ?')
+  const rename = statement(
+    db,
+    'update connections set name = ?, comparable = ?, updated_at = ? where id = ?',
+  )
   const remove = statement(db, 'delete from connections where id = ?')
   return {
     /** Stores or replaces a connection. */
     put(row: ConnectionRow): void {
+      const { id, name, epoch, head, hold, updated_at } = row
       const members = JSON.stringify(row.members)
-      put.run(row.id, row.name, row.epoch, row.head, members, row.hold, row.updated_at)
+      transaction(db, () => {
+        put.run(id, name, comparableName(name), epoch, head, members, hold, updated_at)
+        removeMembers.run(id)
+        for (const { user_id } of row.members) addMember.run(id, user_id)
+      })
     },
     get(id: string): ConnectionRow | null {
       const row = get.get(id)
@@ -76,14 +93,20 @@ export function connectionRows(db: DatabaseSync) {
     pending: (): string[] => pending.all().map(({ id }) => id),
     /** Holds back all that are not. Answers their ids. */
     holdAll: (why: Hold): string[] => hold.all(why).map(({ id }) => id),
-    /** Ids of those that an account is in; perhaps of others whose members have a name with that id in it. */
-    withMember: (account: string): string[] => withMember.all(account).map(({ id }) => id),
+    /** Ids of those that an account is in. */
+    withMember: (account: string): string[] =>
+      withMember.all(account).map(({ connection }) => connection),
     /** Up to so many ids, oldest first, from the one after this on; the first page begins after ''. */
     page: (after: string, limit: number): string[] => page.all(after, limit).map(({ id }) => id),
     count: (): number => count.get()?.n ?? 0,
     /** Whether there was one to rename. */
-    rename: (id: string, name: string, at: number): boolean => rename.run(name, at, id) > 0,
+    rename: (id: string, name: string, at: number): boolean =>
+      rename.run(name, comparableName(name), at, id) > 0,
     /** Whether there was one. */
-    delete: (id: string): boolean => remove.run(id) > 0,
+    delete: (id: string): boolean =>
+      transaction(db, () => {
+        removeMembers.run(id)
+        return remove.run(id) > 0
+      }),
   }
 }

@@ -1,5 +1,6 @@
 /** The guest codes this device can check words for. */
 import type { DatabaseSync } from 'node:sqlite'
+import { comparableName } from '../crypto/display-names.ts'
 import { statement } from './sqlite.ts'
 
 export interface GuestRow {
@@ -13,6 +14,8 @@ export interface GuestRow {
   readonly external_member_name: string | null
 }
 
+const COLUMNS = 'id, label, state, expires_at, created_at, external_member_id, external_member_name'
+
 export type GuestRows = ReturnType<typeof guestRows>
 
 /** The guest code rows. */
@@ -20,17 +23,20 @@ export function guestRows(db: DatabaseSync) {
   const put = statement(
     db,
     `insert into guests (id, label, state, expires_at, created_at,
-       external_member_id, external_member_name) values (?, ?, ?, ?, ?, ?, ?)
+       external_member_id, external_member_name, comparable, external_comparable)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?)
      on conflict do update set label = excluded.label, state = excluded.state,
        expires_at = excluded.expires_at, created_at = excluded.created_at,
        external_member_id = excluded.external_member_id,
-       external_member_name = excluded.external_member_name`,
+       external_member_name = excluded.external_member_name,
+       comparable = excluded.comparable, external_comparable = excluded.external_comparable`,
   )
-  const get = statement<GuestRow>(db, 'select * from guests where id = ?')
-  const all = statement<GuestRow>(db, 'select * from guests order by id desc')
+  const get = statement<GuestRow>(db, `select ${COLUMNS} from guests where id = ?`)
+  const all = statement<GuestRow>(db, `select ${COLUMNS} from guests order by id desc`)
   const end = statement(
     db,
-    `update guests set state = ?, external_member_id = null, external_member_name = null
+    `update guests set state = ?, external_member_id = null, external_member_name = null,
+       external_comparable = null
      where id = ?`,
   )
   const remove = statement(db, 'delete from guests where id = ?')
@@ -39,7 +45,17 @@ export function guestRows(db: DatabaseSync) {
     put(row: GuestRow): void {
       const { id, label, state, expires_at, created_at } = row
       const { external_member_id, external_member_name } = row
-      put.run(id, label, state, expires_at, created_at, external_member_id, external_member_name)
+      put.run(
+        id,
+        label,
+        state,
+        expires_at,
+        created_at,
+        external_member_id,
+        external_member_name,
+        comparableName(label),
+        external_member_name === null ? null : comparableName(external_member_name),
+      )
     },
     get: (id: string): GuestRow | null => get.get(id),
     /** Every guest code, newest first. */

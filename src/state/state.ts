@@ -33,6 +33,8 @@ import { metaRows } from './meta.ts'
 import type { MetaRows } from './meta.ts'
 import { nameRows } from './names.ts'
 import type { NameRows } from './names.ts'
+import { profileRows } from './profiles.ts'
+import type { ProfileRows } from './profiles.ts'
 import { replacementRows } from './replacements.ts'
 import type { ReplacementRows } from './replacements.ts'
 import { replayRows } from './replays.ts'
@@ -76,6 +78,7 @@ export interface State {
   readonly firstContacts: FirstContactRows
   readonly consents: ConsentRows
   readonly names: NameRows
+  readonly profiles: ProfileRows
   readonly trust: TrustRows
   readonly replays: ReplayRows
   readonly verifications: VerificationRows
@@ -99,6 +102,7 @@ export function openState(dir: string, log?: Log): State {
   const db = openDatabase(dir, log)
   removeLeftovers(dir, ATOMIC)
   for (const name of COPIED) rmSync(join(dir, `${name}.tmp-journal`), { force: true })
+  const names = nameRows(db)
   return {
     db,
     meta: metaRows(db),
@@ -115,7 +119,8 @@ export function openState(dir: string, log?: Log): State {
     invites: inviteRows(db),
     firstContacts: firstContactRows(db),
     consents: consentRows(db),
-    names: nameRows(db),
+    names,
+    profiles: profileRows(db, names),
     trust: trustRows(db),
     replays: replayRows(db),
     verifications: verificationRows(db),

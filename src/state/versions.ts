@@ -278,5 +278,37 @@ export const VERSIONS: readonly string[] = [
     kept_at integer not null,
     looked_at integer not null
   ) strict, without rowid;
+
+  -- Names by what they rest on, in the form in which they are compared, and signed profiles.
+  drop table names;
+  create table names (
+    account text not null,
+    kind text not null check (kind in ('accepted', 'self', 'confirmed', 'given')),
+    name text not null,
+    comparable text not null,
+    primary key (account, kind)
+  ) strict, without rowid;
+  create index names_by_comparable on names (comparable);
+  create table profiles (
+    account text not null,
+    device text not null,
+    n integer not null,
+    name text not null,
+    hash blob not null check (length(hash) = 32),
+    jws text not null,
+    primary key (account, device)
+  ) strict, without rowid;
+  create table connection_members (
+    connection text not null,
+    account text not null,
+    primary key (connection, account)
+  ) strict, without rowid;
+  create index connection_members_by_account on connection_members (account);
+  alter table connections add column comparable text not null default '';
+  create index connections_by_comparable on connections (comparable);
+  alter table guests add column comparable text not null default '';
+  alter table guests add column external_comparable text;
+  create index guests_by_comparable on guests (comparable);
+  create index guests_by_external_comparable on guests (external_comparable);
   `,
 ]

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { newDeviceKeys } from '../crypto/keys.ts'
+import { serverName } from '../../src/api/rest/names.ts'
 import { newId } from '../../src/crypto/id.ts'
 import {
   approveInvitation,
@@ -34,7 +35,13 @@ export function connectionsSuite(accounts: () => Accounts): void {
         favorite: false,
         tag_ids: [],
         members: [
-          { id: ada.id, user_id: ada.id, display_name: 'Ada', role: 'owner', state: 'active' },
+          {
+            id: ada.id,
+            user_id: ada.id,
+            ...serverName('Ada'),
+            role: 'owner',
+            state: 'active',
+          },
         ],
         preset_id: null,
         replaces: null,

@@ -33,7 +33,7 @@ test('two people: shown, renamed, verified both ways; the one who is removed is 
   assert.match(shown.out, new RegExp(`^id +${id}\nname +Bank\nstate +active \\(direct\\)\n`))
   assert.match(shown.out, /^secret +on this device; epoch 1$/m)
   const { out: members } = await ada.good(['connection', 'members', id])
-  assert.match(members, new RegExp(`^${ada.id}  .* \\(you\\)  owner +active$`, 'm'))
+  assert.match(members, new RegExp(`^${ada.id}  .* \\(you\\) +owner +active$`, 'm'))
   assert.match(members, new RegExp(`^${bob.id}  .*  member +active$`, 'm'))
   assert.equal((await ada.json('connection', 'rename', id, 'My bank')).name, 'My bank')
   assert.equal((await ada.json('connection', 'show', id)).name, 'My bank')
@@ -166,6 +166,8 @@ describe('names of others', () => {
       id: `acc_${'1'.repeat(26)}`,
       user_id: `acc_${'1'.repeat(26)}`,
       display_name: EVIL,
+      name_source: 'self',
+      name_marks: [],
       role: 'owner',
       state: 'active',
     },
@@ -173,6 +175,8 @@ describe('names of others', () => {
       id: `inv_${'1'.repeat(26)}`,
       user_id: null,
       display_name: EVIL,
+      name_source: 'server',
+      name_marks: [],
       role: 'member',
       state: 'invited',
     },
@@ -187,7 +191,13 @@ describe('names of others', () => {
     created_at: '',
     updated_at: '',
   }
-  const party = { user_id: null, display_name: EVIL, email: EVIL }
+  const party = {
+    user_id: null,
+    display_name: EVIL,
+    name_source: 'server',
+    name_marks: [],
+    email: EVIL,
+  }
   const invitation = {
     id: `inv_${'0'.repeat(26)}`,
     direction: 'received',

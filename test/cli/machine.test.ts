@@ -69,7 +69,8 @@ describe('the answer to machine create is lost', () => {
       const done = await run()
       assert.deepEqual([done.code, done.out], [EXIT.ok, `${made}  bot\n`])
       const whole = key()
-      assert.deepEqual({ ...half, machine: made, token_endpoint: whole['token_endpoint'] }, whole)
+      const { token_endpoint } = whole
+      assert.deepEqual({ ...half, machine: made, token_endpoint, name: 'bot' }, whole)
       const third = await run()
       assert.match(third.err, /is there already: name another file/)
       assert.deepEqual(key(), whole)

@@ -74,6 +74,8 @@ describe('the exit code of words that verify', () => {
         kind: 'connection',
         speaker: 'other',
         display_name: 'Bob',
+        name_source: 'confirmed',
+        name_marks: [],
         window: 1,
         conclusive: isSure,
         ...(isSure ? {} : { reasons: ['sync_stale' as const] }),

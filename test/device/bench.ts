@@ -169,6 +169,8 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
         }))
         const row = { id: subject, name, epoch, head: HEAD, members, hold, updated_at: T0 }
         used.connections.put(row)
+        // As a person names their contacts.
+        for (const one of others) used.names.set(one, 'given', nameOf(one))
         codes.putConnection(row)
         return subject
       },

@@ -47,7 +47,7 @@ export const trusts = (desk: Desk, { id }: Desk) => {
 
 export const outcomes = (desk: Desk) =>
   desk.state.firstContacts.all().map((row) => {
-    const { state, reason } = contactOf(row)
+    const { state, reason } = contactOf({ state: desk.state, own: desk.id }, row)
     return [state, reason]
   })
 

@@ -5,6 +5,7 @@
 import type { Account, Door } from '../../src/api/port.ts'
 import { timeAt } from '../../src/api/fields.ts'
 import type { Connection } from '../../src/api/rest/connections.ts'
+import { serverName } from '../../src/api/rest/names.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
@@ -84,7 +85,7 @@ export function memoryServer() {
     favorite: false,
     tag_ids: [],
     members: [...roles].map(([user_id, role]) => {
-      return { id: user_id, user_id, display_name: user_id, role, state: 'active' }
+      return { id: user_id, user_id, ...serverName(user_id), role, state: 'active' }
     }),
     preset_id: null,
     replaces: null,

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import type { Door } from '../../src/api/port.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { revokeDevice } from '../../src/crypto/key-log-entries.ts'
+import { nameToSign } from '../../src/device/name-to-sign.ts'
 import { added } from './approving.ts'
 import { ORIGIN, testServer } from './sign-in-server.ts'
 import { EMAIL, away, losing, newLaptop, refusedWith, written } from './signing-in.ts'
@@ -34,6 +35,16 @@ describe('a machine account', () => {
     assert(!written(laptop).includes(key.d), 'the key is kept')
     await laptop.flow.end({ last_device: true, forget: false })
     assert.equal(laptop.keychain.get('machine'), null)
+  })
+
+  it('signs the name in its key file, and none of this system where there is none', async (t) => {
+    for (const name of ['billing', undefined]) {
+      const server = testServer()
+      const laptop = newLaptop(t, server)
+      const key = { ...machineOf(server), ...(name === undefined ? {} : { name }) }
+      await laptop.flow.machine({ key, reset: false })
+      assert.equal(nameToSign(laptop.state), name ?? null)
+    }
   })
 
   it('a lost session is made anew without anybody: the same device, another session', async (t) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
+import { serverName } from '../../src/api/rest/names.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { createGuestCode } from '../../src/device/guests.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
@@ -429,7 +430,13 @@ describe('what a server may not do', () => {
         list: async (query) => {
           const { items, next_cursor } = await device.account.connections.list(query)
           const named = (user_id: string, display_name: string) =>
-            ({ id: user_id, user_id, display_name, role: 'owner', state: 'active' }) as const
+            ({
+              id: user_id,
+              user_id,
+              ...serverName(display_name),
+              role: 'owner',
+              state: 'active',
+            }) as const
           const members = [named(me, 'Mallory'), named(other, 'Bob')]
           return { items: items.map((item) => ({ ...item, members })), next_cursor }
         },
@@ -456,7 +463,7 @@ describe('a sync that fails', () => {
 
   it('and cannot even keep its report: logged, not thrown', async (t) => {
     const device = await enrolled(t)
-    // The first one notes how old the sealing key is.
+    // The first one signs the name of the account, and notes how old the sealing key is.
     await device.sync.run('timer')
     const full = new Error('disk full')
     t.mock.method(device.state.meta, 'set', () => {
@@ -483,6 +490,8 @@ describe('a sync that fails', () => {
 describe('secrets that nothing uses', () => {
   it('go after a day and a good sync; younger and used ones stay', async (t) => {
     const device = await enrolled(t)
+    // Ids only grow within a process: later than those of all tests before.
+    device.clock.ms += 30 * DAY
     const [used, guest] = [await device.connect(), await device.invite()]
     const secret = new Uint8Array(32)
     const fresh = () => [newId('con_', device.clock.ms), newId('gst_', device.clock.ms)]

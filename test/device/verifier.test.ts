@@ -36,6 +36,8 @@ describe('directional', () => {
           connection_name: 'Bank',
           member_id: speaker,
           display_name: nameOf(speaker),
+          name_source: who === 'self' ? 'own' : 'given',
+          name_marks: [],
           window: W0,
           conclusive: true,
         },
@@ -75,7 +77,7 @@ describe('directional', () => {
       assert.equal(heard.summary, 'Verified: the words of guest "Mum" (Maria Muster).')
       assert.deepEqual(heard.matches[0]?.external_member, externalMember)
       const [logged] = first.state.verifications.page(1, null)
-      const { conclusive: _, ...match } = heard.matches[0]!
+      const { conclusive: _, name_source: __, name_marks: ___, ...match } = heard.matches[0]!
       assert.deepEqual(logged?.matches, [match])
     }
     const echo = await first.verifier.verify(first.say(GUEST, ME), null)

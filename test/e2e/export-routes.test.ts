@@ -69,7 +69,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'connections.json secret_here': 'what this device holds',
   'guest-codes.json secret_here': 'what this device holds',
   'guest-codes.json code': 'words, which change every minute',
-  'trust-cards.json display_name': 'pinned by this device as it first saw it',
+  'trust-cards.json display_name': 'chosen by this device',
+  'trust-cards.json own_name': 'verified by this device',
   'trust-cards.json name_changed': 'judged by this device',
   'trust-cards.json key_status': 'judged by this device',
   'trust-cards.json safety_number': 'computed by this device',
@@ -96,9 +97,17 @@ it('every GET route is compared, or left out for a reason', () => {
   assert.deepEqual([...Object.keys(COMPARED), ...left].toSorted(), ROUTES.toSorted())
 })
 
-/** A member of a row that is compared, without those that are left out for a reason. */
+/** What this device says of names, which the account server does not know. */
+const OF_NAMES = ['name_source', 'name_marks']
+
+const unjudged = (value: Json): Json =>
+  JSON.parse(
+    JSON.stringify(value, (key, member: unknown) => (OF_NAMES.includes(key) ? undefined : member)),
+  ) as Json
+
+/** A row that is compared, without the members that are left out for a reason. */
 function stored(file: string, row: Json): Json {
-  const entries = Object.entries(row as object)
+  const entries = Object.entries(unjudged(row) as object)
   return Object.fromEntries(entries.filter(([name]) => EXCEPTIONS[`${file} ${name}`] === undefined))
 }
 

@@ -90,20 +90,30 @@ describe('a trust card', () => {
     assert.equal(mine.key_status, 'confirmed')
   })
 
-  it('keeps the name that was accepted, until the person is followed anew', async (t) => {
-    const { ada, bob } = await two(t)
-    await rename(bob, 'Your bank')
-    const renamed = await first(ada)
-    assert.deepEqual([renamed.display_name, renamed.name_changed], ['bob', true])
-    // Under whatever name the keys are confirmed.
+  it('keeps the name that was confirmed, until the person confirms another', async (t) => {
+    const { world, ada, bob } = await two(t)
+    await bob.sync()
+    world.later(2 * 60)
+    await ada.sync()
+    const named = async () => {
+      const { display_name, name_source, own_name, name_changed } = await first(ada)
+      return [display_name, name_source, own_name, name_changed]
+    }
+    assert.deepEqual(await named(), ['bob', 'self', 'bob', false])
     await confirm(ada, bob.id)
-    assert.equal((await first(ada)).display_name, 'bob')
+    assert.deepEqual(await named(), ['bob', 'confirmed', 'bob', false])
+    await rename(bob, 'Your bank')
+    world.later(2 * 60)
+    await ada.sync()
+    assert.deepEqual(await named(), ['bob', 'confirmed', 'Your bank', true])
+    await confirm(ada, bob.id)
+    assert.deepEqual(await named(), ['Your bank', 'confirmed', 'Your bank', false])
     await trustCards.delete({ id: bob.id }, at(ada))
-    const anew = await follow(ada, bob.id)
-    assert.deepEqual([anew.display_name, anew.name_changed], ['Your bank', false])
+    await follow(ada, bob.id)
+    assert.deepEqual(await named(), ['Your bank', 'self', 'Your bank', false])
   })
 
-  it('whoever is in a connection keeps their name there, followed or not', async (t) => {
+  it('of a member who renamed themselves says so, followed anew or not', async (t) => {
     const { ada, bob } = await two(t)
     ada.state.connections.put({
       id: newId('con_', 1),
@@ -116,7 +126,8 @@ describe('a trust card', () => {
     })
     await rename(bob, 'Your bank')
     await trustCards.delete({ id: bob.id }, at(ada))
-    assert.equal((await follow(ada, bob.id)).display_name, 'bob')
+    const { display_name, name_source, name_changed } = await follow(ada, bob.id)
+    assert.deepEqual([display_name, name_source, name_changed], ['Your bank', 'self', true])
   })
 
   it('of somebody without keys: no number, nothing to confirm; the first keys are pinned', async (t) => {

@@ -1,6 +1,7 @@
 /** Connections and their members, as far as an account server knows them, with the suites of their invitations. For every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { serverName } from '../../src/api/rest/names.ts'
 import type { Account } from '../../src/api/port.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { approveInvitation, approved, changeBy, connected, make, takeIn } from './connecting.ts'
@@ -51,7 +52,7 @@ export function connectionsSuite(
         assert.deepEqual(listed.at(-1), {
           id: invitation,
           user_id: null,
-          display_name: email,
+          ...serverName(email),
           role: 'member',
           state: 'invited',
         })

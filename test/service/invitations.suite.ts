@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { before, describe, test } from 'node:test'
+import { serverName } from '../../src/api/rest/names.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { approveInvitation, make, takeIn } from './connecting.ts'
 import { DAY, HOUR, invite, members, received, sent, type Clubs } from './connections-subject.ts'
@@ -33,8 +34,8 @@ export function invitationsSuite(clubs: () => Clubs): void {
         direction: 'sent',
         connection_id: id,
         connection_name: 'Club',
-        from: { user_id: ada.id, display_name: 'Ada', email },
-        to: { user_id: bob.id, display_name: 'Bob', email: null },
+        from: { user_id: ada.id, ...serverName('Ada'), email },
+        to: { user_id: bob.id, ...serverName('Bob'), email: null },
         state: 'pending',
         message: null,
         created_at: time(),
@@ -52,7 +53,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       assert.deepEqual(all[1], {
         id: bob.id,
         user_id: bob.id,
-        display_name: 'Bob',
+        ...serverName('Bob'),
         role: 'member',
         state: 'invited',
       })
@@ -62,11 +63,17 @@ export function invitationsSuite(clubs: () => Clubs): void {
       const id = await club()
       const address = newAddress()
       const made = await invite(ada, id, address.toUpperCase().replace('EXAMPLE', 'Example'))
-      assert.deepEqual(made.to, { user_id: null, display_name: null, email: address })
+      assert.deepEqual(made.to, {
+        user_id: null,
+        display_name: null,
+        name_source: null,
+        name_marks: [],
+        email: address,
+      })
       assert.deepEqual((await members(ada, id))[1], {
         id: made.id,
         user_id: null,
-        display_name: address,
+        ...serverName(address),
         role: 'member',
         state: 'invited',
       })
@@ -76,7 +83,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       const said = await approveInvitation(dora, { id: made.id })
       assert.equal(said.state, 'approved')
       const [told] = await sent(ada, id)
-      assert.deepEqual(told?.to, { user_id: dora.id, display_name: 'Dora', email: address })
+      assert.deepEqual(told?.to, { user_id: dora.id, ...serverName('Dora'), email: address })
       const [, waiting] = await members(ada, id)
       assert.deepEqual([waiting?.user_id, waiting?.state], [dora.id, 'invited'])
     })

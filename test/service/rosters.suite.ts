@@ -17,6 +17,7 @@ import { connect, enrol, enrolByMail, newAddress, type Person } from './person.t
 import { rosterEnvelopesSuite } from './roster-envelopes.suite.ts'
 import { rosterKeyLogsSuite } from './roster-key-logs.suite.ts'
 import { rosterRefusalsSuite } from './roster-refusals.suite.ts'
+import { signedProfilesSuite } from './signed-profiles.suite.ts'
 import {
   envelopesOf,
   headOf,
@@ -191,6 +192,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
     dutiesSuite(() => rosters)
     replacementsSuite(() => rosters)
     rosterKeyLogsSuite(() => rosters)
+    signedProfilesSuite(() => rosters)
 
     test('two hundred members: one more is refused, and the secret changes for all at once', async () => {
       const person = await enrol(server)

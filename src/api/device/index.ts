@@ -10,7 +10,7 @@ import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { downloads } from './downloads.ts'
 import { deviceFirstContacts } from './first-contacts.ts'
 import { deviceGuestCodes } from './guest-codes.ts'
-import { consents, duties, envelopes, keyLogs, rosters } from './logs.ts'
+import { consents, duties, envelopes, keyLogs, rosters, signedProfiles } from './logs.ts'
 import { lookups, publicCode } from './public-code.ts'
 import { bearer, machineTokens, machines } from './machines.ts'
 import { oauth } from './oauth.ts'
@@ -24,6 +24,7 @@ export type Entrance = typeof entrance
 export const signedIn = {
   currentSession,
   keyLogs,
+  signedProfiles,
   pendingDevices,
   approval,
   rosters,

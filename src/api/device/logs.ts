@@ -13,15 +13,32 @@ const Head = v.pipe(
   v.description('The hash of the newest entry, base64url.'),
 )
 
+/** A signed profile: what no account server can write. */
+const Profile = v.pipe(Jws, v.description('The signed profile of the account.'))
+
+export const signedProfiles = {
+  give: {
+    method: 'POST',
+    path: '/device/v1/profiles',
+    summary: 'Hand over the signed name of the own account; 409 when there is a newer one',
+    by: 'account',
+    body: v.strictObject({ profile: Profile }),
+    status: 204,
+    repeats: true,
+  },
+} as const satisfies Routes
+
 export const keyLogs = {
   read: {
     method: 'GET',
     path: '/device/v1/key-logs/{account}',
-    summary: 'Read the key log of an account, and the sealing keys of its active devices',
+    summary:
+      'Read the key log of an account, the sealing keys of its active devices, and its signed name',
     by: 'account',
     reply: v.object({
       entries: v.array(Jws),
       seal_keys: v.pipe(v.array(SealKey), v.description('The log names each by its hash.')),
+      profile: v.optional(Profile),
     }),
   },
   append: {
@@ -101,6 +118,7 @@ export const rosters = {
                 v.description('Of an account that was deleted: the epoch of the connection then.'),
               ),
             ),
+            profile: v.optional(Profile),
           }),
         ),
         v.description('Of everybody whom the entries name: the seq of the newest key log entry.'),

@@ -36,6 +36,9 @@ export const MachineKey = v.object({
   d: v.string(),
   machine: id('mch_'),
   token_endpoint: v.string(),
+  name: v.optional(
+    v.pipe(name(100), v.description('What the machine is called: its device signs this name.')),
+  ),
 })
 export type MachineKey = v.InferOutput<typeof MachineKey>
 

@@ -14,6 +14,7 @@ import {
 import type { Routes } from '../route.ts'
 import { ContactWords } from './first-contacts.ts'
 import { Invitation } from './invitations.ts'
+import { namedEntries } from './names.ts'
 
 export const ConnectionName = name(200)
 
@@ -57,7 +58,7 @@ export const Member = named(
       v.nullable(id('acc_')),
       v.description('null for a mailbox that was invited and has not approved yet.'),
     ),
-    display_name: v.string(),
+    ...namedEntries,
     role: v.picklist(['owner', 'member']),
     state: v.picklist(['invited', 'active']),
   }),

@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import { Time, id, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { PersonName } from './names.ts'
 
 /** How long four words are good, in milliseconds. */
 export const WORDS_MS = 15 * 60_000
@@ -48,6 +49,10 @@ export const FirstContact = named(
       v.description('inviter: this device made the words. invitee: they were typed here.'),
     ),
     with: v.pipe(v.string(), v.description('The other side: the id of an account, or a mailbox.')),
+    name: v.pipe(
+      v.nullable(PersonName),
+      v.description('The name of the other side, where its account is known; null for a mailbox.'),
+    ),
     state: v.pipe(
       v.picklist(['open', 'confirmed', 'failed']),
       v.description('confirmed: the trust card of the other side is confirmed on this device.'),

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { Time, id, inState, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { FourWords } from './first-contacts.ts'
+import { NameMarks, NameSource } from './names.ts'
 
 /** One side of an invitation. */
 const Party = v.object({
@@ -10,8 +11,14 @@ const Party = v.object({
     v.description('null for a mailbox: whether it has an account is told once it approves.'),
   ),
   display_name: v.nullable(v.string()),
+  name_source: v.pipe(
+    v.nullable(NameSource),
+    v.description('Who says the name; null where there is none.'),
+  ),
+  name_marks: NameMarks,
   email: v.nullable(v.string()),
 })
+export type Party = v.InferOutput<typeof Party>
 
 const STATES = ['pending', 'approved', 'declined', 'withdrawn', 'expired'] as const
 
@@ -47,7 +54,7 @@ export const invitations = {
     method: 'GET',
     path: '/api/v1/invitations',
     summary: 'List invitations in both directions',
-    by: 'account',
+    by: 'both',
     query: v.strictObject({ state: inState(STATES) }),
     reply: Both,
   },
@@ -55,7 +62,7 @@ export const invitations = {
     method: 'GET',
     path: '/api/v1/invitations/pending',
     summary: 'List pending invitations',
-    by: 'account',
+    by: 'both',
     reply: Both,
   },
   approve: {

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Jwk, Page, SealKey, SealKeyId, Slug, Time, id, listOf, name, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { SignedName } from './names.ts'
 
 export const PublicKey = named(
   'PublicKey',
@@ -68,7 +69,10 @@ export const profile = {
     by: 'both',
     body: v.strictObject({
       display_name: v.optional(
-        v.pipe(name(100), v.description('The name under which others see you.')),
+        v.pipe(
+          SignedName,
+          v.description('The name under which others see you; a device signs it.'),
+        ),
       ),
       handle: v.optional(
         v.pipe(

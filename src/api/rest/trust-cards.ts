@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Page, Time, email, id, listOf, named, text } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { SignedName, namedEntries } from './names.ts'
 
 const Note = v.nullable(text(2000))
 const OwnNote = v.pipe(
@@ -13,10 +14,14 @@ export const TrustCard = named(
   'TrustCard',
   v.object({
     user_id: id('acc_'),
-    display_name: v.pipe(v.string(), v.description('The name under which this device knows them.')),
+    ...namedEntries,
+    own_name: v.pipe(
+      v.nullable(v.string()),
+      v.description('The name that they give themselves by now; null where none is signed.'),
+    ),
     name_changed: v.pipe(
       v.boolean(),
-      v.description('Whether they go by another name by now: GET /api/v1/profiles/{id} has it.'),
+      v.description('Whether they go by another name than when you confirmed or accepted them.'),
     ),
     note: Note,
     key_status: v.pipe(
@@ -102,10 +107,18 @@ export const trustCards = {
   update: {
     method: 'PATCH',
     path: '/api/v1/trust-cards/{id}',
-    summary: 'Change the note on a followed person, confirm their keys, or dismiss a recovery',
+    summary: 'Change the note on a followed person, name them, confirm their keys, or dismiss a recovery',
     by: 'both',
     body: v.strictObject({
       note: v.optional(OwnNote),
+      name: v.optional(
+        v.pipe(
+          v.nullable(SignedName),
+          v.description(
+            'What you call them: it leads in all answers of this device, which alone keeps it. null: their own name again.',
+          ),
+        ),
+      ),
       confirmed: v.optional(
         v.pipe(v.literal(true), v.description('The safety numbers were compared and are equal.')),
       ),

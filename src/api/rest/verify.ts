@@ -12,6 +12,7 @@ import {
 } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { ExternalMemberName } from './guest-codes.ts'
+import { NameMarks, NameSource } from './names.ts'
 import { PublicProfile } from './profiles.ts'
 
 /** Why an answer, or a match, is not conclusive. */
@@ -53,6 +54,8 @@ export const Match = named(
   'Match',
   v.object({
     ...Identified.entries,
+    name_source: NameSource,
+    name_marks: NameMarks,
     conclusive: v.pipe(
       v.boolean(),
       v.description(

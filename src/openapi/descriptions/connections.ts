@@ -25,7 +25,7 @@ export const connections: Descriptions<
     create:
       'From now on this device judges every change of their keys. They are not told who follows them. By mailbox it finds only somebody who has proven it.',
     update:
-      'Confirm only after comparing the safety number by another way: in connections that you own, the person keeps their seat with the new keys. The note is yours alone.',
+      'Confirm only after comparing the safety number by another way: in connections that you own, the person keeps their seat with the new keys. The note and the `name` are yours alone: the name stays on this device and leads in its answers.',
     delete:
       'Their keys are not judged any more and the note is gone. Connections with them stay as they are.',
     history: 'How their keys came, changed and were confirmed or used, newest first.',
@@ -34,7 +34,7 @@ export const connections: Descriptions<
     metrics: 'How many you follow and confirmed, and what happened to their keys in thirty days.',
   },
   connections: {
-    list: 'Those in which you are a member, with members, tags and whether this device holds the secret.',
+    list: 'Those in which you are a member, with members, tags and whether this device holds the secret. `name_source` says who says the name of a member: `self` is a claim.',
     create:
       'Makes the secret on this device, seals it to the devices of the account, and invites whoever is named, by mail where a mailbox is given. You are its owner. With `words: true`, four words come back for each invitation, this once: say them in person or on a call that you placed, within 15 minutes. A repetition under the same `Idempotency-Key` has none.',
     read: 'One connection with its members. `secret_here: false` means that this device cannot make or check its words yet.',

@@ -7,7 +7,7 @@ export const connecting: Texts<
   connections_list: {
     title: 'List connections',
     description:
-      'Your connections, each with name, members, tags and state. The ids here (con_…) and of members (acc_…) are what other tools take. Members of the organisation: org_members_list.',
+      'Your connections, each with name, members, tags and state. Some names are only what members call themselves. The ids here (con_…) and of members (acc_…) are what other tools take. Members of the organisation: org_members_list.',
   },
   connections_create: {
     title: 'Create a connection',

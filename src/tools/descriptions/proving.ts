@@ -22,7 +22,7 @@ export const proving: Texts<
   verify_words: {
     title: 'Check three words that somebody said',
     description:
-      'Who says these words now? Checks them on this device. Compare who matched with who they claim to be, or give "expect" or "challenge_id". Words count once. Say "not verified" only if "conclusive" is true. 20 wrong tries a minute; pauses after 100.',
+      'Who says these words now? Compare who matched with who they claim to be, or give "expect" or "challenge_id"; a name alone is no proof. Words count once. Say "not verified" only if "conclusive" is true. 20 wrong tries a minute; pauses after 100.',
   },
   verify_challenge: {
     title: 'Draw a word to say before words are heard',
@@ -55,9 +55,9 @@ export const proving: Texts<
       'Watch the keys of one person from now on; give exactly one of user_id and email. They are not told and get no words from it: to exchange words, connections_create. Follows by email: 30 an hour.',
   },
   trust_cards_update: {
-    title: 'Change a note, or confirm keys',
+    title: 'Change a note, name somebody, or confirm keys',
     description:
-      'Change your note on somebody you follow, or confirm their keys. Set confirmed only after the person has compared the safety number by another way and seen it equal: it lets the new keys into your connections, and cannot be undone.',
+      'Change your note on somebody you follow, give them a name of yours, or confirm their keys. Set confirmed only after the person has compared the safety number by another way and seen it equal: it lets the new keys into your connections, and cannot be undone.',
   },
   trust_cards_delete: {
     title: 'Stop following a person',

@@ -1,0 +1,53 @@
+/** The name of somebody, who says so, and what is odd about it (protocol, section 4a). */
+import * as v from 'valibot'
+import { name } from '../fields.ts'
+
+/** The name that a device signs: 1 to 64 characters that can be read. */
+export const SignedName = v.pipe(
+  name(128),
+  v.check((text) => Array.from(text).length <= 64, 'Give at most 64 characters.'),
+)
+
+export const NameSource = v.pipe(
+  v.picklist(['given', 'confirmed', 'self', 'server', 'own']),
+  v.description(
+    'Who says the name. given: you. confirmed: they, and you confirmed their keys. self: they alone, ' +
+      'so show it as "calls itself …". server: the account server alone; nothing is signed. own: it is yours.',
+  ),
+)
+export type NameSource = v.InferOutput<typeof NameSource>
+
+export const NameMark = v.pipe(
+  v.picklist(['equal', 'mixed_script']),
+  v.description(
+    'equal: another contact of this account has a name that looks the same. mixed_script: it has ' +
+      'letters of more than one of Latin, Greek and Cyrillic.',
+  ),
+)
+export type NameMark = v.InferOutput<typeof NameMark>
+
+export const NameMarks = v.pipe(
+  v.array(NameMark),
+  v.description(
+    'Why the name may be taken for another; empty where nothing was found. Look-alikes of one whole ' +
+      'script are not found.',
+  ),
+)
+
+/** A name with its source and marks, beside others in an answer. */
+export const namedEntries = {
+  display_name: v.string(),
+  name_source: NameSource,
+  name_marks: NameMarks,
+}
+
+/** The name of somebody, as an object of its own. */
+export const PersonName = v.object(namedEntries)
+export type PersonName = v.InferOutput<typeof PersonName>
+
+/** A name as the account server has it, which marks nothing. */
+export const serverName = (display_name: string): PersonName => ({
+  display_name,
+  name_source: 'server',
+  name_marks: [],
+})

@@ -1,0 +1,73 @@
+/**
+ * The name of somebody as this device answers it (protocol, section 4a). The name that the person gave
+ * leads. Else it is what they signed: `confirmed` where the person confirmed their keys, and then the
+ * name of that time. The account server's word counts only where nothing was signed.
+ */
+import type { PersonName } from '../api/rest/names.ts'
+import { nameMarks } from '../crypto/display-names.ts'
+import type { Names } from '../state/names.ts'
+import type { State } from '../state/state.ts'
+import { statusOf } from './trust.ts'
+
+/** What naming needs: the state, and the own account id. */
+export interface Naming {
+  readonly state: State
+  readonly own: string
+}
+
+function isConfirmed({ trust }: State, account: string): boolean {
+  const row = trust.get(account)
+  return row !== null && statusOf(row) === 'confirmed'
+}
+
+function chosen(
+  state: State,
+  account: string,
+  names: Names,
+  told: string,
+): Pick<PersonName, 'display_name' | 'name_source'> {
+  const { given, confirmed, self, accepted } = names
+  if (given !== undefined) return { display_name: given, name_source: 'given' }
+  if (confirmed !== undefined && isConfirmed(state, account))
+    return { display_name: confirmed, name_source: 'confirmed' }
+  if (self !== undefined) return { display_name: self, name_source: 'self' }
+  return { display_name: accepted ?? told, name_source: 'server' }
+}
+
+const marksOf = ({ state, own }: Naming, name: string, account: string) =>
+  nameMarks(name, { has: (comparable) => state.names.isOthers(comparable, account, own) })
+
+/**
+ * The name of an account.
+ * @param told what the account server calls them, for an account of which nothing is known here
+ */
+export function nameOf(naming: Naming, account: string, told: string): PersonName {
+  const { state, own } = naming
+  const names = state.names.of(account)
+  if (account === own)
+    return { display_name: names.self ?? told, name_source: 'own', name_marks: [] }
+  const name = chosen(state, account, names, told)
+  return { ...name, name_marks: marksOf(naming, name.display_name, account) }
+}
+
+/** The name of a guest, which the person gave. */
+export const guestName = (naming: Naming, label: string): PersonName => ({
+  display_name: label,
+  name_source: 'given',
+  name_marks: marksOf(naming, label, ''),
+})
+
+/**
+ * The name that somebody gives themselves, and whether it is another than the one under which they
+ * were confirmed or accepted.
+ * @param told what the account server calls them
+ */
+export function ownNameOf(
+  { names }: State,
+  account: string,
+  told: string,
+): { own_name: string | null; name_changed: boolean } {
+  const { self = null, confirmed, accepted } = names.of(account)
+  const current = self ?? told
+  return { own_name: self, name_changed: current !== (confirmed ?? accepted ?? current) }
+}

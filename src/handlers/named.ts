@@ -1,0 +1,94 @@
+/** Names of others in what the account server answers, as this device knows them. */
+import type { Account } from '../api/port.ts'
+import type { Connection } from '../api/rest/connections.ts'
+import type { Invitation, Party } from '../api/rest/invitations.ts'
+import type { PersonName } from '../api/rest/names.ts'
+import type { Device } from '../device/device.ts'
+import { type Naming, nameOf } from '../device/naming.ts'
+import { Refusal } from '../crypto/refusal.ts'
+import { AppError } from '../errors.ts'
+
+/** So many inviters of whom nothing is known are looked up for one answer. */
+const MOST_LOOKED_UP = 20
+
+export const namingOf = ({ state, identity }: Pick<Device, 'state' | 'identity'>): Naming => ({
+  state,
+  own: identity.account,
+})
+
+/** The names of accounts for one answer, which looks each of them up once. */
+function namesFor(device: Device): (account: string, told: string) => PersonName {
+  const naming = namingOf(device)
+  const known = new Map<string, PersonName>()
+  return (account, told) => {
+    const name = known.get(account) ?? nameOf(naming, account, told)
+    known.set(account, name)
+    return name
+  }
+}
+
+/** Connections with the names of their members as this device knows them. */
+export function namedConnections(
+  connections: readonly Connection[],
+  device: Device | null,
+): Connection[] {
+  if (device === null) return [...connections]
+  const called = namesFor(device)
+  return connections.map((connection) => ({
+    ...connection,
+    members: connection.members.map((member) =>
+      member.user_id === null
+        ? member
+        : { ...member, ...called(member.user_id, member.display_name) },
+    ),
+  }))
+}
+
+function namedParty(party: Party, naming: Naming): Party {
+  const { user_id, display_name } = party
+  return user_id === null
+    ? party
+    : { ...party, ...nameOf(naming, user_id, display_name ?? user_id) }
+}
+
+/** Fetches the signed names of inviters of whom none is known here. */
+async function lookUp(device: Device, account: Account, invitations: readonly Invitation[]) {
+  const { pullKeyLog } = await import('../device/key-log.ts')
+  const inviters = invitations
+    .filter(({ direction, state }) => direction === 'received' && state === 'pending')
+    .map(({ from }) => from.user_id)
+    .filter((id) => id !== null && device.state.profiles.get(id) === null)
+  for (const id of [...new Set(inviters)].slice(0, MOST_LOOKED_UP) as string[])
+    try {
+      await pullKeyLog(device, account, id)
+    } catch (error) {
+      // The name is then the account server's alone, and the answer says so.
+      if (!(error instanceof AppError || error instanceof Refusal)) throw error
+    }
+}
+
+/** Invitations with the names of both sides as this device knows them. */
+export async function namedInvitations(
+  invitations: readonly Invitation[],
+  device: Device | null,
+  account: Account,
+): Promise<Invitation[]> {
+  if (device === null) return [...invitations]
+  await lookUp(device, account, invitations)
+  const naming = namingOf(device)
+  return invitations.map((one) => ({
+    ...one,
+    from: namedParty(one.from, naming),
+    to: namedParty(one.to, naming),
+  }))
+}
+
+/** One invitation, as `namedInvitations`. */
+export async function namedInvitation(
+  invitation: Invitation,
+  device: Device | null,
+  account: Account,
+): Promise<Invitation> {
+  const [named] = await namedInvitations([invitation], device, account)
+  return named!
+}

@@ -1,0 +1,84 @@
+/** Names as desks have them, for tests: signed, given, confirmed, and what an account server may show. */
+import type { Account } from '../../src/api/port.ts'
+import { signProfile } from '../../src/crypto/profile.ts'
+import { giveOwnName } from '../../src/device/own-name.ts'
+import { nameOf } from '../../src/device/naming.ts'
+import { trustCards } from '../../src/handlers/trust-cards.ts'
+import { at } from '../handlers/trust-desk.ts'
+import { type Desk, connected as connectedLate } from './people.ts'
+
+/** Two people, connected, each with the signed name of the other. */
+export async function connected(a: Desk, b: Desk, name?: string): Promise<string> {
+  await b.sync()
+  return connectedLate(a, b, name)
+}
+
+/** What a desk calls somebody, who says so, and the marks. */
+export function called(desk: Desk, { id }: Desk): (string | string[])[] {
+  const naming = { state: desk.state, own: desk.id }
+  const { display_name, name_source, name_marks } = nameOf(naming, id, 'nobody')
+  return name_marks.length === 0
+    ? [display_name, name_source]
+    : [display_name, name_source, name_marks]
+}
+
+export const rename = (desk: Desk, name: string) => giveOwnName(desk.device(), desk.account(), name)
+
+/** Confirms somebody's keys, the safety number having been shown. */
+export async function confirm(desk: Desk, { id }: Desk): Promise<void> {
+  await trustCards.create({ body: { user_id: id } }, at(desk))
+  await trustCards.list({ limit: 50 }, at(desk))
+  await trustCards.update({ id, body: { confirmed: true } }, at(desk))
+}
+
+export const give = (desk: Desk, { id }: Desk, name: string | null) =>
+  trustCards.update({ id, body: { name } }, at(desk))
+
+/** A profile of somebody, signed by this desk's device. */
+export async function profileBy(desk: Desk, n: number, name: string): Promise<string> {
+  const { identity } = desk.device()
+  const { sign } = await identity.keys()
+  const of = { account: desk.id, device: desk.deviceId, n, name }
+  return signProfile({ ...of, kid: identity.kid, seed: sign.secret })
+}
+
+/** The account server, which says of every account that this is its signed profile. */
+let restarts = 0
+export const saying =
+  (jws: string | undefined) =>
+  (account: Account): Account => {
+    const { keyLogs, rosters } = account
+    const row = jws === undefined ? {} : { profile: jws }
+    // Each start has it fetch everything again.
+    const updated_at = new Date(Date.UTC(2031, 0, 1) + restarts++).toISOString()
+    return {
+      ...account,
+      connections: {
+        ...account.connections,
+        list: async (page) => {
+          const { items, next_cursor } = await account.connections.list(page)
+          return { items: items.map((item) => ({ ...item, updated_at })), next_cursor }
+        },
+      },
+      keyLogs: {
+        ...keyLogs,
+        read: async (of) => {
+          const { profile: _, ...rest } = await keyLogs.read(of)
+          return { ...rest, ...row }
+        },
+      },
+      rosters: {
+        ...rosters,
+        read: async (of) => {
+          const { entries, key_logs } = await rosters.read(of)
+          return {
+            entries,
+            key_logs: key_logs.map((log) => {
+              const { profile: _, ...rest } = log
+              return { ...rest, ...row }
+            }),
+          }
+        },
+      },
+    }
+  }

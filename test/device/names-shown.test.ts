@@ -1,0 +1,163 @@
+/** Which name of somebody is shown, and which are marked as like those of others. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { createGuestCode } from '../../src/device/guests.ts'
+import { connections } from '../../src/handlers/connections.ts'
+import { trustCards } from '../../src/handlers/trust-cards.ts'
+import { AppError } from '../../src/errors.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { called, confirm, connected, give, rename } from './named.ts'
+import { worldOf } from './people.ts'
+
+describe('the name that leads', () => {
+  it('is that of the time when the keys were confirmed, until they are confirmed again', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    await confirm(ada, bob)
+    assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
+    await rename(bob, 'Your bank')
+    await ada.sync()
+    assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
+    const { items } = await trustCards.list({ limit: 1 }, at(ada))
+    const { own_name, name_changed } = items[0]!
+    assert.deepEqual([own_name, name_changed], ['Your bank', true])
+    assert.equal((await ada.hears(bob.words(id))).summary, 'Verified: the words of bob ("Bank").')
+  })
+
+  it('is only theirs again where their keys changed since', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    await connected(ada, bob)
+    await confirm(ada, bob)
+    const anew = await world.reset('bob')
+    await anew.sync()
+    await ada.sync()
+    assert.deepEqual(called(ada, bob), ['bob', 'self'])
+  })
+
+  it('is the first that they sign, where their keys were confirmed before', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    await confirm(ada, bob)
+    assert.deepEqual(called(ada, bob), ['bob', 'server'])
+    await bob.sync()
+    world.later(2 * 60)
+    await ada.sync()
+    assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
+  })
+
+  it('is the one that the person gave, in every answer, until it is taken back', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    await confirm(ada, bob)
+    const { display_name, name_source, own_name } = await give(ada, bob, 'Mum')
+    assert.deepEqual([display_name, name_source, own_name], ['Mum', 'given', 'bob'])
+    await rename(bob, 'Robert')
+    await ada.sync()
+    const heard = await ada.hears(bob.words(id))
+    assert.deepEqual(
+      [heard.matches[0]?.display_name, heard.matches[0]?.name_source],
+      ['Mum', 'given'],
+    )
+    assert.equal(heard.summary, 'Verified: the words of Mum ("Bank").')
+    await give(ada, bob, null)
+    assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
+  })
+
+  it('of somebody who is not followed cannot be given, and no account server hears of one', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    await assert.rejects(give(ada, bob, 'Mum'), (error: unknown) => {
+      assert(error instanceof AppError)
+      return error.code === 'not_found'
+    })
+    await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+    const heard: unknown[] = []
+    const listening = ada.restart(
+      instead('trustCards', 'update', (honest) => (of) => {
+        heard.push(of.body)
+        return honest(of)
+      }),
+    )
+    await give(listening, bob, 'Mum')
+    assert.deepEqual(heard, [{}])
+    const update = ada.account().trustCards.update({ id: bob.id, body: { name: 'Mum' } })
+    await assert.rejects(update, (error: unknown) => {
+      assert(error instanceof AppError)
+      return error.code === 'no_device'
+    })
+  })
+})
+
+describe('a name that may be taken for another', () => {
+  const TWINS = ['anna', 'ANNA', 'anna\u200b', 'a\u0301nna', '\uff21nna', ' an na']
+
+  it('is marked on both, in every spelling that looks the same', async (t) => {
+    const { ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    const id = await connected(ada, bob)
+    await connected(ada, cy, 'Club')
+    await rename(cy, 'Anna')
+    for (const twin of TWINS) {
+      await rename(bob, twin)
+      await ada.sync()
+      assert.deepEqual(called(ada, bob), [twin, 'self', ['equal']])
+      assert.deepEqual(called(ada, cy), ['Anna', 'self', ['equal']])
+    }
+    const { summary, matches } = await ada.hears(bob.words(id))
+    assert.deepEqual(matches[0]?.name_marks, ['equal'])
+    assert.match(summary, /calls itself " an na" \[another contact has this name\]/)
+    await rename(bob, 'Robert')
+    await ada.sync()
+    assert.deepEqual(called(ada, cy), ['Anna', 'self'])
+  })
+
+  it('of mixed scripts is marked; a look-alike of one whole script is not', async (t) => {
+    const { ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    await connected(ada, bob)
+    await connected(ada, cy, 'Club')
+    await rename(cy, 'ANNA')
+    await rename(bob, '\u0410NNA')
+    await ada.sync()
+    assert.deepEqual(called(ada, bob), ['\u0410NNA', 'self', ['mixed_script']])
+    // Documented: nothing tells Cyrillic letters that all look Latin from a Russian name.
+    await rename(cy, 'POCCA')
+    await rename(bob, '\u0420\u041e\u0421\u0421\u0410')
+    await ada.sync()
+    assert.deepEqual(called(ada, bob), ['\u0420\u041e\u0421\u0421\u0410', 'self'])
+  })
+
+  it('is compared with given names, guests, and connections with one other', async (t) => {
+    const { world, ada, bob, cy, dan } = await worldOf(t, 'ada', 'bob', 'cy', 'dan')
+    await connected(ada, bob, 'Plumber')
+    await connected(ada, cy, 'Club')
+    await connected(ada, dan, 'Team')
+    await trustCards.create({ body: { user_id: cy.id } }, at(ada))
+    await give(ada, cy, 'Mum')
+    const made = await ada.account().externalMembers.create({ body: { display_name: 'Uncle' } })
+    await createGuestCode(
+      ada.device(),
+      ada.account(),
+      { label: 'Dad', expiresIn: 3600, externalMember: made.id },
+      world.clock.ms,
+    )
+    for (const name of ['MUM', 'dad', 'Uncle', 'plumber']) {
+      await rename(dan, name)
+      await ada.sync()
+      assert.deepEqual(called(ada, dan), [name, 'self', ['equal']])
+    }
+    // The connection with themselves, and the own name, are no other contact.
+    for (const name of ['Team', 'ada']) {
+      await rename(dan, name)
+      await ada.sync()
+      assert.deepEqual(called(ada, dan), [name, 'self'])
+    }
+  })
+
+  it('is compared with contacts alone: one who is gone counts no more', async (t) => {
+    const { ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    const id = await connected(ada, bob)
+    await connected(ada, cy, 'Club')
+    await rename(cy, 'BOB')
+    await ada.sync()
+    assert.deepEqual(called(ada, cy), ['BOB', 'self', ['equal']])
+    await connections.delete({ id }, at(ada))
+    assert.deepEqual(called(ada, cy), ['BOB', 'self'])
+  })
+})

@@ -1,0 +1,243 @@
+/** Signed names: the own one, and those of others whatever an account server shows. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { connections } from '../../src/handlers/connections.ts'
+import { invitations } from '../../src/handlers/invitations.ts'
+import { profile } from '../../src/handlers/profile.ts'
+import { AppError } from '../../src/errors.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { called, connected, profileBy, rename, saying } from './named.ts'
+import { newWorld, restless, worldOf } from './people.ts'
+
+describe('the own name', () => {
+  it('is signed at the first sync, reaches contacts, and each change again', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    await connected(ada, bob)
+    assert.deepEqual(called(ada, bob), ['bob', 'self'])
+    assert.deepEqual(called(bob, ada), ['ada', 'self'])
+    const { display_name } = await profile.update({ body: { display_name: 'Robert' } }, at(bob))
+    assert.equal(display_name, 'Robert')
+    await ada.sync()
+    assert.deepEqual(called(ada, bob), ['Robert', 'self'])
+    assert.equal(bob.state.profiles.get(bob.id)?.n, 2)
+  })
+
+  it('is what the person set, whatever the account server says', async (t) => {
+    const { bob } = await worldOf(t, 'bob')
+    await rename(bob, 'Robert')
+    const dishonest = bob.restart(
+      instead('profile', 'read', (honest) => async (of) => ({
+        ...(await honest(of)),
+        display_name: 'Mallory',
+      })),
+    )
+    assert.equal((await profile.read({}, at(dishonest))).display_name, 'Robert')
+  })
+
+  it('that the person set last is in force, on whichever device', async (t) => {
+    const world = await newWorld(t)
+    const first = await world.person('bob')
+    await first.sync()
+    const second = await world.further(first, 'bob 2')
+    await second.sync()
+    await rename(second, 'Robert')
+    await rename(first, 'Bert')
+    await second.sync()
+    assert.equal(second.state.profiles.get(first.id)?.name, 'Bert')
+    await rename(second, 'Robert')
+    await first.sync()
+    assert.equal(first.state.profiles.get(first.id)?.name, 'Robert')
+  })
+
+  it('that the person sets while the first sync signs another is the one in force', async (t) => {
+    const { bob } = await worldOf(t, 'bob')
+    const order: (() => Promise<unknown>)[] = [
+      () => bob.device().sync.run('timer'),
+      () => rename(bob, 'Robert'),
+    ]
+    await Promise.all(order.map((step) => step()))
+    await bob.sync()
+    assert.equal(bob.state.profiles.get(bob.id)?.name, 'Robert')
+    assert.equal((await bob.account().profile.read({})).display_name, 'Robert')
+  })
+
+  it('is handed over again to a server that shows an older one', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    await connected(ada, bob)
+    const old = bob.state.profiles.get(bob.id)!.jws
+    await rename(bob, 'Robert')
+    let given: string | null = null
+    const behind = bob.restart((account) => ({
+      ...saying(old)(account),
+      signedProfiles: { give: async ({ body }) => void (given = body.profile) },
+    }))
+    await behind.sync()
+    assert.equal(given, bob.state.profiles.get(bob.id)?.jws)
+  })
+
+  it('is never signed on the word of the account server', async (t) => {
+    const { bob } = await worldOf(t, 'bob')
+    const dishonest = bob.restart((account) => ({
+      ...account,
+      context: {
+        ...account.context,
+        read: async (of) => {
+          const context = await account.context.read(of)
+          return { ...context, user: { ...context.user, display_name: 'Mallory' } }
+        },
+      },
+      profile: {
+        ...account.profile,
+        read: async (of) => ({ ...(await account.profile.read(of)), display_name: 'Mallory' }),
+      },
+    }))
+    await dishonest.sync()
+    assert.equal(bob.state.profiles.get(bob.id)?.name, 'bob')
+  })
+
+  it('is signed anew where the device that signed it was revoked', async (t) => {
+    const world = await newWorld(t)
+    const [ada, first] = [await world.person('ada'), await world.person('bob')]
+    await connected(ada, first)
+    const second = await world.further(first, 'bob 2')
+    await second.sync()
+    await rename(first, 'Robert')
+    await second.sync()
+    await second.revoke(first.deviceId)
+    await second.sync()
+    await ada.sync()
+    assert.equal(ada.state.profiles.get(second.id)?.device, second.deviceId)
+    assert.deepEqual(called(ada, second), ['Robert', 'self'])
+  })
+
+  it('comes back to that of the remaining device where a thief set another, as far as n goes', async (t) => {
+    const world = await newWorld(t)
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    await connected(ada, bob)
+    await rename(bob, 'Robert')
+    const thief = await world.further(bob, 'bob 2')
+    await thief.sync()
+    const body = { profile: await profileBy(thief, Number.MAX_SAFE_INTEGER, 'Your bank') }
+    await thief.account().signedProfiles.give({ body })
+    await ada.sync()
+    await bob.sync()
+    assert.deepEqual(called(ada, bob), ['Your bank', 'self'])
+    await assert.rejects(rename(bob, 'Bert'), (error: unknown) => {
+      assert(error instanceof AppError)
+      return error.details.state === 'last_name'
+    })
+    await bob.revoke(thief.deviceId)
+    await ada.sync()
+    assert.deepEqual(called(ada, bob), ['Robert', 'self'])
+    await rename(bob, 'Bert')
+    await ada.sync()
+    assert.deepEqual(called(ada, bob), ['Bert', 'self'])
+  })
+
+  it('goes on after all devices were replaced, from what one of the old ones signed', async (t) => {
+    const world = await newWorld(t)
+    const bob = await world.person('bob')
+    await bob.sync()
+    await rename(bob, 'Robert')
+    const anew = await world.reset('bob')
+    await anew.sync()
+    const { name, device } = anew.state.profiles.get(bob.id)!
+    assert.deepEqual([name, device], ['Robert', anew.deviceId])
+  })
+})
+
+describe('a dishonest account server', () => {
+  it('rewrites names: nothing of what was signed changes', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    const lying = ada.restart((account) =>
+      restless({
+        ...account,
+        connections: {
+          ...account.connections,
+          list: async (page) => {
+            const { items, next_cursor } = await account.connections.list(page)
+            const members = items[0]!.members.map((one) => ({ ...one, display_name: 'The Bank' }))
+            return { items: items.map((item) => ({ ...item, members })), next_cursor }
+          },
+          read: async (of) => {
+            const read = await account.connections.read(of)
+            const members = read.members.map((one) => ({ ...one, display_name: 'The Bank' }))
+            return { ...read, members }
+          },
+        },
+      }),
+    )
+    await lying.sync()
+    const { matches } = await lying.hears(bob.words(id))
+    assert.deepEqual([matches[0]?.display_name, matches[0]?.name_source], ['bob', 'self'])
+    for (const read of [
+      await connections.read({ id }, at(lying)),
+      (await connections.list({ limit: 1 }, at(lying))).items[0]!,
+    ])
+      assert.deepEqual(
+        new Map(read.members.map((one) => [one.display_name, one.name_source])),
+        new Map([
+          ['ada', 'own'],
+          ['bob', 'self'],
+        ]),
+      )
+  })
+
+  it('plays an older name again, or withholds it: the newer one stays', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    await connected(ada, bob)
+    const old = bob.state.profiles.get(bob.id)!.jws
+    await rename(bob, 'Robert')
+    await ada.sync()
+    for (const given of [old, undefined]) {
+      await ada.restart(saying(given)).device().sync.run('request')
+      assert.deepEqual(called(ada, bob), ['Robert', 'self'])
+    }
+  })
+
+  it('shows a name of another account, of a stranger, or one that cannot be read: none counts', async (t) => {
+    const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
+    await connected(ada, bob)
+    const forged = [
+      await profileBy(eve, 9, 'Your bank'),
+      (await profileBy(bob, 9, 'Your bank')).replace(/.$/, (last) => (last === 'A' ? 'g' : 'A')),
+      await profileBy(bob, 9, 'a\u202eb'),
+    ]
+    for (const jws of forged) {
+      await ada.restart(saying(jws)).device().sync.run('request')
+      assert.deepEqual(called(ada, bob), ['bob', 'self'])
+    }
+  })
+
+  it('gives two names of one n: every device takes the same, in either order', async (t) => {
+    const { ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    await connected(ada, bob)
+    await connected(cy, bob)
+    const two = [await profileBy(bob, 9, 'Robert'), await profileBy(bob, 9, 'Bert')] as const
+    for (const jws of two) await ada.restart(saying(jws)).device().sync.run('request')
+    for (const jws of two.toReversed()) await cy.restart(saying(jws)).device().sync.run('request')
+    assert.deepEqual(called(ada, bob), called(cy, bob))
+  })
+
+  it('is asked for the name of an inviter before the person approves', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    await ada.sync()
+    await ada.invite(await ada.connect(), { user_id: bob.id })
+    const { received } = await invitations.pending({}, at(bob))
+    const { display_name, name_source } = received[0]!.from
+    assert.deepEqual([display_name, name_source], ['ada', 'self'])
+    const approved = await invitations.approve({ id: received[0]!.id, body: {} }, at(bob))
+    assert.equal(approved.from.name_source, 'self')
+  })
+
+  it('has a name that nobody signed: the answer says that it is the server’s alone', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    await ada.invite(await ada.connect(), { user_id: bob.id })
+    const { received } = await invitations.list({}, at(bob))
+    assert.deepEqual(
+      [received[0]?.from.display_name, received[0]?.from.name_source],
+      ['ada', 'server'],
+    )
+  })
+})
