@@ -1,6 +1,16 @@
 /** An account whose devices are all replaced by a new one. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
+import { signJws } from '../../src/crypto/jws-signature.ts'
+import { isLinked } from '../../src/crypto/key-log.ts'
+import { vouchFor } from '../../src/crypto/key-log-entries.ts'
+import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
 import {
   addressOf,
   approve,
@@ -12,6 +22,7 @@ import {
   mailedCode,
   newAddress,
   newMaker,
+  protect,
   resetMaker,
   resetOf,
 } from '../service/person.ts'
@@ -52,6 +63,48 @@ export function resetSuite(accounts: () => Accounts): void {
       assert.deepEqual((await renewed.account.context.read({})).user.email, email)
       const letter = await arrived(server, email, /were replaced by a new one, "Ada's laptop"/)
       assert.match(letter.subject, /were replaced/)
+    })
+
+    test('with the recovery key: linked, by the code of the mailbox all the same', async () => {
+      const email = newAddress()
+      const ada = await enrolByMail(server, email)
+      const paper = await protect(ada)
+      const code = await mailedCode(server, email)
+      const renewed = await resetOf(server, ada.id, code, undefined, paper)
+      const log = await logOf(renewed)
+      assert.deepEqual([log.generation, isLinked(log, 1, 2)], [2, true])
+      await arrived(server, email, /a sign-in code and the words of your recovery key/)
+      await fails('invalid_token', resetOf(server, ada.id, 'no code', log.entries, paper))
+    })
+
+    test('with a recovery key that is not in force: refused, and nothing is reset', async () => {
+      const email = newAddress()
+      const ada = await enrolByMail(server, email)
+      await protect(ada)
+      const code = await mailedCode(server, email)
+      const { entries } = await logOf(ada)
+      const other = recoveryKeyOf(newRecoverySeed())
+      // As another program would send it.
+      const keys = newDeviceKeys()
+      const device = newId('dev_', Date.now())
+      const at = {
+        account: ada.id,
+        seq: entries.length,
+        prev: encodeBase64url(hashOf(entries.at(-1)!)),
+      }
+      const unsigned = { op: 'reset', ...at, device, keys: publicKeys(keys) } as const
+      const kid = thumbprint(keys.sign.jwk)
+      const payload = {
+        v: 2,
+        ...unsigned,
+        recovery_sig: vouchFor(unsigned, other),
+        by: device,
+        at: 1,
+      }
+      const entry = signJws('keylog+jws', kid, payload, keys.sign.secret)
+      const maker = { id: ada.id, device, keys, kid, entry }
+      await isInvalid('entry', 'bad_recovery_sig', enrolled(server, maker, code))
+      await ada.account.context.read({})
     })
 
     test('the same entry with its code again: another session', async () => {

@@ -70,12 +70,14 @@ describe('recovery create', () => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     assert.match((await ada.good(['whoami'])).out, /^recovery +no key on paper/m)
+    assert.match((await ada.on(['doctor'])).out, /recovery +no recovery key/)
     const rows = (words: readonly string[]) =>
       Array.from({ length: 6 }, (_, row) => words.slice(4 * row, 4 * row + 4).join(' '))
     const { err } = await ada.good(['recovery', 'create'], { person: writer(rows) })
     assert.match(err, /Words 5 to 24: /)
     assert.match(err, /The recovery key is in force/)
     assert.match((await ada.good(['whoami'])).out, /^recovery +key on paper since \d{4}-/m)
+    assert.match((await ada.on(['doctor'])).out, /recovery +a recovery key is in force/)
   })
 
   it('a word that is read back wrong is named and asked for again', async (t) => {

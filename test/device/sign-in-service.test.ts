@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { serveAccount } from '../../src/account-server.ts'
 import { readConfig } from '../../src/config.ts'
+import { isLinked } from '../../src/crypto/key-log.ts'
+import { nameRecoveryKey, vouchFor } from '../../src/crypto/key-log-entries.ts'
+import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
 import { remoteBackend } from '../../src/daemon/remote.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { environment, folder } from '../e2e/program.ts'
@@ -231,6 +234,31 @@ describe('over the account server', () => {
     await assert.rejects(bot.flow.machine({ key, reset: false }), isRevoked)
     await bot.flow.end({ last_device: false, forget: true })
     assert.equal((await bot.flow.machine({ key, reset: false })).state, 'awaiting_approval')
+  })
+
+  it('a machine account comes back with its recovery key; another one is refused, and the wait goes on', async (t) => {
+    const { laptop: owner } = await person(t)
+    const key = await machineOf(owner)
+    const bot = newLaptop(t, place, 'rack')
+    await bot.flow.machine({ key, reset: false })
+    const { account, device: by, kid, keys, keyLog } = bot.identity()
+    const paper = recoveryKeyOf(newRecoverySeed())
+    const seed = (await keys()).sign.secret
+    const named = nameRecoveryKey({ log: await keyLog(), key: paper.jwk, by, kid, seed, at: 1 })
+    await bot.seat.account().keyLogs.append({ body: { entry: named } })
+
+    const next = newLaptop(t, place, 'rack 2')
+    await next.flow.machine({ key, reset: false })
+    const plan = (recovery_key: string) => next.flow.planReset({ by: { key }, recovery_key })
+    const other = recoveryKeyOf(newRecoverySeed())
+    await assert.rejects(plan(other.jwk.x), refusedWith('invalid_state', /not the words/))
+    assert.equal((await next.flow.read()).state, 'awaiting_approval')
+    const { unsigned } = await plan(paper.jwk.x)
+    const entry = { op: 'reset', ...(unsigned ?? assert.fail('nothing to sign')) } as const
+    const recovery_sig = vouchFor(entry, paper)
+    const { state } = await next.flow.machine({ key, reset: true, recovery_sig })
+    const log = await next.identity().keyLog()
+    assert.deepEqual([state, log.account, isLinked(log, 1, 2)], ['signed_in', account, true])
   })
 
   it('reset: every earlier device is out at once', async (t) => {

@@ -13,10 +13,12 @@ import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import {
   addDevice,
   addFirst,
+  nameRecoveryKey,
   renewSealKey,
   resetLog,
   revokeDevice,
 } from '../../src/crypto/key-log-entries.ts'
+import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
 import { openEntry } from '../../src/crypto/roster.ts'
 import { signStamp } from '../../src/crypto/stamp.ts'
 import { codeIn, hasCode, type Letter } from './letters.ts'
@@ -180,10 +182,11 @@ export const addressOf = async ({ account }: Pick<Person, 'account'>): Promise<s
   (await account.context.read({})).user.email!
 
 /** A device that takes an account over, after these entries of its log. */
-export function resetMaker(id: string, entries: readonly string[]): Maker {
+export function resetMaker(id: string, entries: readonly string[], paper?: KeyPair): Maker {
   const keys = newDeviceKeys()
   const device = newId('dev_', Date.now())
-  const entry = resetLog({ log: verifyKeyLog(id, entries), device, keys, at: AT })
+  const recovery = paper === undefined ? {} : { recovery: paper }
+  const entry = resetLog({ log: verifyKeyLog(id, entries), device, keys, at: AT, ...recovery })
   return noted({ id, device, keys, kid: thumbprint(keys.sign.jwk), entry })
 }
 
@@ -193,9 +196,20 @@ export async function resetOf(
   id: string,
   code: string,
   entries?: readonly string[],
+  paper?: KeyPair,
 ): Promise<Person> {
   const known = entries ?? (await server.door().signIns.read({ body: { code } })).key_log
-  return enrolled(server, resetMaker(id, known), code)
+  return enrolled(server, resetMaker(id, known, paper), code)
+}
+
+/** Puts a new recovery key in force for an account that has none. */
+export async function protect(person: Person): Promise<KeyPair> {
+  const paper = recoveryKeyOf(newRecoverySeed())
+  const { device: by, kid, keys } = person
+  const signed = { by, kid, seed: keys.sign.secret, at: AT }
+  const entry = nameRecoveryKey({ log: await logOf(person), key: paper.jwk, ...signed })
+  await person.account.keyLogs.append({ body: { entry } })
+  return paper
 }
 
 type Signer = Pick<Person, 'id' | 'account' | 'device' | 'keys' | 'kid'>

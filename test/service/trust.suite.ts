@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { every } from '../../src/api/cursor.ts'
 import type { LogEntry } from '../../src/api/rest/verify.ts'
+import type { KeyPair } from '../../src/crypto/device-keys.ts'
 import { formatId, newId } from '../../src/crypto/id.ts'
 import { AppError, type Code } from '../../src/errors.ts'
 import { actingAccount } from '../../src/service/acts.ts'
@@ -16,6 +17,7 @@ import {
   mailedCode,
   newAddress,
   type Person,
+  protect,
   resetOf,
 } from './person.ts'
 import { openSubject, type LocalSubject } from './subject.ts'
@@ -275,6 +277,46 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await ada.account.trust.metrics({})).keys_changed_30d, 2)
       clock.ms += 30 * DAY
       assert.equal((await ada.account.trust.metrics({})).keys_changed_30d, 0)
+    })
+
+    test('whose devices were replaced with the recovery key has no other keys; followers are notified', async () => {
+      const { bob, address } = await people()
+      const { server, clock } = subject
+      await follow(ada, bob.id)
+      const paper = await protect(bob)
+      const reset = async (by?: KeyPair) => {
+        clock.ms += MINUTE
+        return resetOf(server, bob.id, await mailedCode(server, address), undefined, by)
+      }
+      const status = async () => (await card(ada, bob.id)).key_status
+      await reset(paper)
+      assert.equal(await status(), 'unchanged')
+      // A thief, and the owner who undoes it.
+      await reset()
+      assert.equal(await status(), 'changed_unverified')
+      await reset(paper)
+      assert.equal(await status(), 'unchanged')
+      const notes = await every((query) => ada.account.notifications.list(query))
+      assert.deepEqual(
+        notes
+          .filter(({ kind, data }) => kind === 'keys_changed' && data['user_id'] === bob.id)
+          .map(({ body }) => /with the words of a recovery key/.test(body)),
+        [true, false, true],
+      )
+    })
+
+    test('who confirmed the keys of a reset without the recovery key has other keys after one with it', async () => {
+      const { bob, address } = await people()
+      const { server, clock } = subject
+      await follow(ada, bob.id)
+      const paper = await protect(bob)
+      clock.ms += MINUTE
+      await resetOf(server, bob.id, await mailedCode(server, address))
+      clock.ms += MINUTE
+      await ada.account.trustCards.update({ id: bob.id, body: { confirmed: true } })
+      clock.ms += MINUTE
+      await resetOf(server, bob.id, await mailedCode(server, address), undefined, paper)
+      assert.equal((await card(ada, bob.id)).key_status, 'changed_unverified')
     })
 
     test('who is followed no more is gone with the history', async () => {

@@ -1,6 +1,7 @@
 /** Who is signed in on this device, and when it last heard of the others. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { Refusal } from '../../crypto/refusal.ts'
 import { machineKeyIn } from '../../daemon/credential.ts'
 import { demandSameServer } from '../../daemon/folder.ts'
 import {
@@ -17,6 +18,10 @@ import {
 
 const NAME = 'account'
 const SYNC = 'sync'
+const RECOVERY = 'recovery'
+
+const NO_PAPER =
+  'no recovery key; "countersignd recovery create" makes one, for when all devices are lost'
 
 /** After it `verify` is inconclusive: `sync_stale`. */
 const STALE_MS = 7 * 86_400_000
@@ -87,9 +92,22 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
   return ok(SYNC, `the last that went well: ${when}`)
 }
 
+/** Whether a paper could bring the account back. What is wrong with the key log, a sync says. */
+async function recovery({ memory: { identity, keyLog } }: Ground): Promise<Finding[]> {
+  if (identity === null || !identity.approved || keyLog.length === 0) return []
+  const { verifyKeyLog } = await import('../../crypto/key-log.ts')
+  try {
+    const isThere = verifyKeyLog(identity.account, keyLog).recovery !== null
+    return [ok(RECOVERY, isThere ? 'a recovery key is in force' : NO_PAPER)]
+  } catch (error) {
+    if (error instanceof Refusal) return []
+    throw error
+  }
+}
+
 export const account: Check = {
   name: NAME,
-  run(ground) {
+  async run(ground) {
     const { memory, config } = ground
     if (config.stateDir === undefined) return []
     if (!memory.readable && existsSync(join(config.stateDir, 'state.db')))
@@ -97,6 +115,6 @@ export const account: Check = {
         warn(NAME, 'cannot be told: state.db cannot be read', 'See what is said of state.db.'),
       ]
     if (memory.identity === null) return [nobody(ground)]
-    return [signedIn(ground), synced(ground)]
+    return [signedIn(ground), ...(await recovery(ground)), synced(ground)]
   },
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncReport } from '../../api/rest/sync.ts'
 import { type Facts, readFacts } from '../../device/identity.ts'
+import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
 import { replayRows } from '../../state/replays.ts'
 import { openReadOnly } from '../../state/read-only.ts'
@@ -11,6 +12,8 @@ export interface Memory {
   /** Whether there is anything to remember, and it could be read. */
   readonly readable: boolean
   readonly identity: Facts | null
+  /** The key log of the own account, as it is remembered. */
+  readonly keyLog: readonly string[]
   readonly lastSync: SyncReport | null
   readonly lastGoodSync: string | null
   /** The highest window of words that were used up; 0 before the first. */
@@ -20,6 +23,7 @@ export interface Memory {
 const NOTHING: Memory = {
   readable: false,
   identity: null,
+  keyLog: [],
   lastSync: null,
   lastGoodSync: null,
   highestWindow: 0,
@@ -34,9 +38,11 @@ export function memoryOf(stateDir: string | undefined): Memory {
     const db = openReadOnly(path)
     try {
       const meta = metaRows(db)
+      const identity = readFacts({ meta })
       return {
         readable: true,
-        identity: readFacts({ meta }),
+        identity,
+        keyLog: identity === null ? [] : logRows(db).read('keylog', identity.account),
         lastSync: meta.get('last_sync') as SyncReport | null,
         lastGoodSync: meta.get('last_good_sync') as string | null,
         highestWindow: replayRows(db).highest(),
