@@ -111,7 +111,8 @@ async function history(newFolder: () => State, plan: readonly Step[], full: bool
   )
   const connection = await opened(seats[0]!, seats, full)
   const back = (owner: number) => comeBack(owner, newFolder())
-  const scene: Scene = { seats, connection, clock, comeBack: back }
+  const loseEnvelopes = () => server.rosters.get(connection)?.envelopes.clear()
+  const scene: Scene = { seats, connection, clock, loseEnvelopes, comeBack: back }
   /** Every secret that was ever the current one, as somebody held it. */
   const held = new Map<Seat, Set<string>>()
   const note = () => {
@@ -133,6 +134,7 @@ async function history(newFolder: () => State, plan: readonly Step[], full: bool
   }
   const live = seats.filter((seat) => !seat.revoked)
   await syncs(scene, live, 3)
+  neverUnconfirmed(server, scene)
   await decide(server, scene, live)
   await syncs(scene, live, 3)
   note()
