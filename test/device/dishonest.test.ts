@@ -135,6 +135,23 @@ describe('rosters', () => {
     const { conclusive, reasons } = await lied.hears(bob.words(id))
     assert.deepEqual([conclusive, reasons], [false, ['sync_stale']])
   })
+
+  it('withheld: that words are nobody’s is conclusive for an hour', async (t) => {
+    const { world, ada } = await two(t)
+    const { lied } = await told(
+      ada,
+      showing(() => []),
+    )
+    const nobodys = async () => {
+      const { verified, conclusive, reasons } = await lied.hears('matador carload recede')
+      return { verified, conclusive, reasons }
+    }
+    world.later(59)
+    assert.deepEqual(await nobodys(), { verified: false, conclusive: true, reasons: [] })
+    world.later(2)
+    const stale = { verified: false, conclusive: false, reasons: ['sync_stale'] }
+    assert.deepEqual(await nobodys(), stale)
+  })
 })
 
 describe('members', () => {

@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { it, type TestContext } from 'node:test'
 import fc from 'fast-check'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { type Roster, unconfirmedMembers, verifyRoster } from '../../src/crypto/roster.ts'
 import { openConnection } from '../../src/device/connections.ts'
@@ -50,6 +51,18 @@ function truth({ rosters, logs }: Server, connection: string) {
 
 const isIn = ({ members }: Roster, { identity }: Seat) =>
   members.some(({ account }) => account === identity.account)
+
+/** No device that came by a reset holds the secret of now before an owner confirmed its keys. */
+function neverUnconfirmed(server: Server, { seats, connection }: Scene): void {
+  const now = truth(server, connection)
+  if (now === null) return
+  const { epoch, kCommit } = now.roster
+  for (const { identity, device, revoked } of seats) {
+    const k = device.vault.get(connection)
+    if (k === null || revoked || !now.unconfirmed.includes(identity.account)) continue
+    assert.notEqual(keyCommitment(connection, epoch, k), kCommit, 'keys that nobody confirmed')
+  }
+}
 
 async function syncs(scene: Scene, live: readonly Seat[], rounds: number) {
   for (let round = 0; round < rounds; round++) {
@@ -98,7 +111,8 @@ async function history(newFolder: () => State, plan: readonly Step[], full: bool
   )
   const connection = await opened(seats[0]!, seats, full)
   const back = (owner: number) => comeBack(owner, newFolder())
-  const scene: Scene = { seats, connection, clock, comeBack: back }
+  const loseEnvelopes = () => server.rosters.get(connection)?.envelopes.clear()
+  const scene: Scene = { seats, connection, clock, loseEnvelopes, comeBack: back }
   /** Every secret that was ever the current one, as somebody held it. */
   const held = new Map<Seat, Set<string>>()
   const note = () => {
@@ -115,10 +129,12 @@ async function history(newFolder: () => State, plan: readonly Step[], full: bool
     for (const seat of seats)
       seat.revoked = !activeIn(server, seat.identity.account).includes(seat.identity.device)
     for (const seat of seats) neverBack(seat, connection)
+    neverUnconfirmed(server, scene)
     note()
   }
   const live = seats.filter((seat) => !seat.revoked)
   await syncs(scene, live, 3)
+  neverUnconfirmed(server, scene)
   await decide(server, scene, live)
   await syncs(scene, live, 3)
   note()
@@ -151,8 +167,10 @@ async function history(newFolder: () => State, plan: readonly Step[], full: bool
 /** Who lacks the secret since nobody is left who had it is told so, and makes another. */
 async function haveSecret(scene: Scene, whole: readonly Seat[]) {
   const { connection } = scene
-  const lacking = whole.find(({ device }) => !device.vault.has(connection))
+  const without = whole.filter(({ device }) => !device.vault.has(connection))
+  const [lacking] = without
   if (lacking === undefined) return
+  assert.equal(without.length, whole.length, 'who has the secret seals it to the others')
   const { code } = await noWords(lacking.device, lacking.account, connection)
   assert.equal(code, 'secret_unavailable')
   await rotateNow(lacking.device, lacking.account, connection)
