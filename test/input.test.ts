@@ -59,7 +59,8 @@ describe('who picks nothing of a list is told all of it', () => {
   for (const [way, schema] of found)
     test(way, () => {
       for (const message of told(v.strictObject({ picked: schema }), { picked: 'nothing of it' })) {
-        for (const option of schema.options) assert(message.includes(JSON.stringify(option)), message)
+        for (const option of schema.options)
+          assert(message.includes(JSON.stringify(option)), message)
         assert.match(message, /\.$/)
       }
     })

@@ -107,7 +107,8 @@ export const trustCards = {
   update: {
     method: 'PATCH',
     path: '/api/v1/trust-cards/{id}',
-    summary: 'Change the note on a followed person, name them, confirm their keys, or dismiss a recovery',
+    summary:
+      'Change the note on a followed person, name them, confirm their keys, or dismiss a recovery',
     by: 'both',
     body: v.strictObject({
       note: v.optional(OwnNote),
