@@ -78,10 +78,9 @@ export const slow: Drill = {
       (await beginnings(target, scene)).map(async (bytes) => {
         const text = await stall(scene.at[target.listener].address, bytes)
         const said = answersIn(text).map(saidBy).join()
-        heard(
-          said,
-          said === '408 request_timeout' ? null : `${nameOf(target)}: ${said || 'no answer'}`,
-        )
+        // A query that a route requires is judged before the body is read.
+        const isClosed = said === '408 request_timeout' || said === '422 validation_failed'
+        heard(said, isClosed ? null : `${nameOf(target)}: ${said || 'no answer'}`)
       }),
     )
     const all = (await Promise.all(stalled)).flat()
