@@ -154,15 +154,15 @@ describe('a sealing key that was renewed', () => {
     const { publicKey } = newDeviceKeys().seal
     await renewed(phone, { publicKey: publicKey.slice().fill(0, 1184) })
     await rotateNow(ada.device(), ada.account(), id)
-    for (const desk of [ada, bob, ada, phone, ada]) await desk.sync()
+    for (const desk of [ada, bob, ada]) await desk.sync()
     world.later()
     assert(await verifies(ada, bob, id))
     assert(await verifies(bob, ada, id))
+    // It does not hold the private half either, so its sync renews the key.
+    await phone.sync()
     assert.equal(phone.words(id), null)
 
-    const kid = await renewed(phone)
-    await ada.sync()
-    const [newest = ''] = await envelopesOf(phone, id)
-    assert.equal(readEnvelope(newest).recipient_kid, kid)
+    for (const desk of [ada, phone]) await desk.sync()
+    assert.notEqual(phone.words(id), null)
   })
 })
