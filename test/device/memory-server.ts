@@ -48,6 +48,7 @@ export function memoryServer() {
   /** Whose each device is; a revoked one is nobody's. */
   const owners = new Map<string, string>()
   const sealKeys = new Map<string, string>()
+  const profiles = new Map<string, string>()
   const rosters = new Map<string, Roster>()
   let updates = T0
 
@@ -131,6 +132,7 @@ export function memoryServer() {
         read: async ({ account: of }: { account: string }) => ({
           entries: [...logOf(of)],
           seal_keys: devicesOf(of).flatMap((id) => sealKeys.get(id) ?? []),
+          ...(profiles.has(of) ? { profile: profiles.get(of) } : {}),
         }),
         append: async ({
           body: { entry, seal_key },
@@ -150,6 +152,11 @@ export function memoryServer() {
             }
           }
           return { entries: [...log] }
+        },
+      },
+      signedProfiles: {
+        give: async ({ body }: { body: { profile: string } }) => {
+          profiles.set(account, body.profile)
         },
       },
       connections: {
