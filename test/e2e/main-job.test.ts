@@ -108,6 +108,8 @@ describe('three words on a call', { skip: noBrowser }, () => {
       guest_code_id: id,
       external_member: null,
       display_name: label,
+      name_source: 'given',
+      name_marks: [],
       window,
       conclusive: true,
     }
