@@ -16,6 +16,7 @@ const invited = newId('inv_', 0)
 const approved = {
   connection_id: newId(PREFIX.connection, 0),
   from: { user_id: null, display_name: null, email: null },
+  to: { user_id: null, display_name: null, email: null },
 }
 const create = (context: Context, invite: readonly { email: string }[]) =>
   connections.create({ body: { name: 'B', invite: [...invite] } }, context)
