@@ -31,7 +31,7 @@ export const fifth = (id: string) => [
     organisation_id ${id} not null,
     account_id ${id} not null,
     primary key (group_id, account_id),
-    foreign key (organisation_id, account_id) references organisation_members (organisation_id, account_id) on delete cascade
+    foreign key (organisation_id, account_id) references organisation_members (organisation_id, account_id) on delete cascade on update cascade
   )`,
   `create index organisation_group_members_by_account on organisation_group_members (organisation_id, account_id)`,
   `create table organisation_alerts (
@@ -52,7 +52,7 @@ export const fifth = (id: string) => [
     organisation_id ${id} not null,
     account_id ${id} not null,
     primary key (alert_id, account_id),
-    foreign key (organisation_id, account_id) references organisation_members (organisation_id, account_id) on delete cascade
+    foreign key (organisation_id, account_id) references organisation_members (organisation_id, account_id) on delete cascade on update cascade
   )`,
   `create index organisation_alert_notify_by_account on organisation_alert_notify (organisation_id, account_id)`,
   `create table organisation_activities (

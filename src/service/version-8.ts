@@ -9,7 +9,7 @@ export const eighth = (id: string) => [
     invitation_id ${id} primary key references invitations on delete cascade,
     sid ${id} not null,
     device_id ${id} not null references devices on delete cascade,
-    invitee_id ${id} references accounts on delete cascade,
+    invitee_id ${id} references accounts on delete cascade on update cascade,
     invitee_device ${id} references devices on delete cascade,
     message_0 text,
     message_1 text,

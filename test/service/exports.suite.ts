@@ -179,6 +179,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         'exports',
         'sessions',
         'key-log',
+        'signed-profile',
         'rosters',
         'feedback',
         'chat',
