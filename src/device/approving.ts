@@ -1,20 +1,23 @@
 /** Approving an invitation, and what this device keeps of it. */
 import type { Account } from '../api/port.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
-import { giveConsent } from './consents.ts'
+import { type Expected, giveConsent } from './consents.ts'
 import type { Device } from './device.ts'
 import { recall } from './dismissed.ts'
 
 /**
  * Approves an invitation by a consent. The inviter keeps the name that they had when the person approved.
- * @throws AppError what the account throws
+ * @param expected the connection and inviter, where this device knows them
+ * @throws AppError `backend_error` where the account server names others, with `state`
+ *   `other_invitation`; what the account throws
  */
 export async function approveInvitation(
   device: Device,
   account: Account,
   id: string,
+  expected?: Expected,
 ): Promise<Invitation> {
-  const approved = await giveConsent(device, account, id)
+  const approved = await giveConsent(device, account, id, expected)
   const { user_id, display_name } = approved.from
   device.demandSeat()
   recall(device.state, approved.connection_id)

@@ -19,19 +19,26 @@ import type { Signing } from './roster-entries.ts'
 
 const LONGEST_MS = 30 * 24 * 3_600_000
 
+/** What a consent must be for. */
+export interface Expected {
+  readonly connection: string
+  readonly inviter: string
+}
+
 const nameOf = (consent: string) => encodeBase64url(hashOf(consent))
 
 /**
  * Approves an invitation with the key of this device. The consent is remembered before the account
  * server gets it.
- * @param expected what it must be for, where no person approves
- * @throws AppError backend_error where it is for another, and what the account throws
+ * @param expected what it must be for, where this device knows it
+ * @throws AppError `backend_error` with `state` `other_invitation` where it is for another, and what
+ *   the account throws
  */
 export async function giveConsent(
   { state, identity, now, demandSeat }: Pick<Device, 'state' | 'identity' | 'now' | 'demandSeat'>,
   account: Account,
   invitation: string,
-  expected?: { readonly connection: string; readonly inviter: string },
+  expected?: Expected,
 ): Promise<Invitation> {
   const { connection, inviter, roster_head } = await account.consents.wanted({ invitation })
   const isExpected =
@@ -40,6 +47,7 @@ export async function giveConsent(
     throw new AppError(
       'backend_error',
       'The account server names another connection or inviter than before: this device consented to nothing. The server may be dishonest.',
+      { details: { state: 'other_invitation' } },
     )
   const log = await identity.keyLog()
   const { sign } = await identity.keys()

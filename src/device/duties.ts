@@ -14,6 +14,8 @@ import { routineDue } from './routine-rotation.ts'
 
 /** About the one connection, and no reason to leave the others: it is decided again at the next sync. */
 const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
+/** What the person can settle alone; it says nothing against the other answers of the account server. */
+const THEIRS: readonly unknown[] = ['consent_refused', 'log_full']
 /** About the one connection too; the person should hear of it. */
 const WRONG: readonly Code[] = ['backend_error', 'validation_failed']
 
@@ -58,6 +60,10 @@ export function newDuties(of: {
     try {
       report.pushed.envelopes += await work()
     } catch (error) {
+      if (error instanceof AppError && THEIRS.includes(error.details.state)) {
+        log('info', 'duty not done', { connection, cause: error })
+        return remark(report, `${named(connection)}: ${error.message}`)
+      }
       const told = toldOf(connection, error)
       log(told === null ? 'info' : 'warn', 'duty not done', { connection, cause: error })
       if (told !== null) complain(report, told)

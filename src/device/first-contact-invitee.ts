@@ -16,6 +16,7 @@ import {
 import { beginAsInvitee, inviterAd } from '../crypto/first-contact.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { demand, Refusal } from '../crypto/refusal.ts'
+import { AppError } from '../errors.ts'
 import { isRefusal } from '../state/idempotency.ts'
 import type { FirstContactRow } from '../state/first-contacts.ts'
 import { approveInvitation } from './approving.ts'
@@ -33,6 +34,10 @@ import {
 import { pullKeyLog } from './key-log.ts'
 import { rememberRoster } from './remembered.ts'
 import { fetchRoster } from './rosters.ts'
+
+/** The account server names another connection or inviter than the run was for. */
+const isOtherInvitation = (error: unknown): boolean =>
+  error instanceof AppError && error.details.state === 'other_invitation'
 
 type Verified = NonNullable<InviteeSecret['verified']>
 
@@ -116,13 +121,18 @@ export async function inviteeStep(
       state.firstContacts.put({ ...row, state: 'answered' })
     })
   }
-  await confirmCard(device, account, { id, generation: done.generation })
-  if (run !== null) await send(2, done.message)
   try {
-    await approveInvitation(device, account, invitation)
+    // The words prove this connection and inviter, and no other that the server may name now.
+    await approveInvitation(device, account, invitation, {
+      connection: row.connection,
+      inviter: id,
+    })
   } catch (error) {
+    if (isOtherInvitation(error)) return end('ad_mismatch')
     // It was withdrawn meanwhile; the words were right all the same.
     if (!isRefusal(error)) throw error
   }
+  await confirmCard(device, account, { id, generation: done.generation })
+  if (run !== null) await send(2, done.message)
   end(null)
 }

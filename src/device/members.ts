@@ -14,6 +14,7 @@ import {
   confirmMember,
   endConnection,
   goneSince,
+  lastConsentOf,
   holdersOf,
   isHeld,
   leave,
@@ -22,6 +23,7 @@ import {
   rotationDue,
   unconfirmedMembers,
 } from '../crypto/roster.ts'
+import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import { pullKeyLog } from './key-log.ts'
@@ -106,14 +108,34 @@ export async function takeIn(
     const before = seatBefore(device.state, roster, member)
     if (before !== null) demandKeysOfSeat(device.state, before)
     const logs = new Map(keyLogs).set(member, log)
-    const what = { member, memberLog, role: before?.role ?? 'member', consent } as const
-    const entry = addMember({ roster, keyLogs: logs, ...what, ...signer })
+    // Only who comes for the first time keeps the role: who was removed here comes back as a member.
+    const isNew = lastConsentOf(roster, member) === null
+    const role = isNew ? (before?.role ?? 'member') : 'member'
+    const what = { member, memberLog, role, consent } as const
+    const entry = unlessStale(() => addMember({ roster, keyLogs: logs, ...what, ...signer }))
     return { entry, k: null, to: (one) => one === member, newcomer: log }
   }
   const { roster, sealed } = await changeRoster(device, account, connection, next)
   // Kept, it would take the same account in again after an owner removed it.
   if (memberOf(roster, member) !== undefined) invites.delete(connection, target)
   return sealed
+}
+
+/**
+ * A consent can hold no more by no fault of the account server: its device was revoked meanwhile, or
+ * it names a place of the roster that is not there.
+ */
+function unlessStale(add: () => string): string {
+  try {
+    return add()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new AppError(
+      'invalid_state',
+      `The approval of somebody who is invited does not hold (${error.reason}), so they were not taken in. Ask them to approve the invitation again, or invite them anew.`,
+      { details: { state: 'consent_refused' }, cause: error },
+    )
+  }
 }
 
 /**

@@ -4,7 +4,6 @@
  * evidence. Of several that owners opened at the same time one remains.
  */
 import type { Account } from '../api/port.ts'
-import { signerAt } from '../crypto/key-log.ts'
 import { readEntry, verifyRoster } from '../crypto/roster.ts'
 import type { ForkedRow } from '../state/replacements.ts'
 import type { State } from '../state/state.ts'
@@ -78,7 +77,7 @@ export async function joinReplacement(
   const branch = rememberedRoster(state, replaces)!
   if (!mayReplace(state, branch, opener)) return null
   verifyRoster(connection, [entry], new Map([[opener, log]]))
-  signerAt(log, signer, log.seq)
+  if (log.active.every(({ id }) => id !== signer)) return null
   if (!(await seesFork(device, account, { connection: replaces, opener, fork }))) return null
   await giveConsent(device, account, invitation, { connection, inviter: opener })
   return replaces

@@ -98,24 +98,32 @@ export async function carryOver(
 
 /**
  * The open invitations of an account to connections that replace one that both it and the inviter
- * are in, the newest first, with the first entry of each.
+ * are in, the newest of each inviter for each such connection, with the first entry: an inviter who
+ * opens many keeps nobody else's from being told.
  */
 export async function replacementsFor(db: Kysely<Schema>, account: string, at: number) {
+  const newest = db
+    .selectFrom('invitations')
+    .innerJoin('replacements', 'replacements.connection_id', 'invitations.connection_id')
+    .innerJoin('memberships as own', 'own.connection_id', 'replaces')
+    .innerJoin('memberships as theirs', 'theirs.connection_id', 'replaces')
+    .select(({ fn }) => fn.max('invitations.id').as('id'))
+    .where('to_account', '=', account)
+    .where('state', '=', 'pending')
+    .where((of) => isStanding(of, at))
+    .where('own.account_id', '=', account)
+    .whereRef('theirs.account_id', '=', 'from_account')
+    .groupBy(['from_account', 'replaces'])
+    .orderBy('id', 'desc')
+    .limit(MOST)
   const rows = await db
     .selectFrom('invitations')
     .innerJoin('replacements', 'replacements.connection_id', 'invitations.connection_id')
     .innerJoin('roster_entries', 'roster_entries.connection_id', 'invitations.connection_id')
-    .innerJoin('memberships as own', 'own.connection_id', 'replaces')
-    .innerJoin('memberships as theirs', 'theirs.connection_id', 'replaces')
     .select(['invitations.id as invitation', 'entry', 'fork_one', 'fork_other'])
-    .where('to_account', '=', account)
-    .where('state', '=', 'pending')
-    .where((of) => isStanding(of, at))
+    .where('invitations.id', 'in', newest)
     .where('seq', '=', 0)
-    .where('own.account_id', '=', account)
-    .whereRef('theirs.account_id', '=', 'from_account')
     .orderBy('invitations.id', 'desc')
-    .limit(MOST)
     .execute()
   return rows.map(({ invitation, entry, ...row }) => ({ invitation, entry, fork: pairOf(row) }))
 }

@@ -108,7 +108,7 @@ describe('a consent', () => {
           unsealed: [],
         })),
       )
-      assert.match(asked.error, new RegExp(`${id} was refused \\(${reason}\\)`))
+      assert.match(asked.error, new RegExp(`invited does not hold \\(${reason}\\)`))
       assert(!isIn(asked.lied, id, eve))
 
       const [inviter, other] = [await honest(asked.lied), await honest(shown.lied)]

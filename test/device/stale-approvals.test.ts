@@ -1,0 +1,56 @@
+/** Approvals and replacements that hold no more, with an honest server: nothing else is in doubt by them. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { openConnection } from '../../src/device/connections.ts'
+import { type Desk, connected, consentFor, isIn, worldOf } from './people.ts'
+
+/** A sync that may say something, and counts as a good one. */
+async function goodSync(desk: Desk): Promise<string> {
+  const { ok, error } = await desk.device().sync.run('timer')
+  assert(ok, error ?? '')
+  return error ?? ''
+}
+
+describe('an approval that holds no more', () => {
+  it('since the phone that signed it was revoked: said so, and another one takes the account in', async (t) => {
+    const { world, ada, eve } = await worldOf(t, 'ada', 'eve')
+    const id = await ada.connect()
+    const phone = await world.further(eve, 'phone')
+    await ada.invite(id, { user_id: eve.id })
+    await phone.approve()
+    await eve.revoke(phone.deviceId)
+    assert.match(await goodSync(ada), /does not hold \(consent_log\).*approve the invitation again/)
+    assert(!isIn(ada, id, eve))
+  })
+
+  it('that names an entry of no roster: the other connections stay certain', async (t) => {
+    const { world, ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
+    const other = await connected(ada, bob)
+    const id = await ada.connect('Trap')
+    await ada.invite(id, { user_id: eve.id })
+    const { received } = await eve.account().invitations.pending({})
+    const { id: invitation } = received[0]!
+    const consent = await consentFor(eve, invitation, { rosterHead: randomBytes(32) })
+    await eve.account().consents.give({ body: { invitation, consent } })
+    assert.match(await goodSync(ada), /does not hold \(consent_stale\)/)
+    world.later(8 * 24 * 60)
+    await goodSync(ada)
+    await bob.sync()
+    const { verified, conclusive } = await ada.hears(bob.words(other))
+    assert.deepEqual([verified, conclusive], [true, true])
+  })
+})
+
+it('a replacement whose opener lost the device is not followed, and nothing is in doubt by it', async (t) => {
+  const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+  const id = await connected(bob, ada)
+  const phone = await world.further(bob, 'phone')
+  for (const desk of [phone, bob, ada]) await desk.sync()
+  const wanted = { name: 'Bank', invite: [{ user_id: ada.id }], preset_id: null, replaces: id }
+  const act = { id: randomBytes(16), at: world.clock.ms }
+  await openConnection(phone.device(), phone.account(), wanted, act)
+  await bob.revoke(phone.deviceId)
+  world.later(61)
+  assert.equal(await goodSync(ada), '')
+})
