@@ -78,6 +78,19 @@ export function newDuties(of: {
     }
   }
 
+  /** Rotates where another member's row kept the secret from this account, and it came no other way. */
+  async function unfitRows(report: SyncReport) {
+    const missing = state.connections.ids().filter((id) => !vault.has(id))
+    for (const id of missing) {
+      if (state.connections.get(id)?.hold !== null) continue
+      const { rememberedRoster } = await import('./remembered.ts')
+      const unfit = rememberedRoster(state, id)?.roster.unfit ?? []
+      if (!unfit.includes(device.identity.account)) continue
+      const { rotateForRow } = await import('./members.ts')
+      await attempt(id, report, () => rotateForRow(device, account, id))
+    }
+  }
+
   /** Leaves the connections into which the account was taken by a consent that does not hold. */
   async function leaves(report: SyncReport) {
     for (const id of state.consents.connections()) {
@@ -154,6 +167,7 @@ export function newDuties(of: {
     await unlessLimited(report, () => leaves(report))
     await unlessLimited(report, () => rotations(report))
     await unlessLimited(report, () => routine(report))
+    await unlessLimited(report, () => unfitRows(report))
     if (state.invites.all().length > 0) {
       const { dropEnded } = await import('./invites.ts')
       await dropEnded(device, account)
