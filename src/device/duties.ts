@@ -7,6 +7,7 @@ import type { SyncReport } from '../api/rest/sync.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { isFullLog } from './full-logs.ts'
 import { complain, remark } from './pull.ts'
 import type { Signing } from './roster-entries.ts'
 import type { RotationWaits } from './rotation-waits.ts'
@@ -25,7 +26,7 @@ function toldOf(connection: string, error: unknown): string | null {
   if (error instanceof Refusal)
     return `What the account server sent for ${connection} was refused (${error.reason}).`
   if (!(error instanceof AppError)) throw error
-  if (WRONG.includes(error.code)) return `${connection}: ${error.message}`
+  if (WRONG.includes(error.code) || isFullLog(error)) return `${connection}: ${error.message}`
   if (PASSING.includes(error.code)) return null
   throw error
 }

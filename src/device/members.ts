@@ -184,10 +184,7 @@ export async function rotateIfDue(
     const there = present(device.state, known.roster)
     const others = holdersOf(there, known.keyLogs)
       .filter((one) => one.account !== signer.actor)
-      .map(({ account: holder, revocation }) => ({
-        account: holder,
-        cause: `revocation ${revocation}` as const,
-      }))
+      .map((one) => ({ account: one.account, cause: `revocation ${one.revocation}` as const }))
     noteHoldUps(device.state, connection, others, device.now())
     const due = rotationDue(there, known.keyLogs, signer.actor)
     const isDue = due === 'now' || (due === 'later' && waits.isOver(known.roster))
