@@ -75,6 +75,14 @@ export function lastConsentOf({ entries }: Roster, account: string): string | nu
   return null
 }
 
+/** The number of the entry that opened the current epoch. Of a verified roster. */
+export const openingOf = ({ entries }: Roster): number =>
+  entries.findLastIndex((jws) => readEntry(jws).k_commit !== undefined)
+
+/** The account that opened the current epoch. Of a verified roster. */
+export const openerOf = (roster: Roster): string =>
+  readEntry(roster.entries[openingOf(roster)]!).actor
+
 /**
  * The ids of the devices that signed the entries after entry `seq` by which `member` went: removed
  * by somebody, or left by itself. Of a verified roster.

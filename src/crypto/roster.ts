@@ -20,5 +20,13 @@ export {
   type Signer,
 } from './roster-entries.ts'
 export { readEntry, type Entry, type Role } from './roster-form.ts'
-export { accountsOf, goneSince, lastConsentOf, verifyRoster, type Roster } from './roster-log.ts'
+export {
+  accountsOf,
+  goneSince,
+  lastConsentOf,
+  openerOf,
+  openingOf,
+  verifyRoster,
+  type Roster,
+} from './roster-log.ts'
 export type { KeyLogs, Member } from './roster-ops.ts'

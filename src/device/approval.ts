@@ -18,7 +18,7 @@ import { ATTEMPT_MS, judgedRelay } from './approval-relay.ts'
 import { requireWords } from './approval-words.ts'
 import type { Device } from './device.ts'
 import { newTurns } from './in-turn.ts'
-import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from './key-log.ts'
+import { continueKeyLog, fetchKeyLog, rememberKeyLog } from './key-log.ts'
 
 /**
  * `waiting`: the new device has sent no commitment. `answered`: its commitment was answered before,
@@ -241,7 +241,7 @@ export function newApprover(
       requireActive(before, identity.device)
       if (isIn(before, device)) return null
       const at = Math.floor(now() / 1000)
-      return judged(() => addDevice({ log: before, device, ...signed, at }))
+      return addDevice({ log: before, device, ...signed, at })
     })
     of.demandSeat()
     rememberKeyLog(of, log)

@@ -68,6 +68,19 @@ export async function giveConsent(
   return account.consents.give({ body: { invitation, consent } })
 }
 
+/**
+ * Withdraws what this device consented to and another device of the account declined, as the account
+ * server says. Called before rosters are fetched, since a consent that holds is then used up.
+ * @throws AppError what the account throws
+ */
+export async function withdrawDeclined(
+  { consents }: Pick<State, 'consents'>,
+  account: Account,
+): Promise<void> {
+  const { received } = await account.invitations.list({ state: 'declined' })
+  for (const { id } of received) consents.decline(id)
+}
+
 /** The consent by which this account is in a connection, where this device signed it and left it open. */
 function consentIn(state: State, roster: Roster, own: string): ConsentRow | null {
   const isMember = roster.members.some(({ account }) => account === own)

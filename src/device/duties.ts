@@ -7,6 +7,7 @@ import type { SyncReport } from '../api/rest/sync.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { isFullLog } from './full-logs.ts'
 import { complain, remark } from './pull.ts'
 import type { Signing } from './roster-entries.ts'
 import type { RotationWaits } from './rotation-waits.ts'
@@ -27,7 +28,7 @@ function toldOf(connection: string, error: unknown): string | null {
   if (error instanceof Refusal)
     return `What the account server sent for ${connection} was refused (${error.reason}).`
   if (!(error instanceof AppError)) throw error
-  if (WRONG.includes(error.code)) return `${connection}: ${error.message}`
+  if (WRONG.includes(error.code) || isFullLog(error)) return `${connection}: ${error.message}`
   if (PASSING.includes(error.code)) return null
   throw error
 }
@@ -81,6 +82,19 @@ export function newDuties(of: {
     for (const row of routineDue(device)) {
       const { rotateRoutinely } = await import('./members.ts')
       await attempt(row.connection, report, () => rotateRoutinely(device, account, row))
+    }
+  }
+
+  /** Rotates where another member's row kept the secret from this account, and it came no other way. */
+  async function unfitRows(report: SyncReport) {
+    const missing = state.connections.ids().filter((id) => !vault.has(id))
+    for (const id of missing) {
+      if (state.connections.get(id)?.hold !== null) continue
+      const { rememberedRoster } = await import('./remembered.ts')
+      const unfit = rememberedRoster(state, id)?.roster.unfit ?? []
+      if (!unfit.includes(device.identity.account)) continue
+      const { rotateForRow } = await import('./members.ts')
+      await attempt(id, report, () => rotateForRow(device, account, id))
     }
   }
 
@@ -160,6 +174,7 @@ export function newDuties(of: {
     await unlessLimited(report, () => leaves(report))
     await unlessLimited(report, () => rotations(report))
     await unlessLimited(report, () => routine(report))
+    await unlessLimited(report, () => unfitRows(report))
     if (state.invites.all().length > 0) {
       const { dropEnded } = await import('./invites.ts')
       await dropEnded(device, account)

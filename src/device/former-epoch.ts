@@ -2,7 +2,7 @@
 import { LABEL, codeKey } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import { keyCommitment } from '../crypto/key-commitment.ts'
-import { type Roster, isHeld, readEntry, verifyRoster } from '../crypto/roster.ts'
+import { type Roster, isHeld, openingOf, readEntry, verifyRoster } from '../crypto/roster.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'
 import { dropFormerKey, keepFormerKey } from './former-keys.ts'
@@ -17,7 +17,7 @@ import type { Known } from './remembered.ts'
  */
 function beforeRoutine(state: Device['state'], known: Known): Roster | null {
   const { connection, entries, unfit } = known.roster
-  const opening = entries.findLastIndex((jws) => readEntry(jws).k_commit !== undefined)
+  const opening = openingOf(known.roster)
   if (readEntry(entries[opening]!).op !== 'rotate' || unfit.length > 0) return null
   const keyLogs = newestLogs(state, known)
   const before = verifyRoster(connection, entries.slice(0, opening), keyLogs)

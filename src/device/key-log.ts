@@ -10,6 +10,7 @@ import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
+import { keyLogFull, unlessFull } from './full-logs.ts'
 import { changeFacts } from './identity.ts'
 import { judgeHolds } from './kept-connection.ts'
 import { keepProfile } from './profiles.ts'
@@ -117,7 +118,8 @@ export function rememberKeyLog(device: Remembering, log: KeyLog): void {
  * @param next makes the entry that follows a log, or null when there is nothing to add any more
  * @param beside `seal_key`: the bytes of the key that a `renew` names, base64url
  * @returns the log with the entry
- * @throws AppError backend_error, conflict when others were faster every time, and what the account and `next` throw
+ * @throws AppError backend_error, conflict when others were faster every time, invalid_state where the log is full, and what the
+ *   account and `next` throw
  */
 export async function continueKeyLog(
   state: State,
@@ -128,7 +130,7 @@ export async function continueKeyLog(
 ): Promise<KeyLog> {
   for (let attempt = 1; ; attempt++) {
     const log = await fetchKeyLog(state, account, id)
-    const entry = next(log)
+    const entry = judged(() => unlessFull(() => next(log), keyLogFull))
     if (entry === null) return log
     try {
       const { entries } = await account.keyLogs.append({ body: { entry, ...beside } })

@@ -18,6 +18,7 @@ import {
   holdersOf,
   isHeld,
   leave,
+  openerOf,
   removeMember,
   rotate,
   rotationDue,
@@ -27,7 +28,7 @@ import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import { pullKeyLog } from './key-log.ts'
-import { noteHoldUps } from './hold-ups.ts'
+import { frequentHolders, noteHoldUps } from './hold-ups.ts'
 import { demandLooked } from './looked-at.ts'
 import {
   type Next,
@@ -203,11 +204,37 @@ export async function rotateIfDue(
 ): Promise<number> {
   const { sealed } = await changeRoster(device, account, connection, (known, signer) => {
     const there = present(device.state, known.roster)
-    const others = holdersOf(there, known.keyLogs).filter((one) => one.account !== signer.actor)
+    const others = holdersOf(there, known.keyLogs)
+      .filter((one) => one.account !== signer.actor)
+      .map((one) => ({ account: one.account, cause: `revocation ${one.revocation}` as const }))
     noteHoldUps(device.state, connection, others, device.now())
     const due = rotationDue(there, known.keyLogs, signer.actor)
     const isDue = due === 'now' || (due === 'later' && waits.isOver(known.roster))
     return isDue ? rotation(known, signer) : null
+  })
+  return sealed
+}
+
+/**
+ * Rotates where the entry that opened the epoch has a row that does not fit the own key log, so that
+ * this device got no secret. A member who opens more than three such epochs in a day is answered no
+ * more: each answer is an entry, and the person can have the member removed.
+ * @returns to how many devices the secret was sealed
+ * @throws AppError as `continueRoster` does
+ */
+export async function rotateForRow(
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<number> {
+  const { sealed } = await changeRoster(device, account, connection, (known, signer, holds) => {
+    const { epoch, unfit } = known.roster
+    if (holds || !unfit.includes(signer.actor)) return null
+    const opener = openerOf(known.roster)
+    const cause = `epoch ${epoch}` as const
+    noteHoldUps(device.state, connection, [{ account: opener, cause }], device.now())
+    const isFrequent = frequentHolders(device.state, connection, device.now()).includes(opener)
+    return isFrequent ? null : rotation(known, signer)
   })
   return sealed
 }

@@ -114,7 +114,7 @@ async function otherDevices(account: Account): Promise<string[]> {
 }
 
 /** The error that names the devices which can hand over the missing secret. */
-async function waiting(device: Asking, account: Account, id: string) {
+async function waiting(device: Asking, account: Account, id: string, known: Known | null) {
   const { state, identity } = device
   const called = namesIn(device, id)
   const { name } = await account.connections.read({ id })
@@ -127,11 +127,12 @@ async function waiting(device: Asking, account: Account, id: string) {
     ...(others.length === 0 ? [] : [`a device of ${anyOf(others)}`]),
   ]
   const rotate = `"countersignd rotate ${id}" makes a new secret`
+  const more = heldUpBy(device, known, id)
   return new AppError(
     'secret_unavailable',
     who.length === 0
-      ? `No other device has the words for "${name}": ${rotate}.`
-      : `Waiting for ${who.join(' or ')} to hand over the words for "${name}": sync there ("countersignd sync"), then here. If no device has them any more, ${rotate}.`,
+      ? `No other device has the words for "${name}": ${rotate}.${more}`
+      : `Waiting for ${who.join(' or ')} to hand over the words for "${name}": sync there ("countersignd sync"), then here. If no device has them any more, ${rotate}.${more}`,
   )
 }
 
@@ -151,6 +152,6 @@ export async function noWords(device: Asking, account: Account, id: string): Pro
       ? null
       : decisionDue(device, { ...known, roster: present(device.state, known.roster) })
   if (due !== null) return due
-  if (hold === null) return waiting(device, account, id)
+  if (hold === null) return waiting(device, account, id, known)
   return rotationPending(id, heldUpBy(device, known, id))
 }

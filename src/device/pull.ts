@@ -213,6 +213,13 @@ export function newPull(of: {
     )
   }
 
+  /** Learns what was declined on another device of this account, while a consent of this one is open. */
+  async function declined(): Promise<void> {
+    if (state.consents.connections().length === 0) return
+    const { withdrawDeclined } = await import('./consents.ts')
+    await withdrawDeclined(state, account)
+  }
+
   async function connections(before: ReadonlySet<string>, report: SyncReport) {
     const gone = dismissed(state)
     const all = await every((query) => account.connections.list(query))
@@ -259,5 +266,5 @@ export function newPull(of: {
     state.guests.delete(id)
   }
 
-  return { ownLog, ownName, connections, guestCodes }
+  return { ownLog, ownName, declined, connections, guestCodes }
 }

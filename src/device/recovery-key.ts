@@ -22,16 +22,9 @@ const changed = (cause?: unknown) =>
     { cause },
   )
 
-const noRoom = (cause: Refusal) =>
-  new AppError(
-    'invalid_state',
-    'The key log of this account is full, and takes no other recovery key.',
-    { cause, details: { state: cause.reason } },
-  )
-
-/** Why the log takes no entry that names this key. */
-function notNamed(cause: Refusal): AppError {
-  if (cause.reason === 'log_full') return noRoom(cause)
+/** Why the log takes no entry that names this key; where it is full, the refusal itself. */
+function notNamed(cause: Refusal): AppError | Refusal {
+  if (cause.reason === 'log_full') return cause
   if (/recovery_sig|superfluous_member/.test(cause.reason)) return changed(cause)
   return new AppError('validation_failed', `This is no new recovery key (${cause.reason}).`, {
     cause,

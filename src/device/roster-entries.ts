@@ -21,6 +21,7 @@ import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import type { Device } from './device.ts'
 import { keepFormer } from './former-epoch.ts'
+import { rosterFull, unlessFull } from './full-logs.ts'
 import { holdRefused, keepConnection, keepRoster } from './kept-connection.ts'
 import { isDoubted } from './looked-at.ts'
 import { type Known, isNewest, rememberRoster } from './remembered.ts'
@@ -189,8 +190,8 @@ export const readRoster = (device: Signing, account: Account, connection: string
  * @param next makes the entry that follows what is known by then, or null when there is nothing to add any more; `holds` says whether
  *   the secret of the current epoch is here
  * @returns what is known then, and to how many devices the secret was sealed
- * @throws AppError conflict when others were faster every time, backend_error for what cannot be right, and what the account and `next`
- *   throw
+ * @throws AppError conflict when others were faster every time, backend_error for what cannot be right, invalid_state where the roster
+ *   is full, and what the account and `next` throw
  */
 export async function continueRoster(
   device: Signing,
@@ -207,7 +208,8 @@ export async function continueRoster(
     keepRoster(device, known)
     demandGoingOn(known)
     demandMember(known, device.identity.account)
-    const wanted = next(known, await signerOf(device, known), holds)
+    const signer = await signerOf(device, known)
+    const wanted = unlessFull(() => next(known, signer, holds), rosterFull(connection))
     if (wanted === null) return { ...known, sealed: 0 }
     try {
       return await post(device, account, known, wanted)

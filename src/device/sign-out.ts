@@ -9,7 +9,7 @@ import { revokeDevice } from '../crypto/key-log-entries.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { Identity } from './identity.ts'
-import { continueKeyLog, fetchKeyLog, judged } from './key-log.ts'
+import { continueKeyLog, fetchKeyLog } from './key-log.ts'
 import { isMarked, markSigned, unmarkSigned } from './sign-out-mark.ts'
 
 const lastDevice = () =>
@@ -83,7 +83,7 @@ export async function takeLeave(of: {
       if (!isIn(log)) return null
       if (log.active.length === 1 && !of.lastDevice) throw lastDevice()
       const entry = { log, device: by, by, kid, seed, at: Math.floor(now / 1000) }
-      const signed = judged(() => revokeDevice(entry))
+      const signed = revokeDevice(entry)
       markSigned(state, session)
       return signed
     })

@@ -156,6 +156,7 @@ export function newSync(options: {
     if (ownLog.isKnown) await pull.ownName(ownLog.profile)
     // Before envelopes are opened: one that cannot be is deleted, and sealed anew to the newest key.
     if (ownLog.isKnown) await keepSealing(report, renewSealKey)
+    await pull.declined()
     await pull.connections(connections, report)
     await keepSealing(report, () => deleteOldHalves(options))
     await pull.guestCodes(guests, report)

@@ -33,6 +33,7 @@ export function consentRows(db: DatabaseSync) {
     `update consents set withdrawn = 1
      where connection in (select connection from consents where invitation = ?)`,
   )
+  const decline = statement(db, 'update consents set withdrawn = 1 where invitation = ?')
   const remove = statement(db, 'delete from consents where hash = ?')
   return {
     put({ hash, connection, invitation, at }: Omit<ConsentRow, 'withdrawn'>): void {
@@ -47,6 +48,10 @@ export function consentRows(db: DatabaseSync) {
     /** Withdraws every consent to the connection of an invitation. */
     withdraw: (invitation: string): void => {
       withdraw.run(invitation)
+    },
+    /** Withdraws the consents to one invitation. */
+    decline: (invitation: string): void => {
+      decline.run(invitation)
     },
     delete: (hash: string): void => {
       remove.run(hash)

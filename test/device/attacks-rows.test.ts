@@ -1,6 +1,6 @@
 /**
  * Rows of key logs that fit nothing, signed by a dishonest member who rotates: each verifier ignores
- * them, nothing is sealed to the account that they name, and the next epoch sets it right.
+ * them, nothing is sealed to the account that they name, and its devices open another epoch.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -9,7 +9,7 @@ import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { sealEnvelope } from '../../src/crypto/envelope.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { recipientsOf, verifyRoster } from '../../src/crypto/roster.ts'
-import { rotateNow } from '../../src/device/members.ts'
+import { noWords } from '../../src/device/no-words.ts'
 import { rememberedRoster } from '../../src/device/remembered.ts'
 import { forgedEntry, honest, placeOf } from './lying.ts'
 import { type Desk, three, verifies } from './people.ts'
@@ -65,23 +65,47 @@ describe('a row that fits nothing', () => {
     it(`${what}: the entry counts, the row does not, and the next epoch is whole`, async (t) => {
       const { world, ada, bob, cy, id } = await scene(t)
       await rotatedBy(bob, id, [await row(cy)])
-      const [listener, other] = [await honest(ada), await honest(cy)]
-      assert.deepEqual(
-        [listener, other].map(({ state }) => state.connections.get(id)?.hold),
-        [null, null],
-        'nobody is held by it',
-      )
+      const listener = await honest(ada)
+      assert.equal(listener.state.connections.get(id)?.hold, null, 'nobody is held by it')
       const { epoch, unfit } = rememberedRoster(listener.state, id)!.roster
       assert.deepEqual([epoch, unfit], [2, [cy.id]])
-      assert.equal(other.words(id), null)
-      // Whoever lacks the secret asks for another epoch, which any member may open.
-      await rotateNow(other.device(), other.account(), id)
+      const other = await honest(cy)
+      assert.equal(rememberedRoster(other.state, id)!.roster.epoch, 3, 'it rotated')
       await listener.sync()
       world.later()
       assert(await verifies(listener, other, id))
       assert(await verifies(other, listener, id))
       assert.deepEqual(rememberedRoster(listener.state, id)!.roster.unfit, [])
     })
+
+  it('is answered three times a day, then the member who signs it is named', async (t) => {
+    const { world, ada, bob, cy, id } = await scene(t)
+    const epochs: number[] = []
+    for (let time = 0; time < 4; time++) {
+      await bob.sync()
+      await rotatedBy(bob, id, [await ROWS[0]![1](cy)])
+      await cy.sync()
+      await cy.sync()
+      epochs.push(rememberedRoster(cy.state, id)!.roster.epoch)
+    }
+    assert.deepEqual(epochs, [3, 5, 7, 8], 'the fourth stands')
+    const { code, message } = await noWords(cy.device(), cy.account(), id)
+    assert.equal(code, 'secret_unavailable')
+    assert.match(message, /"bob" held it up more than three times in a day: an owner can remove/)
+    world.later(24 * 60)
+    await cy.sync()
+    await ada.sync()
+    assert(await verifies(ada, cy, id), 'another day')
+  })
+
+  it('is left to the devices of the account that it names', async (t) => {
+    const { ada, bob, cy, id } = await scene(t)
+    await rotatedBy(bob, id, [await ROWS[0]![1](cy)])
+    await ada.sync()
+    await bob.sync()
+    await ada.sync()
+    assert.equal(rememberedRoster(ada.state, id)!.roster.epoch, 2)
+  })
 
   it('for a revocation that nobody sees: it ends nothing once the true one comes', async (t) => {
     const { world, ada, bob, cy, id } = await scene(t)

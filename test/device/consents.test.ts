@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, isIn, newWorld, verifies } from './people.ts'
+import { type Desk, isIn, newWorld, verifies, worldOf } from './people.ts'
 
 const DAY_MINUTES = 24 * 60
 
@@ -62,5 +62,39 @@ describe('a consent', () => {
     await deaf.device().sync.run('request')
     await lied.sync()
     assert.equal(isIn(lied, id, bob), false)
+  })
+
+  it('that another device withdrew makes the device leave', async (t) => {
+    const { world, bob, id, takesIn } = await approved(t)
+    const phone = await world.further(bob, 'phone')
+    const { received } = await phone.account().invitations.list({})
+    // The account server seats Bob all the same: for Ada the invitation stays approved.
+    const declined = { ...received[0]!, state: 'declined' as const }
+    const seating = instead('invitations', 'decline', () => async () => declined)
+    const telling = instead('invitations', 'list', (honest) => async (query) => {
+      const { sent } = await honest(query)
+      return { sent, received: query.state === 'declined' ? [declined] : [] }
+    })
+    await invitations.decline({ id: declined.id }, at(phone.restart(seating)))
+    const lied = await takesIn()
+    assert.equal(isIn(lied, id, bob), true)
+    const { error } = await bob.restart(telling).device().sync.run('request')
+    assert.match(error ?? '', /withdrawn or is older than 30 days/)
+    await lied.sync()
+    assert.deepEqual([isIn(lied, id, bob), remembered(bob)], [false, []])
+  })
+
+  it('is not withdrawn by declining an earlier invitation to the same connection', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await ada.connect()
+    const phone = await world.further(bob, 'phone')
+    await ada.invite(id, { user_id: bob.id })
+    const { received } = await phone.account().invitations.pending({})
+    await invitations.decline({ id: received[0]!.id }, at(phone))
+    await ada.invite(id, { user_id: bob.id })
+    await bob.approve()
+    await ada.sync()
+    await bob.sync()
+    assert(await verifies(ada, bob, id))
   })
 })

@@ -26,7 +26,12 @@ describe('a member who holds a connection up', () => {
     const named = (hours: number) => frequentHolders(state, 'con_a', hours * HOUR_MS)
     for (const hours of [0, 1, 2, 3]) {
       assert.deepEqual(named(hours), [])
-      noteHoldUps(state, 'con_a', [{ account: 'acc_b', revocation: hours }], hours * HOUR_MS)
+      noteHoldUps(
+        state,
+        'con_a',
+        [{ account: 'acc_b', cause: `revocation ${hours}` }],
+        hours * HOUR_MS,
+      )
     }
     assert.deepEqual(named(3), ['acc_b'])
     assert.deepEqual(frequentHolders(state, 'con_b', 3 * HOUR_MS), [])
@@ -36,13 +41,13 @@ describe('a member who holds a connection up', () => {
   it('counts once for each revocation, however often it is seen', () => {
     const { state } = notes()
     for (let at = 0; at < 9; at++)
-      noteHoldUps(state, 'con_a', [{ account: 'acc_b', revocation: 1 }], at)
+      noteHoldUps(state, 'con_a', [{ account: 'acc_b', cause: 'revocation 1' }], at)
     assert.deepEqual(frequentHolders(state, 'con_a', 9), [])
   })
 
   it('is forgotten with the connection', () => {
     const { state, rows } = notes()
-    noteHoldUps(state, 'con_a', [{ account: 'acc_b', revocation: 1 }], 0)
+    noteHoldUps(state, 'con_a', [{ account: 'acc_b', cause: 'revocation 1' }], 0)
     dropHoldUps(state, 'con_a')
     assert.equal(rows.size, 0)
   })

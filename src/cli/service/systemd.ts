@@ -78,8 +78,8 @@ EnvironmentFile=-${SYSTEM_SETTINGS}/environment
 LoadCredential=countersign-key:${SYSTEM_SETTINGS}/key
 LoadCredential=countersign-machine-key`
 
-/** A start that ends so ends so again: wrong usage or configuration, unsafe or newer state. */
-const FINAL = '2 3 6 7'
+/** Exit codes that would come again: wrong usage or configuration, a state that is unsafe, newer, or of protocol 1. */
+const FINAL = '2 3 6 7 12'
 
 const unit = (wanted: Wanted) => {
   const isSystem = wanted.scope === 'system'

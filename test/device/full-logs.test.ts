@@ -1,0 +1,67 @@
+/** Logs in their last 1,000 places: the person hears of it, with what to do. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { requirePlace } from '../../src/crypto/chain.ts'
+import { Refusal } from '../../src/crypto/refusal.ts'
+import { type Signer, leave, rotate } from '../../src/crypto/roster.ts'
+import { rosterFull } from '../../src/device/full-logs.ts'
+import { continueKeyLog } from '../../src/device/key-log.ts'
+import { leaveOrEnd } from '../../src/device/members.ts'
+import type { Known } from '../../src/device/remembered.ts'
+import { continueRoster, newSecret } from '../../src/device/roster-entries.ts'
+import { AppError } from '../../src/errors.ts'
+import { instead } from '../handlers/trust-desk.ts'
+import { connected, worldOf } from './people.ts'
+
+/** The last place but 1,000. */
+const LAST = 98_999
+const nobody = () => false
+
+const isFull = (remedy: RegExp) => (error: unknown) =>
+  error instanceof AppError &&
+  error.code === 'invalid_state' &&
+  error.details.state === 'log_full' &&
+  remedy.test(error.message)
+
+describe('a full log', () => {
+  it('a roster: the connection is to be made anew', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    const at = (known: Known) => ({ ...known, roster: { ...known.roster, seq: LAST } })
+    const rotation = (known: Known, signer: Signer) => {
+      const k = newSecret()
+      return { entry: rotate({ ...at(known), k, ...signer }), k, to: nobody }
+    }
+    const signing = continueRoster(ada.device(), ada.account(), id, rotation)
+    await assert.rejects(
+      signing,
+      isFull(new RegExp(`"countersignd connection create".*leave ${id}`)),
+    )
+    // Not full for what ends access: this entry only does not follow the one before.
+    const leaving = (known: Known, signer: Signer) => {
+      const entry = leave({ ...at(known), ...signer })
+      return { entry, k: null, to: nobody }
+    }
+    const left = continueRoster(bob.device(), bob.account(), id, leaving)
+    await assert.rejects(left, (error) => !isFull(/./)(error))
+  })
+
+  it('a roster that needs a rotation: the sync says so', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    await leaveOrEnd(bob.device(), bob.account(), id)
+    const full = rosterFull(id)(new Refusal('log_full', 'the log takes this op below 99000'))
+    const away = ada.restart(instead('rosters', 'append', () => () => Promise.reject(full)))
+    const { error } = await away.device().sync.run('request')
+    assert.match(error ?? '', /is full: .*"countersignd connection create"/)
+  })
+
+  it('a key log: another account takes its place', async (t) => {
+    const { ada } = await worldOf(t, 'ada')
+    const signing = continueKeyLog(ada.state, ada.account(), ada.id, () => {
+      requirePlace(LAST + 1, false)
+      return null
+    })
+    await assert.rejects(signing, isFull(/sign in with another mailbox/))
+  })
+})
