@@ -16,6 +16,25 @@ import {
 } from './contacting.ts'
 
 describe('a dishonest account server', () => {
+  it('that names another inviter once the words were right: nothing is approved or confirmed', async (t) => {
+    const { world, ada, bob, invitation, words } = await invited(t)
+    const eve = await world.person('eve')
+    const connection = await eve.connect('Trap')
+    const swapped = bob.restart((account) => ({
+      ...account,
+      consents: {
+        ...account.consents,
+        wanted: async (input) => ({
+          ...(await account.consents.wanted(input)),
+          connection,
+          inviter: eve.id,
+        }),
+      },
+    }))
+    await assert.rejects(typed(swapped, invitation.id, words, ada), refusedAs('ad_mismatch'))
+    assert.deepEqual([trusts(swapped, ada), trusts(swapped, eve)], ['none', 'none'])
+  })
+
   it('that names another account as the one who typed', async (t) => {
     const { world, ada, bob, invitation, words } = await invited(t)
     const eve = await world.person('eve')

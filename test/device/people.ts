@@ -329,7 +329,12 @@ export const restless = (account: Account): Account => ({
 })
 
 /** The consent of a person to be taken in by another, as an accomplice of the server would sign it. */
-export async function consentFor(person: Desk, inviter: Desk, connection: string): Promise<string> {
+export async function consentFor(
+  person: Desk,
+  inviter: Desk,
+  connection: string,
+  rosterHead?: Uint8Array,
+): Promise<string> {
   const { entries } = await inviter.account().rosters.read({ connection })
   const { identity } = person.device()
   const { sign } = await identity.keys()
@@ -339,7 +344,7 @@ export async function consentFor(person: Desk, inviter: Desk, connection: string
     account: person.id,
     device: person.deviceId,
     keyLog: await identity.keyLog(),
-    rosterHead: hashOf(entries.at(-1)!),
+    rosterHead: rosterHead ?? hashOf(entries.at(-1)!),
     at: 0,
     kid: identity.kid,
     seed: sign.secret,

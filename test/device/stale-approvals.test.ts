@@ -31,7 +31,7 @@ describe('an approval that holds no more', () => {
     await ada.invite(id, { user_id: eve.id })
     const { received } = await eve.account().invitations.pending({})
     const { id: invitation } = received[0]!
-    const consent = await consentFor(eve, invitation, { rosterHead: randomBytes(32) })
+    const consent = await consentFor(eve, ada, id, randomBytes(32))
     await eve.account().consents.give({ body: { invitation, consent } })
     assert.match(await goodSync(ada), /does not hold \(consent_stale\)/)
     world.later(8 * 24 * 60)
