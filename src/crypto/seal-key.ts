@@ -1,6 +1,6 @@
 /**
- * Sealing keys (section 1): X-Wing (draft-connolly-cfrg-xwing-kem), the KEM 0x647a of HPKE
- * (draft-ietf-hpke-pq). It joins ML-KEM-768 (FIPS 203) with X25519. A key log names a key by its
+ * Sealing keys (section 1): X-Wing (draft-connolly-cfrg-xwing-kem-06), the KEM 0x647a of HPKE
+ * (draft-ietf-hpke-pq-05, there MLKEM768-X25519). It joins ML-KEM-768 (FIPS 203) with X25519. A key log names a key by its
  * hash; the bytes travel beside the log.
  */
 import {
