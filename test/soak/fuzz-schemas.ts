@@ -191,6 +191,7 @@ function fold(schema: Shape, name: string, known: Known): Arbitrary<unknown> {
       return fc.constantFrom(...(schema.options as readonly unknown[]))
     case 'array':
       return fc.array(inner(schema.item), listLengths(actions))
+    case 'tuple':
     case 'loose_tuple':
       return fc.tuple(...(schema.items as readonly Shape[]).map(inner))
     case 'record':
