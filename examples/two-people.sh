@@ -169,8 +169,9 @@ answers 'Pay 12,000 to 1234' 'pay 12000 to 1234' true
 answers 'Pay 12,000 to 1234' 'pay 99000 to 1234' false
 
 say 'Ada removes Bob: a new secret, and his words fail'
-as ada countersignd connection remove-member "$connection" "$(cat "$work/bob.id")"
+# Before the removal, of which his daemon may hear at any time after it.
 bobs=$(words_of bob)
+as ada countersignd connection remove-member "$connection" "$(cat "$work/bob.id")"
 hears ada "$bobs" 10 replayed false
 as bob countersignd sync
 if as bob countersignd code "$connection"; then

@@ -32,7 +32,7 @@ test('an address, an account, and an address without one yet: listed, approved, 
   const approved = await bob.good(['invite', 'approve', second.id])
   assert.match(
     approved.err,
-    /^Approved "Bank"\. A device of .*ada@example\.org> takes you in at its/,
+    /^Approved "Bank"\. The inviter’s device takes you in at its/,
   )
   await bob.good(['invite', 'approve', second.id])
   const again = await ada.good(['invite', id, bob.id])
