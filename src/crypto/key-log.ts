@@ -65,6 +65,17 @@ export function verifyKeyLog(account: string, entries: readonly string[], known?
   }
 }
 
+/**
+ * The device that made the recovery key in force, in the newest generation; null where none is in
+ * force, or a key of an earlier generation is.
+ */
+export function recoveryKeyBy({ entries, generations, recovery }: KeyLog): string | null {
+  if (recovery === null) return null
+  const own = entries.slice(generations.at(-1)!.root).map(readEntry)
+  const named = own.findLast((entry) => entry.op === 'recovery')
+  return named?.by ?? null
+}
+
 /** The generation of a log as of its entry `seq`: 1, and one more for each reset until then. */
 export function generationAt({ generations }: Pick<KeyLog, 'generations'>, seq: number): number {
   return generations.findLastIndex(({ root }) => root <= seq) + 1

@@ -35,6 +35,12 @@ export async function addDevice(
   if (made !== 1n) throw taken()
 }
 
+/** What a device is called; its id where it is not there any more. */
+export async function deviceName(db: Kysely<Schema>, id: string): Promise<string> {
+  const query = db.selectFrom('devices').select('name').where('id', '=', id)
+  return (await query.executeTakeFirst())?.name ?? id
+}
+
 /** When a device was approved, null while it waits. Throws AppError `invalid_token` for one that was revoked. */
 export async function approvedAt(db: Kysely<Schema>, device: string): Promise<number | null> {
   const row = await db

@@ -7,6 +7,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { JsonObject } from '../crypto/json.ts'
 import { accountAt, displayName } from './context.ts'
 import { roleIn } from './connection-rows.ts'
+import { deviceName } from './device-rows.ts'
 import type { Inviter, Target } from './invitation-letters.ts'
 import type { Named } from './invitation-rows.ts'
 import { named } from './mail/quoting.ts'
@@ -242,12 +243,7 @@ export async function tellOfDevice(
   at: number,
 ): Promise<void> {
   const { account, device, op } = of
-  const row = await trx
-    .selectFrom('devices')
-    .select('name')
-    .where('id', '=', device)
-    .executeTakeFirst()
-  const name = named(row?.name ?? device)
+  const name = named(await deviceName(trx, device))
   const data = { device_id: device }
   const note: Note =
     op === 'added'
@@ -263,6 +259,21 @@ export async function tellOfDevice(
           body: `${name} was revoked, or signed out: it is no device of your account any more.`,
           data,
         }
+  await notify(trx, account, note, at)
+}
+
+/** The account is told that a device put a recovery key in force. */
+export async function tellOfRecoveryKey(
+  trx: Transaction<Schema>,
+  { account, device, name }: { account: string; device: string; name: string },
+  at: number,
+): Promise<void> {
+  const note: Note = {
+    kind: 'recovery_key_changed',
+    title: `A new recovery key, by ${named(name)}`,
+    body: `${named(name)} made a recovery key for your account: whoever has its words and your mailbox can replace all your devices. If that was not you, reset the account without it: revoking the device leaves the key in force.`,
+    data: { device_id: device },
+  }
   await notify(trx, account, note, at)
 }
 

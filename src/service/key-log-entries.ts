@@ -15,6 +15,7 @@ import { primaryAddress } from './context.ts'
 import {
   approvedAt,
   demandApproved,
+  deviceName,
   endDevices,
   forgetClaims,
   holdDevice,
@@ -22,11 +23,12 @@ import {
   renewSealKey,
   waitingDevice,
 } from './device-rows.ts'
-import { tellOfDevice } from './event-notices.ts'
+import { tellOfDevice, tellOfRecoveryKey } from './event-notices.ts'
 import { deviceOf, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
-import { deviceAddedMessage } from './mail/messages.ts'
+import type { Message } from './mail/mail.ts'
+import { deviceAddedMessage, recoveryKeyMessage } from './mail/messages.ts'
 import { switchOff } from './public-code-rows.ts'
 import type { Schema } from './schema.ts'
 
@@ -66,12 +68,12 @@ const cameFirst = () =>
 
 type Body = Parameters<Service['keyLogs']['append']>[0]['body']
 
-/** What became of it: the log, and the name of a device that was added. */
+/** The log after it, and the letter that tells the person of it. */
 async function append(
-  { db, now }: Ground,
+  { db, now, publicUrl }: Ground,
   { entry, seal_key }: Body,
   session: Session,
-): Promise<{ entries: readonly string[]; added: string | null; to: string | null }> {
+): Promise<{ entries: readonly string[]; letter: Message | null }> {
   const { account } = session
   const by = deviceOf(session)
   const { payload } = judged('entry', () => parseJws(entry, 'keylog+jws'))
@@ -85,7 +87,7 @@ async function append(
     await (op === 'revoke' && device === by ? approvedAt(trx, by) : demandApproved(trx, session))
     const { entries } = await readKeyLog(trx, account)
     // A device that did not hear the answer sends the same entry again.
-    if (entries.includes(entry)) return { entries, added: null, to: null }
+    if (entries.includes(entry)) return { entries, letter: null }
     const at = now()
     const waiting = op === 'add' ? await waitingDevice(trx, { account, device }, at) : null
     const log = await storeEntry(trx, { account, entries, entry, at }, (after) => {
@@ -103,9 +105,17 @@ async function append(
       const same = sameKeys(waiting.keys, after.devices.get(device)!.keys)
       demand(same, 'bad_key', 'the keys are not those of the device that waits')
     })
-    if (op === 'renew' || op === 'recovery') {
-      if (seal_key !== undefined) await renewSealKey(trx, device, seal_key)
-      return { entries: log.entries, added: null, to: null }
+    if (op === 'renew') {
+      await renewSealKey(trx, device, seal_key!)
+      return { entries: log.entries, letter: null }
+    }
+    const to = await primaryAddress(trx, account)
+    const letterOf = (message: typeof deviceAddedMessage, deviceName: string) =>
+      to === null ? null : message({ to, deviceName, publicUrl: publicUrl() })
+    if (op === 'recovery') {
+      const name = await deviceName(trx, by)
+      await tellOfRecoveryKey(trx, { account, device: by, name }, at)
+      return { entries: log.entries, letter: letterOf(recoveryKeyMessage, name) }
     }
     if (waiting === null) {
       await endDevices(trx, [device], at)
@@ -113,25 +123,20 @@ async function append(
       await switchOff(trx, account)
       await forgetClaims(trx, account)
       await tellOfDevice(trx, { account, device, op: 'revoked' }, at)
-      return { entries: log.entries, added: null, to: null }
+      return { entries: log.entries, letter: null }
     }
     if (!(await markLogged(trx, device))) throw cameFirst()
-    const to = await primaryAddress(trx, account)
     await tellOfDevice(trx, { account, device, op: 'added' }, at)
-    return { entries: log.entries, added: waiting.name, to }
+    return { entries: log.entries, letter: letterOf(deviceAddedMessage, waiting.name) }
   })
 }
 
-/** Keep an entry that a device signed, and tell the person of a device that was added. */
+/** Keep an entry that a device signed, and tell the person of a new device or recovery key. */
 export const appendTo =
   (ground: Ground): Service['keyLogs']['append'] =>
   async ({ body }, session) => {
-    const { entries, added, to } = await append(ground, body, session)
-    const publicUrl = ground.publicUrl()
-    // The device is added already: a relay that is away must not say otherwise.
-    if (added !== null && to !== null)
-      ground.background.run(() =>
-        ground.mail.send(deviceAddedMessage({ to, deviceName: added, publicUrl })),
-      )
+    const { entries, letter } = await append(ground, body, session)
+    // The entry is stored already: a relay that is away must not say otherwise.
+    if (letter !== null) ground.background.run(() => ground.mail.send(letter))
     return { entries: [...entries] }
   }

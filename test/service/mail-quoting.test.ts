@@ -22,6 +22,8 @@ const LETTERS: Readonly<Record<Name, (text: string, address: string) => Message>
     own.codeMessage({ to: TO, code: 'ABCD-EFGH', minutes: 15, publicUrl: PUBLIC_URL }),
   deviceAddedMessage: (deviceName) =>
     own.deviceAddedMessage({ to: TO, deviceName, publicUrl: PUBLIC_URL }),
+  recoveryKeyMessage: (deviceName) =>
+    own.recoveryKeyMessage({ to: TO, deviceName, publicUrl: PUBLIC_URL }),
   resetMessage: (deviceName) =>
     own.resetMessage({ to: TO, deviceName, withKey: true, publicUrl: PUBLIC_URL }),
   confirmAddressMessage: (name, primary) =>

@@ -6,7 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openMail, type MailPlace, type Message } from '../../src/service/mail/mail.ts'
-import { codeMessage, deviceAddedMessage, resetMessage } from '../../src/service/mail/messages.ts'
+import {
+  codeMessage,
+  deviceAddedMessage,
+  recoveryKeyMessage,
+  resetMessage,
+} from '../../src/service/mail/messages.ts'
 import { codeIn, letterOf, type Letter } from './letters.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'countersign-mail-test-'))
@@ -68,6 +73,7 @@ test('letters say who writes, why, and what to do; none has its code in the subj
   const letters = [
     codeMessage({ to, code, minutes: 15, publicUrl: PUBLIC_URL }),
     deviceAddedMessage(device),
+    recoveryKeyMessage(device),
     resetMessage({ ...device, withKey: true }),
     resetMessage({ ...device, withKey: false }),
   ]

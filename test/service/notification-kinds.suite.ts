@@ -21,7 +21,16 @@ import {
   suspend,
   activate,
 } from './org-members-subject.ts'
-import { addressOf, approve, connect, join, mailedCode, resetOf, revocationBy } from './person.ts'
+import {
+  addressOf,
+  approve,
+  connect,
+  join,
+  mailedCode,
+  protect,
+  resetOf,
+  revocationBy,
+} from './person.ts'
 
 type By = { readonly account: Account }
 
@@ -152,6 +161,11 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
         const { owner, newcomer } = await further()
         const entry = await revocationBy(owner, newcomer.device)
         await owner.account.keyLogs.append({ body: { entry } })
+        return owner
+      },
+      recovery_key_changed: async () => {
+        const owner = await person()
+        await protect(owner)
         return owner
       },
       account_reset: async () => (await reset()).again,

@@ -18,6 +18,7 @@ export const NotificationKind = v.picklist([
   'keys_changed',
   'device_added',
   'device_revoked',
+  'recovery_key_changed',
   'account_reset',
   'email_added',
   'export_ready',

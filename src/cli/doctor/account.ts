@@ -95,10 +95,19 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
 /** Whether a paper could bring the account back. What is wrong with the key log, a sync says. */
 async function recovery({ memory: { identity, keyLog } }: Ground): Promise<Finding[]> {
   if (identity === null || !identity.approved || keyLog.length === 0) return []
-  const { verifyKeyLog } = await import('../../crypto/key-log.ts')
+  const { recoveryKeyBy, verifyKeyLog } = await import('../../crypto/key-log.ts')
   try {
-    const isThere = verifyKeyLog(identity.account, keyLog).recovery !== null
-    return [ok(RECOVERY, isThere ? 'a recovery key is in force' : NO_PAPER)]
+    const log = verifyKeyLog(identity.account, keyLog)
+    const by = recoveryKeyBy(log)
+    if (by !== null && log.active.every(({ id }) => id !== by))
+      return [
+        warn(
+          RECOVERY,
+          `the one in force was made by ${by}, a device that is revoked: whoever had that device may know its words`,
+          'countersignd reset, without the recovery key',
+        ),
+      ]
+    return [ok(RECOVERY, log.recovery === null ? NO_PAPER : 'a recovery key is in force')]
   } catch (error) {
     if (error instanceof Refusal) return []
     throw error

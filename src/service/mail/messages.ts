@@ -48,6 +48,30 @@ If it was not, revoke it at once on a device that you trust:
 `,
 })
 
+/** After a device put a recovery key in force. */
+export const recoveryKeyMessage = (of: {
+  to: string
+  deviceName: string
+  publicUrl: string
+}): Message => ({
+  to: of.to,
+  subject: `A new recovery key for your account at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+the device ${quoted(of.deviceName)}
+made a recovery key for your account at
+${of.publicUrl}. Whoever has its 24 words and
+this mailbox can replace all your devices.
+
+If that was you, there is nothing to do.
+
+If it was not, reset the account on a device that you trust, without a
+recovery key. To revoke the device is not enough: the key stays in force.
+
+    countersignd reset --email <this address>
+`,
+})
+
 /** After every device was replaced. */
 export const resetMessage = (of: {
   to: string
