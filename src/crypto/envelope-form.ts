@@ -32,7 +32,5 @@ export type EnvelopeHead = Omit<Envelope, 'enc' | 'ct'>
  * @throws Refusal as `parseJson` and payloads do; `wrong_version`, `unknown_suite`
  */
 export function readEnvelope(text: string): Envelope {
-  const value = parseJson(utf8ToBytes(text))
-  demand(value instanceof Map, 'bad_value', 'an envelope is an object')
-  return readPayload(value)
+  return readPayload(parseJson(utf8ToBytes(text)))
 }

@@ -20,16 +20,17 @@ const SPACE = /[ \t\n\r]*/y
 // oxlint-disable-next-line no-control-regex -- RFC 8259 section 7: control characters are escaped.
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const DIGIT = /[0-9]/y
 const INTEGER = /^(?:0|-?[1-9][0-9]*)$/
 const WORD = /true|false|null/y
 
 /**
- * Parses the bytes of one JSON value.
- * @throws Refusal `bad_utf8`; `bad_json`, also for a byte order mark; `duplicate_member`; `too_deep`;
+ * Parses the bytes of one JSON object: the root of each structure of the protocol is one.
+ * @throws Refusal `bad_utf8`; `bad_json`, also for another root and a byte order mark; `duplicate_member`; `too_deep`;
  *   `lone_surrogate` for a string or name that is not well-formed Unicode; `bad_value` for a number
  *   that is not a plain integer within ±(2^53 − 1)
  */
-export function parseJson(bytes: Uint8Array): Json {
+export function parseJson(bytes: Uint8Array): JsonObject {
   const text = decodeUtf8(bytes)
   let at = 0
 
@@ -69,7 +70,8 @@ export function parseJson(bytes: Uint8Array): Json {
     const word = take(WORD)
     if (word !== undefined) return word === 'null' ? null : word === 'true'
     const number = take(NUMBER)
-    if (number === undefined) throw badJson()
+    // RFC 8259 section 6: a leading zero ends the number, so what follows is no JSON.
+    if (number === undefined || take(DIGIT) !== undefined) throw badJson()
     if (!INTEGER.test(number) || !Number.isSafeInteger(Number(number))) {
       throw new Refusal('bad_value', `not a plain integer: ${number.slice(0, 40)}`)
     }
@@ -101,7 +103,7 @@ export function parseJson(bytes: Uint8Array): Json {
   take(SPACE)
   const result = value(0)
   take(SPACE)
-  if (at !== text.length) throw badJson()
+  if (at !== text.length || !(result instanceof Map)) throw badJson()
   return result
 }
 
@@ -114,4 +116,4 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-const badJson = () => new Refusal('bad_json', 'not one JSON value')
+const badJson = () => new Refusal('bad_json', 'not one JSON object')

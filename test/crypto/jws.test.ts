@@ -40,7 +40,7 @@ describe('json', () => {
     }))
     fc.assert(
       fc.property(tree, fc.nat(2), (value, space) => {
-        const text = JSON.stringify(value, null, space)
+        const text = JSON.stringify({ value }, null, space)
         assert.deepEqual(plain(parseJson(utf8(text))), JSON.parse(text))
       }),
     )
@@ -70,6 +70,12 @@ describe('json', () => {
     ['1e2', 'bad_value'],
     ['-0', 'bad_value'],
     ['01', 'bad_json'],
+    ['{"a":01}', 'bad_json'],
+    ['{"a":-01}', 'bad_json'],
+    ['[]', 'bad_json'],
+    ['null', 'bad_json'],
+    ['1', 'bad_json'],
+    ['"{}"', 'bad_json'],
     ['9007199254740992', 'bad_value'],
     ['-9007199254740992', 'bad_value'],
     ['\ufeff{}', 'bad_json'],

@@ -116,6 +116,7 @@ export function parseJson(data: Bytes): JsonObject {
     const found = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/.exec(text.slice(at))
     if (found === null) throw new Refused('bad_json')
     at += found[0].length
+    need(!/[0-9]/.test(text[at] ?? ''), 'bad_json')
     need(/^(?:0|-?[1-9][0-9]*)$/.test(found[0]), 'bad_value')
     const result = Number(found[0])
     need(Number.isSafeInteger(result), 'bad_value')
