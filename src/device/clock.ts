@@ -26,11 +26,13 @@ export async function measureOffset(clock: Door['clock'], now: () => number): Pr
 const READING = 'clock_reading'
 /** How far the wall clock may be from the time that the machine has run, in milliseconds. */
 const DRIFT_MS = 30_000
+/** How far the wall clock may be before the last good sync, in milliseconds. */
+const BACK_MS = 60_000
 /** A reading is replaced at most this often where it is not measured, in milliseconds. */
 const RENEWED_MS = 60_000
 
 /** A moment by both clocks, in milliseconds: the wall clock, and the uptime of the machine. */
-interface Reading {
+export interface Reading {
   readonly wall_ms: number
   readonly uptime_ms: number
   /** Which start of which machine the uptime is of; null where the system does not tell. */
@@ -72,6 +74,31 @@ export function demandClock(clock: ClockState, source: ServerClock): void {
   )
 }
 
+/**
+ * How long the machine has run since a reading, in milliseconds; null where the reading is of another
+ * start. Uptimes of two starts, or of two machines, are not compared; nor are those of an unknown
+ * start where the later one is less.
+ */
+function ranSince(from: Reading, { uptime_ms, boot }: Omit<Reading, 'wall_ms'>): number | null {
+  if (from.boot !== boot) return null
+  const ran = uptime_ms - from.uptime_ms
+  return ran < 0 && boot === null ? null : ran
+}
+
+/**
+ * What the wall clock is found to be (protocol, section 8), all times in milliseconds.
+ * @param from the reading of the last measurement
+ * @param now both clocks now
+ * @param syncedAt the wall clock at the last good sync, Unix milliseconds; null where there was none
+ */
+export function clockStateOf(from: Reading, now: Reading, syncedAt: number | null): ClockState {
+  const ran = ranSince(from, now)
+  const moved = now.wall_ms - from.wall_ms - (ran ?? 0)
+  if (moved < -DRIFT_MS || (syncedAt !== null && now.wall_ms < syncedAt - BACK_MS)) return 'behind'
+  if (ran === null) return 'unmeasured'
+  return moved > DRIFT_MS ? 'ahead' : 'steady'
+}
+
 export interface ClockWatch {
   /** @param at the wall clock, Unix milliseconds */
   state(at: number): ClockState
@@ -84,37 +111,29 @@ export interface ClockWatch {
 /**
  * Watches the wall clock. The reading is kept in the database, so that a restart in between hides
  * nothing; no other process writes it. Where the account server is in this process, nothing measures
- * the clock: what it shows is taken as it comes, but never back. Uptimes of two starts, or of two
- * machines, are not compared.
- * @param of `boot` identifies the start of the machine since which `uptime` counts
+ * the clock: what it shows is taken as it comes, but never back.
+ * @param of `boot` identifies the start of the machine since which `uptime` counts; `syncedAt` is
+ *   the wall clock at the last good sync, Unix milliseconds, null where none counts
  */
 export function newClockWatch(of: {
   meta: Pick<MetaRows, 'get' | 'set'>
   clock: ServerClock
   uptime: Uptime
   boot: string | null
+  syncedAt: () => number | null
 }): ClockWatch {
-  const { meta, clock, uptime, boot } = of
+  const { meta, clock, uptime, boot, syncedAt } = of
   const isOwn = clock === 'own'
   let reading = meta.get(READING) as Reading | null
 
-  /** How long the machine has run since the reading, in milliseconds; null where it was restarted. */
-  function ranSince(from: Reading, until: number): number | null {
-    if (from.boot !== boot) return null
-    const ran = until - from.uptime_ms
-    return ran < 0 ? null : ran
-  }
-
   /** The least that the wall clock should show at an uptime. */
-  const expectedAt = (from: Reading, up: number) => from.wall_ms + (ranSince(from, up) ?? 0)
+  const expectedAt = (from: Reading, up: number) =>
+    from.wall_ms + (ranSince(from, { uptime_ms: up, boot }) ?? 0)
 
   function stateAt(at: number, up: number): ClockState {
     if (reading === null) return isOwn ? 'steady' : 'unmeasured'
-    const ran = ranSince(reading, up)
-    if (at < expectedAt(reading, up) - DRIFT_MS) return 'behind'
-    if (isOwn) return 'steady'
-    if (ran === null) return 'unmeasured'
-    return at - reading.wall_ms - ran > DRIFT_MS ? 'ahead' : 'steady'
+    const found = clockStateOf(reading, { wall_ms: at, uptime_ms: up, boot }, syncedAt())
+    return isOwn && found !== 'behind' ? 'steady' : found
   }
   function state(at: number): ClockState {
     const recent = stateAt(at, uptime.recent())

@@ -116,7 +116,14 @@ export function openDevice(options: {
 }): Device {
   const { state, keychain, identity, account, clock, now, uptime, boot, log, syncSoon } = options
   let left = false
-  const watch = newClockWatch({ meta: state.meta, clock, uptime, boot })
+  const watch = newClockWatch({
+    meta: state.meta,
+    clock,
+    uptime,
+    boot,
+    // An account in this process is never out of date: only the reading judges the clock.
+    syncedAt: () => (clock === 'own' ? null : freshness.lastSyncAt()),
+  })
   const vault = openVault(keychain, state.secrets)
   const codes = openCodes(state, vault, identity.account)
   function demandSeat(): void {

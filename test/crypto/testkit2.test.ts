@@ -1,6 +1,8 @@
-/** Cases of test kit 2 for JSON and Ed25519. */
+/** Cases of test kit 2 for JSON, Ed25519 and the clock. */
+import assert from 'node:assert/strict'
 import { parseJson } from '../../src/crypto/json.ts'
 import { verifyJws } from '../../src/crypto/jws-signature.ts'
+import { clockStateOf } from '../../src/device/clock.ts'
 import { bytes, ofKind, run } from './kit2.ts'
 
 run<{ text: string }>('limits.json', ofKind('json'), ({ text }) =>
@@ -15,3 +17,22 @@ run<{ public_hex: string; message_hex: string; signature_hex: string }>(
     verifyJws(jws, bytes(of.public_hex))
   },
 )
+
+interface ClockCase {
+  last_good_sync: number
+  wall: number
+  boot: number
+  measured_wall: number
+  measured_boot: number
+  clock_uncertain: boolean
+}
+run<ClockCase>('limits.json', ofKind('clock'), (of) => {
+  const reading = (wall: number, ran: number) => ({
+    wall_ms: wall * 1000,
+    uptime_ms: ran * 1000,
+    boot: 'boot',
+  })
+  const measured = reading(of.measured_wall, of.measured_boot)
+  const state = clockStateOf(measured, reading(of.wall, of.boot), of.last_good_sync * 1000)
+  assert.equal(state !== 'steady', of.clock_uncertain, state)
+})

@@ -336,7 +336,7 @@ describe('the uptime of the machine', () => {
       set: (key: string, value: unknown) => void rows.set(key, value),
     }
     const clock = { read: async () => ({ now: timeAt(0), public_url: 'https://countersign.test' }) }
-    const watch = newClockWatch({ meta, clock, uptime, boot: 'boot' })
+    const watch = newClockWatch({ meta, clock, uptime, boot: 'boot', syncedAt: () => null })
     watch.measured(0)
     return watch
   }
