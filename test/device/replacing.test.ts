@@ -103,6 +103,21 @@ describe('a connection that forked', () => {
     )
   })
 
+  it('gives an owner the role back once: who is removed and invited again is a member', async (t) => {
+    const { ada, bob, id, seq, entry } = await forked(t)
+    const first = await shown(ada, id, seq, entry)
+    await synced(bob)
+    await first.sync()
+    const anew = inPlaceOf(first, id)
+    const roleOfBob = async () =>
+      (await connections.read({ id: anew }, at(first))).members.find((one) => one.id === bob.id)
+        ?.role
+    assert.equal(await roleOfBob(), 'owner')
+    await remove(first.device(), first.account(), anew, bob.id)
+    await takenIn(first, anew, [bob])
+    assert.equal(await roleOfBob(), 'member')
+  })
+
   it('is replaced by the first of its owners that saw the fork; the second joins', async (t) => {
     const { ada, bob, id, seq, entry } = await forked(t)
     await bob.account().connections.update({ id, body: { name: 'My bank' } })

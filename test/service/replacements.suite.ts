@@ -54,6 +54,20 @@ export function replacementsSuite(rosters: () => Rosters): void {
       assert.deepEqual(await hints(people[1]), [])
     })
 
+    test('is told though another member opened many: the newest of each inviter', async () => {
+      const { id, people } = await connected(server, ['Ada', 'Bob', 'Eve'])
+      const [ada, bob, eve] = people
+      const first = await replacing(ada, id, [bob])
+      await ada.account.rosters.open({ body: first })
+      let newest = first
+      for (let i = 0; i < 21; i++) {
+        newest = await replacing(eve, id, [bob])
+        await eve.account.rosters.open({ body: newest })
+      }
+      const told = (await hints(bob)).map(({ entry }) => entry)
+      assert.deepEqual(told, [newest.entry, first.entry])
+    })
+
     test('has the name, the favourite and the tags that each member gave the other', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob'])
       const [ada, bob] = people
