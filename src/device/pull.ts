@@ -57,6 +57,12 @@ const accountGone = () =>
     'The account server has this account no more: it was deleted. "countersignd logout --forget" forgets what this device holds of it.',
   )
 
+/** Why an answer was refused, also one too large to be read; null for another error. */
+function refusalIn(error: unknown): Refusal | null {
+  const cause = error instanceof AppError ? error.cause : error
+  return cause instanceof Refusal ? cause : null
+}
+
 /**
  * The fetching half of a sync.
  * @param of `touched` holds what the person changed since the run under way began; `now` gives Unix milliseconds
@@ -88,11 +94,15 @@ export function newPull(of: {
       return { isKnown: true, profile }
     }
     const seen = state.logs.head('keylog', identity.account)
-    const { entries, profile } = await account.keyLogs
+    const answer = await account.keyLogs
       .read({ account: identity.account })
       .catch((error: unknown) => {
+        const refusal = refusalIn(error)
+        if (refusal !== null) return refusal
         throw error instanceof AppError && error.code === 'not_found' ? accountGone() : error
       })
+    if (answer instanceof Refusal) return refuseOwn(answer, report)
+    const { entries, profile } = answer
     // Mostly nothing is new; then the curves need not be loaded to check it.
     if (seen !== null && entries.length === seen.seq + 1 && entries.at(-1) === seen.entry) {
       if (readFacts(state)?.revoked) throw revokedHere()
@@ -104,14 +114,18 @@ export function newPull(of: {
       if (active.some(({ id }) => id === identity.device)) return isHere(profile)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      log('error', 'own key log refused', { cause: error })
-      complain(
-        report,
-        `The key log of this account, as the account server shows it, was refused (${error.reason}): this device goes by the one it knows.`,
-      )
-      return { isKnown: false, profile: undefined }
+      return refuseOwn(error, report)
     }
     throw revokedHere()
+  }
+
+  function refuseOwn(refusal: Refusal, report: SyncReport): OwnLog {
+    log('error', 'own key log refused', { cause: refusal })
+    complain(
+      report,
+      `The key log of this account, as the account server shows it, was refused (${refusal.reason}): this device goes by the one it knows.`,
+    )
+    return { isKnown: false, profile: undefined }
   }
 
   /**
@@ -194,8 +208,9 @@ export function newPull(of: {
     try {
       await pullConnection(connection, report)
     } catch (error) {
+      const refusal = refusalIn(error)
       if (error instanceof AppError && error.code === 'not_found') forget(id)
-      else if (error instanceof Refusal) await refuse(connection, error, report)
+      else if (refusal !== null) await refuse(connection, refusal, report)
       else throw error
     }
   }

@@ -10,6 +10,7 @@ import { createSecureContext, getCACertificates } from 'node:tls'
 import { urlToHttpOptions } from 'node:url'
 import { EVENT_STREAM } from '../api/event-stream.ts'
 import { passage } from '../api/passage.ts'
+import { Refusal } from '../crypto/refusal.ts'
 import { AppError, StartError } from '../errors.ts'
 import {
   type Passing,
@@ -207,7 +208,10 @@ export function openTransport(of: {
           resolve({ status, headers, body: Buffer.alloc(0), stream, sentAt, answeredAt })
           return
         }
-        const tooLarge = () => cut(backendError(origin, `answers with more than ${LARGEST} bytes.`))
+        const tooLarge = () => {
+          const cause = new Refusal('too_large', `an answer of more than ${LARGEST} bytes`)
+          cut(backendError(origin, `answers with more than ${LARGEST} bytes.`, cause))
+        }
         const chunks: Buffer[] = []
         let size = 0
         res.on('error', lost)
