@@ -8,6 +8,7 @@ import { belongingsSuite } from './account/belongings.suite.ts'
 import { connectionsSuite } from './account/connections.suite.ts'
 import { approvalsSuite } from './account/approvals.suite.ts'
 import { devicesSuite } from './account/devices.suite.ts'
+import { keyLogLimitsSuite } from './account/key-log-limits.suite.ts'
 import { enrolmentSuite } from './account/enrolment.suite.ts'
 import { exportsSuite } from './account/exports.suite.ts'
 import { guestCodesSuite } from './account/guest-codes.suite.ts'
@@ -26,6 +27,7 @@ const PARTS = [
   signInSuite,
   approvalsSuite,
   devicesSuite,
+  keyLogLimitsSuite,
   resetSuite,
   machinesSuite,
   sessionsSuite,

@@ -31,6 +31,21 @@ import type { Message } from './mail/mail.ts'
 import { deviceAddedMessage, recoveryKeyMessage } from './mail/messages.ts'
 import { switchOff } from './public-code-rows.ts'
 import type { Schema } from './schema.ts'
+import { type Brake, countTryIn } from './tries.ts'
+
+/**
+ * Entries of devices that need no other's consent: every contact reads and verifies them, so that a
+ * thief with a device must not make the log too long to be read. `revoke` is never held up.
+ */
+const CHANGES: Brake = {
+  what: 'keys',
+  most: 50,
+  periodMs: 24 * 3_600_000,
+  told: 'The keys of this account were changed 50 times in a day.',
+}
+
+/** The longest entry has under a thousand characters; white space could make it 65,536. */
+const MOST_CHARACTERS = 4096
 
 /**
  * Verify an entry as the next one of a log and keep it.
@@ -45,6 +60,8 @@ export async function storeEntry(
   const { account, entries, entry, at } = of
   const last = entries.at(-1)
   const log = judged('entry', () => {
+    const isShort = entry.length <= MOST_CHARACTERS
+    demand(isShort, 'too_large', `this server takes entries of ${MOST_CHARACTERS} characters`)
     const { payload } = parseJws(entry, 'keylog+jws')
     if (last !== undefined && payload.get('prev') !== encodeBase64url(hashOf(last))) return null
     const after = verifyKeyLog(account, [...entries, entry])
@@ -89,6 +106,7 @@ async function append(
     // A device that did not hear the answer sends the same entry again.
     if (entries.includes(entry)) return { entries, letter: null }
     const at = now()
+    if (op === 'renew' || op === 'recovery') await countTryIn(trx, account, CHANGES, at)
     const waiting = op === 'add' ? await waitingDevice(trx, { account, device }, at) : null
     const log = await storeEntry(trx, { account, entries, entry, at }, (after) => {
       demand(op !== 'reset', 'bad_op', 'a reset is a new enrolment')

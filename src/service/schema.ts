@@ -52,6 +52,7 @@ export interface Schema {
       | 'feedback'
       | 'export'
       | 'org invite'
+      | 'keys'
       | 'name'
     id: string
     expires_at: number
