@@ -71,7 +71,7 @@ interface Sent {
 export function requestTo(target: Target, scene: Scene, sent: Sent = {}): string {
   const {
     method = target.method,
-    path = target.path,
+    path = target.path + target.query,
     version = 'HTTP/1.1',
     lines = [],
     body,

@@ -35,6 +35,8 @@ export interface Target {
   readonly method: string
   /** With its parameters filled in. */
   readonly path: string
+  /** What the route demands after the path, `?` included, or nothing. */
+  readonly query: string
   /** The path as the table has it. */
   readonly pattern: string
   /** The row; null for a path that leads nowhere. */
@@ -87,6 +89,11 @@ const PLAUSIBLE: Readonly<Record<string, string>> = {
 }
 const plausible = (name: string) => PLAUSIBLE[name] ?? `con_${'0'.repeat(26)}`
 
+/** A query that is valid, for each route that demands one. */
+const QUERIES: Readonly<Record<string, string>> = {
+  'DELETE /device/v1/envelopes/{connection}': '?epoch=1',
+}
+
 /** Knows of something real that a collection holds, such as `/api/v1/tags`. */
 export type IdIn = (collection: string) => string | undefined
 
@@ -122,6 +129,7 @@ export function targetsOf(tables: Tables = TABLES, idIn: IdIn = () => undefined)
         isFirst,
         method: route.method,
         path: filled(pattern, idIn),
+        query: QUERIES[`${route.method} ${pattern}`] ?? '',
         need: needOf(listener, group, route),
         methods: rows.filter((row) => row.pattern === pattern).map((row) => row.route.method),
       }
@@ -132,6 +140,7 @@ export function targetsOf(tables: Tables = TABLES, idIn: IdIn = () => undefined)
         name: 'no such path',
         method,
         path,
+        query: '',
         pattern: path,
         route: null,
         need: method === 'GET' ? 'read' : 'write',
