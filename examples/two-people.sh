@@ -130,7 +130,7 @@ done
 cmp "$work/ada.number" "$work/bob.number"
 for pair in 'ada bob' 'bob ada'; do
   read -r me other <<<"$pair"
-  as "$me" countersignd trust confirm "$(cat "$work/$other.id")" --yes
+  as "$me" countersignd trust confirm "$(cat "$work/$other.id")" --safety-number "$(cat "$work/$me.number")"
 done
 
 # The words that somebody says now.

@@ -39,9 +39,13 @@ function nameOf(card: TrustCard): string {
   return name_changed ? `${called} (another name than before)` : called
 }
 
-/** The safety number on two lines of six groups. Whatever shows a card shows it: it counts as shown from then on. */
+/** The safety number on two lines of six groups. */
 const numberLines = ({ safety_number: number }: TrustCard): string[] =>
   number === null ? [] : [`  ${number.slice(0, 35)}`, `  ${number.slice(36)}`]
+
+/** The digits of a safety number, however they are spaced, in groups of five. */
+const inGroups = (digits: string): string =>
+  digits.replace(/\s/g, '').replace(/(?<=^(?:.{5})+)(?=.)/g, ' ')
 
 /** What the person should know of replaced devices, under the card. */
 const replacedLines = ({ user_id, recovered_at, recovery_key_unused }: TrustCard): string[] => [
@@ -103,24 +107,27 @@ It may also be a thief who reads their mail.
 
 `
 
-/** Have the person compare the safety number. Throws AppError when they do not, or it differs. */
-async function compare({ io, withApi }: Invocation, id: string): Promise<void> {
-  await withPrompt(io, async (prompt) => {
+/**
+ * Asks the person to compare the safety number. Returns that number.
+ * @throws AppError invalid_state where they do not, or it differs
+ */
+async function compare({ io, withApi }: Invocation, id: string): Promise<string> {
+  return withPrompt(io, async (prompt) => {
     if (!prompt.isTerminal)
       throw new AppError(
         'invalid_state',
-        'Nothing was confirmed: without a terminal, compare the safety number that "countersignd trust list" shows, then confirm with --yes.',
+        'Nothing was confirmed: without a terminal, compare the safety number that "countersignd trust list" shows, then give it with --safety-number.',
       )
     // As their keys are now, not as they were when somebody last looked.
     const card = await withApi((api) =>
       ofFollowed(id, () => api.trustCards.update({ id, body: {} })),
     )
-    const number = numberLines(card)
-    if (number.length === 0)
+    const { safety_number } = card
+    if (safety_number === null)
       throw new AppError('invalid_state', 'There is no safety number: they have no keys yet.')
     if (card.recovery_key_unused) io.stderr.write(UNUSED)
     io.stderr.write(
-      `The safety number of you and ${shown(someoneOf(card))}:\n\n${number.join('\n')}\n\n` +
+      `The safety number of you and ${shown(someoneOf(card))}:\n\n${numberLines(card).join('\n')}\n\n` +
         'Ask them, in person or by a call on which you know their voice, to read theirs ("countersignd trust confirm" shows it to them too).\n',
     )
     const typed = await prompt.ask('Type "same" if all sixty digits are the same: ')
@@ -129,24 +136,27 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<void> {
         'invalid_state',
         'Nothing was confirmed. If the numbers differ once both of you have synced, somebody stands between you.',
       )
+    return safety_number
   })
 }
 
 export const trustConfirm: Command = {
-  usage: 'ID [--yes] [--json]',
+  usage: 'ID [--safety-number DIGITS] [--json]',
   help: `
 Confirms the keys of somebody you follow: shows the safety number, which is the same on both sides, and asks whether you compared it.
 
-  --yes   do not ask: you compared the safety number that was shown last ("countersignd trust list"). Refused when their keys
-          changed since.`,
-  options: { yes: { type: 'boolean' } },
+  --safety-number DIGITS   do not ask: you compared this number, as "countersignd trust list" shows it, in quotes. Refused when the
+                           keys have another one by now.`,
+  options: { 'safety-number': { type: 'string' } },
   args: [1, 1],
   async run(invocation) {
     const { args, options, withApi, print, say } = invocation
     const [id = ''] = args
-    if (options['yes'] !== true) await compare(invocation, id)
+    const given = options['safety-number']
+    const safety_number =
+      given === undefined ? await compare(invocation, id) : inGroups(String(given))
     const card = await withApi((api) =>
-      ofFollowed(id, () => api.trustCards.update({ id, body: { confirmed: true } })),
+      ofFollowed(id, () => api.trustCards.update({ id, body: { confirmed: true, safety_number } })),
     )
     print(card, [])
     say(`Confirmed the keys of ${shown(card.display_name)}.`)

@@ -26,7 +26,6 @@ const unknown = (account: string): TrustRow => ({
   confirmed: false,
   seq: -1,
   newest: 0,
-  shown: 0,
   refused: null,
   checked_at: 0,
   recovered_at: null,

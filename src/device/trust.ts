@@ -53,17 +53,11 @@ export function unpin({ state }: Pick<Trusting, 'state'>, id: string): void {
   })
 }
 
-/** The safety number of these keys is given out now. */
-export function show({ state }: Pick<Trusting, 'state'>, row: TrustRow): void {
-  if (row.shown !== row.newest) state.trust.put({ ...row, shown: row.newest })
-}
-
 /**
- * Throws unless the keys that the person is about to confirm are those whose safety number was given out: between the comparison and
- * the confirmation the account server could show others.
- * @throws AppError conflict, invalid_state where there are no keys
+ * Checks that there are keys that can be confirmed.
+ * @throws AppError conflict where the key log was refused, invalid_state where there are no keys
  */
-export function demandShown({ refused, newest, shown }: TrustRow): void {
+export function requireConfirmable({ refused, newest }: TrustRow): void {
   if (refused !== null)
     throw new AppError(
       'conflict',
@@ -74,11 +68,6 @@ export function demandShown({ refused, newest, shown }: TrustRow): void {
       'invalid_state',
       'This account has no keys yet, so there is nothing to confirm.',
       { details: { state: 'no_keys' } },
-    )
-  if (newest > shown)
-    throw new AppError(
-      'conflict',
-      'The safety number of these keys was not shown yet, or they changed since: list trust cards, compare it, then confirm.',
     )
 }
 

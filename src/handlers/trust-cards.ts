@@ -7,13 +7,13 @@ import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { isId } from '../crypto/id.ts'
 import type { Device } from '../device/device.ts'
 import {
-  demandShown,
   dismissRecovery,
-  show,
+  requireConfirmable,
   statusOf,
   unpin,
   verifiedHere,
 } from '../device/trust.ts'
+import { invalid } from '../api/input.ts'
 import { AppError } from '../errors.ts'
 import type { TrustRow } from '../state/trust.ts'
 import { nameOf, ownNameOf } from '../device/naming.ts'
@@ -29,15 +29,13 @@ const keys = () => import('../device/trust-keys.ts')
 /** The later of two times, of which each may be missing. */
 const later = (a: string | null, b: string | null) => ((a ?? '') > (b ?? '') ? a : b)
 
-/** Add what this device knows: the name, what it thinks of the keys, and the safety number, which is thereby given out. */
+/** Add what this device knows: the name, what it thinks of the keys, and the safety number. */
 async function decorated(device: Device, card: TrustCard, row: TrustRow): Promise<TrustCard> {
   const { state, identity } = device
   const { user_id: id } = card
   device.demandSeat()
   state.names.pin(id, card.display_name)
   const { numberWith } = await keys()
-  const safety_number = numberWith(state, identity.account, id)
-  if (safety_number !== null) show(device, row)
   return {
     ...card,
     ...nameOf(namingOf(device), id, card.display_name),
@@ -45,7 +43,7 @@ async function decorated(device: Device, card: TrustCard, row: TrustRow): Promis
     key_status: statusOf(row),
     recovered_at: row.recovered_at === null ? null : timeAt(row.recovered_at),
     recovery_key_unused: row.key_unused,
-    safety_number,
+    safety_number: numberWith(state, identity.account, id),
     last_verified_at: later(card.last_verified_at, verifiedHere(state).get(id) ?? null),
   }
 }
@@ -117,9 +115,11 @@ export const trustCards: Handlers['trustCards'] = {
     const { account } = context
     const { id } = input
     if (keeper === null || !isId('acc_', id)) return account.trustCards.update(input)
-    // What the person calls them stays on this device.
-    const { name, ...body } = input.body
-    const row = body.confirmed === true ? await toConfirm(keeper, account, id) : null
+    // The name and the number that was compared stay on this device.
+    const { name, safety_number, ...body } = input.body
+    requirePair(body.confirmed, safety_number)
+    const row =
+      safety_number === undefined ? null : await toConfirm(keeper, account, id, safety_number)
     const card = await account.trustCards.update({ id, body })
     keeper.demandSeat()
     demandOf(card, id)
@@ -149,12 +149,37 @@ export const trustCards: Handlers['trustCards'] = {
     device === null ? account.trustCards.history(input) : historyOf(device, account, input),
 }
 
-/** What the person is about to confirm. Throws AppError as `demandShown` does. */
-async function toConfirm(device: Device, account: Account, id: string): Promise<TrustRow> {
-  // Whether they are followed at all the account server says, before anything of them is kept here.
+/** Throws AppError validation_failed unless `confirmed` and `safety_number` come together. */
+function requirePair(confirmed: true | undefined, number: string | undefined): void {
+  if ((confirmed === undefined) === (number === undefined)) return
+  const [path, message] =
+    number === undefined
+      ? ['safety_number', 'Give the safety number that you compared, as the trust card has it.']
+      : ['confirmed', 'Give "confirmed": true with the safety number that you compared.']
+  throw invalid('body', [{ path, message }])
+}
+
+/**
+ * The keys to be confirmed, fetched anew.
+ * @param number the safety number that the person compared
+ * @throws AppError conflict where the keys have another number by now, and as `requireConfirmable`
+ */
+async function toConfirm(
+  device: Device,
+  account: Account,
+  id: string,
+  number: string,
+): Promise<TrustRow> {
+  // The account server decides whether the account is followed, before this device keeps anything.
   if (device.state.trust.get(id) === null) await account.trustCards.update({ id, body: {} })
   const row = await fresh(device, account, id)
-  demandShown(row)
+  requireConfirmable(row)
+  const { numberWith } = await keys()
+  if (numberWith(device.state, device.identity.account, id) !== number)
+    throw new AppError(
+      'conflict',
+      'This is not the safety number of their keys and yours now: they changed, or a digit differs. Compare the number that the trust card has now, then confirm with that one.',
+    )
   return row
 }
 

@@ -11,8 +11,6 @@ export interface TrustRow {
   /** The newest entry of the key log as it was judged last, -1 while there is none, and the generation of keys there. */
   readonly seq: number
   readonly newest: number
-  /** The generation whose safety number was given out last: nobody can have compared a later one. */
-  readonly shown: number
   /** Why the key log that the account server showed last was refused; null when it was not. */
   readonly refused: string | null
   /** When the account server was asked last, Unix milliseconds. */
@@ -35,10 +33,10 @@ export function trustRows(db: DatabaseSync) {
   const put = statement(
     db,
     `insert into trust
-       (account, pinned, confirmed, seq, newest, shown, refused, checked_at, recovered_at, key_unused)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       (account, pinned, confirmed, seq, newest, refused, checked_at, recovered_at, key_unused)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?)
      on conflict do update set pinned = excluded.pinned, confirmed = excluded.confirmed, seq = excluded.seq,
-       newest = excluded.newest, shown = excluded.shown, refused = excluded.refused, checked_at = excluded.checked_at,
+       newest = excluded.newest, refused = excluded.refused, checked_at = excluded.checked_at,
        recovered_at = excluded.recovered_at, key_unused = excluded.key_unused`,
   )
   const get = statement<Stored>(db, 'select * from trust where account = ?')
@@ -47,9 +45,9 @@ export function trustRows(db: DatabaseSync) {
   return {
     /** Stores or replaces a row. */
     put(row: TrustRow): void {
-      const { account, pinned, seq, newest, shown, refused, checked_at, recovered_at } = row
+      const { account, pinned, seq, newest, refused, checked_at, recovered_at } = row
       const [confirmed, keyUnused] = [row.confirmed, row.key_unused].map(Number) as [number, number]
-      const asked = [shown, refused, checked_at, recovered_at, keyUnused]
+      const asked = [refused, checked_at, recovered_at, keyUnused]
       put.run(account, pinned, confirmed, seq, newest, ...asked)
     },
     get(account: string): TrustRow | null {

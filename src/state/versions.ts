@@ -311,4 +311,8 @@ export const VERSIONS: readonly string[] = [
   create index guests_by_comparable on guests (comparable);
   create index guests_by_external_comparable on guests (external_comparable);
   `,
+  // A confirmation names the safety number that was compared.
+  `
+  alter table trust drop column shown;
+  `,
 ]

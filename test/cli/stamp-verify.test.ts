@@ -98,7 +98,6 @@ function folderOf(t: TestContext, { entries, own, pinned }: Remembered): string 
       confirmed: true,
       seq: entries.length - 1,
       newest: pinned,
-      shown: pinned,
       refused: null,
       checked_at: 0,
       recovered_at: null,

@@ -88,7 +88,7 @@ describe('trust', () => {
     for (const [words, expected] of [
       [['trust follow', 'bob'], /neither a mail address nor the id of an account/],
       [['trust follow', 'eve@example.org'], /Nobody here has proven to be at this mailbox/],
-      [['trust confirm', bob.id, '--yes'], /countersignd trust list/],
+      [['trust confirm', bob.id, '--safety-number', '0'.repeat(60)], /countersignd trust list/],
       [['trust unfollow', bob.id], /countersignd trust list/],
       [['trust history', 'con_x'], /countersignd trust list/],
       [['trust note', bob.id], /--clear/],
@@ -140,11 +140,11 @@ describe('trust confirm', () => {
     }
     const { code, err } = await said(['trust confirm', bob.id], { person })
     assert.equal(code, EXIT.failed)
-    assert.match(err, /changed since/)
+    assert.match(err, /not the safety number/)
     assert.match((await said(['trust list'])).out, /CHANGED/)
   })
 
-  it('what counts as shown was shown: in text by list, follow and note, each under its card', async (t) => {
+  it('list, follow and note print the safety number under its card', async (t) => {
     const { said, bob, world } = await people(t)
     await said(['trust follow', (await world.person('cy')).id])
     for (const words of [
@@ -167,18 +167,22 @@ describe('trust confirm', () => {
     }
   })
 
-  it('without a terminal it takes --yes, which confirms the number that was shown last', async (t) => {
+  it('without a terminal it takes the number that was compared, however it is spaced', async (t) => {
     const { said, bob, world } = await people(t)
-    await said(['trust follow', bob.id])
+    const numberIn = ({ out }: { out: string }) => NUMBER.exec(out)?.[0] ?? assert.fail(out)
+    const compared = numberIn(await said(['trust follow', bob.id]))
+    const confirm = (number: string) => said(['trust confirm', bob.id, '--safety-number', number])
     const refused = await said(['trust confirm', bob.id], { input: 'same\n' })
     assert.equal(refused.code, EXIT.failed)
-    assert.match(refused.err, /--yes/)
-    assert.equal((await said(['trust confirm', bob.id, '--yes'])).code, EXIT.ok)
+    assert.match(refused.err, /--safety-number/)
+    assert.equal((await confirm(compared)).code, EXIT.ok)
+    assert.equal((await confirm(compared.replace(/\s/g, ''))).code, EXIT.ok)
+    assert.match((await confirm('12345')).err, /not the safety number/)
     world.later()
     await world.reset('bob')
-    assert.match((await said(['trust confirm', bob.id, '--yes'])).err, /changed since/)
-    assert.match((await said(['trust list'])).out, NUMBER)
-    assert.equal((await said(['trust confirm', bob.id, '--yes'])).code, EXIT.ok)
+    assert.match((await confirm(compared)).err, /not the safety number/)
+    const now = numberIn(await said(['trust list']))
+    assert.equal((await confirm(now)).code, EXIT.ok)
   })
 })
 

@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { remove, rotateNow, setRole } from '../../src/device/members.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, isIn, takenIn, three, verifies, worldOf } from './people.ts'
 import { away } from './signing-in.ts'
 
@@ -16,7 +16,7 @@ const unfollow = (desk: Desk, { id }: Desk) => trustCards.delete({ id }, at(desk
 /** Compare the safety number, and say so. */
 async function confirm(desk: Desk, { id }: Desk) {
   await trustCards.list({ limit: 50 }, at(desk))
-  await trustCards.update({ id, body: { confirmed: true } }, at(desk))
+  await confirmAt(desk, id)
 }
 
 /** The account server takes so many more entries of rosters, and then is away. */

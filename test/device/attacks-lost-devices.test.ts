@@ -6,7 +6,7 @@ import { AppError } from '../../src/errors.ts'
 import { remove, rotateNow } from '../../src/device/members.ts'
 import { revoke } from '../../src/device/revocation.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { gate } from './enrolled.ts'
 import { type Desk, connected, takenIn, three, verifies, worldOf } from './people.ts'
 import { away } from './signing-in.ts'
@@ -35,7 +35,7 @@ async function theft(t: TestContext) {
 /** Compare the safety number of somebody and confirm it. */
 async function confirmKeys(desk: Desk, account: string) {
   await trustCards.list({ limit: 50 }, at(desk))
-  await trustCards.update({ id: account, body: { confirmed: true } }, at(desk))
+  await confirmAt(desk, account)
 }
 
 const signedOut = { last_device: true, forget: false }

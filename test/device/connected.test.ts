@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { connected, newWorld, takenIn, verifies, type Desk, three } from './people.ts'
 import { refusedWith } from './signing-in.ts'
 
@@ -278,7 +278,7 @@ describe('several devices', () => {
       ...account,
       rosters: { ...account.rosters, append: () => Promise.reject(new AppError('conflict', '')) },
     }))
-    await trustCards.update({ id: bob.id, body: { confirmed: true } }, at(cut))
+    await confirmAt(cut, bob.id)
     const thief = await world.reset('bob')
     const after = cut.restart((account) => account)
     await after.sync()
@@ -301,7 +301,7 @@ describe('several devices', () => {
       items.map(({ key_status }) => key_status),
       ['changed_unverified'],
     )
-    await trustCards.update({ id: bob.id, body: { confirmed: true } }, at(ada))
+    await confirmAt(ada, bob.id)
     await anew.sync()
     world.later()
     assert(await verifies(ada, anew, id))

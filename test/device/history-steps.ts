@@ -142,7 +142,6 @@ export async function confirmNow(on: Device, account: Account, member: string): 
     confirmed: true,
     seq,
     newest: generation,
-    shown: generation,
     refused: null,
     checked_at: 0,
     recovered_at: null,

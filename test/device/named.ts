@@ -4,7 +4,7 @@ import { signProfile } from '../../src/crypto/profile.ts'
 import { giveOwnName } from '../../src/device/own-name.ts'
 import { nameOf } from '../../src/device/naming.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at } from '../handlers/trust-desk.ts'
+import { at, confirmAt } from '../handlers/trust-desk.ts'
 import { type Desk, connected as connectedLate } from './people.ts'
 
 /** Two people, connected, each with the signed name of the other. */
@@ -28,7 +28,7 @@ export const rename = (desk: Desk, name: string) => giveOwnName(desk.device(), d
 export async function confirm(desk: Desk, { id }: Desk): Promise<void> {
   await trustCards.create({ body: { user_id: id } }, at(desk))
   await trustCards.list({ limit: 50 }, at(desk))
-  await trustCards.update({ id, body: { confirmed: true } }, at(desk))
+  await confirmAt(desk, id)
 }
 
 export const give = (desk: Desk, { id }: Desk, name: string | null) =>

@@ -6,7 +6,7 @@ import { remove, rotateNow, setRole } from '../../src/device/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { at } from '../handlers/trust-desk.ts'
+import { at, confirmAt } from '../handlers/trust-desk.ts'
 import { gate } from './enrolled.ts'
 import { type Desk, connected, consentFor, newWorld, takenIn, verifies, three } from './people.ts'
 
@@ -162,7 +162,7 @@ describe('whoever was removed comes back by a new invitation only', () => {
         append: () => Promise.reject(new AppError('backend_unavailable', 'Away.')),
       },
     }))
-    await trustCards.update({ id: cy.id, body: { confirmed: true } }, at(cut))
+    await confirmAt(cut, cy.id)
     await remove(bob.device(), bob.account(), id, cy.id)
     await cut.restart((account) => account).sync()
     await isOut(anew, id)

@@ -11,7 +11,7 @@ import { putRecoveryKey, readRecoveryKey } from '../../src/device/recovery-key.t
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, newPaper, takenIn, verifies, worldOf } from './people.ts'
 
 const otherPaper = (): KeyPair => recoveryKeyOf(newRecoverySeed())
@@ -19,8 +19,7 @@ const otherPaper = (): KeyPair => recoveryKeyOf(newRecoverySeed())
 const cardAt = async (desk: Desk): Promise<TrustCard> =>
   (await trustCards.list({ limit: 50 }, at(desk))).items[0] ?? assert.fail('nobody is followed')
 const follow = (desk: Desk, { id }: Desk) => trustCards.create({ body: { user_id: id } }, at(desk))
-const confirm = (desk: Desk, id: string) =>
-  trustCards.update({ id, body: { confirmed: true } }, at(desk))
+const confirm = (desk: Desk, id: string) => confirmAt(desk, id)
 const dismiss = (desk: Desk, id: string) =>
   trustCards.update({ id, body: { recovery_seen: true } }, at(desk))
 

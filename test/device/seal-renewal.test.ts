@@ -6,7 +6,7 @@ import { renewNow } from '../../src/device/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newSealKey } from '../crypto/keys.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, takenIn, verifies, worldOf } from './people.ts'
 import { halvesOf, loggedOf, renewTo, sealedFor } from './sealing.ts'
 import { refusedWith } from './signing-in.ts'
@@ -248,7 +248,7 @@ describe('to others', () => {
     const { world, ada, bob, id } = await pair(t)
     await trustCards.create({ body: { user_id: ada.id } }, at(bob))
     await trustCards.list({ limit: 50 }, at(bob))
-    await trustCards.update({ id: ada.id, body: { confirmed: true } }, at(bob))
+    await confirmAt(bob, ada.id)
     const shown = async () => {
       const { items } = await trustCards.list({ limit: 50 }, at(bob))
       return items

@@ -156,7 +156,6 @@ describe('the status of keys', () => {
     confirmed: false,
     seq: 3,
     newest: 2,
-    shown: 2,
     refused: null,
     checked_at: 0,
     recovered_at: null,

@@ -114,8 +114,12 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
 
   const card = { params: { id: user.id as string } }
   await call(home, 'trustCards_create', { body: { user_id: user.id } })
-  await call(home, 'trustCards_list')
-  await call(home, 'trustCards_update', { ...card, body: { note: 'A friend', confirmed: true } })
+  const { items: followed } = await call(home, 'trustCards_list')
+  const { safety_number } = followed.find(({ user_id }: { user_id: string }) => user_id === user.id)
+  await call(home, 'trustCards_update', {
+    ...card,
+    body: { note: 'A friend', confirmed: true, safety_number },
+  })
   await call(home, 'trustCards_history', card)
   await call(home, 'trust_metrics')
   await call(home, 'trustCards_delete', card)

@@ -6,7 +6,7 @@ import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { type Desk, connected, three, verifies, worldOf } from '../device/people.ts'
 import { away } from '../device/signing-in.ts'
-import { at, instead } from './trust-desk.ts'
+import { at, confirmAt, instead } from './trust-desk.ts'
 
 const signedOut = { last_device: true, forget: false }
 
@@ -24,7 +24,7 @@ async function refused(desk: Desk, id: string): Promise<string> {
 async function confirm(desk: Desk, user_id: string) {
   await trustCards.create({ body: { user_id } }, at(desk))
   await trustCards.list({ limit: 50 }, at(desk))
-  await trustCards.update({ id: user_id, body: { confirmed: true } }, at(desk))
+  await confirmAt(desk, user_id)
 }
 
 const rotates = (id: string) =>

@@ -1,8 +1,10 @@
 /** Requests to the daemon of somebody who has a device: by its owner, or by a machine account's caller. */
 import type { Account } from '../../src/api/port.ts'
+import type { TrustCard } from '../../src/api/rest/trust-cards.ts'
 import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { openTokens } from '../../src/auth/tokens.ts'
 import { type Context, contextOf } from '../../src/handlers/context.ts'
+import { trustCards } from '../../src/handlers/trust-cards.ts'
 import type { Desk } from '../device/people.ts'
 
 /** The context of a request at a desk. */
@@ -33,6 +35,16 @@ export function at(desk: Desk, machine: Account | null = null): Context {
   const token = machine === null ? 'csd_' : 'csm_'
   const caller = { token: 'tok_1', scope: 'full', machine } as const
   return contextOf(home, caller, { token, accept: '' }, null)
+}
+
+/** No safety number of anybody, in its form. */
+const NO_NUMBER = Array.from({ length: 12 }, () => '00000').join(' ')
+
+/** Confirms the keys of a followed account by the safety number that its card has now. */
+export async function confirmAt(desk: Desk, id: string): Promise<TrustCard> {
+  const { safety_number } = await trustCards.update({ id, body: {} }, at(desk))
+  const body = { confirmed: true, safety_number: safety_number ?? NO_NUMBER } as const
+  return trustCards.update({ id, body }, at(desk))
 }
 
 /** The same server, one of its calls answered otherwise. */

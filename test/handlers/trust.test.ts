@@ -15,7 +15,7 @@ import { profile } from '../../src/handlers/profile.ts'
 import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
 import { keyOf } from '../device/bench.ts'
 import { newWorld, type Desk, type World } from '../device/people.ts'
-import { at, instead } from './trust-desk.ts'
+import { at, confirmAt, instead } from './trust-desk.ts'
 
 const NUMBER = /^\d{5}( \d{5}){11}$/
 
@@ -29,9 +29,8 @@ async function fails(code: Code, promise: Promise<unknown>, message = /./) {
 }
 
 const follow = (desk: Desk, user_id: string) => trustCards.create({ body: { user_id } }, at(desk))
-const update = (desk: Desk, id: string, body: { note?: string; confirmed?: true } = {}) =>
+const update = (desk: Desk, id: string, body: { note?: string } = {}) =>
   trustCards.update({ id, body }, at(desk))
-const confirm = (desk: Desk, id: string) => update(desk, id, { confirmed: true })
 const listed = async (desk: Desk): Promise<TrustCard[]> =>
   (await trustCards.list({ limit: 50 }, at(desk))).items
 const first = async (desk: Desk): Promise<TrustCard> =>
@@ -82,7 +81,7 @@ describe('a trust card', () => {
   it('a further device does not change the number', async (t) => {
     const { world, ada, bob, card } = await two(t)
     await follow(bob, ada.id)
-    await confirm(ada, bob.id)
+    await confirmAt(ada, bob.id)
     await world.further(bob, 'bob 2')
     const [mine, theirs] = [await update(ada, bob.id), await update(bob, ada.id)]
     assert.equal(mine.safety_number, theirs.safety_number)
@@ -100,13 +99,13 @@ describe('a trust card', () => {
       return [display_name, name_source, own_name, name_changed]
     }
     assert.deepEqual(await named(), ['bob', 'self', 'bob', false])
-    await confirm(ada, bob.id)
+    await confirmAt(ada, bob.id)
     assert.deepEqual(await named(), ['bob', 'confirmed', 'bob', false])
     await rename(bob, 'Your bank')
     world.later(2 * 60)
     await ada.sync()
     assert.deepEqual(await named(), ['bob', 'confirmed', 'Your bank', true])
-    await confirm(ada, bob.id)
+    await confirmAt(ada, bob.id)
     assert.deepEqual(await named(), ['Your bank', 'confirmed', 'Your bank', false])
     await trustCards.delete({ id: bob.id }, at(ada))
     await follow(ada, bob.id)
@@ -137,7 +136,7 @@ describe('a trust card', () => {
     none.state.logs.delete('keylog', bob.id)
     const card = await first(none)
     assert.deepEqual([card.safety_number, card.key_status], [null, 'unchanged'])
-    await fails('invalid_state', confirm(none, bob.id), /no keys/)
+    await fails('invalid_state', confirmAt(none, bob.id), /no keys/)
     const seen = await update(ada.restart(), bob.id)
     assert.match(seen.safety_number ?? '', NUMBER)
     assert.equal(seen.key_status, 'unchanged')
@@ -186,7 +185,7 @@ describe('a trust card', () => {
 describe('all devices of somebody were replaced', () => {
   it('it is seen at the next look, and stays so until the new number was compared', async (t) => {
     const { world, ada, bob, card } = await two(t)
-    await confirm(ada, bob.id)
+    await confirmAt(ada, bob.id)
     world.later()
     const fresh = await world.reset('bob')
     await follow(fresh, ada.id).catch(() => undefined)
@@ -195,33 +194,37 @@ describe('all devices of somebody were replaced', () => {
     assert.notEqual(changed.safety_number, card.safety_number)
     assert.equal(changed.safety_number, (await update(fresh, ada.id)).safety_number)
     assert.equal((await update(ada, bob.id, { note: 'called?' })).key_status, 'changed_unverified')
-    assert.equal((await confirm(ada, bob.id)).key_status, 'confirmed')
+    assert.equal((await confirmAt(ada, bob.id)).key_status, 'confirmed')
     assert.equal((await first(ada)).key_status, 'confirmed')
   })
 
-  for (const [when, sees] of [
-    ['without a look at them', null],
-    ['after another look at the card', 'list'],
-    ['after a sync brought them', 'sync'],
-  ] as const)
-    it(`between the comparison and the confirmation, ${when}`, async (t) => {
+  for (const reader of ['nobody', 'another reader of the card', 'a sync'])
+    it(`between the comparison and the confirmation, seen by ${reader}: refused`, async (t) => {
       const { world, ada, bob } = await two(t)
+      const { safety_number: compared } = await first(ada)
+      const confirmed = { confirmed: true, safety_number: compared ?? '' } as const
       world.later()
       await world.reset('bob')
-      if (sees === 'sync') {
+      if (reader === 'a sync') {
         const { refreshTrust } = await import('../../src/device/trust.ts')
         await refreshTrust({ ...ada.device(), log: () => undefined }, ada.account())
       }
-      if (sees === 'list') await listed(ada)
-      const confirmed = confirm(ada, bob.id)
-      if (sees === 'list') assert.equal((await confirmed).key_status, 'confirmed')
-      else {
-        await fails('conflict', confirmed, /changed since/)
-        assert.equal((await first(ada)).key_status, 'changed_unverified')
-        // Now it was shown.
-        assert.equal((await confirm(ada, bob.id)).key_status, 'confirmed')
-      }
+      if (reader === 'another reader of the card') await listed(ada)
+      const late = trustCards.update({ id: bob.id, body: confirmed }, at(ada))
+      await fails('conflict', late, /not the safety number/)
+      const { key_status, safety_number } = await first(ada)
+      assert.equal(key_status, 'changed_unverified')
+      assert.notEqual(safety_number, compared)
+      assert.equal((await confirmAt(ada, bob.id)).key_status, 'confirmed')
     })
+
+  it('the number and what is confirmed come together', async (t) => {
+    const { ada, bob, card } = await two(t)
+    const number = card.safety_number ?? assert.fail('no number')
+    for (const body of [{ confirmed: true } as const, { safety_number: number }])
+      await fails('validation_failed', trustCards.update({ id: bob.id, body }, at(ada)))
+    assert.equal((await first(ada)).key_status, 'unchanged')
+  })
 
   it('what one device confirmed, another has not seen', async (t) => {
     const { world, ada, bob } = await two(t)
@@ -230,11 +233,11 @@ describe('all devices of somebody were replaced', () => {
     world.later()
     await world.reset('bob')
     await listed(ada)
-    await confirm(ada, bob.id)
+    await confirmAt(ada, bob.id)
     const { items } = await second.account().trustCards.list({})
     assert.equal(items[0]?.key_status, 'confirmed')
     assert.equal((await update(second, bob.id)).key_status, 'changed_unverified')
-    assert.equal((await confirm(second, bob.id)).key_status, 'confirmed')
+    assert.equal((await confirmAt(second, bob.id)).key_status, 'confirmed')
   })
 })
 
@@ -265,13 +268,13 @@ describe('a dishonest server', () => {
     it(`shows ${lie} (${reason}): nothing is believed, and nothing can be confirmed`, async (t) => {
       const { world, ada, bob } = await two(t)
       await world.further(bob, 'bob 2')
-      await confirm(ada, bob.id)
+      await confirmAt(ada, bob.id)
       const { safety_number } = await first(ada)
       const far = shown(ada, bob.id, entriesOf(await logOf(ada, bob.id), bob.id))
       const card = await update(far, bob.id)
       assert.deepEqual([card.key_status, card.safety_number], ['changed_unverified', safety_number])
       assert.equal(far.state.trust.get(bob.id)?.refused, reason)
-      await fails('conflict', confirm(far, bob.id), new RegExp(`\\(${reason}\\).*dishonest`))
+      await fails('conflict', confirmAt(far, bob.id), new RegExp(`\\(${reason}\\).*dishonest`))
       // A server that goes on as if nothing had been.
       assert.equal(
         (await first(far.restart((account) => account))).key_status,
@@ -332,7 +335,7 @@ describe('the history of a card', () => {
     world.later()
     await update(ada, bob.id, { note: 'a note' })
     world.later()
-    await confirm(ada, bob.id)
+    await confirmAt(ada, bob.id)
     world.later()
     await bob.revoke(second.deviceId)
     world.later()
@@ -369,7 +372,7 @@ describe('the history of a card', () => {
   it('is nobody’s who is not followed, and its cursors are its own', async (t) => {
     const { ada, bob } = await two(t)
     await fails('not_found', history(bob, ada.id))
-    await fails('not_found', confirm(bob, ada.id))
+    await fails('not_found', confirmAt(bob, ada.id))
     await fails('not_found', update(bob, ada.id))
     assert.equal(bob.state.trust.get(ada.id), null)
     for (const cursor of ['x', 'MQ', Buffer.from('1 x y').toString('base64url')])

@@ -121,7 +121,19 @@ export const trustCards = {
         ),
       ),
       confirmed: v.optional(
-        v.pipe(v.literal(true), v.description('The safety numbers were compared and are equal.')),
+        v.pipe(
+          v.literal(true),
+          v.description('The safety numbers were compared and are equal. Give safety_number too.'),
+        ),
+      ),
+      safety_number: v.optional(
+        v.pipe(
+          v.string(),
+          v.regex(/^\d{5}( \d{5}){11}$/, 'Give the sixty digits as the trust card has them.'),
+          v.description(
+            'With confirmed: the number that was compared. 409 conflict where the keys have another one by now.',
+          ),
+        ),
       ),
       recovery_seen: v.optional(
         v.pipe(
