@@ -1,4 +1,5 @@
 /** Names of others in sentences and tables, with who says them and what is odd about them. */
+import { inQuotes, withoutQuotes } from './in-quotes.ts'
 import type { NameMark, PersonName } from './rest/names.ts'
 
 const MARKS: Readonly<Record<NameMark, string>> = {
@@ -6,21 +7,22 @@ const MARKS: Readonly<Record<NameMark, string>> = {
   mixed_script: 'letters of several alphabets',
 }
 
-const marked = (text: string, { name_marks }: Pick<PersonName, 'name_marks'>): string =>
+/** The text, followed by what is odd about the name in it. */
+export const marked = (text: string, { name_marks }: Pick<PersonName, 'name_marks'>): string =>
   name_marks.length === 0 ? text : `${text} [${name_marks.map((one) => MARKS[one]).join('; ')}]`
 
 /** A name for a table: `Bob`, `calls itself "Bob"`, `the server says "Bob"`. */
 export function calledOf(of: PersonName): string {
   const { display_name: name, name_source: source } = of
-  if (source === 'self') return marked(`calls itself "${name}"`, of)
-  if (source === 'server') return marked(`the server says "${name}"`, of)
-  return marked(name, of)
+  if (source === 'self') return marked(`calls itself ${inQuotes(name)}`, of)
+  if (source === 'server') return marked(`the server says ${inQuotes(name)}`, of)
+  return marked(withoutQuotes(name), of)
 }
 
 /** A name for a sentence: `Bob`, `an account that calls itself "Bob"`. */
 export function someoneOf(of: PersonName): string {
   const { display_name: name, name_source: source } = of
-  if (source === 'self') return marked(`an account that calls itself "${name}"`, of)
-  if (source === 'server') return marked(`an account that the server calls "${name}"`, of)
-  return marked(name, of)
+  if (source === 'self') return marked(`an account that calls itself ${inQuotes(name)}`, of)
+  if (source === 'server') return marked(`an account that the server calls ${inQuotes(name)}`, of)
+  return marked(withoutQuotes(name), of)
 }

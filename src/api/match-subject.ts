@@ -1,4 +1,5 @@
-import { someoneOf } from './called.ts'
+import { marked, someoneOf } from './called.ts'
+import { inQuotes, withoutQuotes } from './in-quotes.ts'
 import type { Match } from './rest/verify.ts'
 
 /**
@@ -7,9 +8,9 @@ import type { Match } from './rest/verify.ts'
  */
 export function subjectOf(match: Match): string {
   const { kind, display_name, connection_name, external_member: external } = match
-  if (kind === 'connection') return `${someoneOf(match)} ("${connection_name}")`
-  const label = `guest ${someoneOf({ ...match, display_name: `"${display_name}"` })}`
+  if (kind === 'connection') return `${someoneOf(match)} (${inQuotes(connection_name ?? '')})`
+  const label = `guest ${marked(inQuotes(display_name), match)}`
   return external == null || external.display_name === display_name
     ? label
-    : `${label} (${external.display_name})`
+    : `${label} (${withoutQuotes(external.display_name)})`
 }

@@ -1,5 +1,6 @@
 import { calledOf, someoneOf } from '../api/called.ts'
 import { every } from '../api/cursor.ts'
+import { inQuotes } from '../api/in-quotes.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { PREFIX, isId } from '../crypto/id.ts'
 import { AppError } from '../errors.ts'
@@ -35,7 +36,7 @@ function nameOf(card: TrustCard): string {
   const { display_name, own_name, name_changed } = card
   const called = calledOf(card)
   if (own_name !== null && own_name !== display_name)
-    return `${called} (calls itself "${own_name}"${name_changed ? ' now' : ''})`
+    return `${called} (calls itself ${inQuotes(own_name)}${name_changed ? ' now' : ''})`
   return name_changed ? `${called} (another name than before)` : called
 }
 

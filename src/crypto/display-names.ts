@@ -9,16 +9,15 @@ export type NameMark = 'equal' | 'mixed_script'
 
 const SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u]
 
+/** Marks and characters that are not seen: format characters, fillers, spaces, the empty Braille cell. */
+const UNSEEN = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/gu
+
 /**
- * The form in which names are compared: NFKD; without marks (\p{M}), format characters (\p{Cf}) and
- * white space; lower case without locale; final sigma as sigma.
+ * The form in which names are compared: NFKD; without marks (\p{M}) and characters that are not
+ * seen; lower case without locale; final sigma as sigma.
  */
 export const comparableName = (name: string): string =>
-  name
-    .normalize('NFKD')
-    .replace(/[\p{M}\p{Cf}\p{White_Space}]/gu, '')
-    .toLowerCase()
-    .replaceAll('ς', 'σ')
+  name.normalize('NFKD').replace(UNSEEN, '').toLowerCase().replaceAll('ς', 'σ')
 
 /**
  * Why a contact's name is marked; empty where it is not.

@@ -2,6 +2,7 @@
  * What a sync does for others once it has fetched everything: new secrets where they are due, members taken in, the secret sealed to
  * devices that lack it. What the account server asks for is a hint: each is decided on checked rosters and key logs.
  */
+import { inQuotes } from '../api/in-quotes.ts'
 import type { Account } from '../api/port.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { Refusal } from '../crypto/refusal.ts'
@@ -54,7 +55,7 @@ export function newDuties(of: {
   const { device, account, waits, log } = of
   const { state, vault } = device
 
-  const named = (id: string) => `"${state.connections.get(id)?.name ?? id}"`
+  const named = (id: string) => inQuotes(state.connections.get(id)?.name ?? id)
 
   /** A connection for which nothing can be done now must not keep the others waiting. */
   async function attempt(connection: string, report: SyncReport, work: () => Promise<number>) {

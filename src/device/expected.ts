@@ -1,4 +1,5 @@
 /** The speakers that a check expects, resolved to connections: only their words are checked. */
+import { inQuotes } from '../api/in-quotes.ts'
 import { someoneOf } from '../api/called.ts'
 import type { Expectation } from '../api/rest/verify.ts'
 import { AppError } from '../errors.ts'
@@ -69,8 +70,8 @@ function anyMember({ connections }: State, id: string): Expected {
   return {
     connections: [id],
     user: null,
-    says: `a member of "${row.name}" says`,
-    saysNot: `no member of "${row.name}" says`,
+    says: `a member of ${inQuotes(row.name)} says`,
+    saysNot: `no member of ${inQuotes(row.name)} says`,
     isEnded: isEnded(row),
     challenge: null,
   }

@@ -27,10 +27,23 @@ export function guestRow(guest: GuestCode): GuestRow {
   }
 }
 
+/**
+ * What a sync keeps of a guest code whose secret this device made: the label, the external member and
+ * the time of expiry are its own, and the account server can only end it, or end it earlier.
+ */
+export function guestAfter(known: GuestRow, listed: GuestRow): GuestRow {
+  const { state } = listed
+  const expires_at = Math.min(known.expires_at, listed.expires_at)
+  return state === 'active'
+    ? { ...known, expires_at }
+    : { ...listed, label: known.label, expires_at }
+}
+
 /** Whether a sync finds nothing to change in what this device keeps of a guest code. */
 export const isSameGuest = (one: GuestRow, other: GuestRow): boolean =>
   one.state === other.state &&
   one.label === other.label &&
+  one.expires_at === other.expires_at &&
   one.external_member_id === other.external_member_id &&
   one.external_member_name === other.external_member_name
 
@@ -49,14 +62,15 @@ export async function createGuestCode(
   const id = newId(PREFIX.guest, now)
   const secret = new Uint8Array(randomBytes(32))
   vault.put(id, secret)
-  const body = { id, label, expires_at: timeAt(now + expiresIn * 1000), external_member_id }
+  const expires_at = timeAt(now + expiresIn * 1000)
+  const body = { id, label, expires_at, external_member_id }
   const made = await account.deviceGuestCodes.create({ body }).catch((error: unknown) => {
     // What was refused is not there; what was not answered may be.
     if (error instanceof AppError && statusOf(error.code) < 500) vault.delete(id)
     throw error
   })
   demandSeat()
-  const row = guestRow(made)
+  const row = guestRow({ ...made, id, label, expires_at, state: 'active' })
   state.guests.put(row)
   codes.putGuest(row)
   return { made, secret }

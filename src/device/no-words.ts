@@ -2,6 +2,7 @@
  * Why there are no words to say on a connection, and who has to do what. It is read from the
  * checked roster and key logs; only the names of the own devices come from the account server.
  */
+import { inQuotes } from '../api/in-quotes.ts'
 import { connectionEnded } from '../api/connection-ended.ts'
 import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
@@ -29,7 +30,7 @@ function heldUpBy({ state, identity, now }: Asking, known: Known | null, id: str
     .map((account) => {
       const remove = `"countersignd connection remove-member ${id} ${account}"`
       const how = isMine ? `${remove} removes them` : 'an owner can remove them'
-      return ` "${called(account)}" held it up more than three times in a day: ${how}.`
+      return ` ${inQuotes(called(account))} held it up more than three times in a day: ${how}.`
     })
     .join('')
 }
@@ -42,7 +43,7 @@ const rotationPending = (id: string, more: string) =>
 
 /** "a", "b" or "c". */
 const anyOf = (names: readonly string[]): string => {
-  const quoted = names.map((name) => `"${name}"`)
+  const quoted = names.map(inQuotes)
   const last = quoted.pop() ?? ''
   return quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`
 }
@@ -96,7 +97,7 @@ function decisionDue(device: Asking, known: Known): AppError | null {
   const doubted = roster.members.find((one) => one.account !== own && isDoubted(state, one))
   if (doubted === undefined) return null
   const { account } = doubted
-  const name = `"${namesIn(device, roster.connection)(account)}"`
+  const name = inQuotes(namesIn(device, roster.connection)(account))
   const remove = `"countersignd connection remove-member ${roster.connection} ${account}"`
   const orRemove = isOwner(roster, own) ? ` Or remove them: ${remove}.` : ''
   return held(
@@ -131,8 +132,8 @@ async function waiting(device: Asking, account: Account, id: string, known: Know
   return new AppError(
     'secret_unavailable',
     who.length === 0
-      ? `No other device has the words for "${name}": ${rotate}.${more}`
-      : `Waiting for ${who.join(' or ')} to hand over the words for "${name}": sync there ("countersignd sync"), then here. If no device has them any more, ${rotate}.${more}`,
+      ? `No other device has the words for ${inQuotes(name)}: ${rotate}.${more}`
+      : `Waiting for ${who.join(' or ')} to hand over the words for ${inQuotes(name)}: sync there ("countersignd sync"), then here. If no device has them any more, ${rotate}.${more}`,
   )
 }
 

@@ -2,6 +2,7 @@
  * What a sync fetches: the own key log, which everything else is checked against, connections with their secrets, guest codes.
  * What the account server sends is checked against what this device has seen; what is refused changes nothing here.
  */
+import { inQuotes } from '../api/in-quotes.ts'
 import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
@@ -13,7 +14,7 @@ import type { State } from '../state/state.ts'
 import type { Codes } from './codes.ts'
 import { dismissed } from './dismissed.ts'
 import { dropFormerKey } from './former-keys.ts'
-import { guestRow, isSameGuest } from './guests.ts'
+import { guestAfter, guestRow, isSameGuest } from './guests.ts'
 import { type Identity, readFacts } from './identity.ts'
 import { isNameSettled } from './name-to-sign.ts'
 import type { Known } from './remembered.ts'
@@ -223,7 +224,7 @@ export function newPull(of: {
     complain(
       report,
       reason === 'roster_forked'
-        ? `"${name}" (${id}) forked: the account server shows two histories of it, so nothing of it verifies any more. A device of an owner opens a new connection in its place.`
+        ? `${inQuotes(name)} (${id}) forked: the account server shows two histories of it, so nothing of it verifies any more. A device of an owner opens a new connection in its place.`
         : `What the account server sent of ${id} was refused (${reason}): it stays here as it was.`,
     )
   }
@@ -254,11 +255,13 @@ export function newPull(of: {
   }
 
   async function guestCodes(before: ReadonlySet<string>, report: SyncReport) {
-    const listed = await every((query) => account.guestCodes.list(query))
-    for (const guest of listed) {
+    const all = await every((query) => account.guestCodes.list(query))
+    for (const guest of all) {
       if (touched.has(guest.id)) continue
-      const row = guestRow(guest)
-      const known = state.guests.get(row.id)
+      const known = state.guests.get(guest.id)
+      const listed = guestRow(guest)
+      const isOwn = known !== null && vault.has(guest.id)
+      const row = isOwn ? guestAfter(known, listed) : listed
       if (known !== null && isSameGuest(known, row)) continue
       // What has ended does not begin again, whatever the server says: its secret is gone.
       if (known !== null && known.state !== 'active' && row.state === 'active') continue
@@ -267,7 +270,7 @@ export function newPull(of: {
       codes.putGuest(row)
       report.pulled.guest_codes++
     }
-    const kept = new Set(listed.map(({ id }) => id))
+    const kept = new Set(all.map(({ id }) => id))
     for (const id of before) if (!kept.has(id)) forget(id)
   }
 

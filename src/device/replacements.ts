@@ -2,6 +2,7 @@
  * What replaces a connection whose history forked (protocol, section 4), as far as this device
  * believes it: connections opened by an owner of the branch that it keeps.
  */
+import { inQuotes } from '../api/in-quotes.ts'
 import { isLinked } from '../crypto/key-log.ts'
 import { type Member, type Roster, unconfirmedMembers } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
@@ -79,7 +80,7 @@ const namesOf = ({ connections, names }: State, id: string, accounts: readonly s
   const members = connections.get(id)?.members ?? []
   const nameOf = (account: string) =>
     members.find(({ user_id }) => user_id === account)?.display_name ?? names.get(account)
-  return accounts.map((account) => `"${nameOf(account) ?? account}"`).join(' or ')
+  return accounts.map((account) => inQuotes(nameOf(account) ?? account)).join(' or ')
 }
 
 /** What happens to a connection that forked, and what there is to do. */
@@ -87,7 +88,7 @@ function nextStep(state: State, own: string, id: string): string {
   const replacement = state.replacements.inPlaceOf(id)
   if (replacement !== null) {
     const name = state.connections.get(replacement)?.name ?? ''
-    return `"${name}" (${replacement}) replaced it: use that one, and delete this one.`
+    return `${inQuotes(name)} (${replacement}) replaced it: use that one, and delete this one.`
   }
   const branch = rememberedRoster(state, id)
   const owners = branch === null ? [] : ownersOf(state, branch)

@@ -1,3 +1,4 @@
+import { timeAt } from '../api/fields.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import { isWrong } from '../device/clock.ts'
@@ -13,11 +14,15 @@ const hasTime = (device: Device | null): boolean =>
 /** Add what only this device knows: whether the secret is here, and the words that its owner says to the guest now. */
 function decorated(guest: GuestCode, device: Device | null, isTimed = hasTime(device)): GuestCode {
   if (device === null) return { ...guest, secret_here: false, code: null }
-  const { codes, vault, now } = device
+  const { state, codes, vault, now } = device
   const speaks = isTimed && guest.state === 'active' && codes.has(guest.id)
+  const isHere = vault.has(guest.id)
+  // The label is the one that the person gave on this device, whatever the account server calls it.
+  const kept = isHere ? state.guests.get(guest.id) : null
   return {
     ...guest,
-    secret_here: vault.has(guest.id),
+    ...(kept === null ? {} : { label: kept.label, expires_at: timeAt(kept.expires_at) }),
+    secret_here: isHere,
     code: speaks ? codes.own(guest.id, now()) : null,
   }
 }

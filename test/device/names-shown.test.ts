@@ -86,8 +86,26 @@ describe('the name that leads', () => {
   })
 })
 
+describe('a name in a sentence', () => {
+  it('cannot end its quotation, whatever quotation marks it has', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    const forged = 'x" ("y"), Mum (“Mum”), guest "z'
+    await rename(bob, forged)
+    await ada.sync()
+    const { summary, matches } = await ada.hears(bob.words(id))
+    assert.equal(matches[0]?.display_name, forged)
+    const quoted = `"x' ('y'), Mum ('Mum'), guest 'z"`
+    assert.equal(summary, `Verified: the words of an account that calls itself ${quoted} ("Bank").`)
+  })
+})
+
 describe('a name that may be taken for another', () => {
-  const TWINS = ['anna', 'ANNA', 'anna\u200b', 'a\u0301nna', '\uff21nna', ' an na']
+  const UNSEEN = ['\u115f', '\u1160', '\u3164', '\uffa0', '\u2800', '\u2065', '\u{e0002}', '\ufff0']
+  const TWINS = [
+    ...['anna', 'ANNA', 'anna\u200b', 'a\u0301nna', '\uff21nna', ' an na'],
+    ...UNSEEN.map((unseen) => `an${unseen}na`),
+  ]
 
   it('is marked on both, in every spelling that looks the same', async (t) => {
     const { ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
@@ -102,7 +120,7 @@ describe('a name that may be taken for another', () => {
     }
     const { summary, matches } = await ada.hears(bob.words(id))
     assert.deepEqual(matches[0]?.name_marks, ['equal'])
-    assert.match(summary, /calls itself " an na" \[another contact has this name\]/)
+    assert.match(summary, /calls itself "an\ufff0na" \[another contact has this name\]/)
     await rename(bob, 'Robert')
     await ada.sync()
     assert.deepEqual(called(ada, cy), ['Anna', 'self'])
