@@ -17,8 +17,8 @@ export type Told = Exclude<
 
 const FAR = ['backend_error', 'backend_unavailable', 'backend_timeout', 'not_signed_in'] as const
 
-/** What any request may meet. */
-const ANY = [
+/** The errors that any request to any server can get. */
+export const ANYWHERE = [
   'bad_request',
   'host_not_allowed',
   'origin_not_allowed',
@@ -26,10 +26,12 @@ const ANY = [
   'expectation_failed',
   'headers_too_large',
   'internal',
-  'keychain_locked',
   'shutting_down',
   'storage_full',
 ] as const satisfies readonly Told[]
+
+/** The errors that any request to a daemon can get. */
+const ANY = [...ANYWHERE, 'keychain_locked'] as const
 
 /** What follows from no field of the row. */
 const OWN: { readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: readonly Told[] } } = {
