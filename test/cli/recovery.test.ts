@@ -54,9 +54,9 @@ async function back({ server, mailDir }: Town, t: TestContext, person: Person) {
     ...person,
     on: (args, more = {}) => run(args, { ...more, env }),
     async good(args, more) {
-      const said = await anew.on(args, more)
-      assert.equal(said.code, EXIT.ok, said.err)
-      return said
+      const result = await anew.on(args, more)
+      assert.equal(result.code, EXIT.ok, result.err)
+      return result
     },
     json: async (...args) => JSON.parse((await anew.good([...args, '--json'])).out),
   }
@@ -107,7 +107,7 @@ describe('recovery create', () => {
     for (const person of [() => null, writer(() => []), writer((words) => words.slice(0, 23))]) {
       const { code, err } = await ada.on(['recovery', 'create'], { person })
       assert.equal(code, EXIT.failed)
-      assert.match(err, /The recovery key of the account is as it was\./)
+      assert.match(err, /The recovery key of the account did not change\./)
     }
     assert.equal(await keyOf(ada), null)
   })
@@ -217,12 +217,12 @@ describe('reset --recovery-key', () => {
 
     await owner.anew.good(['sync'])
     await ada.good(['sync'])
-    const said = (await owner.anew.json('code', id)).words
-    assert.equal((await ada.json('verify', ...said.split(' '))).verified, true)
+    const { words: spoken } = await owner.anew.json('code', id)
+    assert.equal((await ada.json('verify', ...spoken.split(' '))).verified, true)
     assert.equal((await thief.anew.on(['code', id])).code, EXIT.failed)
   })
 
-  it('words that do not fit together: says where, asks again at a terminal, posts nothing', async (t) => {
+  it('words that do not fit together: names the place, asks again at a terminal, posts nothing', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     const words = (await paperOf(ada)).split(' ')
@@ -264,7 +264,7 @@ describe('reset --recovery-key', () => {
     assert.equal(code, EXIT.failed)
     assert.match(err, /Type "without" to go on without the paper: /)
     assert.match(err, /Nothing was reset\. The code is good for 15 minutes/)
-    // The earlier device is as it was.
+    // The earlier device did not change.
     assert.equal((await ada.json('whoami')).user.id, ada.id)
   })
 

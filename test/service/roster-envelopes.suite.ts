@@ -165,7 +165,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       })
       await ada.account.envelopes.add(await sealed())
       assert.equal(await unsealed(ada, id), undefined)
-      // Nobody deletes another's.
+      // No device deletes those of another.
       await ada.account.envelopes.delete({ connection: id, epoch: roster.epoch + 1 })
       await laptop.account.envelopes.delete({ connection: id, epoch: roster.epoch })
       assert.deepEqual(await envelopesOf(laptop, id), [])
