@@ -61,7 +61,7 @@ export function signConsent(of: {
 
 /**
  * Reads the form of a consent; nothing is verified yet.
- * @throws Refusal `bad_consent`, whatever is wrong with the form
+ * @throws Refusal `bad_consent` for every fault of the form
  */
 export function readConsent(text: string): Consent {
   return asBadConsent(() => {
@@ -72,7 +72,7 @@ export function readConsent(text: string): Consent {
 
 /**
  * Verifies a consent as an `add` carries it, except for its `roster_head`.
- * @param add what the entry says: `memberLog` is the seq of its `member_log`
+ * @param add members of the entry: `memberLog` is the seq of its `member_log`
  * @param log the verified key log of the member, which has entry `memberLog`
  * @throws Refusal `bad_consent`, `consent_mismatch`, `consent_log`
  */

@@ -133,7 +133,7 @@ function unlessStale(add: () => string): string {
     if (!(error instanceof Refusal)) throw error
     throw new AppError(
       'invalid_state',
-      `The approval of somebody who is invited does not hold (${error.reason}), so they were not taken in. Ask them to approve the invitation again, or invite them anew.`,
+      `An approval of an invitation is not valid (${error.reason}), so its account was not added. Ask them to approve the invitation again, or invite them anew.`,
       { details: { state: 'consent_refused' }, cause: error },
     )
   }
@@ -192,7 +192,7 @@ export const rotateNow = async (
 
 /**
  * Rotates where that is due: at once after a member left or devices of the own account were revoked;
- * for another member, whose revocation holds the connection, once the wait is over.
+ * for a revocation of another member, once the wait is over.
  * @returns to how many devices the secret was sealed
  * @throws AppError as `continueRoster` does
  */
