@@ -57,7 +57,7 @@ export const proving: Texts<
   trust_cards_update: {
     title: 'Change a note or a name, or confirm keys',
     description:
-      'Change your note on a person you follow, give them a name of your own, or confirm their keys. Set confirmed only after the person has compared the safety number by another way and seen it equal: it lets the new keys into your connections, and cannot be undone.',
+      'Change your note on a person you follow, name them yourself, or confirm their keys. Set confirmed only after the person has compared the safety number by another way and seen it equal: it lets the new keys into your connections, and cannot be undone.',
   },
   trust_cards_delete: {
     title: 'Stop following a person',
