@@ -22,7 +22,7 @@ const readPayload = payload({
 })
 type Payload = ReturnType<typeof readPayload>
 
-/** A consent as it was read: `rosterHead` is base64url of the hash of a roster entry. */
+/** A consent in parsed form: `rosterHead` is base64url of the hash of a roster entry. */
 export type Consent = Payload & { readonly jws: ParsedJws }
 
 /**

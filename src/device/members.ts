@@ -43,7 +43,7 @@ import type { Known } from './remembered.ts'
 import { demandKeysOfSeat, seatBefore } from './replacements.ts'
 import type { RotationWaits } from './rotation-waits.ts'
 
-const everybody = () => true
+const all = () => true
 const nobody = () => false
 
 const notMember = () => new AppError('not_found', 'The connection has no member with this id.')
@@ -155,7 +155,7 @@ export async function remove(
     // Whoever is to come back is invited anew.
     device.state.invites.delete(connection, member)
     const k = newSecret()
-    return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: everybody }
+    return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: all }
   })
 }
 
@@ -180,7 +180,7 @@ export async function setRole(
 
 function rotation({ roster, keyLogs }: Known, signer: Signer): Next {
   const k = newSecret()
-  return { entry: rotate({ roster, keyLogs, k, ...signer }), k, to: everybody }
+  return { entry: rotate({ roster, keyLogs, k, ...signer }), k, to: all }
 }
 
 /** Give a connection a new secret. Throws AppError as `continueRoster` does. */
@@ -315,7 +315,7 @@ export async function confirmKeys(
     }
     const k = newSecret()
     const entry = confirmMember({ roster, keyLogs, member, memberLog: log, k, ...signer })
-    return { entry, k, to: everybody, newcomer: log }
+    return { entry, k, to: all, newcomer: log }
   })
   invites.delete(connection, member)
   return sealed

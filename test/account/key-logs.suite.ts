@@ -133,7 +133,7 @@ export function keyLogsSuite(accounts: () => Accounts): void {
   })
 
   describe('keys of a person', () => {
-    test('anybody signed in reads them from the log, page by page', async () => {
+    test('every signed-in account reads them from the log, page by page', async () => {
       const ada = await enrol(server, 'Ada')
       const at = time()
       later(MINUTE)

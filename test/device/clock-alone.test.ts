@@ -7,22 +7,22 @@ import { MINUTE } from './bench.ts'
 import { enrolled } from './enrolled.ts'
 import { SPAN, WRONG, far, guestOf, moveState, pass, restart, set } from './moving-clock.ts'
 
-describe('the account on this machine alone, whose clock nothing measures', () => {
+describe('the account on this machine alone, without a clock to measure by', () => {
   /** Its device after a sync. */
   async function alone(t: TestContext) {
     const device = await enrolled(t)
-    const says = await guestOf(device)
+    const wordsAt = await guestOf(device)
     assert((await device.sync.run('start')).ok)
-    return { device, says }
+    return { device, wordsAt }
   }
 
   for (const [how, reopened] of [
     ['in the same run', false],
     ['and the daemon is started again', true],
   ] as const)
-    it(`is set back, ${how}: recorded words prove nothing, whatever is synced`, async (t) => {
-      const { device, says } = await alone(t)
-      const recorded = says(device.clock.ms)
+    it(`is set back, ${how}: recorded words prove nothing, synced or not`, async (t) => {
+      const { device, wordsAt } = await alone(t)
+      const recorded = wordsAt(device.clock.ms)
       pass(device, SPAN)
       set(device, -SPAN)
       const now = reopened ? device.reopen() : device
@@ -38,8 +38,8 @@ describe('the account on this machine alone, whose clock nothing measures', () =
     })
 
   it('is set back in small steps: the steps add up', async (t) => {
-    const { device, says } = await alone(t)
-    const recorded = says(device.clock.ms)
+    const { device, wordsAt } = await alone(t)
+    const recorded = wordsAt(device.clock.ms)
     const reasons: string[] = []
     for (const _ of [1, 2]) {
       pass(device, 2 * MINUTE)
@@ -51,18 +51,18 @@ describe('the account on this machine alone, whose clock nothing measures', () =
   })
 
   it('is corrected back and then ahead: small corrections cancel out', async (t) => {
-    const { device, says } = await alone(t)
+    const { device, wordsAt } = await alone(t)
     for (const ms of [-20_000, 20_000, -20_000, 20_000]) {
       pass(device, 2 * MINUTE)
       set(device, ms)
-      const { verified } = await device.verifier.verify(says(device.clock.ms), null)
+      const { verified } = await device.verifier.verify(wordsAt(device.clock.ms), null)
       assert(verified)
     }
   })
 
   it('is set back while the machine is off: nothing before the last use is believed', async (t) => {
-    const { device, says } = await alone(t)
-    const recorded = says(device.clock.ms)
+    const { device, wordsAt } = await alone(t)
+    const recorded = wordsAt(device.clock.ms)
     pass(device, SPAN)
     await device.verifier.verify(WRONG, null)
     restart(device, -SPAN)
@@ -71,16 +71,16 @@ describe('the account on this machine alone, whose clock nothing measures', () =
   })
 
   it('goes on after its state moved to a machine that has run for longer', async (t) => {
-    const { device, says } = await alone(t)
+    const { device, wordsAt } = await alone(t)
     moveState(device, 10 * device.clock.ms)
     const moved = device.reopen()
-    const { verified, reasons } = await moved.verifier.verify(says(moved.clock.ms), null)
+    const { verified, reasons } = await moved.verifier.verify(wordsAt(moved.clock.ms), null)
     assert.deepEqual([verified, reasons], [true, []])
   })
 
   it('is set back before its state moves: no words from before the last use are accepted', async (t) => {
-    const { device, says } = await alone(t)
-    const recorded = says(device.clock.ms)
+    const { device, wordsAt } = await alone(t)
+    const recorded = wordsAt(device.clock.ms)
     pass(device, SPAN)
     await device.verifier.verify(WRONG, null)
     device.clock.ms -= SPAN
@@ -101,23 +101,23 @@ describe('the account on this machine alone, whose clock nothing measures', () =
   })
 
   it('goes on after the machine was off or asleep, or is set ahead', async (t) => {
-    const { device, says } = await alone(t)
+    const { device, wordsAt } = await alone(t)
     for (const move of [restart, set, pass]) {
       move(device, SPAN)
-      const { verified, reasons } = await device.verifier.verify(says(device.clock.ms), null)
+      const { verified, reasons } = await device.verifier.verify(wordsAt(device.clock.ms), null)
       assert.deepEqual([verified, reasons], [true, []])
     }
   })
 
-  it('was ahead and is right again: the person says so', async (t) => {
-    const { device, says } = await alone(t)
+  it('was ahead and is right again: the person confirms it', async (t) => {
+    const { device, wordsAt } = await alone(t)
     set(device, SPAN)
     await device.verifier.verify(WRONG, null)
     set(device, -SPAN)
     pass(device, MINUTE)
     assert.deepEqual((await device.verifier.verify(WRONG, null)).reasons, ['clock_uncertain'])
     device.acceptClock()
-    const { verified, reasons } = await device.verifier.verify(says(device.clock.ms), null)
+    const { verified, reasons } = await device.verifier.verify(wordsAt(device.clock.ms), null)
     assert.deepEqual([verified, reasons], [true, []])
   })
 

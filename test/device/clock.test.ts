@@ -22,8 +22,8 @@ describe('a clock that is set back after a good sync', () => {
     ['and the daemon is started again', true],
   ] as const)
     it(`${how}: recorded words prove nothing, and nothing is conclusive`, async (t) => {
-      const { first, open, says } = await far(t)
-      const recorded = says(first.clock.ms)
+      const { first, open, wordsAt } = await far(t)
+      const recorded = wordsAt(first.clock.ms)
       pass(first, SPAN)
       assert((await first.sync.run('timer')).ok)
       set(first, -SPAN)
@@ -36,8 +36,8 @@ describe('a clock that is set back after a good sync', () => {
     })
 
   it('is told from the words too, which are of a guest that is known', async (t) => {
-    const { first, says } = await far(t)
-    const recorded = says(first.clock.ms)
+    const { first, wordsAt } = await far(t)
+    const recorded = wordsAt(first.clock.ms)
     pass(first, SPAN)
     set(first, -SPAN)
     const { matches, summary } = await first.verifier.verify(recorded, null)
@@ -46,14 +46,14 @@ describe('a clock that is set back after a good sync', () => {
   })
 
   it('is measured by the next sync: by its offset nothing is conclusive until it is right', async (t) => {
-    const { first, says } = await far(t)
+    const { first, wordsAt } = await far(t)
     set(first, -SPAN)
     assert((await first.sync.run('timer')).ok)
     const wrong = await first.verifier.verify(WRONG, null)
     assert.deepEqual([wrong.conclusive, wrong.reasons], [false, ['clock_uncertain']])
     set(first, SPAN)
     assert((await first.sync.run('timer')).ok)
-    const right = await first.verifier.verify(says(first.clock.ms), null)
+    const right = await first.verifier.verify(wordsAt(first.clock.ms), null)
     assert.deepEqual([right.verified, right.reasons], [true, []])
   })
 })

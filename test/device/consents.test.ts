@@ -7,7 +7,7 @@ import { type Desk, isIn, newWorld, verifies, worldOf } from './people.ts'
 
 const DAY_MINUTES = 24 * 60
 
-/** Ada invites Bob, who approves; the account server keeps what it is told from now on. */
+/** Ada invites Bob, who approves; `takesIn` adds Bob by a server that repeats the approval. */
 async function approved(t: TestContext) {
   const world = await newWorld(t)
   const [ada, bob] = [await world.person('ada'), await world.person('bob')]

@@ -10,7 +10,7 @@ import { type Enrolled, enrolled } from './enrolled.ts'
 export const SPAN = 10 * MINUTE
 export const WRONG = 'matador carload recede'
 
-/** A guest of a device, and what the guest says at a time. */
+/** Adds a guest to a device; returns the words of the guest at a time. */
 export async function guestOf(device: Enrolled) {
   const subject = await device.invite()
   const k = device.vault.get(subject) as Uint8Array
@@ -39,19 +39,19 @@ export const pass = ({ clock }: Enrolled, ms: number) => {
   clock.ms += ms
 }
 
-/** A device whose account server is elsewhere and has the right time; after a good sync. */
+/** A device of a remote account server that has the right time; after a good sync. */
 export async function far(t: TestContext) {
   const device = await enrolled(t)
-  // The time there goes by as the machine runs, whatever its wall clock shows.
+  // The time there follows the uptime of the machine, not its wall clock.
   const server: ServerClock = {
     read: async () => ({
       now: timeAt(device.clock.ms - device.clock.set),
       public_url: 'https://countersign.test',
     }),
   }
-  const says = await guestOf(device)
+  const wordsAt = await guestOf(device)
   const open = () => device.reopen({}, server)
   const first = open()
   assert((await first.sync.run('start')).ok)
-  return { open, first, says }
+  return { open, first, wordsAt }
 }
