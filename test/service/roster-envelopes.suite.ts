@@ -108,7 +108,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
         ['an epoch to come', [await envelopeFor(roster, to, { epoch: 2 })], 'unknown_epoch'],
         ['no envelope', ['{}'], 'missing_member'],
         ['no JSON', [good.slice(1)], 'bad_json'],
-        ['a list', ['[]'], 'bad_value'],
+        ['a list', ['[]'], 'bad_json'],
         ['version 1', [changed({ v: 1 })], 'wrong_version'],
         ['an unknown suite', [changed({ suite: 2 })], 'unknown_suite'],
         ['a suite as text', [changed({ suite: '1' })], 'bad_value'],
