@@ -178,6 +178,17 @@ export const trustUnfollow: Command = {
   },
 }
 
+/** The text to store, or null for --clear. Throws UsageError unless exactly one of both is given. */
+function textOrClear(
+  text: string | undefined,
+  options: Invocation['options'],
+  usage: string,
+): string | null {
+  const isCleared = options['clear'] === true
+  if ((text === undefined) !== isCleared) throw new UsageError(usage)
+  return text ?? null
+}
+
 export const trustNote: Command = {
   usage: 'ID TEXT | ID --clear [--json]',
   help: `
@@ -187,10 +198,9 @@ Keeps a note on somebody you follow, for yourself, in place of the one before.
   options: { clear: { type: 'boolean' } },
   args: [1, 2],
   async run({ args: [id = '', text], options, withApi, print }) {
-    const clear = options['clear'] === true
-    if ((text === undefined) !== clear)
-      throw new UsageError('Give the text of the note, or --clear to keep none.')
-    const body = { note: text ?? null }
+    const body = {
+      note: textOrClear(text, options, 'Give the text of the note, or --clear to keep none.'),
+    }
     const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
     const note = `${id}  ${shown(nameOf(card))}: ${shown(card.note ?? 'no note')}`
     print(card, [note, ...numberLines(card)])
@@ -206,10 +216,9 @@ Gives a person you follow a name of your own. All answers of this device show it
   options: { clear: { type: 'boolean' } },
   args: [1, 2],
   async run({ args: [id = '', name], options, withApi, print }) {
-    const clear = options['clear'] === true
-    if ((name === undefined) !== clear)
-      throw new UsageError('Give the name, or --clear to go back to their own.')
-    const body = { name: name ?? null }
+    const body = {
+      name: textOrClear(name, options, 'Give the name, or --clear to go back to their own.'),
+    }
     const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
     print(card, [`${id}  ${shown(nameOf(card))}`, ...numberLines(card)])
   },

@@ -9,7 +9,7 @@ import { parseJws, type ParsedJws } from './jws.ts'
 import { signJws } from './jws-signature.ts'
 import { type KeyLog, signerAt, verifySignedBy } from './key-log.ts'
 import { accountId, base64url, id, natural, payload, place } from './payload.ts'
-import { demand, Refusal, type Reason } from './refusal.ts'
+import { demand, onRefusal, Refusal, type Reason } from './refusal.ts'
 
 const readPayload = payload({
   connection: id(PREFIX.connection),
@@ -106,10 +106,8 @@ const asBadConsent = <T>(work: () => T): T => asReason('bad_consent', work)
 
 /** Gives every refusal one reason, with the refusal as its cause. */
 function asReason<T>(reason: Reason, work: () => T): T {
-  try {
-    return work()
-  } catch (cause) {
-    if (!(cause instanceof Refusal)) throw cause
-    throw new Refusal(reason, `the consent: ${cause.message}`, {}, { cause })
-  }
+  return onRefusal(
+    work,
+    (cause) => new Refusal(reason, `the consent: ${cause.message}`, {}, { cause }),
+  )
 }

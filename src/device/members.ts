@@ -24,7 +24,7 @@ import {
   rotationDue,
   unconfirmedMembers,
 } from '../crypto/roster.ts'
-import { Refusal } from '../crypto/refusal.ts'
+import { onRefusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import { pullKeyLog } from './key-log.ts'
@@ -127,16 +127,15 @@ export async function takeIn(
  * it names a place of the roster that is not there.
  */
 function unlessStale(add: () => string): string {
-  try {
-    return add()
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    throw new AppError(
-      'invalid_state',
-      `An approval of an invitation is not valid (${error.reason}), so its account was not added. Ask them to approve the invitation again, or invite them anew.`,
-      { details: { state: 'consent_refused' }, cause: error },
-    )
-  }
+  return onRefusal(
+    add,
+    (cause) =>
+      new AppError(
+        'invalid_state',
+        `An approval of an invitation is not valid (${cause.reason}), so its account was not added. Ask them to approve the invitation again, or invite them anew.`,
+        { details: { state: 'consent_refused' }, cause },
+      ),
+  )
 }
 
 /**
