@@ -28,8 +28,8 @@ const unwritten = (name: string, error: NodeJS.ErrnoException): void => {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => unwritten('output', error))
 process.stderr.on('error', (error: NodeJS.ErrnoException) => unwritten('error', error))
 
-// WebCrypto's ML-KEM, which sealing keys are made of, is marked as experimental in this Node. Its answers are held by test
-// vectors, and whoever runs the program can do nothing about it.
+// WebCrypto's ML-KEM, which sealing keys are made of, is marked as experimental in this Node. Test vectors
+// cover its results, and the user can do nothing about the warning.
 const emitWarning = process.emitWarning.bind(process)
 process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
   const isKnown = rest[0] === 'ExperimentalWarning' && /Web Crypto API/.test(String(warning))

@@ -8,6 +8,7 @@ import { belongingsSuite } from './account/belongings.suite.ts'
 import { connectionsSuite } from './account/connections.suite.ts'
 import { approvalsSuite } from './account/approvals.suite.ts'
 import { devicesSuite } from './account/devices.suite.ts'
+import { keyLogsSuite } from './account/key-logs.suite.ts'
 import { keyLogLimitsSuite } from './account/key-log-limits.suite.ts'
 import { enrolmentSuite } from './account/enrolment.suite.ts'
 import { exportsSuite } from './account/exports.suite.ts'
@@ -27,6 +28,7 @@ const PARTS = [
   signInSuite,
   approvalsSuite,
   devicesSuite,
+  keyLogsSuite,
   keyLogLimitsSuite,
   resetSuite,
   machinesSuite,

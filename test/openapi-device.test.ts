@@ -58,7 +58,7 @@ const rows = rowsOf({ ...entrance, ...signedIn }).filter(({ route }) =>
 const operationOf = ({ method, path }: { method: string; path: string }): Operation =>
   document.paths[path]?.[method.toLowerCase()] ?? assert.fail(`${method} ${path} is not in it`)
 
-/** The codes that an operation says it may answer under a status. */
+/** The codes that an operation declares for a status. */
 function codesOf({ responses }: Operation, status: number): string[] {
   const ref = (responses[String(status)] ?? responses['default'])?.$ref ?? ''
   const found = document.components.responses[ref.replace('#/components/responses/', '')] as {
@@ -79,7 +79,7 @@ describe('each row', () => {
     assert.equal(new Set(rows.map(({ route }) => operationOf(route).operationId)).size, rows.length)
   })
 
-  test('says what it takes, what it answers and which session it needs', () => {
+  test('declares its input, its answers and the session it needs', () => {
     for (const { route } of rows) {
       const { security, parameters = [], requestBody, responses } = operationOf(route)
       const inPath = parameters.flatMap((it) => ('in' in it && it.in === 'path' ? [it.name] : []))
@@ -126,7 +126,7 @@ describe('a live server', () => {
       body: 'body' in route ? { body: {} } : {},
     }))
 
-  test('answers nobody with what the document says', async () => {
+  test('answers requests without a session as documented', async () => {
     for (const { route, path, body } of questions) {
       const { status, json } = await server.request(route.method, path, body)
       if (status < 300) continue
@@ -139,7 +139,7 @@ describe('a live server', () => {
     }
   })
 
-  test('answers a device with what the document says', async () => {
+  test('answers a device as documented', async () => {
     let refused = 0
     for (const { route, path, body } of questions) {
       const { status, json } = await askProven(server, route.method, path, ada.held, body)

@@ -626,8 +626,8 @@ inline look() {
 #define agree(x, y) (verifies(x) && verifies(y) && head_of(x).opened == head_of(y).opened)
 #define opened_late(d) (dev[d].known != NONE && head_of(d).opened != 0)
 /*
- * From here on the server is honest, and every device in use does what is due: then everybody
- * verifies, may leave (which is to sign), or has an owner whose replacement it can follow.
+ * From here on the server is honest, and every device in use does what is due: then every
+ * member verifies, may leave (which is to sign), or has an owner with a replacement to follow.
  */
 #define signer (is_member(A1) && may_sign(A1) -> A1 : B1)
 #define c_in_use (log_c == 0 -> C1 : (log_c == 1 -> C2 : C3))
@@ -821,7 +821,7 @@ active proctype Connection() {
           who = account(me);
           op = LEAVE
 
-       /* The server says that a device lacks an envelope. */
+       /* The server lists a device as without an envelope. */
        :: is_member(me) && dev[me].k == RIGHT_K ->
           select(shown : 0 .. DEVICES - 1);
           if
@@ -863,7 +863,7 @@ active proctype Connection() {
           consents = consents | bit(NEW)
        :: world == CONSENT && me == C1 && !is_within(consents, withdrawn) -> withdrawn = consents
 
-       /* Anybody opens a connection that names this one; members follow, or do not. */
+       /* Any account opens a connection that names this one; members follow, or do not. */
        :: world == REPLACEMENT && replaced_by == 0 && me <= C1 -> replaced_by = me + 1
        :: world == REPLACEMENT && replaced_by != 0 && me <= C1 && !dev[me].joined &&
           dev[me].known != NONE && can_join ->

@@ -1,4 +1,4 @@
-/** Names of others in sentences and tables, with who says them and what is odd about them. */
+/** Names of others as text for sentences and tables, with their source and marks. */
 import { inQuotes, withoutQuotes } from './in-quotes.ts'
 import type { NameMark, PersonName } from './rest/names.ts'
 

@@ -273,7 +273,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./trust.ts')).trustConfirm,
   },
   'trust dismiss': {
-    summary: 'Note that you have seen that somebody used the recovery key',
+    summary: 'Confirm that you have seen that a contact used the recovery key',
     load: async () => (await import('./trust.ts')).trustDismiss,
   },
   'trust unfollow': {
@@ -281,7 +281,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     load: async () => (await import('./trust.ts')).trustUnfollow,
   },
   'trust rename': {
-    summary: 'Give somebody you follow a name of yours',
+    summary: 'Give a person you follow a name of your own',
     load: async () => (await import('./trust.ts')).trustRename,
   },
   'trust note': {

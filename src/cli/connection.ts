@@ -16,7 +16,7 @@ export const readConnection = (api: Api, id: string): Promise<Connection> =>
 /** Whether somebody is in the connection, not only invited. */
 export const isActive = ({ state }: Member): boolean => state === 'active'
 
-/** What a member is called, and who says so. A mailbox is called by its address. */
+/** The name of a member, with its source; for a mailbox its address. */
 export const nameOfMember = (member: Member): string =>
   member.user_id === null ? member.display_name : calledOf(member)
 

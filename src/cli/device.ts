@@ -148,10 +148,10 @@ export const deviceRenew: Command = {
   help: `
 Gives this device a new sealing key: the one to which others seal the secrets of connections for it. A device does so by itself every
 90 days. Do it at once where the keychain of this device, or a backup of it, may have been read: what is sealed from now on does not open
-with a copy of the old key. A copy still opens what was sealed before, and whoever has it also has the other keys of this device: where it
-was stolen, revoke the device ("countersignd device revoke" on another one).
+with a copy of the old key. A copy still opens what was sealed before, and its holder also has the other keys of this device: if it was
+stolen, revoke the device ("countersignd device revoke" on another one).
 
-The old key is kept for 7 days, for what is sealed to it already, and then deleted. The safety number stays, and nobody is warned.
+The old key is kept for 7 days, for what is sealed to it already, and then deleted. The safety number stays, and no contact is warned.
 Six times in 7 days are the most.`,
   args: [0, 0],
   async run({ withApi, print, say }) {

@@ -40,7 +40,7 @@ function parse(text: string, path: string): MachineKey {
   if (v.is(HalfKey, value))
     throw new StartError(
       'configuration',
-      `${path} holds a key without its machine’s id, because "countersignd machine create" was cut off: run that again as it was, with this file.`,
+      `${path} holds a key without its machine’s id, because "countersignd machine create" was cut off: repeat that command, with this file.`,
     )
   throw new StartError(
     'configuration',

@@ -1,6 +1,6 @@
 /**
- * A screen for a secret: a terminal's alternate screen, which is in no scrollback and gone once it is
- * left. Where there is none, the text is written as any other.
+ * Shows a secret on the alternate screen of a terminal, which has no scrollback and is cleared when
+ * the program leaves it. A file or a dumb terminal gets the text alone.
  */
 import { COLOUR_MARK } from './colour.ts'
 import type { Io } from './command.ts'

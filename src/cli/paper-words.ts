@@ -29,7 +29,7 @@ const suggested = ({ details }: Refusal): string =>
 
 /**
  * Adds the words of a line to those before, up to the first that is wrong.
- * @returns what is wrong with that one, or null; only a terminal is told like words
+ * @returns what is wrong with that one, or null; it suggests similar words only at a terminal
  */
 function take(line: string, words: string[], belongs: Belongs, isTerminal: boolean): string | null {
   for (const [run] of line.matchAll(/\p{L}+/gu)) {

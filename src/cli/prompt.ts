@@ -17,7 +17,7 @@ export interface Prompt {
 
 type Terminal = Io['stdin'] & { setRawMode(raw: boolean): unknown }
 
-/** Whether standard input is a terminal that can be told to show nothing. */
+/** Whether standard input is a terminal that can be set to show nothing. */
 const canHide = (stdin: Io['stdin']): stdin is Terminal =>
   stdin.isTTY === true && typeof (stdin as { setRawMode?: unknown }).setRawMode === 'function'
 
@@ -105,7 +105,7 @@ export function openPrompt({ stdin, stderr }: Io): Prompt {
     ask,
     async askUnseen(question) {
       if (!canHide(stdin)) return ask(question)
-      // Before the question, which somebody may be waiting for.
+      // Before the question, since a caller may type as soon as it sees it.
       stdin.setRawMode(true)
       try {
         stderr.write(question)

@@ -13,7 +13,7 @@ const STYLE = `
   @page { margin: 2cm }
 `
 
-/** Of whom and what the page says something. */
+/** The data that the page shows. */
 export interface OnPage {
   readonly words: readonly string[]
   readonly account: string
@@ -80,8 +80,8 @@ export function recoveryPage({ words, account, kind, email, server, at }: OnPage
       <h2>Where to keep it</h2>
       <p>
         Where you keep a passport or a deed, and not beside your devices. Take no photo of it, and
-        store it on no computer. Nobody from Countersign, no server and no web page ever asks for
-        these words. Whoever has this paper and can read your mail can take the account over: if the
+        store it on no computer. No employee, server or web page of Countersign ever asks for these
+        words. A thief who has this paper and can read your mail can take the account over: if the
         paper is stolen, run <code>countersignd recovery create</code> at once. It needs these
         words, so copy them by hand if you keep two papers.
       </p>

@@ -16,12 +16,12 @@ import { readPaper, readWords } from './paper-words.ts'
 import { type Prompt, withPrompt } from './prompt.ts'
 import { recoveryPage } from './recovery-page.ts'
 
-const NOTHING = 'The recovery key of the account is as it was.'
+const NOTHING = 'The recovery key of the account did not change.'
 
 const REPLACES = (since: string | null) => `
 A recovery key is in force${since === null ? '' : ` since ${since.slice(0, 10)}`}. Another one replaces it only with the 24 words of its paper.
 If that paper is lost, only "countersignd reset" without --recovery-key is rid of it: it revokes all
-your devices but one, and everybody who knows you has to confirm you anew.
+your devices but one, and all your contacts have to confirm you again.
 
 Type the words of the paper that you have, as many on a line as you like. They are not shown.
 `
@@ -46,7 +46,7 @@ The recovery key of your account. Write down all 24 words, with a pen:
 
 ${rowsOf(words)}
 
-They are shown this once. Whoever has them and reads your mail can take the account over.
+They are shown only this once. A thief who has them and reads your mail can take the account over.
 Take no photo, and keep the paper away from your devices.
 
 `
@@ -109,7 +109,7 @@ async function onPaper(running: Running, words: readonly string[]): Promise<void
   try {
     await readWords({ io, prompt, otherwise: NOTHING }, { belongs, empty: show })
   } catch (error) {
-    // Nobody shall keep a page whose words are good for nothing.
+    // The words on the page are of no use, so it must not be kept.
     if (page !== null) await rm(page, { force: true })
     throw error
   }
@@ -123,7 +123,7 @@ const UNSURE: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'back
 const unsure = (cause: AppError) =>
   new AppError(
     cause.code,
-    `${cause.message} The new recovery key may be in force all the same: keep both papers until "countersignd whoami" says since when one is.`,
+    `${cause.message} The new recovery key may be in force all the same: keep both papers until "countersignd whoami" shows since when one is.`,
     { cause },
   )
 
@@ -153,14 +153,14 @@ export const recoveryCreate: Command = {
   usage: '[--page FILE] [--json]',
   help: `
 Makes a recovery key: 24 words to write on paper, shown once. When all devices are lost, "countersignd reset --recovery-key" brings
-the account back with them and a code from the mailbox, and nobody has to confirm the account anew. They also undo a reset that a
+the account back with them and a code from the mailbox, and no contact has to confirm the account again. They also undo a reset that a
 thief made without them.
 
   --page FILE   write the words to a page to print, mode 0600, and show them nowhere else. Delete it once it is printed.
 
 The words are asked for again, from the paper, and the key is in force only after that. A key that is in force already is replaced
 with the words of its paper, which are asked for first. Who has lost that paper can replace it by "countersignd reset" alone, without
---recovery-key: then everybody who knows the account has to confirm it anew.
+--recovery-key: then all contacts have to confirm the account again.
 
 Without a terminal the words are one line on standard output, unless --page is given, and are read back from standard input; before
 them, those of the paper that is replaced.`,

@@ -6,13 +6,13 @@ import { type Prompt, withPrompt } from './prompt.ts'
 
 const WARNING = `
 A reset makes this device the only one of the account. Every earlier device is revoked, with its sessions, and what was sealed to
-those devices alone is lost. It is for people who have lost all their devices, or whose devices a thief has replaced; with one left,
+those devices alone is lost. It is for people who have lost all their devices, or had them replaced by a thief; with one left,
 use "countersignd login" and approve this one.
 `
 
 const WITHOUT_PAPER = `
-Everybody who follows the account or has a connection with it sees that its keys changed, and must confirm it anew. With the 24
-words of a recovery key nobody has to: "countersignd reset --recovery-key".
+All who follow the account or have a connection with it see that its keys changed, and must confirm it again. With the 24
+words of a recovery key they need not: "countersignd reset --recovery-key".
 `
 
 const NOTHING = 'Nothing was reset.'
@@ -48,7 +48,7 @@ export const resetCommand: Command = {
     '--email ADDRESS [--new-code] | --machine [--key-file FILE] [--recovery-key] [--yes] [--json]',
   help: `
 Brings an account back after all its devices were lost. Signs this device in as "countersignd login" does, and revokes every
-earlier device. Everybody who follows the account sees that its keys changed, and must confirm them anew, unless the recovery key
+earlier device. All who follow the account see that its keys changed, and must confirm them again, unless the recovery key
 vouches for them.
 
   --email, --new-code, --machine, --key-file   as for "countersignd login"
@@ -56,7 +56,7 @@ vouches for them.
                                                input before the code
   --yes                                        do not ask for confirmation
 
-With the words, nobody has to confirm the account anew, and a reset that a thief made without them is undone.`,
+With the words, no contact has to confirm the account again, and a reset that a thief made without them is undone.`,
   options: {
     ...SIGN_IN_OPTIONS,
     'recovery-key': { type: 'boolean' },

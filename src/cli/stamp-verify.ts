@@ -49,8 +49,7 @@ function keyFor({ receipt }: StampFile, given: PublicJwk | null, pinned: PublicJ
 }
 
 /**
- * Whether keys of `generation` are those of an account by whose generation `accepted` this device
- * goes. The account id certifies the first generation; a recovery key links others. Anyone can sign
+ * Whether `generation` belongs to the account of which this device accepted generation `accepted`. The account id certifies the first generation; a recovery key links others. Anyone can sign
  * a reset that is not linked, so one that came before an accepted generation counts for nothing.
  */
 const isAccepted = (log: KeyLog, accepted: number, generation: number): boolean =>
@@ -125,8 +124,8 @@ function linesOf({ facts, signer, receipt }: Checked, receivedAt: string | null)
 const advice = (missing: string | null) => [
   '',
   missing === null
-    ? 'This device does not know these keys, and the signature does not say whose they are.'
-    : `No account is known here (${missing}), and the signature does not say whose keys these are.`,
+    ? 'This device does not know these keys, and the signature does not show who holds them.'
+    : `No account is known here (${missing}), and the signature does not show who holds these keys.`,
   'Ask the signer, in a way that you trust, for the root that "stamp verify" prints on their own device. Then add: --root ROOT',
 ]
 

@@ -31,7 +31,7 @@ const KEYS = {
   confirmed: 'confirmed',
 } as const
 
-/** What they are called, who says so, and the name that they give themselves where it is another. */
+/** The name of a card with its source, and the name they use themselves where it differs. */
 function nameOf(card: TrustCard): string {
   const { display_name, own_name, name_changed } = card
   const called = calledOf(card)
@@ -63,10 +63,10 @@ const replacedLines = ({ user_id, recovered_at, recovery_key_unused }: TrustCard
 export const trustList: Command = {
   usage: '[--json]',
   help: `
-Lists whom you follow, newest first, each with the safety number, which is the same on both sides. "calls itself" stands before a
-name that only its bearer gives, "the server says" before one that nobody signed. Keys that are CHANGED are those of other devices than
+Lists the people you follow, newest first, each with the safety number, which is the same on both sides. "calls itself" stands before a
+name that only its bearer gives, "the server says" before one that is not signed. Keys that are CHANGED are those of other devices than
 you have looked at: compare it ("countersignd trust confirm") before you rely on them. Devices that were replaced with the recovery key
-need no such look; the list says so until "countersignd trust dismiss".`,
+need no such check; the list shows them until "countersignd trust dismiss".`,
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.trustCards.list(query)))
@@ -167,7 +167,7 @@ Confirms the keys of somebody you follow: shows the safety number, which is the 
 export const trustDismiss: Command = {
   usage: 'ID [--json]',
   help: `
-Notes that you have seen that somebody you follow replaced all devices with the recovery key. Their keys count as before.
+Confirms that you have seen that a person you follow replaced all devices with the recovery key. Their keys count as before.
 On this device alone.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
@@ -189,6 +189,17 @@ export const trustUnfollow: Command = {
   },
 }
 
+/** The text to store, or null for --clear. Throws UsageError unless exactly one of both is given. */
+function textOrClear(
+  text: string | undefined,
+  options: Invocation['options'],
+  usage: string,
+): string | null {
+  const isCleared = options['clear'] === true
+  if ((text === undefined) !== isCleared) throw new UsageError(usage)
+  return text ?? null
+}
+
 export const trustNote: Command = {
   usage: 'ID TEXT | ID --clear [--json]',
   help: `
@@ -198,10 +209,9 @@ Keeps a note on somebody you follow, for yourself, in place of the one before.
   options: { clear: { type: 'boolean' } },
   args: [1, 2],
   async run({ args: [id = '', text], options, withApi, print }) {
-    const clear = options['clear'] === true
-    if ((text === undefined) !== clear)
-      throw new UsageError('Give the text of the note, or --clear to keep none.')
-    const body = { note: text ?? null }
+    const body = {
+      note: textOrClear(text, options, 'Give the text of the note, or --clear to keep none.'),
+    }
     const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
     const note = `${id}  ${shown(nameOf(card))}: ${shown(card.note ?? 'no note')}`
     print(card, [note, ...numberLines(card)])
@@ -211,16 +221,15 @@ Keeps a note on somebody you follow, for yourself, in place of the one before.
 export const trustRename: Command = {
   usage: 'ID NAME | ID --clear [--json]',
   help: `
-Gives somebody you follow a name of yours. It stands before their own in all answers of this device, which alone keeps it.
+Gives a person you follow a name of your own. All answers of this device show it in place of theirs; it is stored only here.
 
   --clear   go back to their own name`,
   options: { clear: { type: 'boolean' } },
   args: [1, 2],
   async run({ args: [id = '', name], options, withApi, print }) {
-    const clear = options['clear'] === true
-    if ((name === undefined) !== clear)
-      throw new UsageError('Give the name, or --clear to go back to their own.')
-    const body = { name: name ?? null }
+    const body = {
+      name: textOrClear(name, options, 'Give the name, or --clear to go back to their own.'),
+    }
     const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
     print(card, [`${id}  ${shown(nameOf(card))}`, ...numberLines(card)])
   },

@@ -24,7 +24,7 @@ function told({ kind, profile, stamp, match }: PublicMatch): string {
 }
 
 /** Why the look-up found no speaker. */
-function nobody({ conclusive, replayed, echo, old_epoch }: PublicVerification): string {
+function notFound({ conclusive, replayed, echo, old_epoch }: PublicVerification): string {
   if (old_epoch === true)
     return 'Not proven: words from before a change. Ask them to open the app and say new ones.'
   if (replayed) return 'Right words, but they were used before: no proof.'
@@ -36,7 +36,7 @@ function nobody({ conclusive, replayed, echo, old_epoch }: PublicVerification): 
 
 function linesOf(result: PublicVerification): string[] {
   const { found, ambiguous, matches } = result
-  if (!found) return [nobody(result)]
+  if (!found) return [notFound(result)]
   const warning = 'These are the words of more than one: ask for those of the next minute.'
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
 }

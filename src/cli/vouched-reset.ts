@@ -14,8 +14,8 @@ export interface Reset {
 }
 
 const UNUSED = `
-This account has a recovery key. Reset with its 24 words, nobody has to confirm you anew ("countersignd reset --recovery-key").
-Without them, everybody who knows you is warned that the recovery key was not used, and must compare the safety number with you.
+This account has a recovery key. After a reset with its 24 words, no contact has to confirm you again ("countersignd reset --recovery-key").
+Without them, all your contacts are warned that the recovery key was not used, and must compare the safety number with you.
 `
 
 /** Throws AppError invalid_state unless the person goes on without the paper. */

@@ -9,7 +9,7 @@ import { parseJws, type ParsedJws } from './jws.ts'
 import { signJws } from './jws-signature.ts'
 import { type KeyLog, signerAt, verifySignedBy } from './key-log.ts'
 import { accountId, base64url, id, natural, payload, place } from './payload.ts'
-import { demand, Refusal, type Reason } from './refusal.ts'
+import { demand, onRefusal, Refusal, type Reason } from './refusal.ts'
 
 const readPayload = payload({
   connection: id(PREFIX.connection),
@@ -22,7 +22,7 @@ const readPayload = payload({
 })
 type Payload = ReturnType<typeof readPayload>
 
-/** A consent as it was read: `rosterHead` is base64url of the hash of a roster entry. */
+/** A consent in parsed form: `rosterHead` is base64url of the hash of a roster entry. */
 export type Consent = Payload & { readonly jws: ParsedJws }
 
 /**
@@ -61,7 +61,7 @@ export function signConsent(of: {
 
 /**
  * Reads the form of a consent; nothing is verified yet.
- * @throws Refusal `bad_consent`, whatever is wrong with the form
+ * @throws Refusal `bad_consent` for every fault of the form
  */
 export function readConsent(text: string): Consent {
   return asBadConsent(() => {
@@ -72,7 +72,7 @@ export function readConsent(text: string): Consent {
 
 /**
  * Verifies a consent as an `add` carries it, except for its `roster_head`.
- * @param add what the entry says: `memberLog` is the seq of its `member_log`
+ * @param add members of the entry: `memberLog` is the seq of its `member_log`
  * @param log the verified key log of the member, which has entry `memberLog`
  * @throws Refusal `bad_consent`, `consent_mismatch`, `consent_log`
  */
@@ -106,10 +106,8 @@ const asBadConsent = <T>(work: () => T): T => asReason('bad_consent', work)
 
 /** Gives every refusal one reason, with the refusal as its cause. */
 function asReason<T>(reason: Reason, work: () => T): T {
-  try {
-    return work()
-  } catch (cause) {
-    if (!(cause instanceof Refusal)) throw cause
-    throw new Refusal(reason, `the consent: ${cause.message}`, {}, { cause })
-  }
+  return onRefusal(
+    work,
+    (cause) => new Refusal(reason, `the consent: ${cause.message}`, {}, { cause }),
+  )
 }

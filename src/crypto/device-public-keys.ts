@@ -9,7 +9,7 @@ import type { PublicJwk } from './jwk.ts'
 export type LoggedKeys = {
   /** Ed25519 */
   readonly sign: PublicJwk
-  /** `sealKeyId` of the sealing key, whose bytes travel beside the log. */
+  /** `sealKeyId` of the sealing key; its bytes travel beside the log. */
   readonly seal: string
   /** Ed25519 */
   readonly auth: PublicJwk

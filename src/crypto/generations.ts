@@ -16,7 +16,7 @@ export type Generation = {
   /** The recovery key in force, or null; of a generation that ended, the last one. */
   recovery: string | null
   /**
-   * The number of the first later generation whose reset the key in force here vouched for, or null.
+   * The first later generation that began with a reset signed by the key in force here, or null.
    * From then on that generation's key speaks for this one.
    */
   successor: number | null

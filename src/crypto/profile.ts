@@ -65,8 +65,8 @@ export function verifyProfile(jws: string, log: KeyLog): Profile {
 }
 
 /**
- * Verifies a profile that takes the place of another. One whose device is no longer active counts
- * for nothing, nor does its `n`.
+ * Verifies a profile that replaces another. A kept profile is ignored, and its `n` too, if the
+ * device that signed it is no longer active.
  * @param kept the profile so far, a JWS that `verifyProfile` accepted once
  * @throws Refusal as `verifyProfile` does; `not_newer` unless `n` is higher or, at equal `n`, the
  *   SHA-256 of the JWS is lower

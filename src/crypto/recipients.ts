@@ -14,8 +14,8 @@ function isSeated({ account, generation }: Member, keyLogs: KeyLogs): boolean {
 
 /**
  * The devices that K of the current epoch may be sealed to: those active in the newest known logs
- * of current members. None are of a member whose devices were all replaced by keys that no owner has
- * confirmed, or for whom the entry that opened the epoch has a row that does not fit the log known
+ * of current members. Members are left out if keys that no owner confirmed replaced all their
+ * devices, or if the entry that opened the epoch has a row for them that does not fit the log known
  * here: a device that looks active may be revoked there. In order of joining, then of addition.
  */
 export function recipientsOf(
@@ -30,7 +30,7 @@ export function recipientsOf(
 }
 
 /**
- * The members whose devices were all replaced by keys that are not linked to their seat
+ * The members with all devices replaced by keys that are not linked to their seat
  * (`changed_unverified`), in order of joining: `confirm` gives the seat to the new keys.
  */
 export const unconfirmedMembers = ({ members }: Roster, keyLogs: KeyLogs): string[] =>
@@ -48,7 +48,7 @@ function lastRevocation(log: KeyLog): number {
 export type Holder = { readonly account: string; readonly revocation: number }
 
 /**
- * The members of whom a revoked device may know K: their newest log has a `revoke` or `reset` after
+ * The members with a revoked device that may know K: their newest log has a `revoke` or `reset` after
  * the place that the epoch covers. A device that revoked itself counts, since a thief can sign a
  * stolen device out and keep K. So do members who left since the epoch began.
  */

@@ -46,7 +46,7 @@ export function parsePaper(typed: string): Uint8Array {
 const LIST = 4096
 
 /**
- * Where the slip is in 24 words whose checksum does not fit: the place, from 0, of the one word that
+ * Locates the slip in 24 words with a wrong checksum: the place, from 0, of the one word that
  * is wrong, or of the first of two neighbours that changed places; null for more than that. One of
  * 40,000 answers is by chance. Takes up to a second.
  * @throws Refusal as `parseWords`

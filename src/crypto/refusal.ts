@@ -170,6 +170,18 @@ export class Refusal extends Error {
   }
 }
 
+/**
+ * The result of `work`, with a refusal replaced by another error.
+ * @throws what `toError` makes of a `Refusal`; every other error as it is
+ */
+export function onRefusal<T>(work: () => T, toError: (refusal: Refusal) => Error): T {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof Refusal ? toError(error) : error
+  }
+}
+
 /** Throws a `Refusal` unless the rule holds. */
 export function demand(holds: boolean, reason: Reason, message: string): asserts holds {
   if (!holds) throw new Refusal(reason, message)

@@ -48,7 +48,7 @@ export function openEntry(
 
 /**
  * The next entry, by which an owner takes an account in. `memberLog` is the newest place of its
- * verified key log, which `keyLogs` must hold; `consent` is what a device of the account signed for
+ * verified key log, which `keyLogs` must hold; `consent` is the JWS that a device of the account signed for
  * this owner. Out: the JWS, which `verifyRoster` accepts after those of `roster`; throws as that
  * does, `bad_length` for the seed.
  */

@@ -55,7 +55,7 @@ export function verifyRoster(
 
 /**
  * The accounts that entries (JWSs) name, in the order first named, read without being verified:
- * whose key logs `verifyRoster` needs. Throws as `requirePlaces`, `parseJws` and the payload do.
+ * `verifyRoster` needs their key logs. Throws as `requirePlaces`, `parseJws` and the payload do.
  */
 export function accountsOf(entries: readonly string[]): string[] {
   requirePlaces(entries)

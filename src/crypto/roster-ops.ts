@@ -97,7 +97,7 @@ function add(before: State, entry: Content, keyLogs: KeyLogs): Partial<State> {
   return { members: [...members, newcomer] }
 }
 
-/** An owner accepts the keys of a member whose devices were all replaced. */
+/** An owner accepts the keys of a member who replaced all devices. */
 function confirm({ members }: State, entry: Content, keyLogs: KeyLogs): Partial<State> {
   const { actor, member, member_log } = entry
   demand(member !== actor, 'self_confirm', 'an account does not confirm its own keys')
@@ -260,7 +260,7 @@ function changed(
   return members.with(members.indexOf(found), { ...found, ...change })
 }
 
-/** The members without one, whose exit by entry `seq` is noted. */
+/** The members without one; notes its exit by entry `seq`. */
 function without({ members, exits }: State, account: string, seq: number) {
   const gone = memberOf(members, account)
   exits.set(account, { seq, logSeq: gone.logSeq })

@@ -134,7 +134,7 @@ export function stampFragment(jws: string): string {
 
 /**
  * Checks a stamp file. The account id certifies the keys of the first generation, and those that
- * are linked to it; anyone can append a reset that is not. Whose id it is, and whether such a reset
+ * are linked to it; anyone can append a reset that is not. Who has that id, and whether such a reset
  * counts, follows only from what the caller knows of `root`.
  *
  * Throws what `parseJws`, the payload and `verifyKeyLog` throw (`account_mismatch` for first keys

@@ -23,7 +23,7 @@ import {
   readSubject,
 } from './code-subjects.ts'
 import type { Expected } from './expected.ts'
-import { dropOldKeys, saidBefore } from './former-keys.ts'
+import { dropOldKeys, formerWords } from './former-keys.ts'
 import { type Answered, spokenBy } from './said-codes.ts'
 import { guestName, nameOf } from './naming.ts'
 import type { Vault } from './vault.ts'
@@ -89,7 +89,7 @@ export interface Codes {
   findOf(expected: Expected, indices: readonly number[], now: number): Found
   /** Ids of the connections of which a former code key is kept. */
   former(now: number): string[]
-  /** The other members of a connection who would have said these words in the epoch before. */
+  /** The other members of a connection that have these words in the epoch before. */
   findFormer(connection: string, indices: readonly number[], now: number): FormerHit[]
 }
 
@@ -274,7 +274,7 @@ export function openCodes(
     },
 
     findFormer: (connection, indices, now) =>
-      saidBefore({ state, vault, account }, connection, indices, now).map(
+      formerWords({ state, vault, account }, connection, indices, now).map(
         ({ subject, speaker, window, changedAt }) => ({
           ...hitBy(subject, speaker, window, null),
           changedAt,

@@ -53,7 +53,7 @@ async function newOpening(
 /**
  * Open a new connection whose only member is the own account, others being invited to it. The secret, and all that the server is asked, are kept before it
  * hears of the connection: a crash in between leaves a secret without a connection, never a connection without its secret, and
- * the same act asks the same again, whatever became of the own key log. Where the server knows a newer one, it asks once more on top of that.
+ * the same operation sends the same request again, even if the own key log grew. Where the server knows a newer one, it asks once more on top of that.
  */
 export async function openConnection(
   device: Signing,

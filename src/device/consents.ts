@@ -69,8 +69,8 @@ export async function giveConsent(
 }
 
 /**
- * Withdraws what this device consented to and another device of the account declined, as the account
- * server says. Called before rosters are fetched, since a consent that holds is then used up.
+ * Withdraws what this device consented to and another device of the account declined, by the
+ * account server's list. Called before rosters are fetched, since a consent that holds is then used up.
  * @throws AppError what the account throws
  */
 export async function withdrawDeclined(

@@ -10,6 +10,7 @@ import type { Keychain } from '../keychain/keychain.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import type { Approver } from './approval.ts'
+import type { Freshness } from './certainty.ts'
 import { type Challenges, newChallenges } from './challenges.ts'
 import { type ClockState, type ServerClock, demandClock, newClockWatch } from './clock.ts'
 import { type Codes, openCodes } from './codes.ts'
@@ -19,7 +20,7 @@ import type { Identity } from './identity.ts'
 import { type Sync, newSync } from './sync.ts'
 import type { Uptime } from './uptime.ts'
 import { type Vault, openVault } from './vault.ts'
-import { type Freshness, type Verifier, newVerifier } from './verifier.ts'
+import { type Verifier, newVerifier } from './verifier.ts'
 
 /** How long an answer waits for a sync that is made for it. */
 const ANSWER_MS = 3000

@@ -16,7 +16,7 @@ import { routineDue } from './routine-rotation.ts'
 
 /** About the one connection, and no reason to leave the others: it is decided again at the next sync. */
 const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
-/** What the person can settle alone; it says nothing against the other answers of the account server. */
+/** States that only the person can settle; they are no fault of the account server. */
 const THEIRS: readonly unknown[] = ['consent_refused', 'log_full']
 /** About the one connection too; the person should hear of it. */
 const WRONG: readonly Code[] = ['backend_error', 'validation_failed']

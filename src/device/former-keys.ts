@@ -1,6 +1,7 @@
 /**
- * The code keys of the epochs before routine rotations (protocol, section 4). Who has not synced
- * since the rotation says words of the former epoch: they prove nothing, and the answer says why. A
+ * The code keys of the epochs before routine rotations (protocol, section 4). A device that has not
+ * synced since the rotation shows words of the former epoch: they prove nothing, and the answer gives
+ * the reason. A
  * code key, not K, is kept in the vault for 7 days.
  */
 import { acceptedAt, codeOf, codeReader } from '../crypto/code.ts'
@@ -52,8 +53,8 @@ export function dropOldKeys(keeping: Keeping, at: number): void {
   formerEpochs.look(at)
 }
 
-/** Words of a former epoch, and the member who says them. */
-export interface SaidBefore {
+/** Words of a former epoch, and the member that they belong to. */
+export interface FormerWords {
   /** The connection, with the number of the former epoch. */
   readonly subject: Subject
   readonly speaker: Speaker
@@ -62,8 +63,8 @@ export interface SaidBefore {
   readonly changedAt: number
 }
 
-/** Who of these accounts says three words, by indices, under a code key, and in which windows. */
-function saidUnder(
+/** Which of these accounts have three words, by indices, under a code key, and in which windows. */
+function speakersUnder(
   kc: Uint8Array,
   accounts: readonly string[],
   indices: readonly number[],
@@ -80,28 +81,28 @@ function saidUnder(
 }
 
 /**
- * The other members of a connection who would have said these words in the epoch before. None where
- * the connection is held: then a device of theirs may be revoked.
+ * The other members of a connection that have these words in the epoch before. None while the
+ * connection is held: a device of theirs may be revoked.
  * @param indices of three words
  * @throws AppError keychain_locked, not_signed_in
  */
-export function saidBefore(
+export function formerWords(
   { state, vault, account }: Keeping & { readonly account: string },
   connection: string,
   indices: readonly number[],
   now: number,
-): SaidBefore[] {
+): FormerWords[] {
   const row = state.formerEpochs.get(connection)
   const kc = row && vault.find(nameOf(connection))
   if (row === null || kc === null) return []
   const others = row.speakers.filter((id) => id !== account)
-  const said = saidUnder(kc, others, indices, now)
+  const fitting = speakersUnder(kc, others, indices, now)
   kc.fill(0)
   // The connection is read where the words fit: mostly they do not.
-  const subject = said.length === 0 ? null : readSubject(state, account, connection)
+  const subject = fitting.length === 0 ? null : readSubject(state, account, connection)
   if (subject === null || subject.hold !== null || subject.epoch !== row.epoch + 1) return []
   const former = { ...subject, epoch: row.epoch }
-  return said.flatMap(({ account: id, window }) => {
+  return fitting.flatMap(({ account: id, window }) => {
     const speaker = subject.speakers.find((one) => one.id === id)
     return speaker === undefined
       ? []

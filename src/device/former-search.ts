@@ -14,13 +14,13 @@ export async function searchFormer(
   indices: readonly number[],
   now: number,
 ): Promise<string[]> {
-  const said: string[] = []
+  const found: string[] = []
   let end = pace.elapsed() + SLICE_MS
   for (const id of ids) {
-    if (codes.findFormer(id, indices, now).length > 0) said.push(id)
+    if (codes.findFormer(id, indices, now).length > 0) found.push(id)
     if (pace.elapsed() < end) continue
     await pace.turn()
     end = pace.elapsed() + SLICE_MS
   }
-  return said
+  return found
 }

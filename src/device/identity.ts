@@ -25,7 +25,7 @@ export interface Facts {
   readonly approved: boolean
   /** Whether the key log of the account revokes this device, as far as it knows. */
   readonly revoked: boolean
-  /** The machine (`mch_…`) whose own key signs in again without anybody; null for a person's device. */
+  /** The machine (`mch_…`) that signs in again by its own key, unattended; null for a person's device. */
   readonly machine: string | null
   /** The origin of the account server that has the account; null for the one in this process. */
   readonly server: string | null

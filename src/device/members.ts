@@ -24,7 +24,7 @@ import {
   rotationDue,
   unconfirmedMembers,
 } from '../crypto/roster.ts'
-import { Refusal } from '../crypto/refusal.ts'
+import { onRefusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
 import { pullKeyLog } from './key-log.ts'
@@ -43,7 +43,7 @@ import type { Known } from './remembered.ts'
 import { demandKeysOfSeat, seatBefore } from './replacements.ts'
 import type { RotationWaits } from './rotation-waits.ts'
 
-const everybody = () => true
+const all = () => true
 const nobody = () => false
 
 const notMember = () => new AppError('not_found', 'The connection has no member with this id.')
@@ -127,16 +127,15 @@ export async function takeIn(
  * it names a place of the roster that is not there.
  */
 function unlessStale(add: () => string): string {
-  try {
-    return add()
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    throw new AppError(
-      'invalid_state',
-      `The approval of somebody who is invited does not hold (${error.reason}), so they were not taken in. Ask them to approve the invitation again, or invite them anew.`,
-      { details: { state: 'consent_refused' }, cause: error },
-    )
-  }
+  return onRefusal(
+    add,
+    (cause) =>
+      new AppError(
+        'invalid_state',
+        `An approval of an invitation is not valid (${cause.reason}), so its account was not added. Ask them to approve the invitation again, or invite them anew.`,
+        { details: { state: 'consent_refused' }, cause },
+      ),
+  )
 }
 
 /**
@@ -155,7 +154,7 @@ export async function remove(
     // Whoever is to come back is invited anew.
     device.state.invites.delete(connection, member)
     const k = newSecret()
-    return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: everybody }
+    return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: all }
   })
 }
 
@@ -180,7 +179,7 @@ export async function setRole(
 
 function rotation({ roster, keyLogs }: Known, signer: Signer): Next {
   const k = newSecret()
-  return { entry: rotate({ roster, keyLogs, k, ...signer }), k, to: everybody }
+  return { entry: rotate({ roster, keyLogs, k, ...signer }), k, to: all }
 }
 
 /** Give a connection a new secret. Throws AppError as `continueRoster` does. */
@@ -192,7 +191,7 @@ export const rotateNow = async (
 
 /**
  * Rotates where that is due: at once after a member left or devices of the own account were revoked;
- * for another member, whose revocation holds the connection, once the wait is over.
+ * for a revocation of another member, once the wait is over.
  * @returns to how many devices the secret was sealed
  * @throws AppError as `continueRoster` does
  */
@@ -315,7 +314,7 @@ export async function confirmKeys(
     }
     const k = newSecret()
     const entry = confirmMember({ roster, keyLogs, member, memberLog: log, k, ...signer })
-    return { entry, k, to: everybody, newcomer: log }
+    return { entry, k, to: all, newcomer: log }
   })
   invites.delete(connection, member)
   return sealed

@@ -1,7 +1,7 @@
 /**
- * The name of somebody as this device answers it (protocol, section 4a). The name that the person gave
- * leads. Else it is what they signed: `confirmed` where the person confirmed their keys, and then the
- * name of that time. The account server's word counts only where nothing was signed.
+ * The name of a person in the answers of this device (protocol, section 4a): the one given here, else
+ * the one they signed (`confirmed`: the name at the time of the confirmation, if their keys were
+ * confirmed), else the one from the account server.
  */
 import type { PersonName } from '../api/rest/names.ts'
 import { nameMarks } from '../crypto/display-names.ts'
@@ -24,14 +24,14 @@ function chosen(
   state: State,
   account: string,
   names: Names,
-  told: string,
+  fromServer: string,
 ): Pick<PersonName, 'display_name' | 'name_source'> {
   const { given, confirmed, self, accepted } = names
   if (given !== undefined) return { display_name: given, name_source: 'given' }
   if (confirmed !== undefined && isConfirmed(state, account))
     return { display_name: confirmed, name_source: 'confirmed' }
   if (self !== undefined) return { display_name: self, name_source: 'self' }
-  return { display_name: accepted ?? told, name_source: 'server' }
+  return { display_name: accepted ?? fromServer, name_source: 'server' }
 }
 
 const marksOf = ({ state, own }: Naming, name: string, account: string) =>
@@ -39,14 +39,14 @@ const marksOf = ({ state, own }: Naming, name: string, account: string) =>
 
 /**
  * The name of an account.
- * @param told what the account server calls them, for an account of which nothing is known here
+ * @param fromServer the name from the account server, for an account that is unknown here
  */
-export function nameOf(naming: Naming, account: string, told: string): PersonName {
+export function nameOf(naming: Naming, account: string, fromServer: string): PersonName {
   const { state, own } = naming
   const names = state.names.of(account)
   if (account === own)
-    return { display_name: names.self ?? told, name_source: 'own', name_marks: [] }
-  const name = chosen(state, account, names, told)
+    return { display_name: names.self ?? fromServer, name_source: 'own', name_marks: [] }
+  const name = chosen(state, account, names, fromServer)
   return { ...name, name_marks: marksOf(naming, name.display_name, account) }
 }
 
@@ -58,16 +58,15 @@ export const guestName = (naming: Naming, label: string): PersonName => ({
 })
 
 /**
- * The name that somebody gives themselves, and whether it is another than the one under which they
- * were confirmed or accepted.
- * @param told what the account server calls them
+ * The name that a person uses, and whether it differs from the one that was confirmed or accepted.
+ * @param fromServer the name from the account server
  */
 export function ownNameOf(
   { names }: State,
   account: string,
-  told: string,
+  fromServer: string,
 ): { own_name: string | null; name_changed: boolean } {
   const { self = null, confirmed, accepted } = names.of(account)
-  const current = self ?? told
+  const current = self ?? fromServer
   return { own_name: self, name_changed: current !== (confirmed ?? accepted ?? current) }
 }

@@ -52,8 +52,8 @@ function namesIn({ state, identity }: Asking, connection: string) {
   const members = state.connections.get(connection)?.members ?? []
   return (account: string): string => {
     const member = members.find(({ user_id }) => user_id === account)
-    const told = member?.display_name ?? account
-    return nameOf({ state, own: identity.account }, account, told).display_name
+    const fromServer = member?.display_name ?? account
+    return nameOf({ state, own: identity.account }, account, fromServer).display_name
   }
 }
 

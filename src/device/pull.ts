@@ -146,7 +146,7 @@ export function newPull(of: {
   }
 
   /**
-   * Fetch the secret that was sealed to this device. Whatever is wrong with it, the roster is good and what it says holds: words of an earlier epoch are no good.
+   * Fetches the secret that was sealed to this device. If that fails, the roster still counts: words of an earlier epoch do not verify.
    */
   async function pullSecret(known: Known, report: SyncReport): Promise<void> {
     const { connection } = known.roster

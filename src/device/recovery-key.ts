@@ -18,7 +18,7 @@ import { entryTime } from './trust-history.ts'
 const changed = (cause?: unknown) =>
   new AppError(
     'conflict',
-    'Another device of the account changed its keys meanwhile. The recovery key is as it was: try again.',
+    'Another device of the account changed its keys meanwhile. The recovery key did not change: try again.',
     { cause },
   )
 

@@ -1,6 +1,6 @@
 /**
- * What replaces a connection whose history forked (protocol, section 4), as far as this device
- * believes it: connections opened by an owner of the branch that it keeps.
+ * The replacements of a forked connection (protocol, section 4) that this device accepts: those that
+ * an owner of the branch kept here opened.
  */
 import { inQuotes } from '../api/in-quotes.ts'
 import { isLinked } from '../crypto/key-log.ts'
@@ -11,7 +11,7 @@ import type { State } from '../state/state.ts'
 import { present } from './departed.ts'
 import { type Known, rememberedLog, rememberedRoster } from './remembered.ts'
 
-/** The owners at the head of a branch whose keys the seat knows, in order of joining. */
+/** The owners at the head of a branch with keys linked to their seat, in order of joining. */
 export function ownersOf(state: State, { roster, keyLogs }: Known): string[] {
   const unconfirmed = unconfirmedMembers(roster, keyLogs)
   return present(state, roster)
@@ -99,7 +99,7 @@ function nextStep(state: State, own: string, id: string): string {
 }
 
 /**
- * The error for a connection whose history forked: it takes no more entries, and has no words.
+ * The error for a forked connection: it accepts no more entries, and has no words.
  * @param own the own account id
  */
 export const forkedError = (state: State, own: string, id: string): AppError =>

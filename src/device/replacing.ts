@@ -1,5 +1,5 @@
 /**
- * Replacing connections whose history forked (protocol, section 4): an owner's device opens a new
+ * Replacing forked connections (protocol, section 4): an owner's device opens a new
  * one and invites the members of its branch; a member's device joins by itself where it holds the
  * evidence. Of several that owners opened at the same time one remains.
  */
@@ -23,10 +23,10 @@ import { type Fork, judgeFork } from './rosters.ts'
 const TURN_MS = 10 * 60_000
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
-/** An invitation to a connection that replaces one, as the account server says. */
+/** An invitation to a connection that replaces one, a hint of the account server. */
 export type Hint = NonNullable<Hints['replacements']>[number]
 
-/** Of a connection that forked: its entry in the branch kept here and that of the other, at one place. */
+/** Two entries at one place of a forked connection: of the branch kept here, and of the other. */
 function evidence({ logs, forks }: State, connection: string): Fork | null {
   const other = forks.read(connection)[0]
   const kept = other && logs.read('roster', connection)[other.seq]

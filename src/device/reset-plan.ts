@@ -16,7 +16,7 @@ import type { Opens } from './sign-in-way.ts'
 const noKey = () =>
   new AppError(
     'invalid_state',
-    'This account has no recovery key, so no paper can help. Nothing was reset. Without --recovery-key the account comes back, and everybody who knows it has to confirm it anew.',
+    'This account has no recovery key, so no paper can help. Nothing was reset. Without --recovery-key the account comes back, and all its contacts have to confirm it again.',
     { details: { state: 'no_recovery_key' } },
   )
 

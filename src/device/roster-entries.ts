@@ -125,8 +125,8 @@ async function post(
 }
 
 /**
- * This device comes first, and the others of the account with it: they have the secret with the
- * entry, whatever becomes of the rest.
+ * Puts this device and the others of the account first: they get the secret together with the entry,
+ * even if the rest fails.
  */
 export function ownFirst(
   recipients: readonly Recipient[],

@@ -64,7 +64,7 @@ function judgeRoster(
 /**
  * Fetch the roster of a connection, and check it.
  * @returns also whether there was anything new, which is not remembered yet, and of a connection that
- *   replaces another the fork of that one, as the account server says
+ *   replaces another the fork of that one, as the account server returns it
  * @throws Refusal for a roster or a key log that breaks a rule, goes back or forks; of a roster that forks, the other history is kept
  */
 export async function fetchRoster(

@@ -1,6 +1,6 @@
 /**
- * How long devices of other members wait before they rotate for a member whose device was revoked:
- * the member's own devices, which rotate at once, shall mostly be first.
+ * How long devices of other members wait before they rotate for a member that revoked a device: the
+ * member's own devices rotate at once and are usually first.
  */
 import type { Roster } from '../crypto/roster.ts'
 

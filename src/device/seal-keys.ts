@@ -1,6 +1,6 @@
 /**
  * The sealing keys of other devices: their bytes travel beside key logs, which name them by hash. A
- * key whose bytes the account server does not give, or that nothing can be sealed to, gets nothing.
+ * key gets nothing if the account server does not return its bytes or nothing can be sealed to it.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Account } from '../api/port.ts'
@@ -20,8 +20,8 @@ export interface Recipient {
 }
 
 /**
- * Those of the keys that came beside a log whose ids are wanted, by id. A text that is not canonical base64url is no key, and says
- * nothing against the log or the other keys.
+ * The wanted keys among those that came beside a log, by id. A text that is not canonical base64url
+ * is skipped; the log and the other keys stay valid.
  */
 function keysById(
   given: readonly string[],

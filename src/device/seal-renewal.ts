@@ -1,6 +1,6 @@
 /**
  * Renewing the sealing key of this device (protocol, section 3). The private half is in the keychain
- * before the key log can name the key; what the log says afterwards decides what became of it. So a
+ * before the key log can name the key; the log afterwards shows whether it was accepted. So a
  * crash, or an answer that was lost, leaves nothing that the next run does not settle, and two runs at
  * once post the same key.
  */
@@ -37,7 +37,7 @@ async function nextKey({ identity, now, demandSeat }: Renewing): Promise<OwnSeal
 }
 
 /**
- * Takes over what the own key log says of this device's sealing key.
+ * Updates the keychain by the sealing key that the own key log names for this device.
  * @returns whether the newest key that the log names is held here; it is not where the state of this
  *   device was restored from before a renewal
  */
@@ -105,8 +105,8 @@ function requireRoom({ identity, now }: Renewing): void {
 }
 
 /**
- * Renews at the person's request. A key that was made before is not enough: somebody may have copied
- * it. Its entry may be on its way, so it is settled first.
+ * Renews at the person's request. A key that was made before is not enough: it may have been
+ * copied. Its entry may be on its way, so it is settled first.
  * @returns until when the old private half is kept, Unix milliseconds
  * @throws AppError rate_limited, and as `renewIfDue` does
  */

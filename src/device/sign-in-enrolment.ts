@@ -36,7 +36,7 @@ export interface Ground {
 
 /** What opens an account. */
 export interface Credential {
-  /** The machine whose it is; null for a code, of which the account server tells the mailbox. */
+  /** The machine that signs in; null for a code, for which the account server names the mailbox. */
   readonly holder: string | null
   readonly machine: string | null
   /** The name in the key file of a machine account; null for a person, and where it has none. */

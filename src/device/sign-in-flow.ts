@@ -13,7 +13,7 @@ export interface SignInFlow {
   /** Who is signed in here. */
   read(): Promise<SignIn>
   /**
-   * Have a code sent to a mailbox; also to that of the device that is here, whose session has ended. Throws AppError invalid_state,
+   * Requests a code for a mailbox, also for that of a device here with an ended session. Throws AppError invalid_state,
    * and what the door throws; after rate_limited as `code_sent`, a code that came before is waited for.
    */
   begin(email: string): Promise<SignIn>
@@ -45,7 +45,7 @@ export interface SignInFlow {
    * waits for approval, and as `deleteAccount` of account-deletion.ts. */
   deleteAccount(): Promise<void>
   /**
-   * A new session for a machine account that lost its own, without anybody. Not in turn with the steps above: one of them may wait
+   * A new session for a machine account that lost its own, unattended. Not in turn with the steps above: one of them may wait
    * for the answer that needs it. Throws AppError not_signed_in for a person's device and one that is not approved, and as
    * `enrolAgain` does.
    */

@@ -86,7 +86,7 @@ function first(draft: Draft, now: number): Way {
 
 /**
  * How a draft joins an account, with the account that the server names now.
- * @param resetting `reset`: whether the person said that every earlier device is lost
+ * @param resetting `reset`: whether the person confirmed that every earlier device is lost
  * @param now Unix milliseconds
  * @returns null when the draft is spent and a new one is needed: its device was revoked, or the
  *   server names another account than before. The server has seen the keys by then, and keys are for

@@ -172,8 +172,8 @@ export function newSignIn(of: {
   }
 
   /**
-   * Whoever waits for a device that is lost comes in by the reset, and goes only when the account
-   * server would let it: then `opens` does not throw.
+   * Removes the account of a device that still waits for approval, so that a reset can follow: only
+   * if the account server accepts the credential, else `opens` throws.
    */
   async function makeWay(identity: Identity, opens: () => Promise<unknown>): Promise<void> {
     await demandPublicAddress(of.door.clock, ownServer())

@@ -49,7 +49,7 @@ export function keyEvents({
 
 const REPLACED: readonly KeyEvent['event'][] = ['keys_changed', 'keys_recovered']
 
-/** How often all devices of somebody were replaced since a time, with the recovery key or without. */
+/** How often an account replaced all its devices since a time, with the recovery key or without. */
 export function changesSince(state: State, account: string, since: string): number {
   const log = rememberedLog(state, account)
   const events = log === null ? [] : keyEvents(log)

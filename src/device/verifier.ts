@@ -1,21 +1,13 @@
 /**
- * Whose words are these? Purely local. The answer is never surer than what could be checked: `conclusive` says so, and the
- * reasons say why not. Every match counts once (RFC 6238 section 5.2), and that is written down before anybody is told.
+ * Finds the speaker of three words, on this device alone. Every match counts once (RFC 6238 section
+ * 5.2): its use is stored before the answer is returned.
  */
 import { timeAt } from '../api/fields.ts'
-import type {
-  Expectation,
-  Identified,
-  LogEntry,
-  Match,
-  Reason,
-  Verification,
-} from '../api/rest/verify.ts'
-import { windowOf } from '../crypto/code.ts'
+import type { Expectation, Identified, LogEntry, Verification } from '../api/rest/verify.ts'
 import { newId } from '../crypto/id.ts'
 import type { State } from '../state/state.ts'
-import type { ClockState } from './clock.ts'
 import { type Searched, searchAnswers } from './answer-search.ts'
+import { type Freshness, isEnded, isOfOther, newCertainty } from './certainty.ts'
 import type { Challenges } from './challenges.ts'
 import { type Pace, REAL_PACE } from './code-schedule.ts'
 import type { Codes, FormerHit, Found, Hit } from './codes.ts'
@@ -25,26 +17,8 @@ import type { Guesses, Trying } from './guesses.ts'
 import { threeWords } from './typed-words.ts'
 import { summarise } from './verification-summary.ts'
 
-/** How old the last good sync may be for a match that is conclusive. */
-const STALE_MATCH_MS = 7 * 24 * 3600 * 1000
-/** The same for "not verified", unless a sync is made for the answer. */
-const STALE_MS = 3600 * 1000
-const MOST_OFFSET_MS = 30_000
 /** The uses of a window are remembered until two windows later. */
 const REMEMBERED = 2
-
-/** How far this device may trust its own picture: both null while unknown. */
-export interface Freshness {
-  /** The server's clock minus this one's, in milliseconds. */
-  offsetMs(): number | null
-  lastSyncAt(): number | null
-  /** Makes or joins a sync for an answer, and waits for it, but not for long. Never throws. */
-  refresh(): Promise<void>
-  /** Whether this one's clock has moved since the offset was measured. */
-  clock(at: number): ClockState
-  /** A moment that was relied on: the clock may not go back behind it. */
-  noted(at: number): void
-}
 
 /** How words are checked. */
 export interface Asked {
@@ -58,34 +32,23 @@ export interface Asked {
 
 export interface Verifier {
   /**
-   * Check three words for a caller (a token id, or null). Every check is logged, a public one if it
-   * ends here: what matches nothing is looked up elsewhere.
+   * Check three words for a caller (a token id, or null). Every check is logged, except a public one
+   * without a match, which goes on to the account server.
    * @throws AppError word_count, unknown_word, rate_limited, keychain_locked, not_signed_in when
-   *   this device signed out meanwhile, not_found for an expected connection or member, or a
-   *   challenge, that is not known, invalid_state for a challenge that takes no try
+   *   this device signed out meanwhile, not_found for an unknown connection, member or challenge,
+   *   invalid_state for a challenge that accepts no try
    */
   verify(
     words: string | readonly string[],
     caller: string | null,
     asked?: Asked,
   ): Promise<Verification>
-  /** Takes a wrong try out of the row: the account server knows the words. */
+  /** Takes back a wrong try: the account server knows the words. */
   wasNoGuess(caller: string | null): void
 }
 
-const isEnded = (hit: Hit) => hit.isEnded
-const isOfOther = ({ match }: Hit) => match.speaker === 'other'
-
 const isExpected = (expected: Expected | null, { member_id }: Identified) =>
   expected === null || expected.user === null || expected.user === member_id
-
-/** What the answer says of words of a former epoch; nothing for none. */
-function changeBefore([said]: readonly FormerHit[]) {
-  return said === undefined ? {} : { old_epoch: true as const, changed_at: timeAt(said.changedAt) }
-}
-
-const holding = (reasons: readonly (readonly [Reason, boolean])[]): Reason[] =>
-  reasons.filter(([, holds]) => holds).map(([reason]) => reason)
 
 /** The outcome as the verification log has it. */
 function outcomeOf({
@@ -137,65 +100,7 @@ export function newVerifier(options: {
 }): Verifier {
   const { state, codes, account, now, freshness, guesses, challenges, demandSeat } = options
   const { pace = REAL_PACE } = options
-
-  /**
-   * The clock, judged by the server's, by the uptime of the machine and by the windows used here.
-   */
-  function clockAt(at: number): ClockState {
-    const moved = freshness.clock(at)
-    const offset = freshness.offsetMs()
-    // Acceptance reaches one window ahead: only a clock further back than that is behind.
-    const isBehindUses = windowOf(at) + 1 < state.replays.highest()
-    if (isBehindUses || (offset ?? 0) > MOST_OFFSET_MS) return 'behind'
-    if (moved !== 'steady') return moved
-    if (offset === null) return 'unmeasured'
-    return offset < -MOST_OFFSET_MS ? 'ahead' : 'steady'
-  }
-
-  // A sync that lies ahead was one by another clock.
-  function isStale(at: number, longest: number): boolean {
-    const synced = freshness.lastSyncAt()
-    return synced === null || Math.abs(at - synced) > longest
-  }
-
-  /** Why "not verified" would not be sure, of everything that was looked at. */
-  function reasonsNot(
-    at: number,
-    clock: ClockState,
-    { checked, unchecked, lacks, hits }: Found,
-    expected: Expected | null,
-  ): Reason[] {
-    const others = hits.filter(isOfOther)
-    // Only for words of such a connection, or where no other is expected: it keeps no other words
-    // from a conclusive answer.
-    const ended = others.length > 0 ? others.every(isEnded) : expected?.isEnded === true
-    return holding([
-      ['nothing_cached', checked + unchecked === 0 && !ended],
-      ['secret_missing', lacks.includes('secret_missing')],
-      ['clock_uncertain', clock !== 'steady'],
-      ['sync_stale', isStale(at, others.length > 0 ? STALE_MATCH_MS : STALE_MS)],
-      ['rotation_pending', lacks.includes('rotation_pending')],
-      ['roster_forked', lacks.includes('roster_forked')],
-      ['connection_ended', ended],
-    ])
-  }
-
-  /** A match with what it rests on: the clock, the last sync, and its own connection. */
-  function matchOf(hit: Hit, at: number, clock: ClockState): Match {
-    const { match, naming, isEnded: ended } = hit
-    const reasons = holding([
-      ['clock_uncertain', clock !== 'steady'],
-      ['sync_stale', isStale(at, STALE_MATCH_MS)],
-      ['connection_ended', ended],
-      ['old_epoch', 'changedAt' in hit],
-    ])
-    return {
-      ...match,
-      ...naming,
-      conclusive: reasons.length === 0,
-      ...(reasons.length === 0 ? {} : { reasons }),
-    }
-  }
+  const certainty = newCertainty({ state, freshness })
 
   /** Use up each match; answers the earliest time one of them was used before, or null when all are fresh. */
   function use(hits: readonly Hit[], at: number): number | null {
@@ -232,8 +137,8 @@ export function newVerifier(options: {
   }
 
   /**
-   * The connections of which these are words of the former epoch. Looked for where nothing current
-   * explains the words, one search at a time.
+   * The connections that have these words in the former epoch. Searched only if no current words
+   * match, one search at a time.
    */
   function formerOf(
     expected: Expected | null,
@@ -246,9 +151,9 @@ export function newVerifier(options: {
     if (ids.length === 0 || isExplained()) return Promise.resolve([])
     const search = searched.then(async () => {
       waited()
-      const said = await searchFormer({ codes, pace }, ids, indices, now())
+      const found = await searchFormer({ codes, pace }, ids, indices, now())
       waited()
-      return said
+      return found
     })
     searched = search.catch(() => undefined)
     return search
@@ -267,11 +172,12 @@ export function newVerifier(options: {
   }
 
   /**
-   * Makes a sync where the last one is old and nothing known here explains the words: the newest
-   * rosters may. Answers whether it did.
+   * Runs a sync if the last one is old and the words match nothing here: they may match the newest
+   * rosters.
+   * @returns whether it ran one
    */
   async function refreshed(isExplained: () => boolean, waited: () => void): Promise<boolean> {
-    if (!isStale(now(), STALE_MS) || isExplained()) return false
+    if (!certainty.isStale(now()) || isExplained()) return false
     await freshness.refresh()
     waited()
     return true
@@ -323,14 +229,14 @@ export function newVerifier(options: {
     const found = find(at)
     const challenge = expected?.challenge ?? null
     const { hits, checked, unchecked } = found
-    const clock = clockAt(at)
-    const reasons = reasonsNot(at, clock, found, expected)
+    const clock = certainty.clock(at)
+    const reasons = certainty.reasonsNot(at, clock, found, expected)
     const others = hits.filter(isOfOther)
     const evidence = others.filter((hit) => !isEnded(hit))
     const echo = others.length < hits.length
     const old = hits.length > 0 ? [] : former(at)
     const all = [...hits, ...old]
-    const matchesOf = (some: readonly Hit[]) => some.map((hit) => matchOf(hit, at, clock))
+    const matchesOf = (some: readonly Hit[]) => some.map((hit) => certainty.matchOf(hit, at, clock))
     const named = matchesOf(evidence.length > 0 ? evidence : [...others, ...old])
 
     return state.transaction(() => {
@@ -347,7 +253,9 @@ export function newVerifier(options: {
         reasons,
         ...(challenge === null ? {} : { purpose: challenge.purpose.shown }),
         ...(firstUsedAt === null ? {} : { first_verified_at: timeAt(firstUsedAt) }),
-        ...(firstUsedAt === null ? changeBefore(old) : {}),
+        ...(firstUsedAt === null && old[0] !== undefined
+          ? { old_epoch: true as const, changed_at: timeAt(old[0].changedAt) }
+          : {}),
       }
       freshness.noted(at)
       if (challenge !== null) challenges.use(challenge.id)

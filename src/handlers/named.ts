@@ -8,7 +8,7 @@ import { type Naming, nameOf } from '../device/naming.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 
-/** So many inviters of whom nothing is known are looked up for one answer. */
+/** How many unknown inviters are looked up for one answer. */
 const MOST_LOOKED_UP = 20
 
 export const namingOf = ({ state, identity }: Pick<Device, 'state' | 'identity'>): Naming => ({
@@ -17,11 +17,11 @@ export const namingOf = ({ state, identity }: Pick<Device, 'state' | 'identity'>
 })
 
 /** The names of accounts for one answer, which looks each of them up once. */
-function namesFor(device: Device): (account: string, told: string) => PersonName {
+function namesFor(device: Device): (account: string, fromServer: string) => PersonName {
   const naming = namingOf(device)
   const known = new Map<string, PersonName>()
-  return (account, told) => {
-    const name = known.get(account) ?? nameOf(naming, account, told)
+  return (account, fromServer) => {
+    const name = known.get(account) ?? nameOf(naming, account, fromServer)
     known.set(account, name)
     return name
   }
@@ -51,7 +51,7 @@ function namedParty(party: Party, naming: Naming): Party {
     : { ...party, ...nameOf(naming, user_id, display_name ?? user_id) }
 }
 
-/** Fetches the signed names of inviters of whom none is known here. */
+/** Fetches the signed names of inviters that have none here. */
 async function lookUp(device: Device, account: Account, invitations: readonly Invitation[]) {
   const { pullKeyLog } = await import('../device/key-log.ts')
   const inviters = invitations
@@ -62,7 +62,7 @@ async function lookUp(device: Device, account: Account, invitations: readonly In
     try {
       await pullKeyLog(device, account, id)
     } catch (error) {
-      // The name is then the account server's alone, and the answer says so.
+      // The name then comes from the account server, which `name_source` shows.
       if (!(error instanceof AppError || error instanceof Refusal)) throw error
     }
 }

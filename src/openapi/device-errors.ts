@@ -2,21 +2,10 @@
 import type { Entrance, SignedIn } from '../api/device/index.ts'
 import { isOnce } from '../api/route.ts'
 import type { Code } from '../errors.ts'
-import { BODIES, type ErrorBodies, type Place, byStatus, examplesFrom } from './errors.ts'
+import { ANYWHERE, BODIES, type ErrorBodies, type Place, byStatus, examplesFrom } from './errors.ts'
 
-/** What any request may meet. */
-const ANY = [
-  'bad_request',
-  'host_not_allowed',
-  'origin_not_allowed',
-  'request_timeout',
-  'expectation_failed',
-  'headers_too_large',
-  'internal',
-  'backend_unavailable',
-  'shutting_down',
-  'storage_full',
-] as const satisfies readonly Code[]
+/** The errors that any request to an account server can get. */
+const ANY = [...ANYWHERE, 'backend_unavailable'] as const
 
 type Device = SignedIn & Entrance
 

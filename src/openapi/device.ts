@@ -29,7 +29,7 @@ export const deviceTable: Table = Object.fromEntries(
   }),
 )
 
-const ABOUT = `What the device of an account asks its account server. \`docs/protocol.md\` says what the signed structures mean that these requests carry, and what a device has to check: the server is not trusted with any of it.
+const ABOUT = `The interface of an account server to the devices of an account. \`docs/protocol.md\` defines the signed structures in these requests and the checks of a device: the server is not trusted with any of it.
 
 A device proves itself by an access token that is bound to its authentication key (RFC 9449): \`Authorization: DPoP <token>\`, and in \`DPoP\` a proof for this request, with the newest \`DPoP-Nonce\` that the server sent. An answer 401 with \`error="use_dpop_nonce"\` brings a nonce: ask again with it.
 
@@ -50,11 +50,11 @@ const GROUPS: { readonly [G in Exclude<keyof (SignedIn & Entrance), 'oauth'>]: s
   rosters: 'The signed log of the members of a connection.',
   envelopes: 'Secrets of connections, sealed to one device each.',
   signedProfiles: 'The name of an account, signed by one of its devices.',
-  consents: 'What an account signs before it is taken in.',
+  consents: 'What an account signs before it is added to a connection.',
   duties: 'What other devices wait for. A hint: it is checked before anything is signed or sealed.',
   publicCode: 'The secret of the public code, which the account server shares.',
-  lookups: 'Whose public code, and of which stamps, three words are.',
-  deviceGuestCodes: 'Guest codes, whose secrets a device makes.',
+  lookups: 'The public codes and stamps that three words belong to.',
+  deviceGuestCodes: 'Guest codes with secrets that a device makes.',
   deviceFirstContacts: 'Messages of a first contact by four words, relayed as they are.',
   downloads: 'Links to finished exports.',
   openLinkApprovals: 'Who asked to connect, by an open link.',

@@ -4,8 +4,8 @@ import type { Rest } from '../api/rest/index.ts'
 import { type Route, type Schema, isOnce } from '../api/route.ts'
 import { CODES, type Code, type Details, statusOf } from '../errors.ts'
 
-/** All but those of the account server’s entrance (RFC 6749 section 5.2), and those of paths that no document has. */
-export type Told = Exclude<
+/** The codes of a daemon: not those of an OAuth token endpoint (RFC 6749 section 5.2) and of unknown paths. */
+export type DaemonCode = Exclude<
   Code,
   | 'invalid_client'
   | 'invalid_request'
@@ -17,8 +17,8 @@ export type Told = Exclude<
 
 const FAR = ['backend_error', 'backend_unavailable', 'backend_timeout', 'not_signed_in'] as const
 
-/** What any request may meet. */
-const ANY = [
+/** The errors that any request to any server can get. */
+export const ANYWHERE = [
   'bad_request',
   'host_not_allowed',
   'origin_not_allowed',
@@ -26,13 +26,17 @@ const ANY = [
   'expectation_failed',
   'headers_too_large',
   'internal',
-  'keychain_locked',
   'shutting_down',
   'storage_full',
-] as const satisfies readonly Told[]
+] as const satisfies readonly DaemonCode[]
+
+/** The errors that any request to a daemon can get. */
+const ANY = [...ANYWHERE, 'keychain_locked'] as const
 
 /** What follows from no field of the row. */
-const OWN: { readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: readonly Told[] } } = {
+const OWN: {
+  readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: readonly DaemonCode[] }
+} = {
   sync: { read: ['no_device'], run: ['no_device', ...FAR] },
   token: { create: ['no_device'] },
   verify: {
@@ -105,11 +109,13 @@ export interface Place {
   readonly need: string
 }
 
-function specific({ group, name, route, need }: Place): Told[] {
+function specific({ group, name, route, need }: Place): DaemonCode[] {
   const { method, path, by, body } = route
   const inOrganisation = path.startsWith('/api/v1/org/')
-  const own = (OWN as Readonly<Record<string, Readonly<Record<string, readonly Told[]>>>>)[group]
-  const rules: (readonly [isSo: boolean, ...codes: Told[]])[] = [
+  const own = (OWN as Readonly<Record<string, Readonly<Record<string, readonly DaemonCode[]>>>>)[
+    group
+  ]
+  const rules: (readonly [isSo: boolean, ...codes: DaemonCode[]])[] = [
     [need === 'none', 'host_not_allowed', 'origin_not_allowed'],
     [need === 'none' && method === 'POST', 'peer_not_allowed'],
     [need !== 'none', 'unauthorized', 'invalid_token'],
@@ -132,7 +138,7 @@ function specific({ group, name, route, need }: Place): Told[] {
  * Codes by their status, in the order of `CODES`.
  * @param specific those of a row
  * @param any those that any request may meet
- * @returns `default` for those of `any` whose status the row has not
+ * @returns those of `any` with a status that the row lacks stand under `default`
  */
 export function byStatus(specific: readonly Code[], any: readonly Code[]): Map<string, Code[]> {
   const found = new Map<string, Code[]>()
@@ -155,7 +161,7 @@ export function byStatus(specific: readonly Code[], any: readonly Code[]): Map<s
 export const codesOf = (place: Place): Map<string, Code[]> => byStatus(specific(place), ANY)
 
 /** What the body of each error looks like. */
-export const BODIES: Readonly<Record<Told, Details & { readonly message: string }>> = {
+export const BODIES: Readonly<Record<DaemonCode, Details & { readonly message: string }>> = {
   bad_request: { message: 'This is not well-formed HTTP/1.1.' },
   invalid_json: {
     message:

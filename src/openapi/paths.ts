@@ -6,7 +6,7 @@ import type { Place } from './errors.ts'
 import type { Example } from './examples.ts'
 import { responsesOf } from './responses.ts'
 
-/** What one document says of its operations beyond their rows. */
+/** The parts of one document that do not follow from the rows of its operations. */
 export interface Wording {
   readonly describe: (place: Place) => string
   /** The security requirement of an operation; undefined for that of the document. */
@@ -58,7 +58,7 @@ function operation(
   return {
     operationId: path === route.path ? `${group}_${name}` : `${group}_${name}_unversioned`,
     tags: [group],
-    // Two of one name could not be told apart in a list.
+    // Two operations with one name would look the same in a list.
     summary: path === route.path ? route.summary : `${route.summary} (${path})`,
     description: wording.describe(place),
     ...(security === undefined ? {} : { security }),

@@ -1,7 +1,7 @@
 /**
  * Consents (section 6): a device approves an invitation by signing that its account agrees to be
  * taken in by the inviter. The server checks what it can and hands the consent to the devices of
- * the inviter, whose `add` carries it.
+ * the inviter, for their `add` entry.
  */
 import type { Service } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'

@@ -139,7 +139,7 @@ async function claim(
 
 /**
  * The account that a machine has by now: presented twice at a moment, its first device has made it.
- * The row is held, so that the second waits for the first, whose account had no id to hold before.
+ * The row is held, so that the second waits for the first: before it, there was no account to hold.
  */
 async function accountOfMachine(trx: Transaction<Schema>, machine: string): Promise<string> {
   const { account_id } = await trx

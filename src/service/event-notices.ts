@@ -219,14 +219,14 @@ export async function tellOfReset(
     kind: 'keys_changed',
     title: `The keys of ${name} changed`,
     body: withKey
-      ? `All devices of ${name} were replaced by a new one, with the words of a recovery key. Your device checks whether that key belongs to the keys that you know, and the trust card says so: then there is nothing to do.`
+      ? `All devices of ${name} were replaced by a new one, with the words of a recovery key. Your device checks whether that key belongs to the keys that you know, and the trust card shows the result: if it does, there is nothing to do.`
       : `All devices of ${name} were replaced by a new one. Ask them by a way that you know whether it was they, and compare the safety number before you rely on the new keys.`,
     data: { user_id: account },
   }
   const reset: Note = {
     kind: 'account_reset',
     title: 'All devices of your account were replaced',
-    body: `All devices of your account were replaced by ${named(deviceName)}, ${withKey ? 'with' : 'without'} a recovery key. If that was not you, somebody may read your mail: make your mailbox safe, then reset the account yourself.`,
+    body: `All devices of your account were replaced by ${named(deviceName)}, ${withKey ? 'with' : 'without'} a recovery key. If that was not you, a thief may read your mail: make your mailbox safe, then reset the account yourself.`,
     data: { device_id: device },
   }
   const notes = [...followers, ...members].map(({ account_id }): [string, Note] => [
@@ -262,7 +262,7 @@ export async function tellOfDevice(
   await notify(trx, account, note, at)
 }
 
-/** The account is told that a device put a recovery key in force. */
+/** Notifies the account that a device put a recovery key in force. */
 export async function tellOfRecoveryKey(
   trx: Transaction<Schema>,
   { account, device, name }: { account: string; device: string; name: string },
@@ -271,7 +271,7 @@ export async function tellOfRecoveryKey(
   const note: Note = {
     kind: 'recovery_key_changed',
     title: `A new recovery key, by ${named(name)}`,
-    body: `${named(name)} made a recovery key for your account: whoever has its words and your mailbox can replace all your devices. If that was not you, reset the account without it: revoking the device leaves the key in force.`,
+    body: `${named(name)} made a recovery key for your account: a person with its words and your mailbox can replace all your devices. If that was not you, reset the account without it: revoking the device leaves the key in force.`,
     data: { device_id: device },
   }
   await notify(trx, account, note, at)

@@ -2,7 +2,7 @@
 import { invalid } from '../api/input.ts'
 import type { Session } from '../api/port.ts'
 import { isId } from '../crypto/id.ts'
-import { Refusal } from '../crypto/refusal.ts'
+import { onRefusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 
 /** There is no such thing, or it is somebody else's: the caller cannot tell which. */
@@ -18,12 +18,9 @@ export function demandId(prefix: string, id: string, what: string): void {
 
 /** Judge a signed structure of the body; a refusal is the caller's fault at `path`. */
 export function judged<T>(path: string, judge: () => T): T {
-  try {
-    return judge()
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    throw invalid('body', [{ path, message: `${error.reason}: ${error.message}` }], error)
-  }
+  return onRefusal(judge, (refusal) =>
+    invalid('body', [{ path, message: `${refusal.reason}: ${refusal.message}` }], refusal),
+  )
 }
 
 /** The device that asks. Throws AppError `no_device` for a bearer of a machine account's token, who has none. */

@@ -173,9 +173,9 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
         await trx.updateTable('invitations').set(change).where('id', '=', id).execute()
       const after = (await read())!
       const isNews = change !== null && change.state !== row.state
-      const said = direction === 'received' && isNews ? change.state : undefined
-      if (said === 'approved' || said === 'declined') {
-        await tellInviter(trx, after, said, now())
+      const answer = direction === 'received' && isNews ? change.state : undefined
+      if (answer === 'approved' || answer === 'declined') {
+        await tellInviter(trx, after, answer, now())
         await forgetNotes(trx, account, ['invitation_received'], { invitation_id: id })
       }
       if (direction === 'sent' && change !== null)

@@ -85,7 +85,7 @@ const cameFirst = () =>
 
 type Body = Parameters<Service['keyLogs']['append']>[0]['body']
 
-/** The log after it, and the letter that tells the person of it. */
+/** The log after the entry, and the letter that reports it to the person. */
 async function append(
   { db, now, publicUrl }: Ground,
   { entry, seal_key }: Body,

@@ -124,7 +124,7 @@ export async function resourcesOf(
 export const roleOf = (meant: Meant): Role =>
   'invite' in meant ? meant.invite.role : meant.member.role
 
-/** Whom an id names, of an account, a machine or the list; null for nobody there. */
+/** The member or invitation that an id names (of an account, a machine or the list), or null. */
 export async function meantBy(
   db: Kysely<Schema>,
   organisation: string,

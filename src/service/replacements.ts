@@ -1,6 +1,6 @@
 /**
- * Connections that replace a forked one (protocol, section 4). What the server says of them is a
- * hint: devices judge the fork and the opener by what they remember.
+ * Connections that replace a forked one (protocol, section 4). The server's answers about
+ * them are hints: devices judge the fork and the opener by their own records.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { demand } from '../crypto/refusal.ts'
@@ -11,7 +11,7 @@ import type { Schema } from './schema.ts'
 /** Two entries (JWSs) at one place of the roster of a forked connection. */
 export type Fork = [one: string, other: string]
 
-/** So many are told at once, the newest: each has up to three entries. */
+/** How many are returned at once, the newest first: each has up to three entries. */
 const MOST = 20
 
 /**
@@ -98,8 +98,8 @@ export async function carryOver(
 
 /**
  * The open invitations of an account to connections that replace one that both it and the inviter
- * are in, the newest of each inviter for each such connection, with the first entry: an inviter who
- * opens many keeps nobody else's from being told.
+ * are in, the newest of each inviter for each such connection, with the first entry: so an
+ * inviter who opens many cannot displace those of others.
  */
 export async function replacementsFor(db: Kysely<Schema>, account: string, at: number) {
   const newest = db

@@ -46,7 +46,7 @@ export async function resetsSince(
 }
 
 /**
- * Those of the cards whose keys are others than the person looked at, and not linked to those by the
+ * The cards with keys that differ from those the person reviewed and are not linked to them by the
  * recovery key.
  */
 export async function changedOf(

@@ -1,4 +1,4 @@
-/** The epochs before routine rotations, whose code keys the vault keeps for a while. */
+/** The epochs before routine rotations; the vault keeps their code keys for a while. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from './sqlite.ts'
 
@@ -55,7 +55,7 @@ export function formerEpochRows(db: DatabaseSync) {
     /** Ids of connections. */
     ids: (): string[] => idsOf(all.all()),
     /**
-     * Ids of the connections whose former epoch is over: kept at or before a time, last looked at
+     * Ids of the connections with an expired former epoch: kept at or before a time, last looked at
      * after another, or not followed by the epoch that the connection has.
      */
     over: (keptUntil: number, lookedAfter: number): string[] =>

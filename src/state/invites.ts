@@ -47,7 +47,7 @@ export function inviteRows(db: DatabaseSync) {
       return row && parsed(row)
     },
     all: (): Invite[] => all.all().map(parsed),
-    /** Those whose new keys wait for a `confirm`. */
+    /** Those with new keys that wait for a `confirm`. */
     again: (): Invite[] => again.all().map(parsed),
     delete: (connection: string, target: string): boolean => remove.run(connection, target) > 0,
     /** Forgets those whose time is over, Unix milliseconds. */

@@ -60,12 +60,12 @@ export function nameRows(db: DatabaseSync) {
   }
 
   return {
-    /** Keeps the first name under which somebody was accepted, and answers it. */
+    /** Stores the name under which an account was accepted, unless there is one; returns the stored one. */
     pin(account: string, name: string): string {
       insert.run(account, name, comparableName(name))
       return namesOf(account).accepted ?? name
     },
-    /** The name under which somebody was accepted. */
+    /** The name under which an account was accepted. */
     get: (account: string): string | null => namesOf(account).accepted ?? null,
     of: namesOf,
     set,
@@ -80,7 +80,7 @@ export function nameRows(db: DatabaseSync) {
      * Whether another contact has a name: an account, a live guest code, its external member, or the
      * connection with one other member.
      * @param comparable as `comparableName` has it
-     * @param account whose name is compared; '' for a guest, beside whom other guests do not count
+     * @param account the account with that name; '' for a guest, for which other guests do not count
      * @param own the own account id, which is no contact
      */
     isOthers(comparable: string, account: string, own: string): boolean {

@@ -1,11 +1,11 @@
 /**
- * Connections whose history forked, as this device found them, and those that replace them. The
+ * The forked connections that this device found, and those that replace them. The
  * second of the two histories is in `forks`.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from './sqlite.ts'
 
-/** A connection whose history forked. */
+/** A forked connection. */
 export interface ForkedRow {
   readonly connection: string
   /** When this device saw the fork, Unix milliseconds. */
@@ -16,7 +16,7 @@ export interface ForkedRow {
   readonly replaced_by: string | null
 }
 
-/** A connection whose first entry says that it replaces another. */
+/** A connection that replaces another, by its first entry. */
 export interface ReplacementRow {
   readonly connection: string
   readonly replaces: string
@@ -73,7 +73,7 @@ export function replacementRows(db: DatabaseSync) {
     forked: (): ForkedRow[] => forked.all(),
     /** The connection in place of one that forked; null for none. */
     inPlaceOf: (forked: string): string | null => judged.get(forked)?.replaced_by ?? null,
-    /** Whether everybody in a forked connection is in the one in its place. */
+    /** Whether all members of a forked connection are in the one in its place. */
     isSettled: (forked: string): boolean => judged.get(forked)?.settled === 1,
     /** Stores what is in place of a forked connection; answers whether that is new. */
     judge(forked: string, replacedBy: string | null, isSettled: boolean): boolean {

@@ -10,7 +10,7 @@ import { newTown, takenIn } from './town.ts'
 
 const WEEK_MS = 7 * 24 * 3_600_000
 
-test('device renew: says until when the old key is kept; connections go on', async (t) => {
+test('device renew: prints until when the old key is kept; connections keep working', async (t) => {
   const town = await newTown(t)
   const [ada, bob] = [await town.person('ada'), await town.person('bob')]
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')
@@ -37,7 +37,7 @@ test('a backup from before a renewal: the restored device renews again, and gets
   await takenIn(ada, id, [bob])
   const folder = freshFolder(t)
   const [file, passphrase] = [join(folder, 'backup'), join(folder, 'passphrase')]
-  writeFileSync(passphrase, 'five words that nobody guesses\n', { mode: 0o600 })
+  writeFileSync(passphrase, 'five words that are not guessed\n', { mode: 0o600 })
   await ada.good(['backup', file, '--passphrase-file', passphrase])
   await ada.good(['device', 'renew'])
   // Sealed to a key that the backup does not have.
@@ -46,9 +46,9 @@ test('a backup from before a renewal: the restored device renews again, and gets
   const restored = terminal(join(freshFolder(t), 'state'))
   const env = { SVC_BACKEND_URL: town.server }
   const good = async (args: string[]) => {
-    const said = await restored(args, { env })
-    assert.equal(said.code, EXIT.ok, said.err)
-    return said
+    const result = await restored(args, { env })
+    assert.equal(result.code, EXIT.ok, result.err)
+    return result
   }
   await good(['restore', file, '--passphrase-file', passphrase])
   const { err } = await good(['sync'])

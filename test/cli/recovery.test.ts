@@ -1,6 +1,5 @@
 /** recovery create and reset --recovery-key: at a terminal and in a script, over an account server in this process. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -9,6 +8,7 @@ import { EXIT } from '../../src/errors.ts'
 import { environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
+import { atRealTerminal, noRealTerminal } from './real-terminal.ts'
 import { terminal, type Person as Typist } from './terminal.ts'
 import { newTown, takenIn, type Person, type Town } from './town.ts'
 
@@ -16,7 +16,7 @@ import { newTown, takenIn, type Person, type Town } from './town.ts'
 const wordsOn = (screen: string): string[] =>
   [...screen.matchAll(/\d+\. ([a-z]+)/g)].map(([, word]) => word!).slice(-24)
 
-/** Whoever makes a paper at a terminal: presses Enter, then reads it back as told. */
+/** A person who makes a paper at a terminal: presses Enter, then types the words that are returned. */
 function writer(readBack: (words: readonly string[]) => readonly string[]): Typist {
   const lines: string[] = []
   let isWritten = false
@@ -54,9 +54,9 @@ async function back({ server, mailDir }: Town, t: TestContext, person: Person) {
     ...person,
     on: (args, more = {}) => run(args, { ...more, env }),
     async good(args, more) {
-      const said = await anew.on(args, more)
-      assert.equal(said.code, EXIT.ok, said.err)
-      return said
+      const result = await anew.on(args, more)
+      assert.equal(result.code, EXIT.ok, result.err)
+      return result
     },
     json: async (...args) => JSON.parse((await anew.good([...args, '--json'])).out),
   }
@@ -107,7 +107,7 @@ describe('recovery create', () => {
     for (const person of [() => null, writer(() => []), writer((words) => words.slice(0, 23))]) {
       const { code, err } = await ada.on(['recovery', 'create'], { person })
       assert.equal(code, EXIT.failed)
-      assert.match(err, /The recovery key of the account is as it was\./)
+      assert.match(err, /The recovery key of the account did not change\./)
     }
     assert.equal(await keyOf(ada), null)
   })
@@ -217,12 +217,12 @@ describe('reset --recovery-key', () => {
 
     await owner.anew.good(['sync'])
     await ada.good(['sync'])
-    const said = (await owner.anew.json('code', id)).words
-    assert.equal((await ada.json('verify', ...said.split(' '))).verified, true)
+    const { words: spoken } = await owner.anew.json('code', id)
+    assert.equal((await ada.json('verify', ...spoken.split(' '))).verified, true)
     assert.equal((await thief.anew.on(['code', id])).code, EXIT.failed)
   })
 
-  it('words that do not fit together: says where, asks again at a terminal, posts nothing', async (t) => {
+  it('words that do not fit together: names the place, asks again at a terminal, posts nothing', async (t) => {
     const town = await newTown(t)
     const ada = await town.person('ada')
     const words = (await paperOf(ada)).split(' ')
@@ -264,7 +264,7 @@ describe('reset --recovery-key', () => {
     assert.equal(code, EXIT.failed)
     assert.match(err, /Type "without" to go on without the paper: /)
     assert.match(err, /Nothing was reset\. The code is good for 15 minutes/)
-    // The earlier device is as it was.
+    // The earlier device did not change.
     assert.equal((await ada.json('whoami')).user.id, ada.id)
   })
 
@@ -290,60 +290,25 @@ describe('reset --recovery-key', () => {
   })
 })
 
-/** Makes a paper at a new terminal: reads the words off its screen, presses Enter and types them. */
-const TERMINAL = `
-import os, pty, re, sys
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-shown = b''
-step = 0
-while True:
-    try:
-        some = os.read(terminal, 4096)
-    except OSError:
-        break
-    if not some:
-        break
-    shown += some
-    if step == 0 and b'on paper. ' in shown:
-        words = re.findall(rb'\\d+\\. ([a-z]+)', shown)
-        os.write(terminal, b'\\r')
-        step = 1
-    elif step == 1 and b'Words 1 to 24: ' in shown:
-        os.write(terminal, b' '.join(words) + b'\\r')
-        step = 2
-_, status = os.waitpid(pid, 0)
-print(os.waitstatus_to_exitcode(status))
-print(b' '.join(words).decode())
-sys.stdout.flush()
-sys.stdout.buffer.write(shown)
-`
-const noTerminal =
-  process.platform === 'win32' || spawnSync('python3', ['-c', 'import pty']).status !== 0
-    ? 'needs python3'
-    : false
-
 it(
   'at a real terminal the words are on a screen of their own, and what is typed is not shown',
-  {
-    skip: noTerminal,
-  },
-  (t) => {
-    const main = join(import.meta.dirname, '../../src/main.ts')
-    const { stdout, stderr } = spawnSync(
-      'python3',
-      ['-c', TERMINAL, process.execPath, main, 'recovery', 'create'],
-      { env: { ...environment(freshFolder(t)), TERM: 'xterm' }, encoding: 'utf8', timeout: 60_000 },
+  { skip: noRealTerminal },
+  async (t) => {
+    let words: readonly string[] = []
+    const { code, screen } = await atRealTerminal(
+      ['recovery', 'create'],
+      environment(freshFolder(t)),
+      [
+        ['on paper. ', '\r'],
+        ['Words 1 to 24: ', (seen) => `${(words = wordsOn(seen)).join(' ')}\r`],
+      ],
     )
-    const [code, words = '', ...shown] = stdout.split('\n')
-    assert.equal(code, '0', stdout + stderr)
-    assert.equal(words.split(' ').length, 24)
-    const screen = shown.join('\n')
+    assert.equal(code, EXIT.ok, screen)
+    assert.equal(words.length, 24)
     const [before, after] = [screen.indexOf('\u001b[?1049h'), screen.indexOf('\u001b[?1049l')]
     assert(before !== -1 && after > before, screen)
     const scrollback = screen.slice(0, before) + screen.slice(after)
-    for (const word of words.split(' ').slice(0, 4))
+    for (const word of words.slice(0, 4))
       assert.doesNotMatch(scrollback, new RegExp(`\\b${word}\\b`))
   },
 )

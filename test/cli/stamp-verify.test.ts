@@ -351,7 +351,7 @@ describe('an account that began anew', () => {
     })
 })
 
-describe('an account whose recovery key undid the reset of a thief', () => {
+describe('an account that undid the reset of a thief with its recovery key', () => {
   const [thief, home, paper] = [newDevice(), newDevice(), newRecoveryKey()]
   const logOf = (entries: readonly string[]) => verifyKeyLog(ADA, entries)
   const by = { by: desk.id, kid: desk.kid, seed: desk.keys.sign.secret, at: AT }

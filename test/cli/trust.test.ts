@@ -72,7 +72,7 @@ describe('trust', () => {
     assert.doesNotMatch((await said(['trust list'])).out, /bob/)
   })
 
-  it('list says whose keys changed, and takes no name of theirs from a revoked device', async (t) => {
+  it('list shows changed keys, and accepts no name that a revoked device signed', async (t) => {
     const { said, bob, world } = await people(t)
     await said(['trust follow', bob.id])
     await profile.update({ body: { display_name: 'Your bank' } }, at(bob))

@@ -67,6 +67,12 @@ export function newPerson(device: TestDevice): Person {
   return { account, log: verifyKeyLog(account, [entry]) }
 }
 
+/** A person and the person's first device. */
+export function newMember(): { person: Person; device: TestDevice } {
+  const device = newDevice()
+  return { person: newPerson(device), device }
+}
+
 const follow = (person: Person, entry: string) => {
   person.log = verifyKeyLog(person.account, [...person.log.entries, entry], person.log)
 }

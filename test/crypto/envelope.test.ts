@@ -139,7 +139,7 @@ describe('an envelope', () => {
     test(`to ${name}: ${reason}`, async () => {
       await assert.rejects(sealEnvelope(epoch, k, { ...to, ...change }), { reason })
     })
-  test('a runtime without ML-KEM says nothing about the key', async (t) => {
+  test('a runtime without ML-KEM does not reject the key', async (t) => {
     t.mock.method(crypto.subtle, 'encapsulateBits', () => {
       throw new DOMException('no ML-KEM', 'NotSupportedError')
     })
@@ -151,7 +151,7 @@ describe('an envelope', () => {
     const attempt = sealEnvelope({ ...epoch, epochHead: short }, k, to)
     await assert.rejects(attempt, { reason: 'bad_length' })
   })
-  test('k_commit is what node:crypto hashes', () => {
+  test('k_commit equals the hash by node:crypto', () => {
     const { connection } = newest['one']!
     const raw = bytes(readKit<unknown, { connection_hex: string }>('envelope.json').connection_hex)
     const hash = createHash('sha256')

@@ -15,7 +15,7 @@ const TORSION = Point.fromHex('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b
 const little = (bytes: Uint8Array): bigint =>
   BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
 
-/** A signature whose R, or whose public key, has a torsion component. */
+/** A signature with a torsion component in R or in the public key. */
 function torsionSignature(message: Uint8Array, seed: Uint8Array): Uint8Array {
   const { scalar, point } = utils.getExtendedPublicKey(seed)
   const { ORDER } = Point.Fn
@@ -32,7 +32,7 @@ export const torsionKey = (seed: Uint8Array): string =>
 
 type Sign = (message: Uint8Array, seed: Uint8Array) => Uint8Array
 
-/** A JWS with the header of another over a payload as text, whatever it says. */
+/** A JWS with the header of another over any text as payload. */
 export function signedText(
   like: string,
   payload: string,

@@ -128,7 +128,7 @@ describe('K is sealed to', () => {
     )
     assert.deepEqual(to(), [o1.id, o2.id, m1.id])
   })
-  test('no account whose log is not known', () => {
+  test('no account with an unknown log', () => {
     const accounts = recipientsOf(two, logsOf(A)).map(({ account }) => account)
     assert.deepEqual(new Set(accounts), new Set([A.account]))
   })

@@ -1,4 +1,4 @@
-/** The cases of test kit 2 for rosters: what is refused, and what an accepted roster says. */
+/** The cases of test kit 2 for rosters: refusals, and the members of accepted rosters. */
 import assert from 'node:assert/strict'
 import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
@@ -48,7 +48,7 @@ run<RosterCase>(
     const known = of.known === null ? undefined : { ...of.known, head: bytes(of.known.head_hex) }
     const entries = of.entries.map((place) => pool[place]!)
     const roster = verifyRoster(of.connection, entries, logs, known)
-    const said = {
+    const actual = {
       seq: roster.seq,
       head_hex: hex(roster.head),
       epoch: roster.epoch,
@@ -73,7 +73,7 @@ run<RosterCase>(
     const { known: _k, entries: _e, logs_upto: _u, key_logs: _l, ...expected } = wanted
     // The order of these two lists is not part of the protocol.
     const [held, unconfirmed] = [expected.held.toSorted(), expected.unconfirmed.toSorted()]
-    assert.deepEqual(said, { ...expected, held, unconfirmed })
+    assert.deepEqual(actual, { ...expected, held, unconfirmed })
     const k = bytes(keys_hex[roster.epoch]!)
     assert.equal(keyCommitment(of.connection, roster.epoch, k), roster.kCommit)
   },

@@ -93,7 +93,7 @@ describe('an op', () => {
     assert.deepEqual(rotated.members[0]!.logSeq, 2)
     refused(() => rotate({ roster: rotated, keyLogs, k: k(3), ...byA }), 'actor_log_back', 3)
   })
-  test('by a member removed and taken in again, whose actor_log goes on where it was', () => {
+  test('by a member removed and taken in again, with an actor_log that continues from before', () => {
     const owned = withEntry(
       two,
       changeRole({ roster: two, keyLogs, member: b, role: 'owner', ...byA }),

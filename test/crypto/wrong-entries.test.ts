@@ -10,6 +10,7 @@ import {
   logsOf,
   newConnection,
   newDevice,
+  newMember,
   newPerson,
   opening,
   place,
@@ -217,10 +218,7 @@ describe('a wrong entry', () => {
     refused(() => after([rosterEntry(nothing, A, a2, adding(B))]), 'bad_op', 0)
   })
   test('member 201: too_many_members', () => {
-    const people = Array.from({ length: 200 }, () => {
-      const device = newDevice()
-      return { device, person: newPerson(device) }
-    })
+    const people = Array.from({ length: 200 }, newMember)
     const logs = logsOf(A, ...people.map(({ person }) => person))
     const entries = [...alone.entries]
     let roster: Roster = alone

@@ -10,6 +10,7 @@ import { rememberedRoster } from '../../src/device/remembered.ts'
 import { AppError } from '../../src/errors.ts'
 import { leave } from '../../src/handlers/connections.ts'
 import type { State } from '../../src/state/state.ts'
+import { newMeta } from './meta.ts'
 import { type Desk, connected, isIn, takenIn, three, verifies, worldOf } from './people.ts'
 import { refusedWith } from './signing-in.ts'
 
@@ -225,15 +226,6 @@ describe('what the account server says of who departed', () => {
     ['oneself, who hears of that otherwise', [['a', 3]], 'abc', false],
     ['somebody who is in it no more', [['z', 3]], 'abc', false],
   ]
-  function memory() {
-    const kept = new Map<string, unknown>()
-    const meta = {
-      get: (name: string) => kept.get(name) ?? null,
-      set: (name: string, value: unknown) => void kept.set(name, value),
-      delete: (name: string) => void kept.delete(name),
-    }
-    return { kept, state: { meta } }
-  }
   const rosterIn = (epoch: number) =>
     ({
       ...roster,
@@ -246,7 +238,8 @@ describe('what the account server says of who departed', () => {
   }
   for (const [name, said, members, due] of cases)
     it(name, () => {
-      const { kept, state } = memory()
+      const { meta, rows } = newMeta()
+      const state = { meta }
       noteDeparted(state, rosterIn(3), new Map(said), 'a')
       assert.deepEqual(seen(state), [members, due])
       // Said again of a later epoch, it asks for nothing new.
@@ -255,11 +248,11 @@ describe('what the account server says of who departed', () => {
       noteDeparted(state, rosterIn(4), new Map(), 'a')
       assert.deepEqual(seen(state, 4), ['abc', false])
       dropDeparted(state, roster.connection)
-      assert.equal(kept.size, 0)
+      assert.equal(rows.size, 0)
     })
 
   it('taken back and said again: two more new secrets, and then no more', () => {
-    const { state } = memory()
+    const state = { meta: newMeta().meta }
     const due: boolean[] = []
     for (let epoch = 3; epoch < 9; epoch++) {
       noteDeparted(state, rosterIn(epoch), new Map([['b', 99]]), 'a')

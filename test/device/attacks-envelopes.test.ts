@@ -62,7 +62,7 @@ const CASES: readonly [
 ][] = [
   ['of an earlier epoch', ({ before }) => before, 'old_epoch'],
   [
-    'of an epoch that nobody opened',
+    'of an epoch that was never opened',
     async ({ ada, bob, id }) => {
       const of = epochOf(ada, id)
       const to = await recipient(bob)

@@ -22,7 +22,7 @@ interface Scene {
 /** The consent of Eve that waits at the server for Ada. */
 async function waitingConsent({ ada }: Scene): Promise<string> {
   const { joins } = await ada.account().duties.read({})
-  return joins[0]?.consent ?? assert.fail('nobody waits')
+  return joins[0]?.consent ?? assert.fail('no invitation waits')
 }
 
 /** Ada invites Eve, who approves. */
@@ -69,7 +69,7 @@ const CASES: readonly [what: string, consent: (scene: Scene) => Promise<string>,
     ['of a device that was revoked since', revokedConsent, 'consent_log'],
     ['that was used before a removal', usedConsent, 'consent_stale'],
     [
-      'whose text is no consent',
+      'with a text that is no consent',
       async ({ ada, id }) => (await ada.account().rosters.read({ connection: id })).entries[0]!,
       'bad_consent',
     ],
@@ -108,7 +108,7 @@ describe('a consent', () => {
           unsealed: [],
         })),
       )
-      assert.match(asked.error, new RegExp(`invited does not hold \\(${reason}\\)`))
+      assert.match(asked.error, new RegExp(`invitation is not valid \\(${reason}\\)`))
       assert(!isIn(asked.lied, id, eve))
 
       const [inviter, other] = [await honest(asked.lied), await honest(shown.lied)]

@@ -165,7 +165,7 @@ const CASES: readonly [lie: string, forged: Forged, reason: string][] = [
 
 describe('a key log that the server shows', () => {
   for (const [lie, forged, reason] of CASES)
-    it(`${lie}: ${reason}, and all stays as it was`, async (t) => {
+    it(`${lie}: ${reason}, and nothing changes`, async (t) => {
       const { world, ada, bob, id, entries } = await scene(t)
       const log = [...(await forged(bob, entries))]
       const lie = showingLog(bob.id, ({ seal_keys }) => ({ entries: log, seal_keys }))
@@ -173,8 +173,8 @@ describe('a key log that the server shows', () => {
       const own = await lied(bob, lie)
       // A device that sees its own log as long as it is, and with the same end, asks no further.
       const isSeen = log.length !== entries.length || log.at(-1) !== entries.at(-1)
-      const told = `was refused \\(${reason}\\): this device goes by the one it knows`
-      assert.equal(new RegExp(told).test(own.error), isSeen, own.error)
+      const message = `was refused \\(${reason}\\): this device goes by the one it knows`
+      assert.equal(new RegExp(message).test(own.error), isSeen, own.error)
       assert.deepEqual(own.lied.state.logs.read('keylog', bob.id), entries)
 
       const other = await lied(ada, lie)

@@ -35,7 +35,7 @@ const signsNothing = (desk: Desk, more = (account: Account): Account => account)
 
 const honest = (desk: Desk) => desk.restart((account) => account)
 
-/** Ada confirmed the new keys of Bob, and the entry that says so did not arrive; she has a laptop too. */
+/** Ada confirmed the new keys of Bob, and the `confirm` entry did not arrive; she has a laptop too. */
 async function cutOff(t: TestContext) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()

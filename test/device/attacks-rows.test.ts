@@ -66,7 +66,7 @@ describe('a row that fits nothing', () => {
       const { world, ada, bob, cy, id } = await scene(t)
       await rotatedBy(bob, id, [await row(cy)])
       const listener = await honest(ada)
-      assert.equal(listener.state.connections.get(id)?.hold, null, 'nobody is held by it')
+      assert.equal(listener.state.connections.get(id)?.hold, null, 'it holds no connection')
       const { epoch, unfit } = rememberedRoster(listener.state, id)!.roster
       assert.deepEqual([epoch, unfit], [2, [cy.id]])
       const other = await honest(cy)
@@ -107,7 +107,7 @@ describe('a row that fits nothing', () => {
     assert.equal(rememberedRoster(ada.state, id)!.roster.epoch, 2)
   })
 
-  it('for a revocation that nobody sees: it ends nothing once the true one comes', async (t) => {
+  it('for a revocation that no other device sees: it ends nothing once the true one comes', async (t) => {
     const { world, ada, bob, cy, id } = await scene(t)
     const phone = await world.further(cy, 'phone')
     for (const desk of [cy, phone, ada, bob]) await desk.sync()

@@ -1,9 +1,9 @@
-/** A wall clock that is set ahead or back while the machine runs, and across restarts: what is said and what is believed by it. */
+/** A wall clock that is set ahead or back while the machine runs, and across restarts: which words are shown and which are accepted. */
 import assert from 'node:assert/strict'
 import { uptime } from 'node:os'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { timeAt } from '../../src/api/fields.ts'
-import { type ServerClock, newClockWatch } from '../../src/device/clock.ts'
+import { newClockWatch } from '../../src/device/clock.ts'
 import { machineUptime } from '../../src/device/uptime.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
@@ -11,58 +11,10 @@ import { preferences } from '../../src/handlers/preferences.ts'
 import { profile } from '../../src/handlers/profile.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { contextOf } from '../handlers/context.ts'
-import { wordsFrom } from '../e2e/peer.ts'
 import { MINUTE } from './bench.ts'
-import { type Enrolled, actAt, enrolled } from './enrolled.ts'
-
-const SPAN = 10 * MINUTE
-const WRONG = 'matador carload recede'
-
-/** A guest of a device, and what the guest says at a time. */
-async function guestOf(device: Enrolled) {
-  const subject = await device.invite()
-  const k = device.vault.get(subject) as Uint8Array
-  return (at: number) =>
-    wordsFrom({ label: 'guest', k, subject, speaker: subject, window: Math.floor(at / MINUTE) })
-}
-
-/** The wall clock is set; the machine runs on. */
-const set = ({ clock }: Enrolled, ms: number) => {
-  clock.ms += ms
-  clock.set += ms
-}
-/** The machine is off for a while; its uptime begins anew. */
-const restart = ({ clock }: Enrolled, offMs: number) => {
-  clock.ms += offMs
-  clock.set = clock.ms
-  clock.boot = 'boot-2'
-}
-/** The state folder moves to a machine that has run for this long. */
-const moveState = ({ clock }: Enrolled, ranMs: number) => {
-  clock.set = clock.ms - ranMs
-  clock.boot = 'boot-of-another-machine'
-}
-/** Time goes by. */
-const pass = ({ clock }: Enrolled, ms: number) => {
-  clock.ms += ms
-}
-
-/** A device whose account server is elsewhere and has the right time; after a good sync. */
-async function far(t: TestContext) {
-  const device = await enrolled(t)
-  // The time there goes by as the machine runs, whatever its wall clock shows.
-  const server: ServerClock = {
-    read: async () => ({
-      now: timeAt(device.clock.ms - device.clock.set),
-      public_url: 'https://countersign.test',
-    }),
-  }
-  const says = await guestOf(device)
-  const open = () => device.reopen({}, server)
-  const first = open()
-  assert((await first.sync.run('start')).ok)
-  return { open, first, says }
-}
+import { actAt } from './enrolled.ts'
+import { newMeta } from './meta.ts'
+import { SPAN, WRONG, far, moveState, pass, restart, set } from './moving-clock.ts'
 
 describe('a clock that is set back after a good sync', () => {
   for (const [how, reopened] of [
@@ -70,8 +22,8 @@ describe('a clock that is set back after a good sync', () => {
     ['and the daemon is started again', true],
   ] as const)
     it(`${how}: recorded words prove nothing, and nothing is conclusive`, async (t) => {
-      const { first, open, says } = await far(t)
-      const recorded = says(first.clock.ms)
+      const { first, open, wordsAt } = await far(t)
+      const recorded = wordsAt(first.clock.ms)
       pass(first, SPAN)
       assert((await first.sync.run('timer')).ok)
       set(first, -SPAN)
@@ -84,8 +36,8 @@ describe('a clock that is set back after a good sync', () => {
     })
 
   it('is told from the words too, which are of a guest that is known', async (t) => {
-    const { first, says } = await far(t)
-    const recorded = says(first.clock.ms)
+    const { first, wordsAt } = await far(t)
+    const recorded = wordsAt(first.clock.ms)
     pass(first, SPAN)
     set(first, -SPAN)
     const { matches, summary } = await first.verifier.verify(recorded, null)
@@ -94,14 +46,14 @@ describe('a clock that is set back after a good sync', () => {
   })
 
   it('is measured by the next sync: by its offset nothing is conclusive until it is right', async (t) => {
-    const { first, says } = await far(t)
+    const { first, wordsAt } = await far(t)
     set(first, -SPAN)
     assert((await first.sync.run('timer')).ok)
     const wrong = await first.verifier.verify(WRONG, null)
     assert.deepEqual([wrong.conclusive, wrong.reasons], [false, ['clock_uncertain']])
     set(first, SPAN)
     assert((await first.sync.run('timer')).ok)
-    const right = await first.verifier.verify(says(first.clock.ms), null)
+    const right = await first.verifier.verify(wordsAt(first.clock.ms), null)
     assert.deepEqual([right.verified, right.reasons], [true, []])
   })
 })
@@ -207,134 +159,10 @@ describe('a clock that moved since it was measured', () => {
     })
 })
 
-describe('the account on this machine alone, whose clock nothing measures', () => {
-  /** Its device after a sync. */
-  async function alone(t: TestContext) {
-    const device = await enrolled(t)
-    const says = await guestOf(device)
-    assert((await device.sync.run('start')).ok)
-    return { device, says }
-  }
-
-  for (const [how, reopened] of [
-    ['in the same run', false],
-    ['and the daemon is started again', true],
-  ] as const)
-    it(`is set back, ${how}: recorded words prove nothing, whatever is synced`, async (t) => {
-      const { device, says } = await alone(t)
-      const recorded = says(device.clock.ms)
-      pass(device, SPAN)
-      set(device, -SPAN)
-      const now = reopened ? device.reopen() : device
-      for (const synced of [false, true]) {
-        if (synced) {
-          const { ok, error } = await now.sync.run('request')
-          assert(ok)
-          assert.match(String(error), /clock of this machine is behind.*sync --clock-is-right/)
-        }
-        const { verified, conclusive, reasons } = await now.verifier.verify(recorded, null)
-        assert.deepEqual([verified, conclusive, reasons], [false, false, ['clock_uncertain']])
-      }
-    })
-
-  it('is set back in small steps: the steps add up', async (t) => {
-    const { device, says } = await alone(t)
-    const recorded = says(device.clock.ms)
-    const reasons: string[] = []
-    for (const _ of [1, 2]) {
-      pass(device, 2 * MINUTE)
-      set(device, -29_000)
-      reasons.push((await device.verifier.verify(WRONG, null)).reasons.join())
-    }
-    assert.deepEqual(reasons, ['', 'clock_uncertain'])
-    assert.equal((await device.verifier.verify(recorded, null)).verified, false)
-  })
-
-  it('is corrected back and then ahead: small corrections cancel out', async (t) => {
-    const { device, says } = await alone(t)
-    for (const ms of [-20_000, 20_000, -20_000, 20_000]) {
-      pass(device, 2 * MINUTE)
-      set(device, ms)
-      const { verified } = await device.verifier.verify(says(device.clock.ms), null)
-      assert(verified)
-    }
-  })
-
-  it('is set back while the machine is off: nothing before the last use is believed', async (t) => {
-    const { device, says } = await alone(t)
-    const recorded = says(device.clock.ms)
-    pass(device, SPAN)
-    await device.verifier.verify(WRONG, null)
-    restart(device, -SPAN)
-    const { verified, reasons } = await device.reopen().verifier.verify(recorded, null)
-    assert.deepEqual([verified, reasons], [false, ['clock_uncertain']])
-  })
-
-  it('goes on after its state moved to a machine that has run for longer', async (t) => {
-    const { device, says } = await alone(t)
-    moveState(device, 10 * device.clock.ms)
-    const moved = device.reopen()
-    const { verified, reasons } = await moved.verifier.verify(says(moved.clock.ms), null)
-    assert.deepEqual([verified, reasons], [true, []])
-  })
-
-  it('is set back before its state moves: no words from before the last use are accepted', async (t) => {
-    const { device, says } = await alone(t)
-    const recorded = says(device.clock.ms)
-    pass(device, SPAN)
-    await device.verifier.verify(WRONG, null)
-    device.clock.ms -= SPAN
-    moveState(device, 10 * device.clock.ms)
-    const { verified, reasons } = await device.reopen().verifier.verify(recorded, null)
-    assert.deepEqual([verified, reasons], [false, ['clock_uncertain']])
-  })
-
-  it('refuses own words when set back, and names the command that accepts the clock', async (t) => {
-    const { device } = await alone(t)
-    const id = await device.connect()
-    set(device, -SPAN)
-    await assert.rejects(connections.code({ id }, contextOf(device)), {
-      code: 'invalid_state',
-      message: /went back.*"countersignd sync --clock-is-right"/,
-      details: { state: 'clock_uncertain' },
-    })
-  })
-
-  it('goes on after the machine was off or asleep, or is set ahead', async (t) => {
-    const { device, says } = await alone(t)
-    for (const move of [restart, set, pass]) {
-      move(device, SPAN)
-      const { verified, reasons } = await device.verifier.verify(says(device.clock.ms), null)
-      assert.deepEqual([verified, reasons], [true, []])
-    }
-  })
-
-  it('was ahead and is right again: the person says so', async (t) => {
-    const { device, says } = await alone(t)
-    set(device, SPAN)
-    await device.verifier.verify(WRONG, null)
-    set(device, -SPAN)
-    pass(device, MINUTE)
-    assert.deepEqual((await device.verifier.verify(WRONG, null)).reasons, ['clock_uncertain'])
-    device.acceptClock()
-    const { verified, reasons } = await device.verifier.verify(says(device.clock.ms), null)
-    assert.deepEqual([verified, reasons], [true, []])
-  })
-
-  it('is not accepted on a word where an account server measures it', async (t) => {
-    const { first } = await far(t)
-    assert.throws(() => first.acceptClock(), { code: 'invalid_state' })
-  })
-})
-
 describe('the uptime of the machine', () => {
   /** A watch of an account server's clock, measured at 0. */
   function watchBy(uptime: { exact: () => number; recent: () => number }) {
-    const rows = new Map<string, unknown>()
-    const meta = {
-      get: (key: string) => rows.get(key) ?? null,
-      set: (key: string, value: unknown) => void rows.set(key, value),
-    }
+    const { meta } = newMeta()
     const clock = { read: async () => ({ now: timeAt(0), public_url: 'https://countersign.test' }) }
     const watch = newClockWatch({ meta, clock, uptime, boot: 'boot', syncedAt: () => null })
     watch.measured(0)

@@ -7,7 +7,7 @@ import { type Desk, isIn, newWorld, verifies, worldOf } from './people.ts'
 
 const DAY_MINUTES = 24 * 60
 
-/** Ada invites Bob, who approves; the account server keeps what it is told from now on. */
+/** Ada invites Bob, who approves; `takesIn` adds Bob by a server that repeats the approval. */
 async function approved(t: TestContext) {
   const world = await newWorld(t)
   const [ada, bob] = [await world.person('ada'), await world.person('bob')]
@@ -15,7 +15,7 @@ async function approved(t: TestContext) {
   await ada.invite(id, { user_id: bob.id })
   await bob.approve()
   const { joins } = await ada.account().duties.read({})
-  /** Ada takes Bob in, whatever became of the invitation at an honest server. */
+  /** Ada adds Bob, though an honest server would have ended the invitation. */
   const takesIn = async () => {
     const lied = ada.restart((account) => ({
       ...account,
@@ -50,7 +50,7 @@ describe('a consent', () => {
     assert.deepEqual([isIn(lied, id, bob), remembered(bob)], [false, []])
   })
 
-  it('that was withdrawn makes the device leave, whatever the account server does with it', async (t) => {
+  it('that was withdrawn makes the device leave, even if the account server ignores that', async (t) => {
     const { bob, id, takesIn } = await approved(t)
     const { received } = await bob.account().invitations.list({})
     const deaf = bob.restart(

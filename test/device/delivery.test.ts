@@ -47,7 +47,7 @@ const recipientsOf = ({ body }: { body: { envelopes: readonly string[] } }) =>
 describe('an account with 1,600 devices', () => {
   const COUNT = 1600
 
-  /** One of them, whose key log names all others, and a connection that it made before. */
+  /** A device of an account with all others in its key log, and a connection that it made before. */
   async function crowd(t: TestContext) {
     const state = openState(freshFolder(t))
     t.after(() => state.close())
@@ -108,7 +108,7 @@ describe('an account with 1,600 devices', () => {
 describe('the order of recipients', () => {
   const one = (account: string, id: string) => ({ account, device: { id } }) as Recipient
 
-  it('is this device, the others of its account, and then everybody', () => {
+  it('is this device, the others of its account, and then all others', () => {
     const all = [one('b', '1'), one('a', '2'), one('c', '3'), one('a', '4')]
     assert.deepEqual(
       ownFirst(all, { account: 'a', device: '4' }).map(({ device }) => device.id),
@@ -130,7 +130,7 @@ describe('sealing to many devices', () => {
     const connection = newId(PREFIX.connection, T0)
     const roster = { connection, epoch: 1, epochHead: new Uint8Array(32) } as Roster
     // The server is asked for nothing: every key is here.
-    const nobody = {} as Account
+    const noAccount = {} as Account
 
     /** In which turn each key was read, right before it was sealed to. */
     const turns: number[] = []
@@ -149,7 +149,7 @@ describe('sealing to many devices', () => {
       },
     }
     const of = { roster, k: new Uint8Array(32) }
-    const envelopes = await sealedTo({ sealKeys: noting }, nobody, of, recipients)
+    const envelopes = await sealedTo({ sealKeys: noting }, noAccount, of, recipients)
     goesOn = false
     assert.equal(envelopes.length, recipients.length)
     assert.equal(new Set(turns).size, recipients.length, 'each in a turn of its own')

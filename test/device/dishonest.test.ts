@@ -136,7 +136,7 @@ describe('rosters', () => {
     assert.deepEqual([conclusive, reasons], [false, ['sync_stale']])
   })
 
-  it('withheld: that words are nobody’s is conclusive for an hour', async (t) => {
+  it('withheld: that words match no one is conclusive for an hour', async (t) => {
     const { world, ada } = await two(t)
     const { lied } = await told(
       ada,

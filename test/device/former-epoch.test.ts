@@ -1,4 +1,4 @@
-/** Words from before a routine change of a secret: no proof, and the answer says why. */
+/** Words from before a routine change of a secret: no proof, and the answer gives the reason. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { remove, rotateNow } from '../../src/device/members.ts'
@@ -26,7 +26,7 @@ const isKept = (desk: Desk, id: string) => [
   desk.device().vault.has(`former ${id}`),
 ]
 
-/** What the answer says of the words of somebody. */
+/** The answer to the words of a member, in short. */
 async function answer(by: Desk, speaker: Desk, id: string) {
   const { verified, replayed, old_epoch = false, summary } = await by.hears(speaker.words(id))
   return { verified, replayed, old_epoch, isHint: HINT.test(summary) }
@@ -36,7 +36,7 @@ const OLD = { verified: false, replayed: false, old_epoch: true, isHint: true }
 const WRONG = { verified: false, replayed: false, old_epoch: false, isHint: false }
 
 describe('words of the epoch before a routine rotation', () => {
-  it('are told as such by the device that rotated, and prove nothing', async (t) => {
+  it('are recognised by the device that rotated, and prove nothing', async (t) => {
     const { world, ada, bob, id } = await rotated(t)
     const found = await ada.hears(bob.words(id))
     assert.equal(found.changed_at, new Date(world.clock.ms).toISOString())
@@ -56,7 +56,7 @@ describe('words of the epoch before a routine rotation', () => {
     assert.equal((await ada.hears(bob.words(id))).verified, true)
   })
 
-  it('are told as such by a device that fetched the new secret, after another start', async (t) => {
+  it('are recognised by a device that fetched the new secret, after another start', async (t) => {
     const { bob, cy, id } = await rotated(t)
     await bob.sync()
     assert.deepEqual(await answer(bob.restart(), cy, id), OLD)
@@ -179,7 +179,7 @@ describe('no code key is kept', () => {
 })
 
 describe('a device that was revoked after a routine rotation', () => {
-  it('says no words of the former epoch that are told as such', async (t) => {
+  it('has no words of the former epoch that are recognised', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const phone = await world.further(bob, 'phone')
@@ -201,7 +201,7 @@ describe('a device that was revoked after a routine rotation', () => {
 })
 
 describe('a member who came after a routine rotation', () => {
-  it('has said nothing in the former epoch', async (t) => {
+  it('has no words in the former epoch', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await connected(ada, bob)
     await rotateNow(ada.device(), ada.account(), id)

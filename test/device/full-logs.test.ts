@@ -15,7 +15,7 @@ import { connected, worldOf } from './people.ts'
 
 /** The last place but 1,000. */
 const LAST = 98_999
-const nobody = () => false
+const none = () => false
 
 const isFull = (remedy: RegExp) => (error: unknown) =>
   error instanceof AppError &&
@@ -30,7 +30,7 @@ describe('a full log', () => {
     const at = (known: Known) => ({ ...known, roster: { ...known.roster, seq: LAST } })
     const rotation = (known: Known, signer: Signer) => {
       const k = newSecret()
-      return { entry: rotate({ ...at(known), k, ...signer }), k, to: nobody }
+      return { entry: rotate({ ...at(known), k, ...signer }), k, to: none }
     }
     const signing = continueRoster(ada.device(), ada.account(), id, rotation)
     await assert.rejects(
@@ -40,13 +40,13 @@ describe('a full log', () => {
     // Not full for what ends access: this entry only does not follow the one before.
     const leaving = (known: Known, signer: Signer) => {
       const entry = leave({ ...at(known), ...signer })
-      return { entry, k: null, to: nobody }
+      return { entry, k: null, to: none }
     }
     const left = continueRoster(bob.device(), bob.account(), id, leaving)
     await assert.rejects(left, (error) => !isFull(/./)(error))
   })
 
-  it('a roster that needs a rotation: the sync says so', async (t) => {
+  it('a roster that needs a rotation: the sync reports it', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     await leaveOrEnd(bob.device(), bob.account(), id)

@@ -1,8 +1,8 @@
 /**
  * What people may do to a connection, in any order, with crashes in between and a server that keeps
  * back what is newest, on five devices of three people, two of them owners. Members who have synced
- * agree on the words, or are told why not; whoever was removed, left or was revoked knows them no
- * more; no device ever goes back in a roster; and everybody can leave.
+ * agree on the words, or get the reason why not; after a removal, exit or revocation the words are
+ * others; no device ever goes back in a roster; and every member can leave.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -23,7 +23,7 @@ import { confirmNow, type Scene, type Step, steps, take } from './history-steps.
 import type { memoryServer } from './memory-server.ts'
 import { people, type Seat } from './seats.ts'
 
-/** More by hand: PROPERTY_RUNS=2000; again with SEED=…, as a failure says. */
+/** More by hand: PROPERTY_RUNS=2000; again with the SEED=… that a failure prints. */
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 40)
 const SEED = process.env['SEED']
 
@@ -75,7 +75,7 @@ async function syncs(scene: Scene, live: readonly Seat[], rounds: number) {
   }
 }
 
-/** Whoever may confirms the keys that came by a reset, and those whom they confirmed before. */
+/** The device of an owner confirms unconfirmed keys; every device confirms those that it follows. */
 async function decide(server: Server, scene: Scene, live: readonly Seat[]) {
   const now = truth(server, scene.connection)
   if (now === null) return
@@ -164,7 +164,7 @@ async function history(newFolder: () => State, plan: readonly Step[], full: bool
   await allLeave(scene, members)
 }
 
-/** Who lacks the secret since nobody is left who had it is told so, and makes another. */
+/** A device without the secret, which no device has any more, gets an error and makes another secret. */
 async function haveSecret(scene: Scene, whole: readonly Seat[]) {
   const { connection } = scene
   const without = whole.filter(({ device }) => !device.vault.has(connection))
@@ -196,7 +196,7 @@ function agree({ connection, clock }: Scene, whole: readonly Seat[], roster: Ros
   assert(secrets.size <= 1, 'live members agree')
 }
 
-/** Nobody is bound to the connection, whatever became of it. */
+/** Every member can leave the connection, in any state of it. */
 async function allLeave({ connection }: Scene, members: readonly Seat[]) {
   for (const { state, account, device } of members) {
     await device.sync.run('request')

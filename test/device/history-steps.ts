@@ -24,7 +24,7 @@ class Crash extends Error {}
 
 type Groups = Record<string, Record<string, (input: unknown) => Promise<unknown>>>
 
-/** The account, at whose n-th call the device dies. */
+/** The account; the device dies at the n-th call of it. */
 function dyingAt(account: Account, n: number, after: boolean): Account {
   let calls = 0
   let dead = false
@@ -123,7 +123,7 @@ const RESETS = 2
 /** Names of what was refused; a report that names none is a failure. */
 const NAMED = /refused \([a-z_0-9]+\)|cannot be right \([a-z_0-9]+\)|is followed on this device/
 
-/** Whoever holds the device signs it out. */
+/** The holder of the device signs it out. */
 async function signOut({ identity, account }: Seat): Promise<void> {
   const { sign } = await identity.keys()
   const log = await identity.keyLog()
@@ -133,7 +133,7 @@ async function signOut({ identity, account }: Seat): Promise<void> {
   await account.keyLogs.append({ body: { entry } })
 }
 
-/** The person has compared the newest keys of somebody, and confirms them. */
+/** The person has compared the newest keys of another account, and confirms them. */
 export async function confirmNow(on: Device, account: Account, member: string): Promise<void> {
   const { generation, seq } = await pullKeyLog(on, account, member)
   on.state.trust.put({

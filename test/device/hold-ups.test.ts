@@ -5,50 +5,41 @@ import { dropHoldUps, frequentHolders, noteHoldUps } from '../../src/device/hold
 import { noWords } from '../../src/device/no-words.ts'
 import { revoke } from '../../src/device/revocation.ts'
 import { instead } from '../handlers/trust-desk.ts'
+import { newMeta } from './meta.ts'
 import { connected, newWorld } from './people.ts'
 import { away } from './signing-in.ts'
 
 const HOUR_MS = 3_600_000
 
-function notes() {
-  const rows = new Map<string, unknown>()
-  const meta = {
-    get: (key: string) => rows.get(key) ?? null,
-    set: (key: string, value: unknown) => void rows.set(key, value),
-    delete: (key: string) => void rows.delete(key),
-  }
-  return { state: { meta }, rows }
-}
-
 describe('a member who holds a connection up', () => {
   it('is named after the fourth revocation within 24 hours, and no longer than they last', () => {
-    const { state } = notes()
-    const named = (hours: number) => frequentHolders(state, 'con_a', hours * HOUR_MS)
+    const { meta } = newMeta()
+    const named = (hours: number) => frequentHolders({ meta }, 'con_a', hours * HOUR_MS)
     for (const hours of [0, 1, 2, 3]) {
       assert.deepEqual(named(hours), [])
       noteHoldUps(
-        state,
+        { meta },
         'con_a',
         [{ account: 'acc_b', cause: `revocation ${hours}` }],
         hours * HOUR_MS,
       )
     }
     assert.deepEqual(named(3), ['acc_b'])
-    assert.deepEqual(frequentHolders(state, 'con_b', 3 * HOUR_MS), [])
+    assert.deepEqual(frequentHolders({ meta }, 'con_b', 3 * HOUR_MS), [])
     assert.deepEqual(named(24), [], 'the first is a day old')
   })
 
   it('counts once for each revocation, however often it is seen', () => {
-    const { state } = notes()
+    const { meta } = newMeta()
     for (let at = 0; at < 9; at++)
-      noteHoldUps(state, 'con_a', [{ account: 'acc_b', cause: 'revocation 1' }], at)
-    assert.deepEqual(frequentHolders(state, 'con_a', 9), [])
+      noteHoldUps({ meta }, 'con_a', [{ account: 'acc_b', cause: 'revocation 1' }], at)
+    assert.deepEqual(frequentHolders({ meta }, 'con_a', 9), [])
   })
 
   it('is forgotten with the connection', () => {
-    const { state, rows } = notes()
-    noteHoldUps(state, 'con_a', [{ account: 'acc_b', cause: 'revocation 1' }], 0)
-    dropHoldUps(state, 'con_a')
+    const { meta, rows } = newMeta()
+    noteHoldUps({ meta }, 'con_a', [{ account: 'acc_b', cause: 'revocation 1' }], 0)
+    dropHoldUps({ meta }, 'con_a')
     assert.equal(rows.size, 0)
   })
 

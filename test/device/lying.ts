@@ -9,13 +9,13 @@ import { hashOf } from '../../src/crypto/jws.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
 import { type Desk, restless } from './people.ts'
 
-/** What stands between a device and its account. */
+/** Replaces the account that a device talks to. */
 type Lie = (account: Account) => Account
 
 /** Every place of a key log: "there is more than you know". */
 const MORE = 99_999
 
-/** Rosters as the server shows them; every sync is told that all have changed. */
+/** An account server that changes the rosters it returns, and reports all of them as changed. */
 export const showing =
   (
     change: (
@@ -28,15 +28,15 @@ export const showing =
     rosters: {
       ...account.rosters,
       read: async ({ connection }) => {
-        const { entries, key_logs } = await account.rosters.read({ connection })
-        return { entries: [...(await change(entries, connection))], key_logs }
+        const honest = await account.rosters.read({ connection })
+        return { ...honest, entries: [...(await change(honest.entries, connection))] }
       },
     },
   })
 
 type ShownLog = Awaited<ReturnType<Account['keyLogs']['read']>>
 
-/** The key log of one account as the server shows it, wherever a device asks for it. */
+/** An account server that changes the key log of one account, in every answer that has it. */
 export const showingLog =
   (of: string, change: (honest: ShownLog) => ShownLog | Promise<ShownLog>): Lie =>
   (account) => ({
@@ -51,14 +51,16 @@ export const showingLog =
     rosters: {
       ...account.rosters,
       read: async (query) => {
-        const { entries, key_logs } = await account.rosters.read(query)
-        const longer = key_logs.map((log) => (log.account === of ? { ...log, seq: MORE } : log))
-        return { entries, key_logs: longer }
+        const honest = await account.rosters.read(query)
+        const key_logs = honest.key_logs.map((log) =>
+          log.account === of ? { ...log, seq: MORE } : log,
+        )
+        return { ...honest, key_logs }
       },
     },
   })
 
-/** The envelopes of every connection as the server shows them. */
+/** An account server that returns these envelopes for every connection. */
 export const showingEnvelopes =
   (envelopes: readonly string[]): Lie =>
   (account) => ({
@@ -66,14 +68,14 @@ export const showingEnvelopes =
     envelopes: { ...account.envelopes, read: async () => ({ envelopes: [...envelopes] }) },
   })
 
-/** The device after a start at which the server began to lie, and what its sync said then. */
+/** The device after a restart with a server that lies, and the error of its sync; empty for none. */
 export async function lied(desk: Desk, lie: Lie): Promise<{ lied: Desk; error: string }> {
   const there = desk.restart(lie)
   const { error } = await there.device().sync.run('request')
   return { lied: there, error: error ?? '' }
 }
 
-/** The device after a start at which the server is honest again; its sync goes well. */
+/** The device after a restart with an honest server, and a good sync. */
 export async function honest(desk: Desk): Promise<Desk> {
   const there = desk.restart((account) => account)
   await there.sync()
@@ -84,7 +86,7 @@ export async function honest(desk: Desk): Promise<Desk> {
 export const membersOf = (jws: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString())
 
-/** The next entry of a roster, signed by a device that keeps to no rule. */
+/** The next entry of a roster, signed by a device that obeys no rule. */
 export async function forgedEntry(
   desk: Desk,
   connection: string,
@@ -109,7 +111,7 @@ export async function forgedEntry(
   return signJws('roster+jws', identity.kid, payload, sign.secret)
 }
 
-/** The newest place of somebody's key log, as entries name it. */
+/** The head of a device's own key log, as entries name it. */
 export async function placeOf(desk: Desk): Promise<{ seq: number; head: string }> {
   const { seq, head } = await desk.device().identity.keyLog()
   return { seq, head: encodeBase64url(head) }

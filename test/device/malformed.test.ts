@@ -1,38 +1,13 @@
 /** Malformed entries and logs from an account server: refused by name, nothing stored, nothing held. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { Account } from '../../src/api/port.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { openEntry, rotate } from '../../src/crypto/roster.ts'
 import { rememberedRoster } from '../../src/device/remembered.ts'
-import { consentTo, newDevice, newPerson, place, signer, logsOf } from '../crypto/builders.ts'
+import { consentTo, newMember, place, signer, logsOf } from '../crypto/builders.ts'
 import { malformedEntries, signedText, torsionKey } from '../crypto/malformed.ts'
-import { type Desk, connected, restless, verifies, worldOf } from './people.ts'
-
-/** The account, whose server shows this of a connection's roster, or of somebody's key log. */
-const showing =
-  (of: {
-    roster?: (entries: readonly string[]) => readonly string[]
-    keyLog?: (entries: readonly string[], account: string) => readonly string[]
-  }) =>
-  (account: Account): Account => ({
-    ...restless(account),
-    rosters: {
-      ...account.rosters,
-      read: async (what) => {
-        const honest = await account.rosters.read(what)
-        return { ...honest, entries: [...(of.roster?.(honest.entries) ?? honest.entries)] }
-      },
-    },
-    keyLogs: {
-      ...account.keyLogs,
-      read: async (what) => {
-        const honest = await account.keyLogs.read(what)
-        const entries = of.keyLog?.(honest.entries, what.account) ?? honest.entries
-        return { ...honest, entries: [...entries] }
-      },
-    },
-  })
+import { honest, lied, membersOf, showing, showingLog } from './lying.ts'
+import { type Desk, connected, verifies, worldOf } from './people.ts'
 
 const two = async (t: TestContext) => {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
@@ -52,7 +27,7 @@ async function nextBy(bob: Desk, id: string) {
   return { entry, seed: sign.secret }
 }
 
-/** Everything that this device remembers of logs and connections. */
+/** The rows of logs and connections that this device stores. */
 const stored = ({ state }: Desk) =>
   ['logs', 'forks', 'connections'].map((table) =>
     JSON.stringify(state.db.prepare(`select * from ${table} order by 1, 2, 3`).all()),
@@ -64,15 +39,16 @@ describe('an account server that shows', () => {
     const { entry, seed } = await nextBy(bob, id)
     const before = stored(ada)
     for (const [what, malformed, reason] of malformedEntries(entry, seed)) {
-      const lied = ada.restart(showing({ roster: (entries) => [...entries, malformed] }))
-      const { error } = await lied.device().sync.run('request')
-      assert.match(error ?? '', new RegExp(`refused \\(${reason}\\): it stays here`), what)
-      assert.deepEqual(stored(lied), before, what)
+      const { lied: there, error } = await lied(
+        ada,
+        showing((entries) => [...entries, malformed]),
+      )
+      assert.match(error, new RegExp(`refused \\(${reason}\\): it stays here`), what)
+      assert.deepEqual(stored(there), before, what)
     }
-    const honest = ada.restart((account) => account)
-    await honest.sync()
+    const there = await honest(ada)
     world.later()
-    assert(await verifies(honest, bob, id))
+    assert(await verifies(there, bob, id))
   })
 
   it('100,001 entries: refused, and the connection goes on', async (t) => {
@@ -80,66 +56,39 @@ describe('an account server that shows', () => {
     const before = stored(ada)
     const many = (entries: readonly string[]) =>
       Array.from({ length: 100_001 }, (_, seq) => entries[seq] ?? entries.at(-1)!)
-    const lied = ada.restart(showing({ roster: many }))
-    const { error } = await lied.device().sync.run('request')
-    assert.match(error ?? '', /refused \(log_full\): it stays here/)
-    assert.deepEqual(stored(lied), before)
+    const { lied: there, error } = await lied(ada, showing(many))
+    assert.match(error, /refused \(log_full\): it stays here/)
+    assert.deepEqual(stored(there), before)
     world.later()
-    assert(await verifies(lied, bob, id))
+    assert(await verifies(there, bob, id))
   })
 
   it('a public key with a torsion component: bad_key, and the connection goes on', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const before = stored(ada)
-    const { identity } = bob.device()
-    const { sign } = await identity.keys()
-    const { seed } = { seed: sign.secret }
-    const keyLog = (entries: readonly string[], account: string) => {
-      if (account !== bob.id) return entries
-      const first = JSON.parse(Buffer.from(entries[0]!.split('.')[1]!, 'base64url').toString()) as {
-        keys: { sign: object }
-      }
-      const { keys } = first
-      const bad = { ...keys, sign: { ...keys.sign, x: torsionKey(seed) } }
-      const added = {
-        ...first,
-        seq: 1,
-        prev: hashText(entries[0]!),
-        device: ada.deviceId,
-        keys: bad,
-      }
-      const { salt: _, ...payload } = added as typeof added & { salt: string }
-      return [...entries, signedText(entries[0]!, JSON.stringify(payload), seed)]
-    }
-    const lied = ada.restart((account) => {
-      const shown = showing({ keyLog })(account)
-      return {
-        ...shown,
-        rosters: {
-          ...shown.rosters,
-          read: async (what) => {
-            const honest = await account.rosters.read(what)
-            const key_logs = honest.key_logs.map((log) => ({ ...log, seq: 1 }))
-            return { ...honest, key_logs }
-          },
-        },
-      }
-    })
-    const { error } = await lied.device().sync.run('request')
-    assert.match(error ?? '', /refused \(bad_key\): it stays here/)
-    assert.deepEqual(stored(lied), before)
+    const { sign } = await bob.device().identity.keys()
+    const { lied: there, error } = await lied(
+      ada,
+      showingLog(bob.id, (honest) => {
+        const [first = ''] = honest.entries
+        const { salt: _, ...members } = membersOf(first)
+        const keys = members['keys'] as { sign: object }
+        const bad = { ...keys, sign: { ...keys.sign, x: torsionKey(sign.secret) } }
+        const at = { seq: 1, prev: hashText(first), device: ada.deviceId }
+        const added = JSON.stringify({ ...members, ...at, keys: bad })
+        return { ...honest, entries: [...honest.entries, signedText(first, added, sign.secret)] }
+      }),
+    )
+    assert.match(error, /refused \(bad_key\): it stays here/)
+    assert.deepEqual(stored(there), before)
     world.later()
-    assert(await verifies(lied, bob, id))
+    assert(await verifies(there, bob, id))
   })
 
   it('a connection with 201 members: too_many_members, nothing of it is stored', async (t) => {
     const { world, ada, bob, id } = await two(t)
-    const device = newDevice()
-    const owner = newPerson(device)
-    const others = Array.from({ length: 200 }, () => {
-      const one = newDevice()
-      return { person: newPerson(one), device: one }
-    })
+    const { person: owner, device } = newMember()
+    const others = Array.from({ length: 200 }, newMember)
     const logs = logsOf(owner, ...others.map(({ person }) => person))
     const connection = `con_0${'9'.repeat(25)}`
     const by = signer(owner, device)
@@ -155,10 +104,7 @@ describe('an account server that shows', () => {
       member: string
       log: object
     }) {
-      const opened = JSON.parse(
-        Buffer.from(entries[0]!.split('.')[1]!, 'base64url').toString(),
-      ) as Record<string, unknown>
-      const { k_commit: _, ...common } = opened
+      const { k_commit: _, ...common } = membersOf(entries[0]!)
       const payload = {
         ...common,
         seq: of.entries.length,
@@ -171,14 +117,14 @@ describe('an account server that shows', () => {
       }
       return signedText(entries[0]!, JSON.stringify(payload), by.seed)
     }
-    const lied = ada.restart((account) => ({
+    const { lied: there, error } = await lied(ada, (account) => ({
       ...account,
       connections: {
         ...account.connections,
         list: async (page) => {
-          const honest = await account.connections.list(page)
-          const [one] = honest.items
-          return { ...honest, items: [...honest.items, { ...one!, id: connection, name: 'Crowd' }] }
+          const shown = await account.connections.list(page)
+          const [one] = shown.items
+          return { ...shown, items: [...shown.items, { ...one!, id: connection, name: 'Crowd' }] }
         },
       },
       rosters: {
@@ -198,14 +144,12 @@ describe('an account server that shows', () => {
         },
       },
     }))
-    const { error } = await lied.device().sync.run('request')
-    assert.match(error ?? '', /refused \(too_many_members\)/)
-    assert.equal(lied.state.logs.head('roster', connection), null)
-    const honest = lied.restart((account) => account)
-    await honest.sync()
-    assert.equal(honest.state.connections.get(connection), null)
+    assert.match(error, /refused \(too_many_members\)/)
+    assert.equal(there.state.logs.head('roster', connection), null)
+    const again = await honest(there)
+    assert.equal(again.state.connections.get(connection), null)
     world.later()
-    assert(await verifies(honest, bob, id))
+    assert(await verifies(again, bob, id))
   })
 })
 

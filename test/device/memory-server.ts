@@ -299,7 +299,7 @@ export function memoryServer() {
 
   const putSealKey = (device: string, key: string) => sealKeys.set(device, key)
 
-  /** A device of an account whose key log is put here by the test. */
+  /** A device of an account; the test puts its key log here. */
   function addDevice(account: string, device: string, sealKey: string): void {
     owners.set(device, account)
     putSealKey(device, sealKey)

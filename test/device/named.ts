@@ -13,10 +13,10 @@ export async function connected(a: Desk, b: Desk, name?: string): Promise<string
   return connectedLate(a, b, name)
 }
 
-/** What a desk calls somebody, who says so, and the marks. */
+/** The name of an account at a desk, with source and marks. */
 export function called(desk: Desk, { id }: Desk): (string | string[])[] {
   const naming = { state: desk.state, own: desk.id }
-  const { display_name, name_source, name_marks } = nameOf(naming, id, 'nobody')
+  const { display_name, name_source, name_marks } = nameOf(naming, id, 'unknown')
   return name_marks.length === 0
     ? [display_name, name_source]
     : [display_name, name_source, name_marks]
@@ -24,7 +24,7 @@ export function called(desk: Desk, { id }: Desk): (string | string[])[] {
 
 export const rename = (desk: Desk, name: string) => giveOwnName(desk.device(), desk.account(), name)
 
-/** Confirms somebody's keys, the safety number having been shown. */
+/** Shows the safety number of an account, and confirms its keys. */
 export async function confirm(desk: Desk, { id }: Desk): Promise<void> {
   await trustCards.create({ body: { user_id: id } }, at(desk))
   await trustCards.list({ limit: 50 }, at(desk))
@@ -34,7 +34,7 @@ export async function confirm(desk: Desk, { id }: Desk): Promise<void> {
 export const give = (desk: Desk, { id }: Desk, name: string | null) =>
   trustCards.update({ id, body: { name } }, at(desk))
 
-/** A profile of somebody, signed by this desk's device. */
+/** A profile of an account, signed by this desk's device. */
 export async function profileBy(desk: Desk, n: number, name: string): Promise<string> {
   const { identity } = desk.device()
   const { sign } = await identity.keys()
@@ -42,7 +42,7 @@ export async function profileBy(desk: Desk, n: number, name: string): Promise<st
   return signProfile({ ...of, kid: identity.kid, seed: sign.secret })
 }
 
-/** The account server, which says of every account that this is its signed profile. */
+/** An account server that returns this signed profile for every account. */
 let restarts = 0
 export const saying =
   (jws: string | undefined) =>

@@ -1,4 +1,4 @@
-/** Which name of somebody is shown, and which are marked as like those of others. */
+/** Which name of an account is shown, and which names are marked as similar to others. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createGuestCode } from '../../src/device/guests.ts'
@@ -62,7 +62,7 @@ describe('the name that leads', () => {
     assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
   })
 
-  it('of somebody who is not followed cannot be given, and no account server hears of one', async (t) => {
+  it('of an account that is not followed cannot be given, and no account server receives one', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     await assert.rejects(give(ada, bob, 'Mum'), (error: unknown) => {
       assert(error instanceof AppError)
@@ -134,7 +134,7 @@ describe('a name that may be taken for another', () => {
     await rename(bob, '\u0410NNA')
     await ada.sync()
     assert.deepEqual(called(ada, bob), ['\u0410NNA', 'self', ['mixed_script']])
-    // Documented: nothing tells Cyrillic letters that all look Latin from a Russian name.
+    // Documented: Cyrillic letters that all look Latin are not distinguished from a Russian name.
     await rename(cy, 'POCCA')
     await rename(bob, '\u0420\u041e\u0421\u0421\u0410')
     await ada.sync()

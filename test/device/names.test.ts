@@ -1,4 +1,4 @@
-/** Signed names: the own one, and those of others whatever an account server shows. */
+/** Signed names: the own one, and those of others with a dishonest account server. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { connections } from '../../src/handlers/connections.ts'
@@ -22,7 +22,7 @@ describe('the own name', () => {
     assert.equal(bob.state.profiles.get(bob.id)?.n, 2)
   })
 
-  it('is what the person set, whatever the account server says', async (t) => {
+  it('is the one that the person set, not that of the account server', async (t) => {
     const { bob } = await worldOf(t, 'bob')
     await rename(bob, 'Robert')
     const dishonest = bob.restart(
@@ -231,7 +231,7 @@ describe('a dishonest account server', () => {
     assert.equal(approved.from.name_source, 'self')
   })
 
-  it('has a name that nobody signed: the answer says that it is the server’s alone', async (t) => {
+  it('has a name that is not signed: its source is the server', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     await ada.invite(await ada.connect(), { user_id: bob.id })
     const { received } = await invitations.list({}, at(bob))

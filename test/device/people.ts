@@ -262,7 +262,7 @@ export async function newWorld(t: TestContext) {
   }
 }
 
-/** Puts a new recovery key in force for somebody, in the place of an old one. */
+/** Puts a new recovery key in force for an account, in place of an old one. */
 export async function newPaper(desk: Desk, old: KeyPair | null = null): Promise<KeyPair> {
   const paper = recoveryKeyOf(newRecoverySeed())
   const { next } = await readRecoveryKey(desk.device(), desk.account())

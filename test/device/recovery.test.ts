@@ -17,7 +17,7 @@ import { type Desk, connected, newPaper, takenIn, verifies, worldOf } from './pe
 const otherPaper = (): KeyPair => recoveryKeyOf(newRecoverySeed())
 
 const cardAt = async (desk: Desk): Promise<TrustCard> =>
-  (await trustCards.list({ limit: 50 }, at(desk))).items[0] ?? assert.fail('nobody is followed')
+  (await trustCards.list({ limit: 50 }, at(desk))).items[0] ?? assert.fail('no account is followed')
 const follow = (desk: Desk, { id }: Desk) => trustCards.create({ body: { user_id: id } }, at(desk))
 const confirm = (desk: Desk, id: string) => confirmAt(desk, id)
 const dismiss = (desk: Desk, id: string) =>
@@ -52,7 +52,7 @@ async function wordsWork(world: { later(): void }, ada: Desk, bob: Desk, id: str
 }
 
 describe('a reset with the recovery key', () => {
-  it('keeps the keys confirmed: words work again, and nobody confirms anything', async (t) => {
+  it('keeps the keys confirmed: words work again without a confirmation', async (t) => {
     const { world, ada, id, paper } = await two(t)
     const anew = await world.reset('bob', paper)
     await wordsWork(world, ada, anew, id)
@@ -73,13 +73,13 @@ describe('a reset with the recovery key', () => {
     assert.equal((await cardAt(ada)).recovered_at, null)
   })
 
-  it('is dated between the last look and this one, whatever the entry claims', async (t) => {
+  it('is dated between the last check and this one, not by the entry', async (t) => {
     const { world, ada, bobId, paper } = await two(t)
     const looked = ada.state.trust.get(bobId)?.checked_at ?? assert.fail('never looked at')
     const { entries } = await ada.account().keyLogs.read({ account: bobId })
     const log = verifyKeyLog(bobId, entries)
     const keys = newDeviceKeys()
-    // Whoever resets the account says when that was.
+    // The device that resets the account chooses `at`.
     const reset = resetLog({ log, device: newId('dev_', 1), keys, at: 1, recovery: paper })
     const late = ada.restart(
       instead('keyLogs', 'read', (honest) => async (input) => {
@@ -176,7 +176,7 @@ describe('a thief who resets the account without the paper', () => {
     assert.equal((await cardAt(ada)).key_status, 'confirmed')
   })
 
-  it('whose keys somebody has confirmed: those who did confirm the owner anew', async (t) => {
+  it('with keys that a member confirmed: those members confirm the owner again', async (t) => {
     const { world, ada, id, paper, bobId } = await two(t)
     await world.reset('bob')
     await ada.sync()

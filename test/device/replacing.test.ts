@@ -1,11 +1,11 @@
-/** A connection whose history forked is replaced: an owner's device opens another, and the others join by themselves. */
+/** A forked connection is replaced: an owner's device opens another, and the others join by themselves. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { Account } from '../../src/api/port.ts'
 import { remove, rotateNow, setRole } from '../../src/device/members.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
+import { showing } from './lying.ts'
 import { type Desk, isIn, newWorld, restless, takenIn, verifies, worldOf } from './people.ts'
 
 /** Ada and Bob, who own a connection, with Cy in it. */
@@ -20,7 +20,7 @@ async function owned(t: TestContext) {
 
 const losing = instead('rosters', 'append', () => async () => ({ seq: 4, head: 'A'.repeat(43) }))
 
-/** What somebody signs and the account server acknowledges and loses; answers the device and the entry. */
+/** Signs an entry that the account server acknowledges and loses; returns the device and the entry. */
 async function lost(desk: Desk, id: string, sign: (desk: Desk) => unknown) {
   const cut = desk.restart(losing)
   await sign(cut)
@@ -30,28 +30,17 @@ async function lost(desk: Desk, id: string, sign: (desk: Desk) => unknown) {
 
 const rotates = (id: string) => (desk: Desk) => rotateNow(desk.device(), desk.account(), id)
 
-/** The account, whose server shows an entry in place of its newest ones, and of nothing that it changed. */
-const showing =
-  (id: string, seq: number, entry: string) =>
-  (account: Account): Account => ({
-    ...restless(account),
-    rosters: {
-      ...account.rosters,
-      read: async (of) => {
-        const honest = await account.rosters.read(of)
-        if (of.connection !== id) return honest
-        return { ...honest, entries: [...honest.entries.slice(0, seq), entry] }
-      },
-    },
-  })
+/** A server that returns a roster with this entry in place of its newest ones. */
+const showingBranch = (id: string, seq: number, entry: string) =>
+  showing((entries, of) => (of === id ? [...entries.slice(0, seq), entry] : entries))
 
-/** Runs a sync; answers what it said. */
+/** Runs a sync; returns its error, empty for none. */
 const synced = async (desk: Desk): Promise<string> =>
   (await desk.device().sync.run('request')).error ?? ''
 
 /** A device that was shown another branch than the one it keeps. */
 async function shown(desk: Desk, id: string, seq: number, entry: string): Promise<Desk> {
-  const lied = desk.restart(showing(id, seq, entry))
+  const lied = desk.restart(showingBranch(id, seq, entry))
   assert.match(await synced(lied), /forked: the account server shows two histories/)
   return lied.restart((account) => account)
 }
@@ -149,7 +138,7 @@ describe('a connection that forked', () => {
 
   it('is replaced once where two owners opened at the same time', async (t) => {
     const { world, ada, bob, cy, id, seq, entry } = await forked(t)
-    // The account server tells Bob of no replacement until he has opened one.
+    // The account server hides replacements from Bob until he has opened one.
     const deaf = bob.restart(
       instead('duties', 'read', (honest) => async (of) => {
         const { replacements: _, ...hints } = await honest(of)
@@ -177,18 +166,13 @@ describe('a connection that forked', () => {
     assert(await verifies(cy, second, remains!))
   })
 
-  it('is replaced by one connection, whatever became of the answer', async (t) => {
+  it('is replaced by one connection, even if the answer is lost', async (t) => {
     const { ada, id, seq, entry } = await forked(t)
-    const cut = ada.restart((account) => ({
-      ...showing(id, seq, entry)(account),
-      rosters: {
-        ...showing(id, seq, entry)(account).rosters,
-        open: async (of) => {
-          await account.rosters.open(of)
-          throw new Error('the answer is lost')
-        },
-      },
-    }))
+    const losingOpen = instead('rosters', 'open', (open) => async (of) => {
+      await open(of)
+      throw new Error('the answer is lost')
+    })
+    const cut = ada.restart((account) => losingOpen(showingBranch(id, seq, entry)(account)))
     await synced(cut)
     const again = cut.restart((account) => account)
     await synced(again)
@@ -208,11 +192,16 @@ describe('a connection that forked', () => {
 })
 
 describe('a device follows to no replacement', () => {
-  /** What the account server says that Cy is invited to, whoever opened it. */
-  async function opened(by: Desk, id: string, whom: Desk) {
+  /** Opens a replacement as this account, with an invitation for another. */
+  async function opened(by: Desk, id: string, invited: Desk) {
     const { openConnection } = await import('../../src/device/connections.ts')
     const act = { id: new Uint8Array(16).fill(7), at: by.device().now() }
-    const wanted = { name: 'Bank', invite: [{ user_id: whom.id }], preset_id: null, replaces: id }
+    const wanted = {
+      name: 'Bank',
+      invite: [{ user_id: invited.id }],
+      preset_id: null,
+      replaces: id,
+    }
     return openConnection(by.device(), by.account(), wanted, act)
   }
   const waiting = async (desk: Desk) => (await desk.account().invitations.pending({})).received
@@ -240,7 +229,7 @@ describe('a device follows to no replacement', () => {
   it('that was opened by an owner who was removed in the branch that it keeps', async (t) => {
     const { ada, bob, cy, id } = await owned(t)
     const seq = bob.state.logs.head('roster', id)!.seq + 1
-    // Bob removes Ada, and the account server shows that to nobody; Ada removes Bob.
+    // Bob removes Ada, and the account server hides that from all; Ada removes Bob.
     const { desk: other, entry } = await lost(bob, id, (desk) =>
       remove(desk.device(), desk.account(), id, ada.id),
     )
@@ -299,7 +288,7 @@ describe('a fork by a former member', () => {
     const seq = bob.state.logs.head('roster', id)!.seq + 1
     // Cy has not heard of the removal, and signs upon the entry before it.
     const { desk: eve, entry } = await lost(cy, id, rotates(id))
-    const before = bob.restart(showing(id, seq, entry))
+    const before = bob.restart(showingBranch(id, seq, entry))
     await synced(before)
     await remove(ada.device(), ada.account(), id, cy.id)
     const late = before.restart((account) => restless(account))
@@ -316,7 +305,7 @@ describe('a fork by a former member', () => {
   })
 })
 
-describe('a fork that the account server shows to nobody', () => {
+describe('a fork that the account server hides from all devices', () => {
   it('leaves each half with its branch, until an owner sees both', async (t) => {
     const { world, ada, bob, cy, id, seq, entry } = await forked(t)
     const half = cy.restart((account) => account)
@@ -333,7 +322,7 @@ describe('a fork that the account server shows to nobody', () => {
   })
 })
 
-describe('an account whose devices were all replaced', () => {
+describe('an account with all devices replaced', () => {
   it('is not taken into the replacement before the new keys are confirmed', async (t) => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]

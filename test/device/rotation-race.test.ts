@@ -14,14 +14,12 @@ import {
 } from '../../src/crypto/roster.ts'
 import { newRotationWaits } from '../../src/device/rotation-waits.ts'
 import {
-  type Person,
-  type TestDevice,
   add,
   consentTo,
   logsOf,
   newConnection,
   newDevice,
-  newPerson,
+  newMember,
   opening,
   place,
   revoke,
@@ -32,17 +30,9 @@ import {
 const MEMBERS = 200
 const SECOND = 1000
 
-interface Member {
-  readonly person: Person
-  readonly device: TestDevice
-}
+type Member = ReturnType<typeof newMember>
 
-function newMember(): Member {
-  const device = newDevice()
-  return { person: newPerson(device), device }
-}
-
-/** A connection of 200, the last of whom has a phone. */
+/** A connection of 200; the last member has a phone. */
 function scene() {
   const all = Array.from({ length: MEMBERS }, newMember)
   const [owner, victim] = [all[0]!, all.at(-1)!]
@@ -108,7 +98,7 @@ describe('a revocation that 200 members see', () => {
     )
   })
 
-  it('each after its wait: one entry is made, by whoever waited least', () => {
+  it('each after its wait: one entry is made, by the device with the shortest wait', () => {
     let now = 0
     const waiting = all.slice(0, -1).map((member, at) => {
       const random = () => ((at * 7919 + 31) % 199) / 199

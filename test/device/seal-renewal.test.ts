@@ -244,7 +244,7 @@ describe('the old private half', () => {
 })
 
 describe('to others', () => {
-  it('a renewal changes neither the safety number nor trust, and warns nobody', async (t) => {
+  it('a renewal changes neither the safety number nor trust, and warns no contact', async (t) => {
     const { world, ada, bob, id } = await pair(t)
     await trustCards.create({ body: { user_id: ada.id } }, at(bob))
     await trustCards.list({ limit: 50 }, at(bob))

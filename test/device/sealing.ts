@@ -32,7 +32,7 @@ export async function sealedFor(desk: Desk, connection: string): Promise<string[
   return envelopes.map((one) => readEnvelope(one).recipient_kid)
 }
 
-/** Renews the sealing key of a device to this one, 1,216 bytes, whose private half nobody keeps. */
+/** Renews the sealing key of a device to this one, 1,216 bytes; its private half is not kept. */
 export async function renewTo(desk: Desk, publicKey: Uint8Array): Promise<void> {
   const { identity } = desk.device()
   const { sign } = await identity.keys()

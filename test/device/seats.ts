@@ -35,7 +35,7 @@ export interface Seat {
 
 const run = { startedAt: T0, environment: 'test', backend: () => '', keychain: 'file' } as const
 
-/** The device of a seat after a start, over its account or whatever stands in its place. */
+/** The device of a seat after a start, over its account or a replacement of it. */
 export function deviceOf(
   { state, keychain, clock }: Pick<Seat, 'state' | 'keychain' | 'clock'>,
   account: Account,
@@ -80,7 +80,7 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
     sit(owner, state, keychain)
     if (count === 2) await addSecond(seats.at(-1)!, folders[seats.length] as State, sit, server)
   }
-  /** A person whose devices are all lost comes back with a new one, by a reset. */
+  /** A person who lost all devices comes back with a new one, by a reset. */
   const comeBack = (owner: number, state: State) =>
     resetBy(
       seats.find((one) => one.owner === owner)!,

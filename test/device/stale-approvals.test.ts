@@ -13,14 +13,14 @@ async function goodSync(desk: Desk): Promise<string> {
 }
 
 describe('an approval that holds no more', () => {
-  it('since the phone that signed it was revoked: said so, and another one takes the account in', async (t) => {
+  it('since the phone that signed it was revoked: reported, and another approval adds the account', async (t) => {
     const { world, ada, eve } = await worldOf(t, 'ada', 'eve')
     const id = await ada.connect()
     const phone = await world.further(eve, 'phone')
     await ada.invite(id, { user_id: eve.id })
     await phone.approve()
     await eve.revoke(phone.deviceId)
-    assert.match(await goodSync(ada), /does not hold \(consent_log\).*approve the invitation again/)
+    assert.match(await goodSync(ada), /is not valid \(consent_log\).*approve the invitation again/)
     assert(!isIn(ada, id, eve))
   })
 
@@ -33,7 +33,7 @@ describe('an approval that holds no more', () => {
     const { id: invitation } = received[0]!
     const consent = await consentFor(eve, ada, id, randomBytes(32))
     await eve.account().consents.give({ body: { invitation, consent } })
-    assert.match(await goodSync(ada), /does not hold \(consent_stale\)/)
+    assert.match(await goodSync(ada), /is not valid \(consent_stale\)/)
     world.later(8 * 24 * 60)
     await goodSync(ada)
     await bob.sync()
@@ -42,7 +42,7 @@ describe('an approval that holds no more', () => {
   })
 })
 
-it('a replacement whose opener lost the device is not followed, and nothing is in doubt by it', async (t) => {
+it('a replacement by a lost device is not followed, and holds nothing', async (t) => {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   const id = await connected(bob, ada)
   const phone = await world.further(bob, 'phone')

@@ -180,7 +180,7 @@ describe('the own key log', () => {
       )
     })
 
-  it('a secret that is sealed to this device is taken, whoever sealed it', async (t) => {
+  it('a secret that is sealed to this device is accepted from any sender', async (t) => {
     const device = await enrolled(t)
     const { identity, vault, state } = device
     const id = await device.connect()

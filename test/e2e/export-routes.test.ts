@@ -97,7 +97,7 @@ it('every GET route is compared, or left out for a reason', () => {
   assert.deepEqual([...Object.keys(COMPARED), ...left].toSorted(), ROUTES.toSorted())
 })
 
-/** What this device says of names, which the account server does not know. */
+/** The names as this device has them, which the account server does not know. */
 const OF_NAMES = ['name_source', 'name_marks']
 
 const unjudged = (value: Json): Json =>

@@ -112,7 +112,7 @@ describe('a trust card', () => {
     assert.deepEqual(await named(), ['Your bank', 'self', 'Your bank', false])
   })
 
-  it('of a member who renamed themselves says so, followed anew or not', async (t) => {
+  it('of a member who renamed themselves shows it, followed again or not', async (t) => {
     const { ada, bob } = await two(t)
     ada.state.connections.put({
       id: newId('con_', 1),

@@ -36,7 +36,7 @@ const hashOf = (entry: string) => fromBase64url(hashText(entry))
 const firstKnown = (known: Known | null) =>
   known === null ? undefined : { seq: known.seq, head: unhex(known.head_hex) }
 
-/** What the first implementation says of a key log, as the kit asks it. */
+/** The result of the first implementation for a key log, in the form of the kit. */
 function firstSummary(log: first.KeyLog): ReturnType<typeof summary> {
   const { generation, seq, head, recovery, active } = log
   const generations = Array.from({ length: generation }, (_, at) => at + 1)
@@ -122,7 +122,7 @@ test(`rosters: ${RUNS} random histories, with every single fault`, async () => {
   assert.ok(seen.size > ROSTER_FAULTS.length / 2, 'histories have place for most faults')
 })
 
-/** What the first implementation says of a roster, as the kit asks it. */
+/** The result of the first implementation for a roster, in the form of the kit. */
 function summaryOf(
   roster: firstRoster.Roster,
   logs: firstRoster.KeyLogs,

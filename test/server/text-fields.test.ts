@@ -19,7 +19,7 @@ const unwrapped = (shape: Shape): Shape =>
   shape.wrapped === undefined ? shape : unwrapped(shape.wrapped)
 
 /**
- * Fields that are not for reading: content that is signed as it is, words as somebody heard them, and
+ * Fields that are not for reading: content that is signed as it is, words as they were heard, and
  * a purpose, of which letters and digits alone are kept and shown.
  */
 const RAW = new Set([

@@ -80,10 +80,10 @@ export function invitationsSuite(clubs: () => Clubs): void {
       const dora = await enrolByMail(server, address, 'Dora')
       const [theirs] = await received(dora, id)
       assert.deepEqual(theirs, { ...made, direction: 'received' })
-      const said = await approveInvitation(dora, { id: made.id })
-      assert.equal(said.state, 'approved')
-      const [told] = await sent(ada, id)
-      assert.deepEqual(told?.to, { user_id: dora.id, ...serverName('Dora'), email: address })
+      const answer = await approveInvitation(dora, { id: made.id })
+      assert.equal(answer.state, 'approved')
+      const [after] = await sent(ada, id)
+      assert.deepEqual(after?.to, { user_id: dora.id, ...serverName('Dora'), email: address })
       const [, waiting] = await members(ada, id)
       assert.deepEqual([waiting?.user_id, waiting?.state], [dora.id, 'invited'])
     })
@@ -233,7 +233,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
         again.map(({ state }) => state),
         ['pending', 'pending'],
       )
-      // A mailbox that was not answered shows as one more: whose it is, no owner is told.
+      // A mailbox without an answer shows as one more: no owner learns its account.
       assert.equal((await members(ada, id)).length, 4)
       const joins = async () =>
         (await owner.account.duties.read({})).joins

@@ -251,7 +251,7 @@ export async function approve(person: Signer, newcomer: Newcomer): Promise<void>
   await newcomer.account.approval.create({ body: { head: encodeBase64url(head) } })
 }
 
-/** An envelope for a device with this sealing key, whatever the roster says. */
+/** An envelope for a device with this sealing key, even if the roster does not name it. */
 export const envelopeTo = (
   of: Epoch & { k: Uint8Array; recipient: string; seal: { publicKey: Uint8Array } },
 ): Promise<string> => {

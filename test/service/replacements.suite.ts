@@ -1,4 +1,4 @@
-/** What an account server keeps and says of connections that replace a forked one. For every engine. */
+/** The connections that replace a forked one, at an account server. For every engine. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
@@ -27,7 +27,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
   const hints = async ({ account }: Person) => (await account.duties.read({})).replacements ?? []
 
   describe('a connection that replaces a forked one', () => {
-    test('is told to the members of the other whom its opener invites, and to nobody else', async () => {
+    test('is shown to the invited members of the other connection alone', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
       const [ada, bob, carl] = people
       const dora = await enrol(server)
@@ -39,7 +39,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
         [{ entry: body.entry, fork: body.fork }],
       )
       for (const other of [ada, carl, dora]) assert.deepEqual(await hints(other), [])
-      // Its members are told the fork with the roster.
+      // Its members get the fork with the roster.
       const { fork } = await ada.account.rosters.read({ connection: made.id })
       assert.deepEqual(fork, body.fork)
       assert(!('fork' in (await ada.account.rosters.read({ connection: id }))))
@@ -54,7 +54,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
       assert.deepEqual(await hints(people[1]), [])
     })
 
-    test('is told though another member opened many: the newest of each inviter', async () => {
+    test('is shown though another member opened many: the newest of each inviter', async () => {
       const { id, people } = await connected(server, ['Ada', 'Bob', 'Eve'])
       const [ada, bob, eve] = people
       const first = await replacing(ada, id, [bob])
@@ -64,8 +64,8 @@ export function replacementsSuite(rosters: () => Rosters): void {
         newest = await replacing(eve, id, [bob])
         await eve.account.rosters.open({ body: newest })
       }
-      const told = (await hints(bob)).map(({ entry }) => entry)
-      assert.deepEqual(told, [newest.entry, first.entry])
+      const shown = (await hints(bob)).map(({ entry }) => entry)
+      assert.deepEqual(shown, [newest.entry, first.entry])
     })
 
     test('has the name, the favourite and the tags that each member gave the other', async () => {

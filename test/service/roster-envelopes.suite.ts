@@ -108,7 +108,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
         ['an epoch to come', [await envelopeFor(roster, to, { epoch: 2 })], 'unknown_epoch'],
         ['no envelope', ['{}'], 'missing_member'],
         ['no JSON', [good.slice(1)], 'bad_json'],
-        ['a list', ['[]'], 'bad_value'],
+        ['a list', ['[]'], 'bad_json'],
         ['version 1', [changed({ v: 1 })], 'wrong_version'],
         ['an unknown suite', [changed({ suite: 2 })], 'unknown_suite'],
         ['a suite as text', [changed({ suite: '1' })], 'bad_value'],
@@ -165,7 +165,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       })
       await ada.account.envelopes.add(await sealed())
       assert.equal(await unsealed(ada, id), undefined)
-      // Nobody deletes another's.
+      // No device deletes those of another.
       await ada.account.envelopes.delete({ connection: id, epoch: roster.epoch + 1 })
       await laptop.account.envelopes.delete({ connection: id, epoch: roster.epoch })
       assert.deepEqual(await envelopesOf(laptop, id), [])

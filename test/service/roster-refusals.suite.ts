@@ -192,7 +192,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const cases: [what: string, envelopes: string[], reason: string][] = [
         ['none for the device that signs', [good], 'Give an envelope'],
         ['none', [], 'Give an envelope'],
-        ['for nobody here', [own, await envelopeFor(roster, strange)], 'wrong_recipient'],
+        ['for a stranger', [own, await envelopeFor(roster, strange)], 'wrong_recipient'],
         ['two for one device', [own, good, good], 'duplicate_device'],
         [
           'another connection',

@@ -284,7 +284,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.equal((await ada.account.trust.metrics({})).keys_changed_30d, 0)
     })
 
-    test('whose devices were replaced with the recovery key has no other keys; followers are notified', async () => {
+    test('with devices replaced by the recovery key has no changed keys; followers are notified', async () => {
       const { bob, address } = await people()
       const { server, clock } = subject
       await follow(ada, bob.id)

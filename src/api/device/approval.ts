@@ -86,7 +86,7 @@ export const approval = {
     by: 'account',
     reply: v.object({
       commitment: v.pipe(v.nullable(Commitment), v.description('null: there is no attempt.')),
-      answer: v.pipe(v.nullable(Answer), v.description('null: nobody has answered yet.')),
+      answer: v.pipe(v.nullable(Answer), v.description('null: no device has answered yet.')),
     }),
   },
   reveal: {
@@ -100,7 +100,7 @@ export const approval = {
   create: {
     method: 'POST',
     path: '/device/v1/approval',
-    summary: 'Say that this new device compared the words and found itself in the key log',
+    summary: 'Confirm that this new device compared the words and found itself in the key log',
     by: 'account',
     body: v.strictObject({ head: bytes32('The hash of the newest entry that it checked') }),
     status: 204,

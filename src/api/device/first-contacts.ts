@@ -26,7 +26,7 @@ const Run = v.object({
   inviter: id('acc_'),
   invitee: v.pipe(
     v.nullable(id('acc_')),
-    v.description('The account whose device began; null before.'),
+    v.description('The account of the device that began; null before.'),
   ),
   expires_at: Time,
   messages: v.pipe(v.array(Message), v.description('Those sent so far, in their order.')),

@@ -7,7 +7,7 @@ export const deviceGuestCodes = {
   create: {
     method: 'POST',
     path: '/device/v1/guest-codes',
-    summary: 'Register a guest code whose secret a device made',
+    summary: 'Register a guest code with a secret that a device made',
     by: 'account',
     body: v.strictObject({
       id: id('gst_'),

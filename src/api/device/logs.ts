@@ -121,7 +121,9 @@ export const rosters = {
             profile: v.optional(Profile),
           }),
         ),
-        v.description('Of everybody whom the entries name: the seq of the newest key log entry.'),
+        v.description(
+          'For each account that the entries name: the seq of its newest key log entry.',
+        ),
       ),
     }),
   },
@@ -179,7 +181,7 @@ export const consents = {
   wanted: {
     method: 'GET',
     path: '/device/v1/consents/{invitation}',
-    summary: 'Tell what a consent names that approves an invitation',
+    summary: 'Read the connection, inviter and roster head for a consent to an invitation',
     by: 'account',
     reply: v.object({
       connection: id('con_'),
@@ -207,7 +209,7 @@ export const duties = {
     method: 'GET',
     path: '/device/v1/duties',
     summary:
-      'Tell which members wait to be taken in, which devices lack the secret of a connection, and which connections replace one',
+      'List members that wait to be added, devices that lack the secret of a connection, and connections that replace one',
     by: 'account',
     reply: v.object({
       joins: v.pipe(

@@ -34,7 +34,7 @@ export const lookups = {
   create: {
     method: 'POST',
     path: '/device/v1/lookups',
-    summary: 'Tell whose public code, and of which stamps, three words are now',
+    summary: 'Find the public codes and stamps that three words belong to now',
     by: 'account',
     repeats: true,
     body: v.strictObject({

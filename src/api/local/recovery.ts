@@ -18,7 +18,7 @@ export const ResetPlan = v.object({
   has_recovery_key: v.pipe(
     v.boolean(),
     v.description(
-      'Whether a recovery key could vouch for the reset, so that nobody has to confirm it.',
+      'Whether a recovery key could vouch for the reset, so that no contact has to confirm it.',
     ),
   ),
   unsigned: v.pipe(

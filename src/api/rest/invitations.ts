@@ -13,7 +13,7 @@ const Party = v.object({
   display_name: v.nullable(v.string()),
   name_source: v.pipe(
     v.nullable(NameSource),
-    v.description('Who says the name; null where there is none.'),
+    v.description('The source of the name; null where there is none.'),
   ),
   name_marks: NameMarks,
   email: v.nullable(v.string()),

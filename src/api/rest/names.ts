@@ -1,4 +1,4 @@
-/** The name of somebody, who says so, and what is odd about it (protocol, section 4a). */
+/** The name of a person, its source and its marks (protocol, section 4a). */
 import * as v from 'valibot'
 import { name } from '../fields.ts'
 
@@ -11,7 +11,7 @@ export const SignedName = v.pipe(
 export const NameSource = v.pipe(
   v.picklist(['given', 'confirmed', 'self', 'server', 'own']),
   v.description(
-    'Who says the name. given: you. confirmed: they, and you confirmed their keys. self: they alone, ' +
+    'The source of the name. given: you. confirmed: they, and you confirmed their keys. self: they alone, ' +
       'so show it as "calls itself …". server: the account server alone; nothing is signed. own: it is yours.',
   ),
 )
@@ -41,7 +41,7 @@ export const namedEntries = {
   name_marks: NameMarks,
 }
 
-/** The name of somebody, as an object of its own. */
+/** The name of a person, as an object of its own. */
 export const PersonName = v.object(namedEntries)
 export type PersonName = v.InferOutput<typeof PersonName>
 

@@ -92,7 +92,7 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
   return ok(SYNC, `the last that went well: ${when}`)
 }
 
-/** Whether a paper could bring the account back. What is wrong with the key log, a sync says. */
+/** Whether a paper could bring the account back. A sync reports what is wrong with the key log. */
 async function recovery({ memory: { identity, keyLog } }: Ground): Promise<Finding[]> {
   if (identity === null || !identity.approved || keyLog.length === 0) return []
   const { recoveryKeyBy, verifyKeyLog } = await import('../../crypto/key-log.ts')
@@ -103,7 +103,7 @@ async function recovery({ memory: { identity, keyLog } }: Ground): Promise<Findi
       return [
         warn(
           RECOVERY,
-          `the one in force was made by ${by}, a device that is revoked: whoever had that device may know its words`,
+          `the one in force was made by ${by}, a device that is revoked: the person who had that device may know its words`,
           'countersignd reset, without the recovery key',
         ),
       ]

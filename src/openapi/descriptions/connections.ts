@@ -34,7 +34,7 @@ export const connections: Descriptions<
     metrics: 'How many you follow and confirmed, and what happened to their keys in thirty days.',
   },
   connections: {
-    list: 'Those in which you are a member, with members, tags and whether this device holds the secret. `name_source` says who says the name of a member: `self` is a claim.',
+    list: 'Those in which you are a member, with members, tags and whether this device holds the secret. `name_source` is the source of a member’s name: `self` is a claim.',
     create:
       'Makes the secret on this device, seals it to the devices of the account, and invites whoever is named, by mail where a mailbox is given. You are its owner. With `words: true`, four words come back for each invitation, this once: say them in person or on a call that you placed, within 15 minutes. A repetition under the same `Idempotency-Key` has none.',
     read: 'One connection with its members. `secret_here: false` means that this device cannot make or check its words yet.',

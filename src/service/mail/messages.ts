@@ -60,7 +60,7 @@ export const recoveryKeyMessage = (of: {
 
 the device ${quoted(of.deviceName)}
 made a recovery key for your account at
-${of.publicUrl}. Whoever has its 24 words and
+${of.publicUrl}. A person with its 24 words and
 this mailbox can replace all your devices.
 
 If that was you, there is nothing to do.
@@ -86,7 +86,7 @@ export const resetMessage = (of: {
 
 all devices of your account at ${of.publicUrl}
 were replaced by a new one, ${quoted(of.deviceName)}.
-Whoever did it had a sign-in code${
+That took a sign-in code${
     of.withKey
       ? ` and the words of your recovery key.
 The earlier devices are signed out. The people you are connected with need not
@@ -97,7 +97,7 @@ people you are connected with are asked to confirm you anew.`
 
 If that was you, there is nothing to do.
 
-If it was not, somebody may read your mail. Make your mailbox safe first, with
+If it was not, a thief may read your mail. Make your mailbox safe first, with
 a new password; then take the account back:
 
     countersignd reset --email <this address>

@@ -55,9 +55,9 @@ export const proving: Texts<
       'Watch the keys of one person from now on; give exactly one of user_id and email. They are not told and get no words from it: to exchange words, connections_create. Follows by email: 30 an hour.',
   },
   trust_cards_update: {
-    title: 'Change a note, name somebody, or confirm keys',
+    title: 'Change a note or a name, or confirm keys',
     description:
-      'Change your note on somebody you follow, give them a name of yours, or confirm their keys. Set confirmed only after the person has compared the safety number by another way and seen it equal: it lets the new keys into your connections, and cannot be undone.',
+      'Change your note on a person you follow, name them yourself, or confirm their keys. Set confirmed only after the person has compared the safety number by another way and seen it equal: it lets the new keys into your connections, and cannot be undone.',
   },
   trust_cards_delete: {
     title: 'Stop following a person',

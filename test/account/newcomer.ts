@@ -1,0 +1,10 @@
+import { enrolByMail, join, mailedCode, newAddress } from '../service/person.ts'
+import type { Accounts } from './subject.ts'
+
+/** A person with a mailbox and a second device that waits for approval. */
+export async function withNewcomer(server: Accounts['server']) {
+  const email = newAddress()
+  const ada = await enrolByMail(server, email)
+  const laptop = await join(server, await mailedCode(server, email))
+  return { email, ada, laptop }
+}
