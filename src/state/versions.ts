@@ -182,6 +182,7 @@ export const VERSIONS: readonly string[] = [
   create table challenges (
     id text primary key,
     connection text,
+    caller text,
     state text not null check (state in ('open', 'ended', 'used')),
     uptime_ms integer not null,
     boot text,

@@ -348,15 +348,17 @@ kept(
   'challenges: a word and a purpose while they are open',
   ({ challenges }) => {
     const at = { uptimeMs: 5.4, boot: 'b' }
-    challenges.insert({ id: 'chl_1', connection: 'con_1', word: 0, purpose: 'pay12' }, at)
-    challenges.insert({ id: 'chl_2', connection: null, word: 4095, purpose: '' }, at)
-    challenges.insert({ id: 'chl_3', connection: 'con_1', word: 7, purpose: 'x' }, at)
+    const drawn = { connection: 'con_1', caller: null }
+    challenges.insert({ ...drawn, id: 'chl_1', word: 0, purpose: 'pay12' }, at)
+    const ofToken = { connection: null, caller: 'tok_1' }
+    challenges.insert({ ...ofToken, id: 'chl_2', word: 4095, purpose: '' }, at)
+    challenges.insert({ ...drawn, id: 'chl_3', word: 7, purpose: 'x' }, at)
     challenges.close('chl_2', 'used')
     // What is closed stays as it was closed.
     challenges.close('chl_2', 'ended')
     challenges.delete('chl_3')
     assert.throws(
-      () => challenges.insert({ id: 'chl_4', connection: null, word: 4096, purpose: '' }, at),
+      () => challenges.insert({ ...drawn, id: 'chl_4', word: 4096, purpose: '' }, at),
       /CHECK/,
     )
   },
@@ -364,6 +366,7 @@ kept(
     const open = {
       id: 'chl_1',
       connection: 'con_1',
+      caller: null,
       state: 'open',
       uptime_ms: 5,
       boot: 'b',
@@ -375,6 +378,7 @@ kept(
       ...open,
       id: 'chl_2',
       connection: null,
+      caller: 'tok_1',
       state: 'used',
       word: null,
       purpose: null,
