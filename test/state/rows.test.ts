@@ -387,3 +387,28 @@ kept(
     assert.equal(challenges.get('chl_3'), null)
   },
 )
+
+kept(
+  'listed invitations: as they were first, with whether that changed; the last ones are kept',
+  ({ listedInvitations: rows }) => {
+    const first = { connection: 'con_1', inviter: 'acc_1', changed: false }
+    rows.put({ ...first, id: 'inv_1', listed_at: 1 })
+    rows.put({ connection: 'con_2', inviter: 'acc_2', id: 'inv_1', changed: true, listed_at: 4 })
+    for (const listed_at of [0, 1, 2, 3])
+      rows.put({ ...first, id: `inv_old_${listed_at}`, listed_at })
+    rows.drop(1, 2)
+  },
+  ({ listedInvitations: rows }) => {
+    assert.deepEqual(plain(rows.get('inv_1')), {
+      id: 'inv_1',
+      connection: 'con_1',
+      inviter: 'acc_1',
+      changed: true,
+      listed_at: 4,
+    })
+    assert.deepEqual(
+      [0, 1, 2, 3].filter((at) => rows.get(`inv_old_${at}`) !== null),
+      [3],
+    )
+  },
+)
