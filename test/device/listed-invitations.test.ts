@@ -118,8 +118,8 @@ describe('an invitation that was not listed', () => {
     await ada.sync()
     const { connection_id, from } = await approve(bob, invitation)
     assert.deepEqual(
-      [connection_id, from.user_id, from.display_name],
-      [id, ada.id, 'ada'],
+      [connection_id, from.user_id, from.display_name, from.name_source],
+      [id, ada.id, 'ada', 'self'],
     )
   })
 
