@@ -159,7 +159,7 @@ const OVER_RECEIVED: typeof OVER = {
 const approvedAs = async (invitation: Invitation, api: Api) =>
   (await isIn(api, invitation))
     ? `Approved ${named(invitation)}: you are in it already.`
-    : `Approved ${named(invitation)}. The inviter’s device takes you in at its next sync; "countersignd sync" brings the connection here after that.`
+    : `Approved ${named(invitation)}, to which ${shown(inviterOf(invitation))} invited you. The inviter’s device takes you in at its next sync; "countersignd sync" brings the connection here after that.`
 
 const approveAlone = answer({
   help: '',

@@ -2,7 +2,9 @@
  * The roster of a connection (section 6): who is in it, and which entry opened its epoch. Verified
  * against the verified key logs of its members.
  */
+import { encodeBase64url } from './base64url.ts'
 import { follow, type Known, requirePlaces } from './chain.ts'
+import { hashOf } from './jws.ts'
 import { demand } from './refusal.ts'
 import { readEntry, type Entry } from './roster-form.ts'
 import { applyEntry, type KeyLogs, type State } from './roster-ops.ts'
@@ -83,14 +85,29 @@ export const openingOf = ({ entries }: Roster): number =>
 export const openerOf = (roster: Roster): string =>
   readEntry(roster.entries[openingOf(roster)]!).actor
 
+const isExitOf = ({ op, actor, member: named }: Entry, member: string): boolean =>
+  (op === 'remove' && named === member) || (op === 'leave' && actor === member)
+
+/**
+ * Whether a consent may name `head` (base64url) as its `roster_head` in the next `add` of an account:
+ * it is the hash of one of `entries`, at or after the last one by which the account went. The last
+ * entries of a verified roster are enough where `head` is among them.
+ */
+export function isFreshHead(entries: readonly string[], account: string, head: string): boolean {
+  for (const text of entries.toReversed()) {
+    if (encodeBase64url(hashOf(text)) === head) return true
+    if (isExitOf(readEntry(text), account)) return false
+  }
+  return false
+}
+
 /**
  * The ids of the devices that signed the entries after entry `seq` by which `member` went: removed
  * by somebody, or left by itself. Of a verified roster.
  */
 export function goneSince({ entries }: Roster, member: string, seq: number): string[] {
-  return entries.slice(seq + 1).flatMap((text) => {
-    const { op, actor, member: named, device } = readEntry(text)
-    const isGone = (op === 'remove' && named === member) || (op === 'leave' && actor === member)
-    return isGone ? [device] : []
-  })
+  return entries
+    .slice(seq + 1)
+    .map(readEntry)
+    .flatMap((entry) => (isExitOf(entry, member) ? [entry.device] : []))
 }

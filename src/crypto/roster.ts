@@ -23,6 +23,7 @@ export { readEntry, type Entry, type Role } from './roster-form.ts'
 export {
   accountsOf,
   goneSince,
+  isFreshHead,
   lastConsentOf,
   openerOf,
   openingOf,

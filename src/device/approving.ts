@@ -1,21 +1,21 @@
 /** Approving an invitation, and what this device keeps of it. */
 import type { Account } from '../api/port.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
-import { type Expected, giveConsent } from './consents.ts'
+import { giveConsent } from './consents.ts'
 import type { Device } from './device.ts'
 import { recall } from './dismissed.ts'
+import type { ConsentTo } from './listed-invitations.ts'
 
 /**
  * Approves an invitation by a consent. The inviter keeps the name that they had when the person approved.
- * @param expected the connection and inviter, where this device knows them
- * @throws AppError `backend_error` where the account server names others, with `state`
- *   `other_invitation`; what the account throws
+ * @param expected the connection and inviter, where words prove them; else those that were listed
+ * @throws AppError as `giveConsent` does
  */
 export async function approveInvitation(
   device: Device,
   account: Account,
   id: string,
-  expected?: Expected,
+  expected?: ConsentTo,
 ): Promise<Invitation> {
   const approved = await giveConsent(device, account, id, expected)
   const { user_id, display_name } = approved.from

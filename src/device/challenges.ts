@@ -1,9 +1,10 @@
 /**
  * Challenges that this device draws: one word each, which the listener says, so that the speaker's
  * words are for this listener and one purpose (protocol, section 2). A challenge is open until words
- * were tried, another one replaces it, or its time is over. Guessing is limited by how many are drawn,
- * whoever draws them: rows of the database count them by the uptime of the machine, so that neither
- * a restart nor the clock gives more.
+ * were tried, another one of the same caller replaces it, or its time is over. Guessing is limited by
+ * how many are drawn: by the command line, and apart from it by all API tokens together, since a token
+ * can make others. So no token can keep the owner from drawing. Rows of the database count them by the
+ * uptime of the machine, so that neither a restart nor the clock gives more.
  */
 import { newChallenge } from '../crypto/challenge.ts'
 import { newId } from '../crypto/id.ts'
@@ -18,7 +19,7 @@ import { type Uptime, ranSince } from './uptime.ts'
 
 /** How long a challenge is open, and the time in which few are drawn, in milliseconds. */
 export const OPEN_MS = 15 * 60_000
-/** The most for a connection in that time. */
+/** The most for a connection in that time, for the command line and for all tokens together. */
 const MOST = 5
 
 /** A challenge that takes a try. */
@@ -33,14 +34,15 @@ export interface OpenChallenge {
 
 export interface Challenges {
   /**
-   * Draws a word for a listener of this device to say. Ends the open challenges of the same
+   * Draws a word for a listener of this device to say. Ends the caller's open challenges of the same
    * connection.
    * @param connection null for any connection
    * @param purpose as typed
+   * @param caller the id of an API token, or null for the command line
    * @throws AppError `not_found` for a connection that is not known; `too_long` for the purpose;
    *   `rate_limited`, with Retry-After
    */
-  draw(connection: string | null, purpose: string): OpenChallenge
+  draw(connection: string | null, purpose: string, caller: string | null): OpenChallenge
   /**
    * The challenge, which takes a try.
    * @throws AppError `not_found`; `invalid_state` with `state` used, ended or expired
@@ -68,6 +70,20 @@ const CLOSED = {
   ended: 'A later challenge has replaced this one.',
   expired: 'This challenge has expired.',
 } as const
+
+/** Whether draws of two callers count together: those of tokens do, the command line counts apart. */
+const isCountedWith = (one: string | null, other: string | null): boolean =>
+  (one === null) === (other === null)
+
+/** @param seconds to wait */
+const tooMany = (caller: string | null, seconds: number) =>
+  new AppError(
+    'rate_limited',
+    caller === null
+      ? `Too many challenges: ${MOST} in 15 minutes is the most for a connection. Try again in ${seconds} s.`
+      : `Too many challenges: ${MOST} in 15 minutes is the most for a connection, for all tokens together. Try again in ${seconds} s, or draw one with "countersignd verify --challenge": the command line counts apart.`,
+    { headers: { 'Retry-After': String(seconds) } },
+  )
 
 const closed = (state: keyof typeof CLOSED) =>
   new AppError('invalid_state', `${CLOSED[state]} Make a new one, and ask for new words.`, {
@@ -98,7 +114,13 @@ export function newChallenges(of: {
   }
 
   /** A challenge for any connection counts for each. */
-  function demandFew(drawn: readonly ChallengeRow[], connection: string | null, at: Moment): void {
+  function demandFew(
+    all: readonly ChallengeRow[],
+    caller: string | null,
+    connection: string | null,
+    at: Moment,
+  ): void {
+    const drawn = all.filter((row) => isCountedWith(row.caller, caller))
     const byConnection = Map.groupBy(drawn, (row) => row.connection)
     const ofAny = byConnection.get(null) ?? []
     const each = connection === null ? [...byConnection.keys(), null] : [connection]
@@ -108,17 +130,11 @@ export function newChallenges(of: {
       return ends[MOST - 1] ?? 0
     })
     const wait = Math.max(...waits)
-    if (wait === 0) return
-    const seconds = Math.ceil(wait / 1000)
-    throw new AppError(
-      'rate_limited',
-      `Too many challenges: ${MOST} in 15 minutes is the most for a connection. Try again in ${seconds} s.`,
-      { headers: { 'Retry-After': String(seconds) } },
-    )
+    if (wait > 0) throw tooMany(caller, Math.ceil(wait / 1000))
   }
 
   return {
-    draw(connection, typed) {
+    draw(connection, typed, caller) {
       const purpose = typedPurpose(typed)
       const id = newId('chl_', now())
       const word = newChallenge()
@@ -127,11 +143,12 @@ export function newChallenges(of: {
           throw unknownConnection()
         const at = moment()
         const drawn = recent(at)
-        demandFew(drawn, connection, at)
-        for (const row of drawn)
-          if (connection === null || row.connection === null || row.connection === connection)
-            rows.close(row.id, 'ended')
-        rows.insert({ id, connection, word, purpose: purpose.shown }, at)
+        demandFew(drawn, caller, connection, at)
+        const isReplaced = (row: ChallengeRow) =>
+          row.caller === caller &&
+          (connection === null || row.connection === null || row.connection === connection)
+        for (const row of drawn) if (isReplaced(row)) rows.close(row.id, 'ended')
+        rows.insert({ id, connection, caller, word, purpose: purpose.shown }, at)
         return { id, connection, word, purpose }
       })
     },

@@ -13,42 +13,62 @@ import { AppError } from '../errors.ts'
 import type { ConsentRow } from '../state/consents.ts'
 import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
+import {
+  type ConsentTo,
+  isSame,
+  listedAs,
+  otherInvitation,
+  rememberListed,
+} from './listed-invitations.ts'
 import { leaveOrEnd } from './members.ts'
 import { rememberedRoster } from './remembered.ts'
 import type { Signing } from './roster-entries.ts'
 
 const LONGEST_MS = 30 * 24 * 3_600_000
 
-/** What a consent must be for. */
-export interface Expected {
-  readonly connection: string
-  readonly inviter: string
-}
-
 const nameOf = (consent: string) => encodeBase64url(hashOf(consent))
+
+type Approving = Pick<Device, 'state' | 'identity' | 'now' | 'demandSeat'>
+
+/**
+ * What a consent to an invitation has to name, as the account server answers. Where this device knew
+ * nothing of the invitation, the answer is remembered, so that it holds for a repetition.
+ */
+async function wantedFor(
+  device: Approving,
+  account: Account,
+  invitation: string,
+  expected: ConsentTo | undefined,
+) {
+  const wanted = await account.consents.wanted({ invitation })
+  if (expected === undefined) rememberListed(device, [{ ...wanted, id: invitation }])
+  else if (!isSame(expected, wanted)) throw otherInvitation(expected)
+  return wanted
+}
 
 /**
  * Approves an invitation with the key of this device. The consent is remembered before the account
  * server gets it.
- * @param expected what it must be for, where this device knows it
- * @throws AppError `backend_error` with `state` `other_invitation` where it is for another, and what
- *   the account throws
+ * @param expected what it must be for, where words or a roster prove that; else it must be for what
+ *   the account server listed
+ * @returns the invitation, with the connection and the inviter that the consent names
+ * @throws AppError `backend_error` with `state` `other_invitation` where the account server names
+ *   others before, and then nothing is signed, or after, and then the consent is withdrawn; what the
+ *   account throws
  */
 export async function giveConsent(
-  { state, identity, now, demandSeat }: Pick<Device, 'state' | 'identity' | 'now' | 'demandSeat'>,
+  device: Approving,
   account: Account,
   invitation: string,
-  expected?: Expected,
+  expected: ConsentTo | undefined = listedAs(device, invitation),
 ): Promise<Invitation> {
-  const { connection, inviter, roster_head } = await account.consents.wanted({ invitation })
-  const isExpected =
-    expected === undefined || (expected.connection === connection && expected.inviter === inviter)
-  if (!isExpected)
-    throw new AppError(
-      'backend_error',
-      'The account server names another connection or inviter than before: this device consented to nothing. The server may be dishonest.',
-      { details: { state: 'other_invitation' } },
-    )
+  const { state, identity, now, demandSeat } = device
+  const { connection, inviter, roster_head } = await wantedFor(
+    device,
+    account,
+    invitation,
+    expected,
+  )
   const log = await identity.keyLog()
   const { sign } = await identity.keys()
   const at = now()
@@ -65,7 +85,16 @@ export async function giveConsent(
   })
   demandSeat()
   state.consents.put({ hash: nameOf(consent), connection, invitation, at })
-  return account.consents.give({ body: { invitation, consent } })
+  const given = await account.consents.give({ body: { invitation, consent } })
+  const { connection_id, from } = given
+  if (connection_id === connection && from.user_id === inviter) return given
+  demandSeat()
+  state.consents.decline(invitation)
+  throw new AppError(
+    'backend_error',
+    `The account server answered the approval with another connection or inviter than it is for (${connection}, ${inviter}): this device has withdrawn it. The server may be dishonest.`,
+    { details: { state: 'other_invitation' } },
+  )
 }
 
 /**

@@ -17,6 +17,7 @@ import { type Codes, openCodes } from './codes.ts'
 import { type FirstContacts, newFirstContacts } from './first-contacts.ts'
 import { newGuesses } from './guesses.ts'
 import type { Identity } from './identity.ts'
+import { type InviterNames, newInviterNames } from './inviter-names.ts'
 import { type Sync, newSync } from './sync.ts'
 import type { Uptime } from './uptime.ts'
 import { type Vault, openVault } from './vault.ts'
@@ -48,6 +49,7 @@ export interface Device extends Run {
   readonly challenges: Challenges
   readonly sync: Sync
   readonly firstContacts: FirstContacts
+  readonly inviterNames: InviterNames
   /**
    * Schedules a sync now and further ones while another device may still answer a change made here.
    * Does not wait for them. Does nothing unless the daemon serves.
@@ -187,6 +189,7 @@ export function openDevice(options: {
     challenges,
     sync,
     firstContacts,
+    inviterNames: newInviterNames({ device: () => device, now }),
     syncSoon: () => syncSoon('request'),
     freshness,
     approver: () => (approver ??= loadApprover()),

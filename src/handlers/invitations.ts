@@ -1,11 +1,16 @@
+import { rememberReceived } from '../device/listed-invitations.ts'
 import type { Context } from './context.ts'
 import { type Handlers, keeperOf, noDevice } from './context.ts'
 import { namedInvitation, namedInvitations } from './named.ts'
 
 type Both = Awaited<ReturnType<Handlers['invitations']['list']>>
 
-/** Both directions, with the names as this device knows them. */
+/**
+ * Both directions, with the names as this device knows them. What the person can read of those that
+ * they received is remembered: an approval is of that.
+ */
 async function named({ received, sent }: Both, { account, device }: Context): Promise<Both> {
+  if (device !== null) rememberReceived(device, received)
   return {
     received: await namedInvitations(received, device, account),
     sent: await namedInvitations(sent, device, account),

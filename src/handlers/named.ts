@@ -4,12 +4,8 @@ import type { Connection } from '../api/rest/connections.ts'
 import type { Invitation, Party } from '../api/rest/invitations.ts'
 import type { PersonName } from '../api/rest/names.ts'
 import type { Device } from '../device/device.ts'
+import { isOpen } from '../device/listed-invitations.ts'
 import { type Naming, nameOf } from '../device/naming.ts'
-import { Refusal } from '../crypto/refusal.ts'
-import { AppError } from '../errors.ts'
-
-/** How many unknown inviters are looked up for one answer. */
-const MOST_LOOKED_UP = 20
 
 export const namingOf = ({ state, identity }: Pick<Device, 'state' | 'identity'>): Naming => ({
   state,
@@ -51,22 +47,6 @@ function namedParty(party: Party, naming: Naming): Party {
     : { ...party, ...nameOf(naming, user_id, display_name ?? user_id) }
 }
 
-/** Fetches the signed names of inviters that have none here. */
-async function lookUp(device: Device, account: Account, invitations: readonly Invitation[]) {
-  const { pullKeyLog } = await import('../device/key-log.ts')
-  const inviters = invitations
-    .filter(({ direction, state }) => direction === 'received' && state === 'pending')
-    .map(({ from }) => from.user_id)
-    .filter((id) => id !== null && device.state.profiles.get(id) === null)
-  for (const id of [...new Set(inviters)].slice(0, MOST_LOOKED_UP) as string[])
-    try {
-      await pullKeyLog(device, account, id)
-    } catch (error) {
-      // The name then comes from the account server, which `name_source` shows.
-      if (!(error instanceof AppError || error instanceof Refusal)) throw error
-    }
-}
-
 /** Invitations with the names of both sides as this device knows them. */
 export async function namedInvitations(
   invitations: readonly Invitation[],
@@ -74,7 +54,11 @@ export async function namedInvitations(
   account: Account,
 ): Promise<Invitation[]> {
   if (device === null) return [...invitations]
-  await lookUp(device, account, invitations)
+  const inviters = invitations
+    .filter((one) => one.direction === 'received' && isOpen(one))
+    .map(({ from }) => from.user_id)
+    .filter((id) => id !== null)
+  await device.inviterNames.fetch(account, inviters)
   const naming = namingOf(device)
   return invitations.map((one) => ({
     ...one,

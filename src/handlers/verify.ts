@@ -117,10 +117,11 @@ export const verify: Handlers['verify'] = {
     return verifyNothing(words, home.now())
   },
 
-  challenge: async ({ body }, { local }) => {
+  challenge: async ({ body }, { local, caller }) => {
     const { id, connection, word, purpose } = local.challenges.draw(
       body.connection_id ?? null,
       body.purpose,
+      caller?.token ?? null,
     )
     return {
       id,

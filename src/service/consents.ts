@@ -9,12 +9,15 @@ import { verifyConsent } from '../crypto/consent.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { verifyKeyLog } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
+import { isFreshHead } from '../crypto/roster.ts'
 import { demandApproved } from './device-rows.ts'
 import { judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { approvable, invitationAnswers } from './invitations.ts'
 import { readKeyLog } from './key-logs.ts'
-import { newestRosterEntry } from './roster-rows.ts'
+import { newestRosterEntry, rosterEntries } from './roster-rows.ts'
+
+const headOf = (entry: string): string => encodeBase64url(hashOf(entry))
 
 export const consents = (ground: Ground): Service['consents'] => {
   const { db } = ground
@@ -23,8 +26,11 @@ export const consents = (ground: Ground): Service['consents'] => {
       await demandApproved(db, session)
       const row = await approvable(ground, { id: invitation, account: session.account })
       const entry = await newestRosterEntry(db, row.connection_id)
-      const roster_head = encodeBase64url(hashOf(entry))
-      return { connection: row.connection_id, inviter: row.from_account, roster_head }
+      return {
+        connection: row.connection_id,
+        inviter: row.from_account,
+        roster_head: headOf(entry),
+      }
     },
 
     give: async ({ body: { invitation, consent } }, session) => {
@@ -33,13 +39,22 @@ export const consents = (ground: Ground): Service['consents'] => {
       const row = await approvable(ground, { id: invitation, account })
       const { entries } = await readKeyLog(db, account)
       const log = verifyKeyLog(account, entries)
-      judged('consent', () => {
-        const { connection_id: connection, from_account: inviter } = row
+      const { connection_id: connection, from_account: inviter } = row
+      const { roster_head } = judged('consent', () => {
         const of = { connection, inviter, account, memberLog: log.seq }
         const signed = verifyConsent(consent, of, log)
         demand(signed.device === device, 'unknown_signer', 'signed by another device')
+        return signed
       })
-      return invitationAnswers(ground).approve(invitation, account, consent)
+      return invitationAnswers(ground).approve(invitation, account, consent, async (trx) => {
+        const newest = await newestRosterEntry(trx, connection)
+        // An honest device names the newest entry: then the others are not read.
+        const isNewest = headOf(newest) === roster_head
+        const entries = isNewest ? [newest] : await rosterEntries(trx, connection)
+        const message = 'roster_head is not an entry of the roster since the account last left'
+        const isFresh = () => isFreshHead(entries, account, roster_head)
+        judged('consent', () => demand(isFresh(), 'consent_stale', message))
+      })
     },
   }
 }

@@ -202,13 +202,23 @@ export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
   }
 
   return {
-    /** Approves an invitation, by a consent that was verified. */
-    approve: (id: string, account: string, consent_jws: string) =>
-      answer({ id, account, direction: 'received' }, (_, row, isMember) => {
+    /**
+     * Approves an invitation, by a consent that was verified as far as the key log of its account
+     * goes.
+     * @param demandGood judges it by what the connection is while that is locked
+     */
+    approve: (
+      id: string,
+      account: string,
+      consent_jws: string,
+      demandGood: (trx: Transaction<Schema>) => Promise<void>,
+    ) =>
+      answer({ id, account, direction: 'received' }, async (trx, row, isMember) => {
         const state = receivedState(row, now())
         if (state === 'approved' && isMember) return null
         if (state === 'approved' && row.consent !== 1) throw served()
         if (state !== 'pending' && state !== 'approved') throw ended(state)
+        await demandGood(trx)
         return { state: 'approved', consent: isMember ? 2 : 1, consent_jws, to_account: account }
       }),
 

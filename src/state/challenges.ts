@@ -10,6 +10,8 @@ export interface ChallengeRow {
   readonly id: string
   /** null: any connection of the account. */
   readonly connection: string | null
+  /** The id of the API token that drew it; null for the command line. */
+  readonly caller: string | null
   readonly state: ChallengeState
   /** The uptime when it was drawn, in milliseconds, and the start of the machine that it counts from. */
   readonly uptime_ms: number
@@ -26,8 +28,8 @@ export type ChallengeRows = ReturnType<typeof challengeRows>
 export function challengeRows(db: DatabaseSync) {
   const insert = statement(
     db,
-    `insert into challenges (id, connection, state, uptime_ms, boot, word, purpose)
-     values (?, ?, 'open', ?, ?, ?, ?)`,
+    `insert into challenges (id, connection, caller, state, uptime_ms, boot, word, purpose)
+     values (?, ?, ?, 'open', ?, ?, ?, ?)`,
   )
   const get = statement<ChallengeRow>(db, 'select * from challenges where id = ?')
   const all = statement<ChallengeRow>(db, 'select * from challenges')
@@ -42,12 +44,13 @@ export function challengeRows(db: DatabaseSync) {
       {
         id,
         connection,
+        caller,
         word,
         purpose,
-      }: Pick<ChallengeRow, 'id' | 'connection' | 'word' | 'purpose'>,
+      }: Pick<ChallengeRow, 'id' | 'connection' | 'caller' | 'word' | 'purpose'>,
       { uptimeMs, boot }: Moment,
     ): void {
-      insert.run(id, connection, Math.round(uptimeMs), boot, word, purpose)
+      insert.run(id, connection, caller, Math.round(uptimeMs), boot, word, purpose)
     },
     get: (id: string): ChallengeRow | null => get.get(id),
     all: (): ChallengeRow[] => all.all(),

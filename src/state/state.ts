@@ -27,6 +27,8 @@ import { idempotencyRows } from './idempotency.ts'
 import type { IdempotencyRows } from './idempotency.ts'
 import { inviteRows } from './invites.ts'
 import type { InviteRows } from './invites.ts'
+import { listedInvitationRows } from './listed-invitations.ts'
+import type { ListedInvitationRows } from './listed-invitations.ts'
 import { logRows } from './logs.ts'
 import type { LogRows } from './logs.ts'
 import { metaRows } from './meta.ts'
@@ -75,6 +77,7 @@ export interface State {
   readonly forks: ForkRows
   readonly replacements: ReplacementRows
   readonly invites: InviteRows
+  readonly listedInvitations: ListedInvitationRows
   readonly firstContacts: FirstContactRows
   readonly consents: ConsentRows
   readonly names: NameRows
@@ -117,6 +120,7 @@ export function openState(dir: string, log?: Log): State {
     forks: forkRows(db),
     replacements: replacementRows(db),
     invites: inviteRows(db),
+    listedInvitations: listedInvitationRows(db),
     firstContacts: firstContactRows(db),
     consents: consentRows(db),
     names,

@@ -182,6 +182,7 @@ export const VERSIONS: readonly string[] = [
   create table challenges (
     id text primary key,
     connection text,
+    caller text,
     state text not null check (state in ('open', 'ended', 'used')),
     uptime_ms integer not null,
     boot text,
@@ -253,6 +254,16 @@ export const VERSIONS: readonly string[] = [
   -- dismisses it; and whether they were replaced without one that was in force.
   alter table trust add column recovered_at integer;
   alter table trust add column key_unused integer not null default 0 check (key_unused in (0, 1));
+
+  -- What a person may have read of invitations before they approve one by its id.
+  create table listed_invitations (
+    id text primary key,
+    connection text not null,
+    inviter text not null,
+    changed integer not null check (changed in (0, 1)),
+    listed_at integer not null
+  ) strict, without rowid;
+  create index listed_invitations_by_age on listed_invitations (listed_at);
 
   -- Connections whose history forked, and those that replace them.
   create table forked (

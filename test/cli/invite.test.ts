@@ -30,7 +30,10 @@ test('an address, an account, and an address without one yet: listed, approved, 
 
   const second = await ada.json('invite', id, bob.id)
   const approved = await bob.good(['invite', 'approve', second.id])
-  assert.match(approved.err, /^Approved "Bank"\. The inviter’s device takes you in at its/)
+  assert.match(
+    approved.err,
+    /^Approved "Bank", to which .+ invited you\. The inviter’s device takes you in at its/,
+  )
   await bob.good(['invite', 'approve', second.id])
   const again = await ada.good(['invite', id, bob.id])
   assert.match(again.err, /^Approved already: .*"countersignd sync"/)

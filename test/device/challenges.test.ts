@@ -50,7 +50,7 @@ describe('an answer to a challenge', () => {
   it('verifies, by person, for the purpose that both sides see', async (t) => {
     const b = bench(t)
     b.connection()
-    const drawn = b.challenges.draw(CONNECTION, PURPOSE)
+    const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
     assert.equal(drawn.purpose.shown, SHOWN)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
     const { verified, conclusive, purpose, matches, summary } = await answer(b, said, drawn)
@@ -69,7 +69,7 @@ describe('an answer to a challenge', () => {
   it('without a purpose says so', async (t) => {
     const b = bench(t)
     b.connection()
-    const drawn = b.challenges.draw(CONNECTION, '')
+    const drawn = b.challenges.draw(CONNECTION, '', null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
     const { purpose, summary } = await answer(b, said, drawn)
     assert.equal(purpose, '')
@@ -113,7 +113,7 @@ describe('an answer to a challenge', () => {
     it(`${name}: not verified, a wrong try, and the challenge is used up`, async (t) => {
       const b = bench(t)
       b.connection()
-      const drawn = b.challenges.draw(CONNECTION, PURPOSE)
+      const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
       const failed = await answer(b, said(b, drawn), drawn, 'tok')
       assert.deepEqual(
         [failed.verified, failed.conclusive, failed.matches, failed.summary],
@@ -131,7 +131,7 @@ describe('an answer to a challenge', () => {
     it(`a window that is ${shift} minutes away verifies`, async (t) => {
       const b = bench(t)
       b.connection()
-      const drawn = b.challenges.draw(CONNECTION, '')
+      const drawn = b.challenges.draw(CONNECTION, '', null)
       const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), window: W0 + shift })
       assert.equal((await answer(b, said, drawn)).verified, true)
     })
@@ -139,7 +139,7 @@ describe('an answer to a challenge', () => {
   it('is no answer to a check of the words for everyone', async (t) => {
     const b = bench(t)
     b.connection()
-    const drawn = b.challenges.draw(CONNECTION, '')
+    const drawn = b.challenges.draw(CONNECTION, '', null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
     const { verified, matches } = await b.verifier.verify(said, null)
     assert.deepEqual([verified, matches], [false, []])
@@ -151,7 +151,7 @@ describe('an answer to a challenge', () => {
     b.connection()
     const check = async () => (await b.verifier.verify(b.say(CONNECTION, BOB), null)).verified
     assert.equal(await check(), true)
-    const drawn = b.challenges.draw(CONNECTION, '')
+    const drawn = b.challenges.draw(CONNECTION, '', null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
     assert.equal((await answer(b, said, drawn)).verified, true)
   })
@@ -159,10 +159,10 @@ describe('an answer to a challenge', () => {
   it('does not count again where the same word is drawn twice', async (t) => {
     const b = bench(t)
     b.connection()
-    const first = b.challenges.draw(CONNECTION, '')
+    const first = b.challenges.draw(CONNECTION, '', null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(first) })
     assert.equal((await answer(b, said, first)).verified, true)
-    const second = b.challenges.draw(CONNECTION, '')
+    const second = b.challenges.draw(CONNECTION, '', null)
     b.state.db.exec(`update challenges set word = ${first.word} where id = '${second.id}'`)
     const again = await answer(b, said, second)
     assert.deepEqual([again.verified, again.replayed], [false, true])
@@ -171,7 +171,7 @@ describe('an answer to a challenge', () => {
   it('that the listener says, repeated back, is an echo', async (t) => {
     const b = bench(t)
     b.connection({ others: [BOB, CAROL] })
-    const drawn = b.challenges.draw(CONNECTION, PURPOSE)
+    const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
     // Carol gave the listener the word that the listener had drawn.
     const own = ownWords(b, { challenge: wordOf(drawn), purpose: PURPOSE, listener: CAROL })
     const { verified, echo, matches } = await answer(b, own!.words, drawn)
@@ -185,7 +185,7 @@ describe('an answer to a challenge', () => {
     const b = bench(t)
     b.connection({ others: [BOB, CAROL] })
     for (const speaker of [BOB, CAROL]) {
-      const drawn = b.challenges.draw(CONNECTION, '')
+      const drawn = b.challenges.draw(CONNECTION, '', null)
       const said = b.answer({ speaker, challenge: wordOf(drawn) })
       const { matches } = await answer(b, said, drawn)
       assert.deepEqual(
@@ -198,7 +198,7 @@ describe('an answer to a challenge', () => {
   it('uses up the challenge once, though two try it at a time', async (t) => {
     const b = bench(t)
     b.connection()
-    const drawn = b.challenges.draw(CONNECTION, '')
+    const drawn = b.challenges.draw(CONNECTION, '', null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
     const tries = await Promise.allSettled([answer(b, said, drawn), answer(b, said, drawn)])
     assert.deepEqual(
@@ -217,11 +217,11 @@ describe('an answer to a challenge', () => {
       let syncs = 0
       b.freshness.lastSync = T0 - 2 * 3_600_000
       b.freshness.refresh = () => (syncs += 1)
-      const drawn = b.challenges.draw(subject, '')
+      const drawn = b.challenges.draw(subject, '', null)
       const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
       assert.equal((await answer(b, said, drawn)).verified, true)
       assert.equal(syncs, 0)
-      const again = b.challenges.draw(subject, '')
+      const again = b.challenges.draw(subject, '', null)
       const { verified, reasons } = await answer(b, WRONG, again)
       assert.deepEqual([verified, reasons, syncs], [false, ['sync_stale'], 1])
     })
@@ -230,13 +230,13 @@ describe('an answer to a challenge', () => {
     const b = bench(t)
     b.connection()
     b.freshness.clock = 'behind'
-    const drawn = b.challenges.draw(CONNECTION, '')
+    const drawn = b.challenges.draw(CONNECTION, '', null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
     const { verified, reasons } = await answer(b, said, drawn)
     assert.deepEqual([verified, reasons], [false, ['clock_uncertain']])
     b.freshness.clock = 'steady'
     b.connection({ hold: 'rotation_pending' })
-    const held = b.challenges.draw(CONNECTION, '')
+    const held = b.challenges.draw(CONNECTION, '', null)
     const unsure = await answer(b, b.answer({ speaker: BOB, challenge: wordOf(held) }), held)
     assert.deepEqual([unsure.verified, unsure.reasons], [false, ['rotation_pending']])
     assert.match(unsure.summary, /^Inconclusive: .*rotation_pending/)
@@ -245,7 +245,7 @@ describe('an answer to a challenge', () => {
   it('with words off the list, or too few, is no try', async (t) => {
     const b = bench(t)
     b.connection()
-    const drawn = b.challenges.draw(CONNECTION, '')
+    const drawn = b.challenges.draw(CONNECTION, '', null)
     await assert.rejects(answer(b, 'matador carload recedes', drawn), refusal('unknown_word'))
     await assert.rejects(answer(b, 'matador carload', drawn), refusal('word_count'))
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
@@ -257,7 +257,7 @@ describe('an answer to a challenge', () => {
     b.connection()
     for (let i = 0; i < 20; i++)
       await b.verifier.verify(WRONG, 'tok', { expect: { connection_id: CONNECTION } })
-    const drawn = b.challenges.draw(CONNECTION, '')
+    const drawn = b.challenges.draw(CONNECTION, '', null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
     await assert.rejects(answer(b, said, drawn, 'tok'), refusal('rate_limited'))
     // A try that was refused is none.
@@ -267,7 +267,7 @@ describe('an answer to a challenge', () => {
   it('leaves neither the purpose nor the word in the verification log or behind it', async (t) => {
     const b = bench(t)
     b.connection()
-    const drawn = b.challenges.draw(CONNECTION, PURPOSE)
+    const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
     await answer(b, said, drawn)
     const tables = b.state.db
@@ -295,7 +295,7 @@ describe('a challenge for any connection', () => {
     b.connection()
     b.guest()
     for (let n = 1; n <= 300; n++) b.connection({ id: numbered('connection', n) })
-    const drawn = b.challenges.draw(null, '')
+    const drawn = b.challenges.draw(null, '', null)
     const connection = numbered('connection', 150)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), connection })
     const { verified, matches, checked, conclusive } = await answer(b, said, drawn)
@@ -311,7 +311,7 @@ describe('a challenge for any connection', () => {
     const b = bench(t)
     b.connection()
     b.connection({ id: FAMILY, hold: 'roster_forked' })
-    const drawn = b.challenges.draw(null, '')
+    const drawn = b.challenges.draw(null, '', null)
     const { verified, conclusive, reasons } = await answer(b, WRONG, drawn)
     assert.deepEqual([verified, conclusive, reasons], [false, false, ['roster_forked']])
   })
@@ -319,7 +319,7 @@ describe('a challenge for any connection', () => {
   it('checks nothing where there is no connection, though there are guests', async (t) => {
     const b = bench(t)
     b.guest()
-    const { conclusive, reasons } = await answer(b, WRONG, b.challenges.draw(null, ''))
+    const { conclusive, reasons } = await answer(b, WRONG, b.challenges.draw(null, '', null))
     assert.deepEqual([conclusive, reasons], [false, ['nothing_cached']])
   })
 
@@ -328,7 +328,7 @@ describe('a challenge for any connection', () => {
     const { pace } = slowPace(1, () => void more.try?.())
     const b = bench(t, { pace })
     for (let n = 1; n <= 300; n++) b.connection({ id: numbered('connection', n) })
-    const drawn = b.challenges.draw(null, '')
+    const drawn = b.challenges.draw(null, '', null)
     const connection = numbered('connection', 1)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), connection })
     more.try = async () => {
@@ -342,16 +342,16 @@ describe('a challenge for any connection', () => {
     const { pace, count } = slowPace(1)
     const b = bench(t, { pace })
     for (let n = 1; n <= 50; n++) b.connection({ id: numbered('connection', n) })
-    await answer(b, WRONG, b.challenges.draw(null, ''))
+    await answer(b, WRONG, b.challenges.draw(null, '', null))
     const { turns } = count
-    const drawn = b.challenges.draw(null, '')
+    const drawn = b.challenges.draw(null, '', null)
     const tries = await Promise.allSettled(
       Array.from({ length: 10 }, () => answer(b, WRONG, drawn)),
     )
     assert.equal(tries.filter(({ status }) => status === 'fulfilled').length, 1)
     assert.equal(count.turns, 2 * turns)
     // What was refused keeps no later one from being searched for.
-    const next = await answer(b, WRONG, b.challenges.draw(null, ''))
+    const next = await answer(b, WRONG, b.challenges.draw(null, '', null))
     assert.equal(next.verified, false)
   })
 
@@ -359,7 +359,7 @@ describe('a challenge for any connection', () => {
     const { pace } = slowPace(1, () => void (b.seat.left = true))
     const b: Bench = bench(t, { pace })
     for (let n = 1; n <= 300; n++) b.connection({ id: numbered('connection', n) })
-    const drawn = b.challenges.draw(null, '')
+    const drawn = b.challenges.draw(null, '', null)
     await assert.rejects(answer(b, WRONG, drawn), refusal('not_signed_in'))
   })
 })
@@ -369,24 +369,27 @@ describe('challenges', () => {
     const b = bench(t)
     b.connection()
     b.connection({ id: FAMILY })
-    const [bank, family] = [b.challenges.draw(CONNECTION, ''), b.challenges.draw(FAMILY, '')]
-    const newer = b.challenges.draw(CONNECTION, '')
+    const [bank, family] = [
+      b.challenges.draw(CONNECTION, '', null),
+      b.challenges.draw(FAMILY, '', null),
+    ]
+    const newer = b.challenges.draw(CONNECTION, '', null)
     assert.throws(() => b.challenges.open(bank.id), closedAs('ended'))
     assert.equal(b.challenges.open(family.id).id, family.id)
-    const any = b.challenges.draw(null, '')
+    const any = b.challenges.draw(null, '', null)
     for (const { id } of [newer, family])
       assert.throws(() => b.challenges.open(id), closedAs('ended'))
-    b.challenges.draw(FAMILY, '')
+    b.challenges.draw(FAMILY, '', null)
     assert.throws(() => b.challenges.open(any.id), closedAs('ended'))
   })
 
-  it('are five in fifteen minutes for a connection, by any caller, after a restart, whatever the clock shows', async (t) => {
+  it('are five in fifteen minutes for a connection, after a restart, whatever the clock shows', async (t) => {
     const b = bench(t)
     b.connection()
     b.connection({ id: FAMILY })
     let here = b
     for (let i = 0; i < 5; i++) {
-      here.challenges.draw(CONNECTION, '')
+      here.challenges.draw(CONNECTION, '', null)
       b.pass(MINUTE)
       b.clock.ms += 60 * MINUTE
       here = b.reopen()
@@ -396,32 +399,64 @@ describe('challenges', () => {
       assert.equal((error as AppError).headers['Retry-After'], '600')
       return true
     }
-    assert.throws(() => here.challenges.draw(CONNECTION, ''), limited)
-    assert.throws(() => here.challenges.draw(null, ''), limited)
-    here.challenges.draw(FAMILY, '')
+    assert.throws(() => here.challenges.draw(CONNECTION, '', null), limited)
+    assert.throws(() => here.challenges.draw(null, '', null), limited)
+    here.challenges.draw(FAMILY, '', null)
     // Another start of the machine: how long ago they were is not known, so all of it is waited for.
     b.machine.boot = 'boot 2'
     b.machine.uptime = MINUTE
-    assert.throws(() => b.reopen().challenges.draw(CONNECTION, ''), refusal('rate_limited'))
+    assert.throws(() => b.reopen().challenges.draw(CONNECTION, '', null), refusal('rate_limited'))
     b.machine.uptime = 15 * MINUTE
-    b.reopen().challenges.draw(CONNECTION, '')
+    b.reopen().challenges.draw(CONNECTION, '', null)
+  })
+
+  it('of a token neither end those of the command line or of another token, nor use up the five of the owner', async (t) => {
+    const b = bench(t)
+    b.connection()
+    const owners = b.challenges.draw(CONNECTION, '', null)
+    const others = b.challenges.draw(null, '', 'tok_a')
+    const own = b.challenges.draw(CONNECTION, '', 'tok_b')
+    b.challenges.draw(null, '', 'tok_b')
+    assert.throws(() => b.challenges.open(own.id), closedAs('ended'))
+    assert.equal(b.challenges.open(owners.id).id, owners.id)
+    assert.equal(b.challenges.open(others.id).id, others.id)
+    for (let i = 0; i < 2; i++) b.challenges.draw(CONNECTION, '', 'tok_b')
+    for (const token of ['tok_a', 'tok_b', 'tok_new'])
+      assert.throws(
+        () => b.reopen().challenges.draw(CONNECTION, '', token),
+        (error) => {
+          assert(refusal('rate_limited')(error))
+          assert.match((error as AppError).message, /for all tokens together/)
+          return true
+        },
+      )
+    for (let i = 0; i < 4; i++) b.reopen().challenges.draw(CONNECTION, '', null)
+    assert.throws(() => b.challenges.draw(CONNECTION, '', null), refusal('rate_limited'))
+    // Its own were ended by its own alone, and the last one takes a try.
+    assert.throws(() => b.challenges.open(owners.id), closedAs('ended'))
+    const last = b.state.challenges
+      .all()
+      .find(({ caller, state }) => caller === null && state === 'open')!
+    const drawn = b.challenges.open(last.id)
+    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+    assert.equal((await answer(b, said, drawn)).verified, true)
   })
 
   it('for any connection count for each', (t) => {
     const b = bench(t)
     b.connection()
-    for (let i = 0; i < 3; i++) b.challenges.draw(null, '')
-    for (let i = 0; i < 2; i++) b.challenges.draw(CONNECTION, '')
-    assert.throws(() => b.challenges.draw(CONNECTION, ''), refusal('rate_limited'))
-    assert.throws(() => b.challenges.draw(null, ''), refusal('rate_limited'))
+    for (let i = 0; i < 3; i++) b.challenges.draw(null, '', null)
+    for (let i = 0; i < 2; i++) b.challenges.draw(CONNECTION, '', null)
+    assert.throws(() => b.challenges.draw(CONNECTION, '', null), refusal('rate_limited'))
+    assert.throws(() => b.challenges.draw(null, '', null), refusal('rate_limited'))
     b.pass(15 * MINUTE)
-    assert.equal(b.challenges.draw(null, '').connection, null)
+    assert.equal(b.challenges.draw(null, '', null).connection, null)
   })
 
   it('are open over a restart of the daemon, for one try', async (t) => {
     const b = bench(t)
     b.connection()
-    const drawn = b.challenges.draw(CONNECTION, PURPOSE)
+    const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
     const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
     const { verified, purpose } = await answer(b.reopen(), said, drawn)
     assert.deepEqual([verified, purpose], [true, SHOWN])
@@ -431,13 +466,13 @@ describe('challenges', () => {
   it('expire after fifteen minutes of uptime, and with a restart of the machine', (t) => {
     const b = bench(t)
     b.connection()
-    const drawn = b.challenges.draw(CONNECTION, '')
+    const drawn = b.challenges.draw(CONNECTION, '', null)
     b.clock.ms = T0 + 60 * MINUTE
     b.machine.uptime += 15 * MINUTE - 1
     assert.equal(b.challenges.open(drawn.id).id, drawn.id)
     b.machine.uptime += 1
     assert.throws(() => b.challenges.open(drawn.id), closedAs('expired'))
-    const next = b.challenges.draw(CONNECTION, '')
+    const next = b.challenges.draw(CONNECTION, '', null)
     b.machine.boot = 'boot 2'
     assert.throws(() => b.reopen().challenges.open(next.id), closedAs('expired'))
   })
@@ -446,12 +481,15 @@ describe('challenges', () => {
     const b = bench(t)
     b.connection()
     for (const unknown of [FAMILY, b.guest()])
-      assert.throws(() => b.challenges.draw(unknown, ''), refusal('not_found'))
+      assert.throws(() => b.challenges.draw(unknown, '', null), refusal('not_found'))
     assert.throws(() => b.challenges.open('chl_none'), refusal('not_found'))
-    assert.throws(() => b.challenges.draw(CONNECTION, 'a'.repeat(65)), refusal('too_long'))
+    assert.throws(() => b.challenges.draw(CONNECTION, 'a'.repeat(65), null), refusal('too_long'))
     // What was refused neither counts nor ends another one.
     assert.deepEqual(b.state.challenges.all(), [])
-    assert.equal(b.challenges.draw(CONNECTION, `${'a'.repeat(64)} !`).purpose.shown.length, 64)
+    assert.equal(
+      b.challenges.draw(CONNECTION, `${'a'.repeat(64)} !`, null).purpose.shown.length,
+      64,
+    )
   })
 })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { openConnection } from '../../src/device/connections.ts'
+import { instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, consentFor, isIn, worldOf } from './people.ts'
 
 /** A sync that may say something, and counts as a good one. */
@@ -29,15 +30,17 @@ describe('an approval that holds no more', () => {
     const other = await connected(ada, bob)
     const id = await ada.connect('Trap')
     await ada.invite(id, { user_id: eve.id })
-    const { received } = await eve.account().invitations.pending({})
-    const { id: invitation } = received[0]!
     const consent = await consentFor(eve, ada, id, randomBytes(32))
-    await eve.account().consents.give({ body: { invitation, consent } })
-    assert.match(await goodSync(ada), /is not valid \(consent_stale\)/)
+    // An honest server refuses it.
+    const joins = [{ connection: id, account: eve.id, email: null, consent }]
+    const lied = ada.restart(
+      instead('duties', 'read', (honest) => async (of) => ({ ...(await honest(of)), joins })),
+    )
+    assert.match(await goodSync(lied), /is not valid \(consent_stale\)/)
     world.later(8 * 24 * 60)
-    await goodSync(ada)
+    await goodSync(lied)
     await bob.sync()
-    const { verified, conclusive } = await ada.hears(bob.words(other))
+    const { verified, conclusive } = await lied.hears(bob.words(other))
     assert.deepEqual([verified, conclusive], [true, true])
   })
 })

@@ -13,9 +13,10 @@ import { contextOf } from './context.ts'
 
 const bob = { email: 'bob@example.org' }
 const invited = newId('inv_', 0)
+const inviter = newId(PREFIX.account, 0)
 const approved = {
   connection_id: newId(PREFIX.connection, 0),
-  from: { user_id: null, display_name: null, email: null },
+  from: { user_id: inviter, display_name: null, email: null },
   to: { user_id: null, display_name: null, email: null },
 }
 const create = (context: Context, invite: readonly { email: string }[]) =>
@@ -34,7 +35,6 @@ const ACTS: [name: string, act: (device: Enrolled) => Promise<unknown>, syncs: n
     'an approved invitation',
     (device) => {
       const { connection_id: connection } = approved
-      const inviter = newId(PREFIX.account, 0)
       const consents = {
         wanted: async () => ({ connection, inviter, roster_head: 'A'.repeat(43) }),
         give: async () => approved as never,

@@ -135,6 +135,18 @@ describe('challenges over HTTP', () => {
     )
   })
 
+  it('a token that draws until it is refused leaves the command line its own challenges', async () => {
+    const path = '/api/v1/verify/challenges'
+    const owner = daemon.owner()
+    const drawn = await call('POST', path, { connection_id: connection }, owner)
+    let last = await call('POST', path)
+    for (let i = 0; i < 5 && last.status === 201; i++) last = await call('POST', path)
+    assert.deepEqual([last.status, last.json['error']], [429, 'rate_limited'])
+    const body = { words: WRONG, challenge_id: drawn.json['id'] }
+    assert.equal((await call('POST', '/api/v1/verify', body, owner)).status, 200)
+    assert.equal((await call('POST', path, {}, owner)).status, 201)
+  })
+
   const chl = newId('chl_', AT)
   const refused: [name: string, path: string, body: unknown, status: number, error: string][] = [
     ['no such challenge', '/api/v1/verify', { words: WRONG, challenge_id: chl }, 404, 'not_found'],

@@ -152,7 +152,7 @@ function consentFor(
 export async function consentBy(
   { account, id, device, kid, keys }: Actor,
   invitation: string,
-  other: { connection?: string; inviter?: string } = {},
+  other: { connection?: string; inviter?: string; rosterHead?: Uint8Array } = {},
 ): Promise<string> {
   const wanted = await account.consents.wanted({ invitation })
   return signConsent({

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { newId } from '../../src/crypto/id.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
 import { approveInvitation, approved, consentBy, make, takeIn } from './connecting.ts'
 import { DAY, invite, members, received, sent, type Clubs } from './connections-subject.ts'
+import { isInvalid } from '../account/subject.ts'
 import { fails } from './faults.ts'
 import { addressOf, enrolByMail, newAddress, type Person } from './person.ts'
 
@@ -99,6 +101,41 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       await approveInvitation(carl, { id: invitation })
       assert.deepEqual((await sent(ada, id))[0]?.state, 'approved')
     })
+
+    /** Carl, invited by Ada, approves for an entry of a roster. */
+    async function approvesFor(id: string, rosterHead: Uint8Array) {
+      const { id: invitation } = await invite(ada, id, await addressOf(carl))
+      const consent = await consentBy(carl, invitation, { rosterHead })
+      return carl.account.consents.give({ body: { invitation, consent } })
+    }
+    const headsOf = async (id: string) =>
+      (await ada.account.rosters.read({ connection: id })).entries.map(hashOf)
+
+    test('an approval names an entry of the roster', async () => {
+      const id = await club()
+      const [opened] = await headsOf(id)
+      const [elsewhere] = await headsOf(await club())
+      for (const unknown of [elsewhere!, new Uint8Array(32)])
+        await isInvalid('consent', 'consent_stale', approvesFor(id, unknown))
+      assert.deepEqual((await sent(ada, id))[0]?.state, 'pending')
+      await make(ada, id, { op: 'rotate' })
+      assert.equal((await approvesFor(id, opened!)).state, 'approved')
+    })
+
+    for (const [what, go] of [
+      ['was removed', (id: string) => make(ada, id, { op: 'remove', member: carl.id })],
+      ['left', (id: string) => make(carl, id, { op: 'leave' })],
+    ] as const)
+      test(`an approval of who ${what} names that entry or a later one`, async () => {
+        const id = await club()
+        await takeIn(ada, id, carl)
+        await go(id)
+        const heads = await headsOf(id)
+        for (const before of heads.slice(0, -1))
+          await isInvalid('consent', 'consent_stale', approvesFor(id, before))
+        if (what === 'left') await make(ada, id, { op: 'rotate' })
+        assert.equal((await approvesFor(id, heads.at(-1)!)).state, 'approved')
+      })
 
     test('only of whom it is for, or from', async () => {
       const address = newAddress()

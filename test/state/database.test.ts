@@ -207,7 +207,7 @@ test('signing out keeps how many wrong words were tried, and the end of the acco
 test('signing out forgets challenges, which have what they are for', (t) => {
   const state = openState(freshFolder(t))
   t.after(() => state.close())
-  const drawn = { id: 'chl_1', connection: null, word: 1, purpose: 'pay12' }
+  const drawn = { id: 'chl_1', connection: null, caller: null, word: 1, purpose: 'pay12' }
   state.challenges.insert(drawn, { uptimeMs: 1, boot: null })
   wipe(state.db)
   assert.deepEqual(state.challenges.all(), [])

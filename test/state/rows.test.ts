@@ -348,15 +348,17 @@ kept(
   'challenges: a word and a purpose while they are open',
   ({ challenges }) => {
     const at = { uptimeMs: 5.4, boot: 'b' }
-    challenges.insert({ id: 'chl_1', connection: 'con_1', word: 0, purpose: 'pay12' }, at)
-    challenges.insert({ id: 'chl_2', connection: null, word: 4095, purpose: '' }, at)
-    challenges.insert({ id: 'chl_3', connection: 'con_1', word: 7, purpose: 'x' }, at)
+    const drawn = { connection: 'con_1', caller: null }
+    challenges.insert({ ...drawn, id: 'chl_1', word: 0, purpose: 'pay12' }, at)
+    const ofToken = { connection: null, caller: 'tok_1' }
+    challenges.insert({ ...ofToken, id: 'chl_2', word: 4095, purpose: '' }, at)
+    challenges.insert({ ...drawn, id: 'chl_3', word: 7, purpose: 'x' }, at)
     challenges.close('chl_2', 'used')
     // What is closed stays as it was closed.
     challenges.close('chl_2', 'ended')
     challenges.delete('chl_3')
     assert.throws(
-      () => challenges.insert({ id: 'chl_4', connection: null, word: 4096, purpose: '' }, at),
+      () => challenges.insert({ ...drawn, id: 'chl_4', word: 4096, purpose: '' }, at),
       /CHECK/,
     )
   },
@@ -364,6 +366,7 @@ kept(
     const open = {
       id: 'chl_1',
       connection: 'con_1',
+      caller: null,
       state: 'open',
       uptime_ms: 5,
       boot: 'b',
@@ -375,11 +378,37 @@ kept(
       ...open,
       id: 'chl_2',
       connection: null,
+      caller: 'tok_1',
       state: 'used',
       word: null,
       purpose: null,
     }
     assert.deepEqual(plain(challenges.all()), [open, used])
     assert.equal(challenges.get('chl_3'), null)
+  },
+)
+
+kept(
+  'listed invitations: as they were first, with whether that changed; the last ones are kept',
+  ({ listedInvitations: rows }) => {
+    const first = { connection: 'con_1', inviter: 'acc_1', changed: false }
+    rows.put({ ...first, id: 'inv_1', listed_at: 1 })
+    rows.put({ connection: 'con_2', inviter: 'acc_2', id: 'inv_1', changed: true, listed_at: 4 })
+    for (const listed_at of [0, 1, 2, 3])
+      rows.put({ ...first, id: `inv_old_${listed_at}`, listed_at })
+    rows.drop(1, 2)
+  },
+  ({ listedInvitations: rows }) => {
+    assert.deepEqual(plain(rows.get('inv_1')), {
+      id: 'inv_1',
+      connection: 'con_1',
+      inviter: 'acc_1',
+      changed: true,
+      listed_at: 4,
+    })
+    assert.deepEqual(
+      [0, 1, 2, 3].filter((at) => rows.get(`inv_old_${at}`) !== null),
+      [3],
+    )
   },
 )

@@ -1,0 +1,146 @@
+/** An approval is for the inviter and the connection that the person could read, whatever the account server names then. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import type { Invitation } from '../../src/api/rest/invitations.ts'
+import { AppError } from '../../src/errors.ts'
+import { invitations } from '../../src/handlers/invitations.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { type Desk, isIn, worldOf } from './people.ts'
+
+const DAY_MINUTES = 24 * 60
+
+/** Ada and Eve each invite Bob to a connection of theirs; `trap` is what Eve's invitation names. */
+async function invited(t: TestContext) {
+  const { world, ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
+  const id = await ada.connect()
+  const { id: invitation } = await ada.invite(id, { user_id: bob.id })
+  const trap = { connection: await eve.connect('Trap'), inviter: eve.id }
+  return { world, ada, bob, eve, id, invitation, trap }
+}
+
+type Trap = Awaited<ReturnType<typeof invited>>['trap']
+
+const wanting = (trap: Partial<Trap>) =>
+  instead('consents', 'wanted', (honest) => async (of) => ({ ...(await honest(of)), ...trap }))
+
+/** The invitation as the account server lists it when it names the trap. */
+const asTrap = (one: Invitation, { connection, inviter }: Trap): Invitation => ({
+  ...one,
+  connection_id: connection,
+  from: { ...one.from, user_id: inviter },
+})
+
+/** An account server whose lists are changed, and which asks for consents to the trap. */
+const listing =
+  (change: (all: readonly Invitation[]) => Invitation[], trap: Partial<Trap> = {}) =>
+  (account: Account): Account => {
+    const changed = instead('invitations', 'list', (honest) => async (of) => {
+      const { received, sent } = await honest(of)
+      return { received: change(received), sent }
+    })(account)
+    return wanting(trap)(changed)
+  }
+
+const list = (desk: Desk) => invitations.list({}, at(desk))
+const approve = (desk: Desk, id: string) => invitations.approve({ id, body: {} }, at(desk))
+const consents = ({ state }: Desk) => state.consents.connections()
+
+const isOther = (error: unknown) => {
+  assert(error instanceof AppError)
+  assert.deepEqual([error.code, error.details.state], ['backend_error', 'other_invitation'])
+  return true
+}
+
+describe('an invitation that was listed', () => {
+  for (const member of ['inviter', 'connection', 'both'] as const)
+    it(`is not approved for another one (${member}), after a restart either`, async (t) => {
+      const { ada, bob, id, invitation, trap } = await invited(t)
+      await list(bob)
+      const change = member === 'both' ? trap : { [member]: trap[member] }
+      const lied = bob.restart(wanting(change))
+      await assert.rejects(approve(lied, invitation), isOther)
+      assert.deepEqual(consents(lied), [])
+      await approve(
+        bob.restart((account) => account),
+        invitation,
+      )
+      await ada.sync()
+      assert(isIn(ada, id, bob))
+    })
+
+  it('is not approved where only those that wait for an answer were listed', async (t) => {
+    const { bob, invitation, trap } = await invited(t)
+    await invitations.pending({}, at(bob))
+    await assert.rejects(approve(bob.restart(wanting(trap)), invitation), isOther)
+  })
+
+  it('is not approved once another list named others, in whatever order', async (t) => {
+    const { bob, invitation, trap } = await invited(t)
+    const trapped = (all: readonly Invitation[]) => all.map((one) => asTrap(one, trap))
+    // Nobody may have looked at the first list.
+    await list(bob.restart(listing(trapped)))
+    await list(bob.restart((account) => account))
+    for (const wanted of [trap, {}])
+      await assert.rejects(approve(bob.restart(wanting(wanted)), invitation), isOther)
+    assert.deepEqual(consents(bob), [])
+  })
+
+  it('is not approved where one list has it twice', async (t) => {
+    const { bob, invitation, trap } = await invited(t)
+    const twice = listing((all) => [...all.map((one) => asTrap(one, trap)), ...all], trap)
+    const lied = bob.restart(twice)
+    await list(lied)
+    await assert.rejects(approve(lied, invitation), isOther)
+  })
+
+  it('is remembered as long as it is listed as open, and a month after', async (t) => {
+    const { world, bob, invitation } = await invited(t)
+    const listed = (desk: Desk) => desk.state.listedInvitations.get(invitation) !== null
+    const open = bob.restart(listing((all) => all.map((one) => ({ ...one, state: 'pending' }))))
+    for (let month = 0; month < 3; month++) {
+      await list(open)
+      world.later(31 * DAY_MINUTES)
+    }
+    assert(listed(open))
+    world.later(2 * DAY_MINUTES)
+    const other = `${invitation.slice(0, -1)}${invitation.endsWith('0') ? '1' : '0'}`
+    await list(
+      bob.restart(listing((all) => all.map((one) => ({ ...one, id: other, state: 'pending' })))),
+    )
+    assert(!listed(bob))
+  })
+})
+
+describe('an invitation that was not listed', () => {
+  it('is approved for what the account server names, and the answer says for whom', async (t) => {
+    const { ada, bob, id, invitation } = await invited(t)
+    await ada.sync()
+    const { connection_id, from } = await approve(bob, invitation)
+    assert.deepEqual(
+      [connection_id, from.user_id, from.display_name, from.name_source],
+      [id, ada.id, 'ada', 'self'],
+    )
+  })
+
+  it('is approved again for the same only', async (t) => {
+    const { bob, invitation, trap } = await invited(t)
+    await approve(bob, invitation)
+    await assert.rejects(approve(bob.restart(wanting(trap)), invitation), isOther)
+    assert.equal((await approve(bob, invitation)).state, 'approved')
+  })
+
+  it('is withdrawn where the answer to the consent names another inviter', async (t) => {
+    const { ada, bob, id, invitation, trap } = await invited(t)
+    const lied = bob.restart(
+      instead('consents', 'give', (honest) => async (of) => asTrap(await honest(of), trap)),
+    )
+    await assert.rejects(approve(lied, invitation), isOther)
+    await ada.sync()
+    assert(isIn(ada, id, bob))
+    const { error } = await lied.device().sync.run('request')
+    assert.match(error ?? '', /withdrawn/)
+    await ada.sync()
+    assert(!isIn(ada, id, bob))
+  })
+})
