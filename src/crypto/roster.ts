@@ -26,6 +26,7 @@ export {
   lastConsentOf,
   openerOf,
   openingOf,
+  unsignedConsentOf,
   verifyRoster,
   type Roster,
 } from './roster-log.ts'

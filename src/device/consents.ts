@@ -13,9 +13,11 @@ import { AppError } from '../errors.ts'
 import type { ConsentRow } from '../state/consents.ts'
 import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
+import { revokedConsenter } from './late-consents.ts'
 import { leaveOrEnd } from './members.ts'
-import { rememberedRoster } from './remembered.ts'
+import { rememberedLog, rememberedRoster } from './remembered.ts'
 import type { Signing } from './roster-entries.ts'
+import { dropUnagreed } from './unagreed.ts'
 
 const LONGEST_MS = 30 * 24 * 3_600_000
 
@@ -116,4 +118,29 @@ export async function leaveUnlessAgreed(
   await leaveOrEnd(device, account, connection)
   device.state.consents.delete(row.hash)
   return true
+}
+
+/**
+ * The revoked device by whose consent the account is in a connection that it is to leave; null where
+ * there is nothing to leave any more, which is then noted.
+ */
+export function consenterOf({ state, identity }: Signing, connection: string): string | null {
+  const known = rememberedRoster(state, connection)
+  const log = rememberedLog(state, identity.account)
+  const device = known === null || log === null ? null : revokedConsenter(known.roster, log)
+  if (device === null) dropUnagreed(state, connection)
+  return device
+}
+
+/**
+ * Leaves a connection into which the account was taken by a consent of a revoked device.
+ * @throws AppError as `leaveOrEnd` does; it stays noted then
+ */
+export async function leaveUnagreed(
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<void> {
+  await leaveOrEnd(device, account, connection)
+  dropUnagreed(device.state, connection)
 }
