@@ -3,7 +3,7 @@ import type { InferOutput } from 'valibot'
 import { timeAt } from '../api/fields.ts'
 import type { Device } from '../device/device.ts'
 import { readFacts } from '../device/identity.ts'
-import { noticesOf } from '../device/notices.ts'
+import { noticeTexts } from '../device/notices.ts'
 import { isActive } from '../device/public-code.ts'
 import type { Seat } from '../device/seat.ts'
 import { revokedHere } from '../device/sign-in-refusals.ts'
@@ -89,7 +89,7 @@ function ofDevice(device: Device, refused: string | null, backend: string): Foun
     global_key_active: isActive(device),
     cached_connections: connections,
     last_sync_at: sync.lastGoodAt(),
-    notices: noticesOf(state),
+    notices: noticeTexts(state),
     summary: refused ?? `Signed in to ${backend} with ${connections} ${plural} on this device.`,
   }
 }

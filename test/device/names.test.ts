@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { connections } from '../../src/handlers/connections.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
-import { noticesOf } from '../../src/device/notices.ts'
+import { noticeTexts } from '../../src/device/notices.ts'
 import { profile } from '../../src/handlers/profile.ts'
 import { AppError } from '../../src/errors.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
@@ -144,13 +144,13 @@ describe('the own name', () => {
     await anew.sync()
     await anew.sync()
     assert.equal(anew.state.profiles.get(bob.id), null)
-    const [notice, ...others] = noticesOf(anew.state)
+    const [notice, ...others] = noticeTexts(anew.state)
     assert.match(notice ?? '', /former name was "Robert".*profile set --name NAME/)
     assert.deepEqual(others, [])
     await profile.update({ body: { display_name: 'Robert' } }, at(anew))
     await ada.sync()
     assert.deepEqual(called(ada, anew), ['Robert', 'self'])
-    assert.deepEqual(noticesOf(anew.state), [])
+    assert.deepEqual(noticeTexts(anew.state), [])
   })
 
   it('of a thief is shown after a reset, and never signed, whichever the server picks', async (t) => {
@@ -164,11 +164,11 @@ describe('the own name', () => {
     const anew = (await world.reset('bob')).restart(saying(forged))
     await anew.sync()
     assert.equal(anew.state.profiles.get(bob.id), null)
-    assert.match(noticesOf(anew.state)[0] ?? '', /former name was "Your bank".*that is revoked/)
+    assert.match(noticeTexts(anew.state)[0] ?? '', /former name was "Your bank".*that is revoked/)
     const unsigned = forged.replace(/.$/, (last) => (last === 'A' ? 'g' : 'A'))
     const other = (await world.reset('bob')).restart(saying(unsigned))
     await other.sync()
-    assert.deepEqual(noticesOf(other.state), [])
+    assert.deepEqual(noticeTexts(other.state), [])
   })
 
   it('that another device signs after a reset settles it here, too', async (t) => {
@@ -179,10 +179,10 @@ describe('the own name', () => {
     await anew.sync()
     const second = await world.further({ ...anew, name: 'bob' }, 'second')
     await second.sync()
-    assert.equal(noticesOf(second.state).length, 1)
+    assert.equal(noticeTexts(second.state).length, 1)
     await rename(anew, 'Robert')
     await second.sync()
-    assert.deepEqual(noticesOf(second.state), [])
+    assert.deepEqual(noticeTexts(second.state), [])
     assert.equal(second.state.profiles.get(bob.id)?.name, 'Robert')
   })
 })
