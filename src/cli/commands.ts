@@ -88,6 +88,10 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     summary: 'Make a recovery key: 24 words on paper, for when all devices are lost',
     load: async () => (await import('./recovery.ts')).recoveryCreate,
   },
+  'recovery dismiss': {
+    summary: 'Note that you set the recovery key of which this device has a notice',
+    load: async () => (await import('./recovery.ts')).recoveryDismiss,
+  },
   'account delete': {
     summary: 'Delete the account and everything in it, for good',
     load: async () => (await import('./account.ts')).accountDelete,

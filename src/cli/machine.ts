@@ -90,7 +90,8 @@ Then, on the machine it is for: "countersignd login --machine --key-file FILE", 
     const of = { organisation_id, name: String(name), key, isNew: left === null }
     const made = await registered(invocation, path, of)
     const { machine_id: machine, token_endpoint } = made
-    completeKeyFile(path, { ...key, machine, token_endpoint, name: made.name })
+    // The machine signs this name: it is the one typed here, not the server's answer.
+    completeKeyFile(path, { ...key, machine, token_endpoint, name: of.name })
     print(made, `${machine}  ${shown(made.name)}`)
     say(`Wrote its key to ${path}. Whoever reads that file is this machine.`)
   },

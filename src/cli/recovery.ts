@@ -15,6 +15,7 @@ import { onOwnScreen } from './own-screen.ts'
 import { readPaper, readWords } from './paper-words.ts'
 import { type Prompt, withPrompt } from './prompt.ts'
 import { recoveryPage } from './recovery-page.ts'
+import { shown } from './table.ts'
 
 const NOTHING = 'The recovery key of the account did not change.'
 
@@ -186,4 +187,17 @@ them, those of the paper that is replaced.`,
       )
       if (page !== undefined) say(`Delete ${String(page)} now.`)
     }),
+}
+
+export const recoveryDismiss: Command = {
+  usage: '[--json]',
+  help: `
+Ends the notice that another device set a recovery key, on this device alone. Do it only if you set the key yourself: a thief with
+an unlocked device of yours can set one, too. A key that is set later is noticed again.`,
+  args: [0, 0],
+  async run({ withApi, print, say }) {
+    const answer = await withApi((api) => api.recovery.dismiss({}))
+    print(answer, [])
+    say(answer.dismissed === null ? 'There is no notice.' : `Dismissed: ${shown(answer.dismissed)}`)
+  },
 }

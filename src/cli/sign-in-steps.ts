@@ -5,6 +5,7 @@
 import type { SignIn } from '../api/local/index.ts'
 import { AppError, EXIT } from '../errors.ts'
 import type { Invocation } from './command.ts'
+import { showNotices } from './notices.ts'
 import type { Prompt } from './prompt.ts'
 import { shown } from './table.ts'
 import { type Reset, resetting } from './vouched-reset.ts'
@@ -113,9 +114,10 @@ const notYet = () =>
   )
 
 /** A daemon does so by itself; without one, nothing is verified for certain before it. What goes wrong stands in its report. */
-async function syncOnce({ withApi }: Asking): Promise<void> {
+async function syncOnce(asking: Asking): Promise<void> {
   try {
-    await withApi((api) => api.sync.run({}))
+    await asking.withApi((api) => api.sync.run({}))
+    await showNotices(asking)
   } catch {
     // Signed in all the same.
   }

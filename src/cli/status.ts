@@ -23,6 +23,7 @@ export const statusCommand: Command = {
       ...status.not_working.map((what) => `  not working: ${what}`),
       `keychain     ${status.keychain === 'os' ? "the operating system's" : 'sealed file'}`,
       `last sync    ${status.last_sync_at ?? 'none yet'}`,
+      ...status.notices.map((notice) => `notice       ${shown(notice)}`),
     ])
   },
 }

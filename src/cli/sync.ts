@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { showNotices } from './notices.ts'
 import { shown } from './table.ts'
 
 export const syncCommand: Command = {
@@ -17,6 +18,7 @@ few minutes; without one, "verify" is inconclusive until this was run.
       return api.sync.run({})
     })
     if (report.error !== null) io.stderr.write(`${shown(report.error)}\n`)
+    await showNotices({ io, withApi })
     const { connections, secrets, guest_codes } = report.pulled
     const { verifications, envelopes } = report.pushed
     print(

@@ -66,14 +66,18 @@ export function verifyKeyLog(account: string, entries: readonly string[], known?
 }
 
 /**
- * The device that made the recovery key in force, in the newest generation; null where none is in
- * force, or a key of an earlier generation is.
+ * The entry that named the recovery key in force, in the newest generation, and the device that signed
+ * it; null where none is in force, or one that linked the generation is.
  */
-export function recoveryKeyBy({ entries, generations, recovery }: KeyLog): string | null {
+export function recoveryEntry({
+  entries,
+  generations,
+  recovery,
+}: KeyLog): { readonly by: string; readonly jws: string } | null {
   if (recovery === null) return null
-  const own = entries.slice(generations.at(-1)!.root).map(readEntry)
-  const named = own.findLast((entry) => entry.op === 'recovery')
-  return named?.by ?? null
+  const own = entries.slice(generations.at(-1)!.root)
+  const jws = own.findLast((entry) => readEntry(entry).op === 'recovery')
+  return jws === undefined ? null : { by: readEntry(jws).by, jws }
 }
 
 /** The generation of a log as of its entry `seq`: 1, and one more for each reset until then. */

@@ -68,11 +68,32 @@ export function accountsOf(entries: readonly string[]): string[] {
   return [...new Set(named)]
 }
 
-/** The consent by which an account was last taken in; null for the opener. Of a verified roster. */
-export function lastConsentOf({ entries }: Roster, account: string): string | null {
-  for (const text of entries.toReversed()) {
+/**
+ * The consent by which an account was last taken in, at entry `from` or later; null for the opener.
+ * Of a verified roster.
+ */
+export function lastConsentOf({ entries }: Roster, account: string, from = 0): string | null {
+  for (const text of entries.slice(from).toReversed()) {
     const { op, member, consent } = readEntry(text)
     if (op === 'add' && member === account) return consent!
+  }
+  return null
+}
+
+/**
+ * The consent by which a member was taken in, where none of these devices has signed an entry since;
+ * null where one has, for the opener, and for an account that is no member. Of a verified roster.
+ */
+export function unsignedConsentOf(
+  { entries, members }: Roster,
+  account: string,
+  devices: ReadonlySet<string>,
+): string | null {
+  if (members.every((one) => one.account !== account)) return null
+  for (const text of entries.toReversed()) {
+    const { op, actor, device, member, consent } = readEntry(text)
+    if (op === 'add' && member === account) return consent!
+    if (actor === account && devices.has(device)) return null
   }
   return null
 }

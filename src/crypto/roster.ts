@@ -27,6 +27,7 @@ export {
   lastConsentOf,
   openerOf,
   openingOf,
+  unsignedConsentOf,
   verifyRoster,
   type Roster,
 } from './roster-log.ts'

@@ -20,9 +20,11 @@ import {
   otherInvitation,
   rememberListed,
 } from './listed-invitations.ts'
+import { revokedConsenter } from './late-consents.ts'
 import { leaveOrEnd } from './members.ts'
-import { rememberedRoster } from './remembered.ts'
+import { rememberedLog, rememberedRoster } from './remembered.ts'
 import type { Signing } from './roster-entries.ts'
+import { dropUnagreed } from './unagreed.ts'
 
 const LONGEST_MS = 30 * 24 * 3_600_000
 
@@ -145,4 +147,29 @@ export async function leaveUnlessAgreed(
   await leaveOrEnd(device, account, connection)
   device.state.consents.delete(row.hash)
   return true
+}
+
+/**
+ * The revoked device by whose consent the account is in a connection that it is to leave; null where
+ * there is nothing to leave any more, which is then noted.
+ */
+export function consenterOf({ state, identity }: Signing, connection: string): string | null {
+  const known = rememberedRoster(state, connection)
+  const log = rememberedLog(state, identity.account)
+  const device = known === null || log === null ? null : revokedConsenter(known.roster, log)
+  if (device === null) dropUnagreed(state, connection)
+  return device
+}
+
+/**
+ * Leaves a connection into which the account was taken by a consent of a revoked device.
+ * @throws AppError as `leaveOrEnd` does; it stays noted then
+ */
+export async function leaveUnagreed(
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<void> {
+  await leaveOrEnd(device, account, connection)
+  dropUnagreed(device.state, connection)
 }

@@ -13,11 +13,12 @@ import { complain, remark } from './pull.ts'
 import type { Signing } from './roster-entries.ts'
 import type { RotationWaits } from './rotation-waits.ts'
 import { routineDue } from './routine-rotation.ts'
+import { unagreed } from './unagreed.ts'
 
 /** About the one connection, and no reason to leave the others: it is decided again at the next sync. */
 const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
 /** States that only the person can settle; they are no fault of the account server. */
-const THEIRS: readonly unknown[] = ['consent_refused', 'log_full']
+const THEIRS: readonly unknown[] = ['consent_refused', 'last_owner', 'log_full']
 /** About the one connection too; the person should hear of it. */
 const WRONG: readonly Code[] = ['backend_error', 'validation_failed']
 
@@ -36,6 +37,9 @@ function toldOf(connection: string, error: unknown): string | null {
 
 const unwanted = (connection: string) =>
   `This account was taken into ${connection} by an approval that was withdrawn or is older than 30 days: this device left it.`
+
+const takenIn = (connection: string, by: string) =>
+  `This account was taken into ${connection} by an approval of ${by}, a device that is revoked: this device leaves it. If you want to be in it, have yourself invited again, and approve that on a device that you have.`
 
 const joined = (forked: string) =>
   `${forked} forked, and an owner replaced it by a new connection: this device agreed to be taken in.`
@@ -99,12 +103,28 @@ export function newDuties(of: {
     }
   }
 
-  /** Leaves the connections into which the account was taken by a consent that does not hold. */
+  /**
+   * Leaves the connections into which the account was taken by a consent that does not hold, or that
+   * a revoked device signed.
+   */
   async function leaves(report: SyncReport) {
     for (const id of state.consents.connections()) {
       const { leaveUnlessAgreed } = await import('./consents.ts')
       await attempt(id, report, async () => {
         if (await leaveUnlessAgreed(device, account, id)) remark(report, unwanted(id))
+        return 0
+      })
+    }
+    for (const id of unagreed(state)) {
+      // One that the account server no longer lists cannot be left now.
+      if (state.connections.get(id) === null) continue
+      const { leaveUnagreed, consenterOf } = await import('./consents.ts')
+      const by = consenterOf(device, id)
+      if (by === null) continue
+      log('warn', 'taken in by a revoked device', { connection: id, device: by })
+      remark(report, takenIn(named(id), by))
+      await attempt(id, report, async () => {
+        await leaveUnagreed(device, account, id)
         return 0
       })
     }

@@ -34,6 +34,7 @@ import {
   type Next,
   type Signing,
   changeRoster,
+  changeUnasked,
   continueRoster,
   demandWhole,
   newSecret,
@@ -201,7 +202,7 @@ export async function rotateIfDue(
   connection: string,
   waits: RotationWaits,
 ): Promise<number> {
-  const { sealed } = await changeRoster(device, account, connection, (known, signer) => {
+  const { sealed } = await changeUnasked(device, account, connection, (known, signer) => {
     const there = present(device.state, known.roster)
     const others = holdersOf(there, known.keyLogs)
       .filter((one) => one.account !== signer.actor)
@@ -226,7 +227,7 @@ export async function rotateForRow(
   account: Account,
   connection: string,
 ): Promise<number> {
-  const { sealed } = await changeRoster(device, account, connection, (known, signer, holds) => {
+  const { sealed } = await changeUnasked(device, account, connection, (known, signer, holds) => {
     const { epoch, unfit } = known.roster
     if (holds || !unfit.includes(signer.actor)) return null
     const opener = openerOf(known.roster)
@@ -248,7 +249,7 @@ export async function rotateRoutinely(
   account: Account,
   { connection, epoch }: { connection: string; epoch: number },
 ): Promise<number> {
-  const { sealed } = await changeRoster(device, account, connection, (known, signer) => {
+  const { sealed } = await changeUnasked(device, account, connection, (known, signer) => {
     const there = present(device.state, known.roster)
     return there.epoch === epoch && !isHeld(there, known.keyLogs) ? rotation(known, signer) : null
   })

@@ -13,7 +13,7 @@ import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
 import { newTurns } from './in-turn.ts'
 import { type Remembering, pullKeyLog } from './key-log.ts'
-import { nameToSign, rememberName } from './name-to-sign.ts'
+import { nameToSign, noteFormerName, rememberName } from './name-to-sign.ts'
 import { keepProfile, putProfile, unlessRefused } from './profiles.ts'
 
 /** The highest `n` that this device has signed. */
@@ -53,7 +53,7 @@ async function signAndGive(device: Naming, account: Account, name: string): Prom
   rememberName(device.state, name)
 }
 
-/** A sync must not sign the former name while the person sets another: one of them at a time. */
+/** A sync must not sign a name while the person sets another: one of them at a time. */
 const turns = new WeakMap<State, ReturnType<typeof newTurns>>()
 
 function inTurn<T>(state: State, step: () => Promise<T>): Promise<T> {
@@ -79,8 +79,8 @@ export const giveOwnName = (device: Naming, account: Account, name: string): Pro
       }
   })
 
-/** The name that a revoked device of the account signed, which the account goes on with; null for none. */
-const formerName = (log: KeyLog, jws: string): string | null =>
+/** The name that a revoked device of the account signed; null for a profile that no device of it signed. */
+const nameBefore = (log: KeyLog, jws: string): string | null =>
   unlessRefused(() => {
     const profile = readProfile(jws)
     const signer = log.devices.get(profile.device)
@@ -91,8 +91,9 @@ const formerName = (log: KeyLog, jws: string): string | null =>
 
 /**
  * Brings the signed name of the own account up to date: takes a newer one from the account server,
- * hands over one that the server lacks, and signs anew where the device that signed was revoked. It
- * never signs a name on the server's word.
+ * hands over one that the server lacks, and signs the name that this device remembers where the one
+ * that signed was revoked. A device that remembers none, as after a reset, signs none: it notes what
+ * the server shows for the person, since the server can choose among the names of revoked devices.
  * @param given what the account server has
  * @throws AppError conflict where another device was faster, and as `giveOwnName` does
  */
@@ -112,6 +113,8 @@ async function settle(device: Naming, account: Account, given: string | undefine
     if (kept.jws !== given) await account.signedProfiles.give({ body: { profile: kept.jws } })
     return
   }
-  const name = nameToSign(state) ?? (given === undefined ? null : formerName(log, given))
-  if (name !== null) await signAndGive(device, account, name)
+  const name = nameToSign(state)
+  if (name !== null) return signAndGive(device, account, name)
+  const former = given === undefined ? null : nameBefore(log, given)
+  if (former !== null) noteFormerName(state, { name: former, jws: given! })
 }

@@ -22,6 +22,7 @@ import type { Fork } from './rosters.ts'
 import { unmarkAsked, wasAskedLongAgo } from './account-deletion-mark.ts'
 import { revokedHere } from './sign-in-refusals.ts'
 import { unmarkSigned } from './sign-out-mark.ts'
+import { noteListed } from './unagreed.ts'
 import type { Vault } from './vault.ts'
 
 /** Tell of something that the person should know and that costs one connection alone, which is unchecked then anyway. */
@@ -252,6 +253,7 @@ export function newPull(of: {
     }
     const kept = new Set(listed.map(({ id }) => id))
     for (const id of before) if (!kept.has(id)) forget(id)
+    noteListed(state)
   }
 
   async function guestCodes(before: ReadonlySet<string>, report: SyncReport) {

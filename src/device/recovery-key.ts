@@ -3,16 +3,18 @@
  * names its public half. The words of the paper never come here.
  */
 import type { RecoveryKey } from '../api/local/recovery.ts'
+import { every } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { PublicJwk } from '../crypto/jwk.ts'
 import { parseJws } from '../crypto/jws.ts'
-import type { KeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, recoveryEntry } from '../crypto/key-log.ts'
 import { nameRecoveryKey, placeAfterHead } from '../crypto/key-log-entries.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
 import { continueKeyLog, fetchKeyLog, rememberKeyLog } from './key-log.ts'
+import { type SetKey, keepRecoveryLook, recoveryLook } from './recovery-notice.ts'
 import { entryTime } from './trust-history.ts'
 
 const changed = (cause?: unknown) =>
@@ -87,4 +89,44 @@ export async function putRecoveryKey(
   device.demandSeat()
   rememberKeyLog(device, log)
   return seen(log)
+}
+
+/** The key in force, where another device set it. */
+async function foreignKey(
+  { state, identity, now }: Looking,
+  account: Account,
+  log: KeyLog,
+  since: number,
+): Promise<SetKey | null> {
+  const entry = recoveryEntry(log)
+  if (entry === null || entry.by === identity.device) return null
+  const key = log.recovery!
+  const revoked = log.active.every(({ id }) => id !== entry.by)
+  const known = recoveryLook(state)?.set ?? null
+  if (known?.key === key) return { ...known, revoked }
+  const devices = await every((query) => account.devices.list(query))
+  const name = devices.find(({ id }) => id === entry.by)?.name ?? null
+  // The entry claims a time. It was not there at the last good sync.
+  const at = Math.min(Math.max(entryTime(entry.jws), since), now())
+  return { key, device: entry.by, name, at, revoked }
+}
+
+type Looking = Pick<Device, 'state' | 'identity' | 'now' | 'demandSeat'>
+
+/**
+ * Looks in the own key log, as this device remembers it, for a recovery key that another device set,
+ * and keeps it for the notice.
+ * @param since when the last good sync ended, Unix milliseconds; 0 before the first
+ * @throws AppError what the account throws
+ */
+export async function lookForRecoveryKey(
+  device: Looking,
+  account: Account,
+  since: number,
+): Promise<SetKey | null> {
+  const log = await device.identity.keyLog()
+  const set = await foreignKey(device, account, log, since)
+  device.demandSeat()
+  keepRecoveryLook(device.state, { seq: log.seq, set })
+  return set
 }

@@ -5,6 +5,8 @@ import { Refusal } from '../crypto/refusal.ts'
 import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
 import type { State } from '../state/state.ts'
+import { readFacts } from './identity.ts'
+import { judgeConsent } from './late-consents.ts'
 
 /** A roster that was checked, and the newest key logs known of everybody whom it names. */
 export interface Known {
@@ -44,18 +46,23 @@ export function keepFork(
 }
 
 /**
- * Remember a roster that was checked.
+ * Remember a roster that was checked, and note one that this account is to leave.
  * @throws Refusal roster_forked where another history was remembered while this one was on its way; this one is evidence then
  */
-export function rememberRoster(state: State, { connection, entries }: Roster): void {
+export function rememberRoster(state: State, roster: Roster): void {
+  const { connection, entries } = roster
   const seen = state.logs.read('roster', connection)
+  const from = seen.length
   if (seen.some((entry, seq) => seq < entries.length && entry !== entries[seq])) {
     keepFork(state, connection, entries)
     throw new Refusal('roster_forked', 'another history of the connection is remembered')
   }
   state.transaction(() => {
-    for (const [at, entry] of entries.slice(seen.length).entries())
-      state.logs.append({ kind: 'roster', subject: connection, seq: seen.length + at, entry })
+    for (const [at, entry] of entries.slice(from).entries())
+      state.logs.append({ kind: 'roster', subject: connection, seq: from + at, entry })
+    const own = readFacts(state)?.account
+    if (own !== undefined && entries.length > from)
+      judgeConsent(state, roster, { own, from, log: () => rememberedLog(state, own) })
   })
 }
 

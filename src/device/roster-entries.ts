@@ -29,6 +29,7 @@ import { forkedError } from './replacements.ts'
 import { fetchRoster } from './rosters.ts'
 import { type Recipient, sealedTo } from './seal-keys.ts'
 import { holdsSecret } from './secrets.ts'
+import { unagreed } from './unagreed.ts'
 
 /** Each time somebody else was faster. */
 const ATTEMPTS = 8
@@ -251,3 +252,12 @@ export async function changeRoster(
   if (isNewest(device.state, after.roster)) keepConnection(device, { ...now, updated_at }, after)
   return { ...after, connection: now }
 }
+
+/**
+ * The same for an entry that nobody asked for. None goes into a connection that the account is to
+ * leave: it would count as agreement.
+ */
+export const changeUnasked: typeof changeRoster = (device, account, connection, next) =>
+  changeRoster(device, account, connection, (...known) =>
+    unagreed(device.state).includes(connection) ? null : next(...known),
+  )

@@ -141,6 +141,20 @@ const isFirst = ({ key_log }: Opens, { entry }: Way): boolean =>
   entry !== null && key_log.every((one) => one === entry)
 
 /**
+ * The name that this device signs; null where it goes by what the others signed, and after a reset of
+ * a person's account, where the person decides. A machine's is in its key file, also after a reset.
+ */
+function nameFor(
+  { names }: Ground,
+  { machine, name }: Credential,
+  opens: Opens,
+  way: Way,
+): string | null {
+  if (machine !== null) return way.entry === null ? null : name
+  return isFirst(opens, way) ? names.display_name : null
+}
+
+/**
  * Sign in with a credential: as the first device of an account, as a further one that awaits approval, or after a reset.
  * @throws AppError not_signed_in for a credential that is not taken, invalid_state where only the person can decide,
  *   backend_error for answers that cannot be right, and what the door throws; nothing but the draft is kept then
@@ -159,8 +173,8 @@ export async function enrolWith(
   credential.keep()
   state.transaction(() => {
     keepLog(state, opens, way)
-    const name = credential.machine === null ? ground.names.display_name : credential.name
-    if (isFirst(opens, way) && name !== null) rememberName(state, name)
+    const name = nameFor(ground, credential, opens, way)
+    if (name !== null) rememberName(state, name)
     storeFacts(state, {
       account: way.account,
       device: draft.device,

@@ -21,6 +21,7 @@ import { followCode, isActive } from './public-code.ts'
 import { ENDING, runEach } from './parts.ts'
 import { complain, newPull, remark } from './pull.ts'
 import { newPush } from './push.ts'
+import { recoveryLook } from './recovery-notice.ts'
 import { newRotationWaits } from './rotation-waits.ts'
 import { deleteOldHalves, isRenewalDue } from './seal-schedule.ts'
 import { refreshTrust } from './trust.ts'
@@ -132,6 +133,18 @@ export function newSync(options: {
     await renewIfDue(options, account)
   }
 
+  /** Where the own key log has grown, looks for a recovery key that another device set. */
+  async function noticeRecoveryKey(): Promise<void> {
+    const before = recoveryLook(state)
+    if (before?.seq === state.logs.head('keylog', identity.account)?.seq) return
+    const { lookForRecoveryKey } = await import('./recovery-key.ts')
+    const lastGood = state.meta.get(GOOD) as string | null
+    const since = lastGood === null ? 0 : Date.parse(lastGood)
+    const set = await lookForRecoveryKey(options, account, since)
+    if (set === null || set.key === before?.set?.key) return
+    log('warn', 'another device set a recovery key', { device: set.device })
+  }
+
   /** Work on the own sealing keys. Where it fails, the rest of the sync goes on. */
   async function keepSealing(report: SyncReport, part: () => void | Promise<void>): Promise<void> {
     try {
@@ -153,6 +166,7 @@ export function newSync(options: {
     // First of all: what is verified here while the rest fails must know whether the time is right.
     await readClock(report)
     const ownLog = await pull.ownLog(report)
+    if (ownLog.isKnown) await noticeRecoveryKey()
     if (ownLog.isKnown) await pull.ownName(ownLog.profile)
     // Before envelopes are opened: one that cannot be is deleted, and sealed anew to the newest key.
     if (ownLog.isKnown) await keepSealing(report, renewSealKey)

@@ -2,6 +2,7 @@
 import { timeAt } from '../api/fields.ts'
 import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
+import { dismissSetKey, sayWhoSet, setElsewhere } from '../device/recovery-notice.ts'
 import { decorated } from './connections.ts'
 import type { Context } from './context.ts'
 
@@ -50,6 +51,11 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
     create: async ({ body }, { account, local }) => {
       const { putRecoveryKey } = await import('../device/recovery-key.ts')
       return putRecoveryKey(local, account, body)
+    },
+    dismiss: async (_, { local: { state } }) => {
+      const set = setElsewhere(state)
+      dismissSetKey(state)
+      return { dismissed: set && sayWhoSet(set) }
     },
   },
   sealKey: {

@@ -3,6 +3,7 @@ import type { InferOutput } from 'valibot'
 import { timeAt } from '../api/fields.ts'
 import type { Device } from '../device/device.ts'
 import { readFacts } from '../device/identity.ts'
+import { noticeTexts } from '../device/notices.ts'
 import { isActive } from '../device/public-code.ts'
 import type { Seat } from '../device/seat.ts'
 import { revokedHere } from '../device/sign-in-refusals.ts'
@@ -56,6 +57,7 @@ const ofMachine = (backend: string): Found => ({
   global_key_active: null,
   cached_connections: null,
   last_sync_at: null,
+  notices: [],
   summary: `A machine account’s token, good at ${backend}. It has no device here.`,
 })
 
@@ -65,6 +67,7 @@ const without = (authenticated: boolean, summary: string): Found => ({
   global_key_active: false,
   cached_connections: 0,
   last_sync_at: null,
+  notices: [],
   summary,
 })
 
@@ -86,6 +89,7 @@ function ofDevice(device: Device, refused: string | null, backend: string): Foun
     global_key_active: isActive(device),
     cached_connections: connections,
     last_sync_at: sync.lastGoodAt(),
+    notices: noticeTexts(state),
     summary: refused ?? `Signed in to ${backend} with ${connections} ${plural} on this device.`,
   }
 }

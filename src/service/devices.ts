@@ -72,7 +72,7 @@ export const devices = ({ db }: Ground): Service['devices'] => ({
       .where('account_id', '=', account)
       .where('keys', 'is not', null)
       .executeTakeFirst()
-    if (turnedAway === 1n) return
+    if (turnedAway === 1n) return { id, warning: null }
     const known = await shownOf(db, account).where('id', '=', id).executeTakeFirst()
     if (known === undefined) throw notFound('device')
     throw new AppError(

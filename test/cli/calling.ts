@@ -104,12 +104,13 @@ export function apiOf(laptop: Laptop, server: TestServer): Partial<Api> {
         return { user: user(), organisations: [] }
       },
     },
-    status: { read: async () => ({ backend: ORIGIN }) as never },
+    status: { read: async () => ({ backend: ORIGIN, notices: [] }) as never },
     recovery: {
       read: async () => ({ key: null, since: null, next: { account: '', seq: 1, prev: '' } }),
       create: async () => {
         throw new AppError('conflict', 'no')
       },
+      dismiss: async () => ({ dismissed: null }),
     },
   }
 }

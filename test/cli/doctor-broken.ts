@@ -36,6 +36,28 @@ const open = (dir: string, name: string, mode: number) => chmodSync(join(dir, na
 export const FOLDERS: readonly Broken[] = [
   { name: 'nothing', by: () => undefined, says: [['ok', 'daemon', /none runs/]], code: 0 },
   {
+    name: 'another device set a recovery key, and no name is signed since a reset',
+    by: (dir) => {
+      const set = { key: 'x', device: 'dev_1', name: 'phone', at: 0, revoked: false }
+      change(
+        dir,
+        'state.db',
+        `insert or replace into meta values ('recovery_look', '${JSON.stringify({ seq: 1, set })}'),
+           ('former_name', '${JSON.stringify({ name: 'Ann', jws: '' })}')`,
+      )
+    },
+    says: [
+      [
+        'warn',
+        'recovery',
+        /"phone" \(dev_1\) set a recovery key on 1970-01-01/,
+        /recovery dismiss/,
+      ],
+      ['warn', 'name', /former name was "Ann"/, /profile set --name/],
+    ],
+    code: 0,
+  },
+  {
     name: 'the folder, one above and files in it are open to others, and a write did not end',
     skip: skipModes,
     by: (dir) => {

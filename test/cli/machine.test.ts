@@ -76,6 +76,16 @@ describe('the answer to machine create is lost', () => {
       assert.deepEqual(key(), whole)
     })
 
+  it('names the machine as the owner typed it, whatever the account server answers', async (t) => {
+    const { account, run, key } = await desk(t)
+    const done = await run(async (of) => ({
+      ...(await account.machines.create(of)),
+      name: 'Your bank',
+    }))
+    assert.equal(done.code, EXIT.ok)
+    assert.equal(key()['name'], 'bot')
+  })
+
   it('or the request was: the same command makes the account', async (t) => {
     const { run, key } = await desk(t)
     await run(() => Promise.reject(failing('backend_timeout')))

@@ -16,6 +16,7 @@ const STATUS = {
   backend_reachable: true,
   backend_unreachable_since: null,
   not_working: [],
+  notices: [],
   summary: 'Signed in.',
   keychain: 'file',
 }
@@ -29,6 +30,10 @@ it('says that the account server answers, or that this is not known', async () =
   assert.match(await printed({}), /^reachable +yes$/m)
   assert.match(await printed({ backend_reachable: null }), /^reachable +not known: /m)
   assert.doesNotMatch(await printed({}), /not working/)
+})
+
+it('shows each notice', async () => {
+  assert.match(await printed({ notices: ['One.', 'Two.'] }), /^notice +One\.\nnotice +Two\.$/m)
 })
 
 it('says since when it does not answer, and what fails meanwhile', async () => {

@@ -30,8 +30,17 @@ describe('sync', () => {
             return { last_sync: REPORT }
           },
         },
+        status: { read: async () => ({ notices: [] }) },
       } as unknown as Partial<Api>
       const { code, err } = await call(api, ['sync', ...options])
       assert.deepEqual([code, err, calls], [EXIT.ok, '', asked])
     })
+
+  it('shows the notices of this device', async () => {
+    const api = {
+      sync: { run: async () => ({ last_sync: REPORT }) },
+      status: { read: async () => ({ notices: ['One.', 'Two.'] }) },
+    } as unknown as Partial<Api>
+    assert.equal((await call(api, ['sync'])).err, 'One.\nTwo.\n')
+  })
 })

@@ -278,7 +278,7 @@ describe('a revoked device verifies nowhere', () => {
     await ada.approve()
   }
   /** A sync, in which the revocation comes after the connections were fetched. */
-  const late = (bob: Desk, revoking: () => Promise<void>) =>
+  const late = (bob: Desk, revoking: () => Promise<unknown>) =>
     bob
       .restart(
         instead('duties', 'read', (read) => async (of) => {
@@ -287,7 +287,7 @@ describe('a revoked device verifies nowhere', () => {
         }),
       )
       .sync()
-  const listed = async (bob: Desk, revoking: () => Promise<void>) => {
+  const listed = async (bob: Desk, revoking: () => Promise<unknown>) => {
     await revoking()
     await trustCards.list({ limit: 50 }, at(bob))
   }

@@ -29,7 +29,7 @@ describe('the name that leads', () => {
     await connected(ada, bob)
     await confirm(ada, bob)
     const anew = await world.reset('bob')
-    await anew.sync()
+    await rename(anew, 'bob')
     await ada.sync()
     assert.deepEqual(called(ada, bob), ['bob', 'self'])
   })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { connections } from '../../src/handlers/connections.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
+import { noticeTexts } from '../../src/device/notices.ts'
 import { profile } from '../../src/handlers/profile.ts'
 import { AppError } from '../../src/errors.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
@@ -134,15 +135,55 @@ describe('the own name', () => {
     assert.deepEqual(called(ada, bob), ['Bert', 'self'])
   })
 
-  it('goes on after all devices were replaced, from what one of the old ones signed', async (t) => {
+  it('is not signed after all devices were replaced, until the person signs it', async (t) => {
     const world = await newWorld(t)
-    const bob = await world.person('bob')
-    await bob.sync()
+    const [ada, bob] = [await world.person('ada'), await world.person('bob')]
+    await connected(ada, bob)
     await rename(bob, 'Robert')
     const anew = await world.reset('bob')
     await anew.sync()
-    const { name, device } = anew.state.profiles.get(bob.id)!
-    assert.deepEqual([name, device], ['Robert', anew.deviceId])
+    await anew.sync()
+    assert.equal(anew.state.profiles.get(bob.id), null)
+    const [notice, ...others] = noticeTexts(anew.state)
+    assert.match(notice ?? '', /former name was "Robert".*profile set --name NAME/)
+    assert.deepEqual(others, [])
+    await profile.update({ body: { display_name: 'Robert' } }, at(anew))
+    await ada.sync()
+    assert.deepEqual(called(ada, anew), ['Robert', 'self'])
+    assert.deepEqual(noticeTexts(anew.state), [])
+  })
+
+  it('of a thief is shown after a reset, and never signed, whichever the server picks', async (t) => {
+    const world = await newWorld(t)
+    const bob = await world.person('bob')
+    await bob.sync()
+    const thief = await world.further(bob, 'thief')
+    await thief.sync()
+    const forged = await profileBy(thief, 9, 'Your bank')
+    await bob.revoke(thief.deviceId)
+    const anew = (await world.reset('bob')).restart(saying(forged))
+    await anew.sync()
+    assert.equal(anew.state.profiles.get(bob.id), null)
+    assert.match(noticeTexts(anew.state)[0] ?? '', /former name was "Your bank".*that is revoked/)
+    const unsigned = forged.replace(/.$/, (last) => (last === 'A' ? 'g' : 'A'))
+    const other = (await world.reset('bob')).restart(saying(unsigned))
+    await other.sync()
+    assert.deepEqual(noticeTexts(other.state), [])
+  })
+
+  it('that another device signs after a reset settles it here, too', async (t) => {
+    const world = await newWorld(t)
+    const bob = await world.person('bob')
+    await bob.sync()
+    const anew = await world.reset('bob')
+    await anew.sync()
+    const second = await world.further({ ...anew, name: 'bob' }, 'second')
+    await second.sync()
+    assert.equal(noticeTexts(second.state).length, 1)
+    await rename(anew, 'Robert')
+    await second.sync()
+    assert.deepEqual(noticeTexts(second.state), [])
+    assert.equal(second.state.profiles.get(bob.id)?.name, 'Robert')
   })
 })
 

@@ -67,7 +67,8 @@ export interface Desk {
   invite(connection: string, whom: Invitee): Promise<Invitation>
   /** Approve the newest invitation that waits. */
   approve(): Promise<Invitation>
-  revoke(device: string): Promise<void>
+  /** Answers the warning. */
+  revoke(device: string): Promise<string | null>
   /** The own words of a connection now; null when there are none to say. */
   words(connection: string): string | null
   hears(words: string | null): Promise<Verification>

@@ -48,7 +48,10 @@ async function household(t: TestContext) {
     },
     devices: {
       ...device.account.devices,
-      delete: async ({ id }) => void seen.turnedAway.push(id),
+      delete: async ({ id }) => {
+        seen.turnedAway.push(id)
+        return { id, warning: null }
+      },
     },
   })
   return {

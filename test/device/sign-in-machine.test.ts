@@ -47,6 +47,15 @@ describe('a machine account', () => {
     }
   })
 
+  it('signs the name in its key file after a reset, too', async (t) => {
+    const server = testServer()
+    const key = { ...machineOf(server), name: 'billing' }
+    await newLaptop(t, server, 'first').flow.machine({ key, reset: false })
+    const anew = newLaptop(t, server, 'new')
+    await anew.flow.machine({ key, reset: true })
+    assert.equal(nameToSign(anew.state), 'billing')
+  })
+
   it('a lost session is made anew without anybody: the same device, another session', async (t) => {
     const server = testServer()
     const laptop = newLaptop(t, server)

@@ -60,4 +60,13 @@ export const recovery = {
     reply: RecoveryKey,
     status: 201,
   },
+  dismiss: {
+    method: 'DELETE',
+    path: '/local/v1/recovery-key/notice',
+    summary: 'Note that the person set the recovery key of which this device has a notice',
+    by: 'daemon',
+    reply: v.object({
+      dismissed: v.pipe(v.nullable(v.string()), v.description('What the notice said, or null.')),
+    }),
+  },
 } as const satisfies Routes

@@ -23,6 +23,19 @@ export const Device = named(
 )
 export type Device = v.InferOutput<typeof Device>
 
+export const RevokedDevice = named(
+  'RevokedDevice',
+  v.object({
+    id: id('dev_'),
+    warning: v.pipe(
+      v.nullable(v.string()),
+      v.description(
+        'What the person has to know, where the device set the recovery key in force: the key stays in force. Else null.',
+      ),
+    ),
+  }),
+)
+
 export const devices = {
   list: {
     method: 'GET',
@@ -37,7 +50,7 @@ export const devices = {
     path: '/api/v1/devices/{id}',
     summary: 'Revoke a device, or turn away one that waits for approval',
     by: 'both',
-    status: 204,
+    reply: RevokedDevice,
   },
 } as const satisfies Routes
 

@@ -35,6 +35,12 @@ export const Status = named(
       v.array(v.string()),
       v.description('What fails until the account server answers again; empty while it does.'),
     ),
+    notices: v.pipe(
+      v.array(v.string()),
+      v.description(
+        'What a person should look at on this device, until it is settled: another device set a recovery key, or the account has no signed name since a reset. Mostly empty.',
+      ),
+    ),
     summary: v.string(),
     keychain: v.pipe(
       v.picklist(['os', 'file']),

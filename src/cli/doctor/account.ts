@@ -93,26 +93,21 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
 }
 
 /** Whether a paper could bring the account back. A sync reports what is wrong with the key log. */
-async function recovery({ memory: { identity, keyLog } }: Ground): Promise<Finding[]> {
+async function recovery({ memory: { identity, keyLog, notices } }: Ground): Promise<Finding[]> {
   if (identity === null || !identity.approved || keyLog.length === 0) return []
-  const { recoveryKeyBy, verifyKeyLog } = await import('../../crypto/key-log.ts')
+  if (notices.some(({ about }) => about === RECOVERY)) return []
+  const { verifyKeyLog } = await import('../../crypto/key-log.ts')
   try {
     const log = verifyKeyLog(identity.account, keyLog)
-    const by = recoveryKeyBy(log)
-    if (by !== null && log.active.every(({ id }) => id !== by))
-      return [
-        warn(
-          RECOVERY,
-          `the one in force was made by ${by}, a device that is revoked: the person who had that device may know its words`,
-          'countersignd reset, without the recovery key',
-        ),
-      ]
     return [ok(RECOVERY, log.recovery === null ? NO_PAPER : 'a recovery key is in force')]
   } catch (error) {
     if (error instanceof Refusal) return []
     throw error
   }
 }
+
+const noticed = ({ memory: { notices } }: Ground): Finding[] =>
+  notices.map(({ about, found, remedy }) => warn(about, found, remedy))
 
 export const account: Check = {
   name: NAME,
@@ -124,6 +119,6 @@ export const account: Check = {
         warn(NAME, 'cannot be told: state.db cannot be read', 'See what is said of state.db.'),
       ]
     if (memory.identity === null) return [nobody(ground)]
-    return [signedIn(ground), ...(await recovery(ground)), synced(ground)]
+    return [signedIn(ground), ...noticed(ground), ...(await recovery(ground)), synced(ground)]
   },
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncReport } from '../../api/rest/sync.ts'
 import { type Facts, readFacts } from '../../device/identity.ts'
+import { type Notice, noticesOf } from '../../device/notices.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
 import { replayRows } from '../../state/replays.ts'
@@ -16,6 +17,7 @@ export interface Memory {
   readonly keyLog: readonly string[]
   readonly lastSync: SyncReport | null
   readonly lastGoodSync: string | null
+  readonly notices: readonly Notice[]
   /** The highest window of words that were used up; 0 before the first. */
   readonly highestWindow: number
 }
@@ -26,6 +28,7 @@ const NOTHING: Memory = {
   keyLog: [],
   lastSync: null,
   lastGoodSync: null,
+  notices: [],
   highestWindow: 0,
 }
 
@@ -45,6 +48,7 @@ export function memoryOf(stateDir: string | undefined): Memory {
         keyLog: identity === null ? [] : logRows(db).read('keylog', identity.account),
         lastSync: meta.get('last_sync') as SyncReport | null,
         lastGoodSync: meta.get('last_good_sync') as string | null,
+        notices: noticesOf({ meta }),
         highestWindow: replayRows(db).highest(),
       }
     } finally {

@@ -1,0 +1,132 @@
+/**
+ * A recovery key that a thief's device set: the other devices of the account say so until the person
+ * dismisses it, revoking the device warns, and what the warning says of contacts is so.
+ */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { devices } from '../../src/handlers/devices.ts'
+import { localAnswers } from '../../src/handlers/local.ts'
+import { status } from '../../src/handlers/status.ts'
+import { trustCards } from '../../src/handlers/trust-cards.ts'
+import { at } from '../handlers/trust-desk.ts'
+import { confirm } from './named.ts'
+import { type Desk, newPaper, newWorld, worldOf } from './people.ts'
+
+/** Bob with a phone; both have synced. */
+async function twoDevices(t: TestContext) {
+  const world = await newWorld(t)
+  const bob = await world.person('bob')
+  const phone = await world.further(bob, 'phone')
+  for (const desk of [phone, bob]) await desk.sync()
+  return { world, bob, phone }
+}
+
+const local = localAnswers(() => assert.fail('no backup is made'))
+
+const dismiss = (desk: Desk) => local.recovery.dismiss({}, at(desk))
+
+const noticed = async (desk: Desk) => (await status.read({}, at(desk))).notices
+
+describe('a recovery key that a device sets', () => {
+  it('is noticed on each other device until it is dismissed there', async (t) => {
+    const { world, bob, phone } = await twoDevices(t)
+    const desk = await world.further(bob, 'desk')
+    await desk.sync()
+    await newPaper(phone)
+    for (const other of [bob, desk]) {
+      await other.sync()
+      const [notice, ...more] = await noticed(other)
+      assert.match(
+        notice ?? '',
+        /^The device "phone's" \(dev_\w+\) set a recovery key on 2026-01-01\./,
+      )
+      assert.match(notice ?? '', /countersignd recovery dismiss.*If not: .*without --recovery-key/)
+      assert.deepEqual(more, [])
+    }
+    await phone.sync()
+    assert.deepEqual(await noticed(phone), [])
+    assert.match((await dismiss(bob)).dismissed ?? '', /"phone's".* set a recovery key/)
+    assert.equal((await dismiss(bob)).dismissed, null)
+    await bob.sync()
+    assert.deepEqual([(await noticed(bob)).length, (await noticed(desk)).length], [0, 1])
+  })
+
+  it('in the place of one that was dismissed is noticed again', async (t) => {
+    const { world, bob, phone } = await twoDevices(t)
+    const paper = await newPaper(phone)
+    await bob.sync()
+    await dismiss(bob)
+    await bob.sync()
+    assert.deepEqual(await noticed(bob), [])
+    world.later(3 * 24 * 60)
+    await newPaper(phone, paper)
+    await bob.sync()
+    assert.match((await noticed(bob))[0] ?? '', /set a recovery key on 2026-01-04/)
+  })
+
+  it('is none of another device once this one set another, or the account was reset', async (t) => {
+    const { world, bob, phone } = await twoDevices(t)
+    const paper = await newPaper(phone)
+    await bob.sync()
+    await newPaper(bob, paper)
+    await bob.sync()
+    assert.deepEqual(await noticed(bob), [])
+    const anew = await world.reset('bob')
+    await anew.sync()
+    assert.doesNotMatch((await noticed(anew)).join(), /recovery key/)
+  })
+
+  it('is dated after the last good sync, whatever its entry claims', async (t) => {
+    const { world, bob, phone } = await twoDevices(t)
+    world.later(40 * 24 * 60)
+    await bob.sync()
+    world.clock.ms -= 30 * 24 * 3_600_000
+    await newPaper(phone)
+    world.clock.ms += 30 * 24 * 3_600_000
+    await bob.sync()
+    assert.match((await noticed(bob))[0] ?? '', /on 2026-02-10\./)
+  })
+})
+
+describe('revoking the device that set the recovery key in force', () => {
+  it('warns that the key stays in force, and no other revocation does', async (t) => {
+    const { world, bob, phone } = await twoDevices(t)
+    const desk = await world.further(bob, 'desk')
+    await newPaper(phone)
+    const revoke = (id: string) => devices.delete({ id }, at(bob))
+    assert.deepEqual(await revoke(desk.deviceId), { id: desk.deviceId, warning: null })
+    for (let times = 0; times < 2; times++)
+      assert.match(
+        (await revoke(phone.deviceId))?.warning ?? '',
+        /set the recovery key in force, which a revocation does not end\. If you have its paper/,
+      )
+    assert.match((await noticed(bob))[0] ?? '', /is revoked by now: the key is still in force/)
+  })
+
+  it('leaves contacts to accept a reset with it, but for those who confirmed a reset without', async (t) => {
+    const { world, ada, cy, bob } = await worldOf(t, 'ada', 'cy', 'bob')
+    const phone = await world.further(bob, 'phone')
+    const paper = await newPaper(phone)
+    for (const contact of [ada, cy]) await confirm(contact, bob)
+    await bob.revoke(phone.deviceId)
+    const anew = await world.reset('bob')
+    await newPaper(anew)
+    world.later(2 * 60)
+    await ada.sync()
+    await trustCards.list({ limit: 1 }, at(ada))
+    await trustCards.update({ id: bob.id, body: { confirmed: true } }, at(ada))
+    await world.reset('bob', paper)
+    world.later(2 * 60)
+    for (const contact of [ada, cy]) await contact.sync()
+    const statuses = await Promise.all(
+      [ada, cy].map(async (contact) => (await trustCards.list({ limit: 1 }, at(contact))).items[0]),
+    )
+    assert.deepEqual(
+      statuses.map((card) => [card?.key_status, card?.recovery_key_unused]),
+      [
+        ['changed_unverified', true],
+        ['confirmed', false],
+      ],
+    )
+  })
+})
