@@ -4,6 +4,7 @@ import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { publicKeys, type DeviceKeys } from '../../src/crypto/device-keys.ts'
+import { malformedKeyLogEntries } from '../crypto/malformed.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
@@ -244,7 +245,14 @@ export function devicesSuite(accounts: () => Accounts): void {
       ]
       for (const [reason, entry] of cases)
         await isInvalid('entry', reason, ada.account.keyLogs.append({ body: { entry } }))
+      const by = { by: ada.device, kid: ada.kid, seed: ada.keys.sign.secret, at: 1 }
+      const { seal } = newDeviceKeys()
+      const renewal = renewSealKey({ log, seal: sealKeyId(seal.publicKey), ...by })
+      const seal_key = sealKeyOf({ seal })
+      for (const [, entry, reason] of malformedKeyLogEntries(renewal, ada.keys.sign.secret))
+        await isInvalid('entry', reason, ada.account.keyLogs.append({ body: { entry, seal_key } }))
       assert.deepEqual((await logOf(ada)).entries, [ada.entry])
+      await ada.account.keyLogs.append({ body: { entry: renewal, seal_key } })
       await approve(ada, laptop)
     })
 

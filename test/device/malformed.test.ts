@@ -1,38 +1,15 @@
 /** Malformed entries and logs from an account server: refused by name, nothing stored, nothing held. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { Account } from '../../src/api/port.ts'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
+import { renewSealKey } from '../../src/crypto/key-log-entries.ts'
 import { openEntry, rotate } from '../../src/crypto/roster.ts'
 import { rememberedRoster } from '../../src/device/remembered.ts'
 import { consentTo, newDevice, newPerson, place, signer, logsOf } from '../crypto/builders.ts'
-import { malformedEntries, signedText, torsionKey } from '../crypto/malformed.ts'
-import { type Desk, connected, restless, verifies, worldOf } from './people.ts'
-
-/** The account, whose server shows this of a connection's roster, or of somebody's key log. */
-const showing =
-  (of: {
-    roster?: (entries: readonly string[]) => readonly string[]
-    keyLog?: (entries: readonly string[], account: string) => readonly string[]
-  }) =>
-  (account: Account): Account => ({
-    ...restless(account),
-    rosters: {
-      ...account.rosters,
-      read: async (what) => {
-        const honest = await account.rosters.read(what)
-        return { ...honest, entries: [...(of.roster?.(honest.entries) ?? honest.entries)] }
-      },
-    },
-    keyLogs: {
-      ...account.keyLogs,
-      read: async (what) => {
-        const honest = await account.keyLogs.read(what)
-        const entries = of.keyLog?.(honest.entries, what.account) ?? honest.entries
-        return { ...honest, entries: [...entries] }
-      },
-    },
-  })
+import { malformedEntries, malformedKeyLogEntries, signedText } from '../crypto/malformed.ts'
+import { honest, lied, showing, showingLog } from './lying.ts'
+import { type Desk, connected, verifies, worldOf } from './people.ts'
 
 const two = async (t: TestContext) => {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
@@ -64,7 +41,7 @@ describe('an account server that shows', () => {
     const { entry, seed } = await nextBy(bob, id)
     const before = stored(ada)
     for (const [what, malformed, reason] of malformedEntries(entry, seed)) {
-      const lied = ada.restart(showing({ roster: (entries) => [...entries, malformed] }))
+      const lied = ada.restart(showing((entries) => [...entries, malformed]))
       const { error } = await lied.device().sync.run('request')
       assert.match(error ?? '', new RegExp(`refused \\(${reason}\\): it stays here`), what)
       assert.deepEqual(stored(lied), before, what)
@@ -80,7 +57,7 @@ describe('an account server that shows', () => {
     const before = stored(ada)
     const many = (entries: readonly string[]) =>
       Array.from({ length: 100_001 }, (_, seq) => entries[seq] ?? entries.at(-1)!)
-    const lied = ada.restart(showing({ roster: many }))
+    const lied = ada.restart(showing(many))
     const { error } = await lied.device().sync.run('request')
     assert.match(error ?? '', /refused \(log_full\): it stays here/)
     assert.deepEqual(stored(lied), before)
@@ -88,48 +65,63 @@ describe('an account server that shows', () => {
     assert(await verifies(lied, bob, id))
   })
 
-  it('a public key with a torsion component: bad_key, and the connection goes on', async (t) => {
+  it('malformed entries of a key log: each is refused by name, and the connection goes on', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const before = stored(ada)
     const { identity } = bob.device()
-    const { sign } = await identity.keys()
-    const { seed } = { seed: sign.secret }
-    const keyLog = (entries: readonly string[], account: string) => {
-      if (account !== bob.id) return entries
-      const first = JSON.parse(Buffer.from(entries[0]!.split('.')[1]!, 'base64url').toString()) as {
-        keys: { sign: object }
-      }
-      const { keys } = first
-      const bad = { ...keys, sign: { ...keys.sign, x: torsionKey(seed) } }
-      const added = {
-        ...first,
-        seq: 1,
-        prev: hashText(entries[0]!),
-        device: ada.deviceId,
-        keys: bad,
-      }
-      const { salt: _, ...payload } = added as typeof added & { salt: string }
-      return [...entries, signedText(entries[0]!, JSON.stringify(payload), seed)]
+    const [{ sign }, log] = [await identity.keys(), await identity.keyLog()]
+    const seal = encodeBase64url(new Uint8Array(32))
+    const by = { by: bob.deviceId, kid: identity.kid, seed: sign.secret, at: 1 }
+    const renewal = renewSealKey({ log, seal, ...by })
+    for (const [what, malformed, reason] of malformedKeyLogEntries(renewal, sign.secret)) {
+      const lie = showingLog(bob.id, ({ entries, seal_keys }) => ({
+        entries: [...entries, malformed],
+        seal_keys,
+      }))
+      const { lied: there, error } = await lied(ada, lie)
+      assert.match(error, new RegExp(`refused \\(${reason}\\): it stays here`), what)
+      assert.deepEqual(stored(there), before, what)
     }
-    const lied = ada.restart((account) => {
-      const shown = showing({ keyLog })(account)
-      return {
-        ...shown,
-        rosters: {
-          ...shown.rosters,
-          read: async (what) => {
-            const honest = await account.rosters.read(what)
-            const key_logs = honest.key_logs.map((log) => ({ ...log, seq: 1 }))
-            return { ...honest, key_logs }
-          },
-        },
-      }
-    })
-    const { error } = await lied.device().sync.run('request')
-    assert.match(error ?? '', /refused \(bad_key\): it stays here/)
-    assert.deepEqual(stored(lied), before)
+    const there = await honest(ada)
     world.later()
-    assert(await verifies(lied, bob, id))
+    assert(await verifies(there, bob, id))
+  })
+
+  it('100,001 entries of a key log: refused, and the connection goes on', async (t) => {
+    const { world, ada, bob, id } = await two(t)
+    const before = stored(ada)
+    const lie = showingLog(bob.id, ({ entries, seal_keys }) => ({
+      entries: Array.from({ length: 100_001 }, () => entries[0]!),
+      seal_keys,
+    }))
+    const { lied: there, error } = await lied(ada, lie)
+    assert.match(error, /refused \(log_full\): it stays here/)
+    assert.deepEqual(stored(there), before)
+    world.later()
+    assert(await verifies(there, bob, id))
+  })
+
+  it('malformed entries of the own key log: each is refused, and words are said as before', async (t) => {
+    const { world, ada, bob, id } = await two(t)
+    const { identity } = ada.device()
+    const [{ sign }, log] = [await identity.keys(), await identity.keyLog()]
+    const seal = encodeBase64url(new Uint8Array(32))
+    const by = { by: ada.deviceId, kid: identity.kid, seed: sign.secret, at: 1 }
+    const before = stored(ada)
+    const renewal = renewSealKey({ log, seal, ...by })
+    for (const [what, malformed, reason] of malformedKeyLogEntries(renewal, sign.secret)) {
+      const lie = showingLog(ada.id, ({ entries, seal_keys }) => ({
+        entries: [...entries, malformed],
+        seal_keys,
+      }))
+      const { lied: there, error } = await lied(ada, lie)
+      const says = `key log of this account.* was refused \\(${reason}\\)`
+      assert.match(error, new RegExp(says), what)
+      assert.deepEqual(stored(there), before, what)
+    }
+    const there = await honest(ada)
+    world.later()
+    assert(await verifies(bob, there, id))
   })
 
   it('a connection with 201 members: too_many_members, nothing of it is stored', async (t) => {
