@@ -62,7 +62,6 @@ function malformedForms(good: string, seed: Uint8Array): Malformed[] {
     ['a lone surrogate', more(String.raw`"x":"\ud800"`), 'lone_surrogate'],
     ['place 100,000', signed(JSON.stringify({ ...payload, seq: 100_000 })), 'log_full'],
     ['torsion in R', signed(JSON.stringify(payload), torsionSignature), 'bad_signature'],
-    ['a short prev', signed(JSON.stringify({ ...payload, prev: 'A'.repeat(42) })), 'bad_value'],
   ]
 }
 
@@ -113,7 +112,23 @@ export function malformedEntries(rotation: string, seed: Uint8Array): Malformed[
   return [...malformedForms(rotation, seed), ...superfluousIn(ROSTER_OPS, others, entryOf)]
 }
 
-/** The same of a key log after its first entry; a reset may have a `recovery_sig`. */
+/**
+ * Malformed openings of a connection.
+ * @param opening the first entry, which would be good; signed with `seed` (32 bytes)
+ */
+export function malformedOpenings(opening: string, seed: Uint8Array): Malformed[] {
+  const { connection, actor: member, actor_log: member_log, k_commit, ...rest } = payloadOf(opening)
+  const own = { connection, actor: member, actor_log: member_log }
+  const others = { member, member_log, role: 'owner', consent: 'x', k_commit }
+  const entryOf = (members: object) =>
+    signedText(opening, JSON.stringify({ ...rest, ...own, ...members }), seed)
+  return [
+    ...malformedForms(opening, seed),
+    ...superfluousIn({ open: ['k_commit'] }, others, entryOf),
+  ]
+}
+
+/** What each op of a key log has besides the members of every entry; a reset may have a `recovery_sig`. */
 const KEY_LOG_OPS = {
   add: ['device', 'keys'],
   revoke: ['device'],
@@ -151,3 +166,40 @@ export function malformedKeyLogEntries(renewal: string, seed: Uint8Array): Malfo
     ['a short key', adds({ auth: { ...keys.auth, x: 'A'.repeat(42) } }), 'bad_value'],
   ]
 }
+
+/**
+ * Malformed first entries of a key log.
+ * @param first the entry, which would be good; signed with `seed` (32 bytes)
+ */
+export function malformedFirstEntries(first: string, seed: Uint8Array): Malformed[] {
+  const { device, keys, salt, ...rest } = payloadOf(first)
+  const others = {
+    device,
+    keys,
+    salt,
+    seal: encodeBase64url(new Uint8Array(32)),
+    key: publicKeys(newDeviceKeys()).auth,
+    recovery_sig: encodeBase64url(new Uint8Array(64)),
+  }
+  const entryOf = (members: object) =>
+    signedText(first, JSON.stringify({ ...rest, ...members }), seed)
+  const short = entryOf({ op: 'add', device, keys, salt: 'A'.repeat(42) })
+  return [
+    ...malformedForms(first, seed),
+    ...superfluousIn({ add: ['device', 'keys', 'salt'] }, others, entryOf),
+    ['a short salt', short, 'bad_value'],
+  ]
+}
+
+/**
+ * Malformed consents.
+ * @param consent one that would be good; signed with `seed` (32 bytes)
+ */
+export const malformedConsents = (consent: string, seed: Uint8Array): Malformed[] => [
+  ...malformedForms(consent, seed).map(([what, text]): Malformed => [what, text, 'bad_consent']),
+  [
+    'a member more',
+    signedText(consent, JSON.stringify({ ...payloadOf(consent), role: 'owner' }), seed),
+    'bad_consent',
+  ],
+]

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { newId } from '../../src/crypto/id.ts'
+import { malformedConsents } from '../crypto/malformed.ts'
 import { approveInvitation, approved, consentBy, make, takeIn } from './connecting.ts'
 import { DAY, invite, members, received, sent, type Clubs } from './connections-subject.ts'
 import { fails } from './faults.ts'
@@ -89,6 +90,9 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         await consentBy(carl, invitation, { inviter: bob.id }),
         await consentBy({ ...carl, keys: bob.keys }, invitation),
         await consentBy({ ...carl, device: bob.device }, invitation),
+        ...malformedConsents(await consentBy(carl, invitation), carl.keys.sign.secret).map(
+          ([, consent]) => consent,
+        ),
       ]
       for (const consent of wrong)
         await fails(
