@@ -1,6 +1,7 @@
 /** One history: the steps of a plan, with what must hold after each, and its end. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { openConnection } from '../../src/device/connections.ts'
 import { invite } from '../../src/device/invites.ts'
 import { setRole } from '../../src/device/members.ts'
@@ -10,6 +11,7 @@ import { allLeave, check, neverBack, noteRevoked, settle } from './history-end.t
 import type { Frame, Step } from './history-plans.ts'
 import { type Scene, take } from './history-steps.ts'
 import { hasSecret, truths } from './history-truth.ts'
+import { payloadOf } from './memory-branches.ts'
 import { people, type Seat } from './seats.ts'
 
 /** No device that came by a reset holds the secret of now before an owner confirmed its keys. */
@@ -18,6 +20,20 @@ function neverUnconfirmed(scene: Scene): void {
     for (const seat of scene.seats)
       if (!seat.revoked && truth.unconfirmed.includes(seat.identity.account))
         assert(!hasSecret(truth, seat), 'keys that nobody confirmed')
+}
+
+/** Words are made of the secret of the epoch that they are said for, whatever a server sends. */
+function neverOldSecret({ server, seats, clock }: Scene): void {
+  for (const { state, device } of seats)
+    for (const id of server.rosters.ids()) {
+      const [row, k] = [state.connections.get(id), device.vault.get(id)]
+      if (row === null || k === null || device.codes.toSay(id, clock.ms) === null) continue
+      const opener = state.logs
+        .read('roster', id)
+        .map(payloadOf)
+        .find(({ epoch, k_commit }) => epoch === row.epoch && k_commit !== undefined)
+      assert.equal(keyCommitment(id, row.epoch, k), opener?.k_commit, 'a secret of another epoch')
+    }
 }
 
 async function opened(first: Seat, seats: readonly Seat[], full: boolean): Promise<string> {
@@ -74,6 +90,7 @@ export async function history(
     noteRevoked(scene)
     neverBack(scene)
     neverUnconfirmed(scene)
+    neverOldSecret(scene)
     note()
   }
   await settle(scene, isSecond)
