@@ -61,4 +61,12 @@ export const EXAMPLES: [Step[], Frame][] = [
     { do: 'lied', by: 0, how: 'entries' },
     { do: 'lied', by: 0, how: 'withheld' },
   ),
+  // A thief resets the account of an owner, and gets no secret from those who do not know the keys.
+  plan(
+    { do: 'theft', by: 2 },
+    { do: 'sync', by: 0 },
+    { do: 'sync', by: 5 },
+    { do: 'rotate', by: 0 },
+    { do: 'sync', by: 5 },
+  ),
 ]
