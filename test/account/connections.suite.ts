@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { newDeviceKeys } from '../crypto/keys.ts'
+import { malformedOpenings } from '../crypto/malformed.ts'
 import { serverName } from '../../src/api/rest/names.ts'
 import { newId } from '../../src/crypto/id.ts'
 import {
@@ -102,6 +103,10 @@ export function connectionsSuite(accounts: () => Accounts): void {
       ]
       for (const [path, reason, body] of cases)
         await isInvalid(path, reason, ada.account.rosters.open({ body }))
+      for (const [, entry, reason] of malformedOpenings(good.entry, ada.keys.sign.secret)) {
+        const body = { ...good, entry }
+        await isInvalid('entry', reason, ada.account.rosters.open({ body }))
+      }
       const other = await of({ envelopeOf: { seal: strange.seal } })
       await fails('conflict', ada.account.rosters.open({ body: other }))
       await fails('not_found', ada.account.connections.read({ id: connection }))

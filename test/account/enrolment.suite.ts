@@ -4,6 +4,7 @@ import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
+import { malformedFirstEntries } from '../crypto/malformed.ts'
 import {
   enrol,
   enrolled,
@@ -126,10 +127,12 @@ export function enrolmentSuite(accounts: () => Accounts): void {
       const code = await server.newEnrolmentCode()
       const maker = newMaker()
       const { stamp } = stampOf(maker)
+      const malformed = malformedFirstEntries(maker.entry, maker.keys.sign.secret)
       for (const [entry, reason] of [
         [tampered(maker.entry), 'bad_signature'],
         [stamp, 'wrong_typ'],
         ['a.b.c', 'respelt_base64|bad_json|bad_utf8'],
+        ...malformed.map(([, entry, reason]) => [entry, reason]),
       ] as const)
         for (let i = 0; i < 3; i++)
           await isInvalid(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { malformedKeyLogEntries } from '../crypto/malformed.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
@@ -104,7 +105,14 @@ export function keyLogsSuite(accounts: () => Accounts): void {
       ]
       for (const [reason, entry] of cases)
         await isInvalid('entry', reason, ada.account.keyLogs.append({ body: { entry } }))
+      const by = { by: ada.device, kid: ada.kid, seed: ada.keys.sign.secret, at: 1 }
+      const { seal } = newDeviceKeys()
+      const renewal = renewSealKey({ log, seal: sealKeyId(seal.publicKey), ...by })
+      const seal_key = sealKeyOf({ seal })
+      for (const [, entry, reason] of malformedKeyLogEntries(renewal, ada.keys.sign.secret))
+        await isInvalid('entry', reason, ada.account.keyLogs.append({ body: { entry, seal_key } }))
       assert.deepEqual((await logOf(ada)).entries, [ada.entry])
+      await ada.account.keyLogs.append({ body: { entry: renewal, seal_key } })
       await approve(ada, laptop)
     })
 

@@ -6,6 +6,8 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
+import { newDeviceKeys } from './keys.ts'
+import { publicKeys } from '../../src/crypto/device-keys.ts'
 
 const { Point, utils } = ed25519
 const utf8 = (text: string) => new TextEncoder().encode(text)
@@ -43,8 +45,44 @@ export function signedText(
   return `${input}.${encodeBase64url(sign(utf8(input), seed))}`
 }
 
-/** What each op has besides the members of every entry. */
-const OPS: Readonly<Record<string, readonly string[]>> = {
+type Malformed = [what: string, entry: string, reason: Reason]
+
+const payloadOf = (jws: string) =>
+  JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
+
+/** Malformed in ways that every signed structure refuses; made of an entry that would be good. */
+function malformedForms(good: string, seed: Uint8Array): Malformed[] {
+  const payload = payloadOf(good)
+  const signed = (text: string, sign?: Sign) => signedText(good, text, seed, sign)
+  /** The entry with one more member, as text. */
+  const more = (member: string) => signed(JSON.stringify(payload).replace(/\}$/, `,${member}}`))
+  return [
+    ['level 9', more('"x":[[[[[[[[[]]]]]]]]]'), 'too_deep'],
+    ['2^53', signed(JSON.stringify({ ...payload, at: 2 ** 53 })), 'bad_value'],
+    ['a lone surrogate', more(String.raw`"x":"\ud800"`), 'lone_surrogate'],
+    ['place 100,000', signed(JSON.stringify({ ...payload, seq: 100_000 })), 'log_full'],
+    ['torsion in R', signed(JSON.stringify(payload), torsionSignature), 'bad_signature'],
+  ]
+}
+
+/** Every op with each member that it does not use. */
+const superfluousIn = (
+  ops: Readonly<Record<string, readonly string[]>>,
+  others: Readonly<Record<string, unknown>>,
+  entryOf: (members: Record<string, unknown>) => string,
+): Malformed[] =>
+  Object.entries(ops).flatMap(([op, uses]) => {
+    const members = Object.entries(others).filter(([name]) => uses.includes(name))
+    const extra = Object.entries(others).filter(([name]) => !uses.includes(name))
+    return extra.map(([name, value]): Malformed => [
+      `${op} with ${name}`,
+      entryOf({ op, ...Object.fromEntries(members), [name]: value }),
+      name === 'k_commit' ? 'superfluous_k_commit' : 'superfluous_member',
+    ])
+  })
+
+/** What each op of a roster has besides the members of every entry. */
+const ROSTER_OPS = {
   add: ['member', 'member_log', 'role', 'consent'],
   remove: ['member', 'k_commit'],
   role: ['member', 'role'],
@@ -58,37 +96,110 @@ const OPS: Readonly<Record<string, readonly string[]>> = {
  * Malformed entries of a roster.
  * @param rotation the next entry, which would be good: a rotation; signed with `seed` (32 bytes)
  */
-export function malformedEntries(
-  rotation: string,
-  seed: Uint8Array,
-): [what: string, entry: string, reason: Reason][] {
-  const payload = JSON.parse(
-    Buffer.from(rotation.split('.')[1]!, 'base64url').toString(),
-  ) as Record<string, unknown>
-  const { connection, actor, actor_log, k_commit, ...rest } = payload
+export function malformedEntries(rotation: string, seed: Uint8Array): Malformed[] {
+  const { connection, actor, actor_log, k_commit, ...rest } = payloadOf(rotation)
   const own = { connection, actor, actor_log }
-  const others = { member: actor, member_log: actor_log, role: 'member', consent: 'x', k_commit }
-  const signed = (text: string, sign?: Sign) => signedText(rotation, text, seed, sign)
-  /** The rotation with one more member, as text. */
-  const more = (member: string) => signed(JSON.stringify(payload).replace(/\}$/, `,${member}}`))
-  const superfluous = Object.entries(OPS).flatMap(([op, uses]) => {
-    const members = Object.entries(others).filter(([name]) => uses.includes(name))
-    const entry = { ...rest, ...own, op, ...Object.fromEntries(members) }
-    const extra = Object.entries({ ...others, replaces: connection }).filter(
-      ([name]) => !uses.includes(name),
-    )
-    return extra.map(([name, value]): [string, string, Reason] => [
-      `${op} with ${name}`,
-      signed(JSON.stringify({ ...entry, [name]: value })),
-      name === 'k_commit' ? 'superfluous_k_commit' : 'superfluous_member',
-    ])
-  })
+  const others = {
+    member: actor,
+    member_log: actor_log,
+    role: 'member',
+    consent: 'x',
+    k_commit,
+    replaces: connection,
+  }
+  const entryOf = (members: object) =>
+    signedText(rotation, JSON.stringify({ ...rest, ...own, ...members }), seed)
+  return [...malformedForms(rotation, seed), ...superfluousIn(ROSTER_OPS, others, entryOf)]
+}
+
+/**
+ * Malformed openings of a connection.
+ * @param opening the first entry, which would be good; signed with `seed` (32 bytes)
+ */
+export function malformedOpenings(opening: string, seed: Uint8Array): Malformed[] {
+  const { connection, actor: member, actor_log: member_log, k_commit, ...rest } = payloadOf(opening)
+  const own = { connection, actor: member, actor_log: member_log }
+  const others = { member, member_log, role: 'owner', consent: 'x', k_commit }
+  const entryOf = (members: object) =>
+    signedText(opening, JSON.stringify({ ...rest, ...own, ...members }), seed)
   return [
-    ['level 9', more('"x":[[[[[[[[[]]]]]]]]]'), 'too_deep'],
-    ['2^53', signed(JSON.stringify({ ...payload, at: 2 ** 53 })), 'bad_value'],
-    ['a lone surrogate', more(String.raw`"x":"\ud800"`), 'lone_surrogate'],
-    ['place 100,000', signed(JSON.stringify({ ...payload, seq: 100_000 })), 'log_full'],
-    ['torsion in R', signed(JSON.stringify(payload), torsionSignature), 'bad_signature'],
-    ...superfluous,
+    ...malformedForms(opening, seed),
+    ...superfluousIn({ open: ['k_commit'] }, others, entryOf),
   ]
 }
+
+/** What each op of a key log has besides the members of every entry; a reset may have a `recovery_sig`. */
+const KEY_LOG_OPS = {
+  add: ['device', 'keys'],
+  revoke: ['device'],
+  reset: ['device', 'keys', 'recovery_sig'],
+  renew: ['device', 'seal'],
+  recovery: ['key'],
+}
+
+/**
+ * Malformed entries of a key log.
+ * @param renewal the next entry, which would be good: a renewal; signed with `seed` (32 bytes)
+ */
+export function malformedKeyLogEntries(renewal: string, seed: Uint8Array): Malformed[] {
+  const { seal, device, ...rest } = payloadOf(renewal)
+  const keys = publicKeys(newDeviceKeys())
+  const others = {
+    device,
+    keys,
+    seal,
+    salt: encodeBase64url(new Uint8Array(32)),
+    key: keys.auth,
+    recovery_sig: encodeBase64url(new Uint8Array(64)),
+  }
+  const entryOf = (members: object) =>
+    signedText(renewal, JSON.stringify({ ...rest, ...members }), seed)
+  const bad = { ...keys.sign, x: torsionKey(seed) }
+  const adds = (changed: object) => entryOf({ op: 'add', device, keys: { ...keys, ...changed } })
+  return [
+    ...malformedForms(renewal, seed),
+    ...superfluousIn(KEY_LOG_OPS, others, entryOf),
+    ['torsion in sign', adds({ sign: bad }), 'bad_key'],
+    ['torsion in auth', adds({ auth: bad }), 'bad_key'],
+    ['torsion in a recovery key', entryOf({ op: 'recovery', key: bad }), 'bad_key'],
+    ['a short seal', entryOf({ op: 'renew', device, seal: 'A'.repeat(42) }), 'bad_value'],
+    ['a short key', adds({ auth: { ...keys.auth, x: 'A'.repeat(42) } }), 'bad_value'],
+  ]
+}
+
+/**
+ * Malformed first entries of a key log.
+ * @param first the entry, which would be good; signed with `seed` (32 bytes)
+ */
+export function malformedFirstEntries(first: string, seed: Uint8Array): Malformed[] {
+  const { device, keys, salt, ...rest } = payloadOf(first)
+  const others = {
+    device,
+    keys,
+    salt,
+    seal: encodeBase64url(new Uint8Array(32)),
+    key: publicKeys(newDeviceKeys()).auth,
+    recovery_sig: encodeBase64url(new Uint8Array(64)),
+  }
+  const entryOf = (members: object) =>
+    signedText(first, JSON.stringify({ ...rest, ...members }), seed)
+  const short = entryOf({ op: 'add', device, keys, salt: 'A'.repeat(42) })
+  return [
+    ...malformedForms(first, seed),
+    ...superfluousIn({ add: ['device', 'keys', 'salt'] }, others, entryOf),
+    ['a short salt', short, 'bad_value'],
+  ]
+}
+
+/**
+ * Malformed consents.
+ * @param consent one that would be good; signed with `seed` (32 bytes)
+ */
+export const malformedConsents = (consent: string, seed: Uint8Array): Malformed[] => [
+  ...malformedForms(consent, seed).map(([what, text]): Malformed => [what, text, 'bad_consent']),
+  [
+    'a member more',
+    signedText(consent, JSON.stringify({ ...payloadOf(consent), role: 'owner' }), seed),
+    'bad_consent',
+  ],
+]

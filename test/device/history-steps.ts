@@ -1,11 +1,14 @@
 /**
- * What people and a slow account server may do to a connection, one step at a time. Any step may end
- * in a crash; what the device wrote stays.
+ * What people, thieves and a dishonest account server may do to a connection, one step at a time.
+ * Any step may end in a crash; what the device wrote stays.
  */
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import type { Account } from '../../src/api/port.ts'
-import { revokeDevice } from '../../src/crypto/key-log-entries.ts'
+import type { KeyPair } from '../../src/crypto/device-keys.ts'
+import { linkingKeys } from '../../src/crypto/generations.ts'
+import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { revokeDevice, vouchFor } from '../../src/crypto/key-log-entries.ts'
+import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { confirmSeats } from '../../src/device/confirmed-members.ts'
 import type { Device } from '../../src/device/device.ts'
@@ -13,117 +16,58 @@ import { invite } from '../../src/device/invites.ts'
 import { pullKeyLog } from '../../src/device/key-log.ts'
 import { judgeHolds } from '../../src/device/kept-connection.ts'
 import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/members.ts'
+import { putRecoveryKey, readRecoveryKey } from '../../src/device/recovery-key.ts'
 import { revoke } from '../../src/device/revocation.ts'
 import { renewNow } from '../../src/device/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'
-import { restless } from './people.ts'
-import { deviceOf, type Seat } from './seats.ts'
-
-/** A call that never came back: before it reached the server, or after. */
-class Crash extends Error {}
-
-type Groups = Record<string, Record<string, (input: unknown) => Promise<unknown>>>
-
-/** The account; the device dies at the n-th call of it. */
-function dyingAt(account: Account, n: number, after: boolean): Account {
-  let calls = 0
-  let dead = false
-  const dying = (call: (input: unknown) => Promise<unknown>) => async (input: unknown) => {
-    if (dead) throw new Crash()
-    calls += 1
-    dead = calls === n
-    if (dead && !after) throw new Crash()
-    const answer = await call(input)
-    if (dead) throw new Crash()
-    return answer
-  }
-  const groups = Object.entries(account as unknown as Groups).map(([group, rows]) => [
-    group,
-    Object.fromEntries(Object.entries(rows).map(([name, call]) => [name, dying(call)])),
-  ])
-  return Object.fromEntries(groups) as Account
-}
-
-const without = (entries: readonly string[]) =>
-  entries.length > 1 ? entries.slice(0, -1) : [...entries]
-
-/** The account as a server shows it that keeps the newest of everything back. */
-const behind = (account: Account): Account => ({
-  ...restless(account),
-  keyLogs: {
-    ...account.keyLogs,
-    read: async (of) => {
-      const { entries, seal_keys } = await account.keyLogs.read(of)
-      return { entries: without(entries), seal_keys }
-    },
-  },
-  rosters: {
-    ...account.rosters,
-    read: async (of) => {
-      const { entries, key_logs } = await account.rosters.read(of)
-      return { entries: without(entries), key_logs }
-    },
-  },
-  envelopes: { ...account.envelopes, read: async () => ({ envelopes: [] }) },
-})
-
-/** Mostly one of the first five; those that came by a reset follow. */
-const device = fc.oneof({ weight: 3, arbitrary: fc.nat(4) }, { weight: 1, arbitrary: fc.nat(6) })
-const person = fc.nat(2)
-/** Mostly those who may. */
-const owner = fc.oneof({ weight: 4, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: device })
-const step = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('sync' as const), by: device }) },
-  fc.record({ do: fc.constant('withheld' as const), by: device }),
-  fc.record({ do: fc.constant('later' as const), by: device }),
-  fc.record({ do: fc.constant('lose' as const), by: device }),
-  fc.record({ do: fc.constant('add' as const), by: owner, whom: person }),
-  fc.record({ do: fc.constant('remove' as const), by: owner, whom: person }),
-  fc.record({ do: fc.constant('promote' as const), by: owner, whom: person }),
-  fc.record({ do: fc.constant('demote' as const), by: owner, whom: person }),
-  fc.record({ do: fc.constant('leave' as const), by: device }),
-  fc.record({ do: fc.constant('rotate' as const), by: device }),
-  fc.record({ do: fc.constant('renew' as const), by: device }),
-  fc.record({ do: fc.constant('revoke' as const), by: device, whom: device }),
-  fc.record({ do: fc.constant('signOut' as const), by: device }),
-  fc.record({ do: fc.constant('reset' as const), by: device }),
-  fc.record({ do: fc.constant('confirm' as const), by: owner, whom: person }),
-)
-type What = typeof step extends fc.Arbitrary<infer T> ? T : never
-
-/** A step, and perhaps a crash in it: at a call, and before or after that reached the server. */
-export interface Step {
-  readonly what: What
-  readonly crash: { readonly at: number; readonly after: boolean } | null
-}
-
-export const steps: fc.Arbitrary<Step[]> = fc.array(
-  fc.record({
-    what: step,
-    crash: fc.option(fc.record({ at: fc.integer({ min: 1, max: 8 }), after: fc.boolean() }), {
-      freq: 3,
-    }),
-  }),
-  { minLength: 4, maxLength: 14 },
-)
+import { leave } from '../../src/handlers/connections.ts'
+import { Crash, dyingAt, lyingTo } from './history-lies.ts'
+import type { Step, What } from './history-plans.ts'
+import type { memoryServer } from './memory-server.ts'
+import { type ComingBack, deviceOf, type Seat } from './seats.ts'
 
 /** Where the steps happen. */
 export interface Scene {
+  readonly server: ReturnType<typeof memoryServer>
   readonly seats: readonly Seat[]
+  /** The first connection; others replace it. */
   readonly connection: string
   readonly clock: { ms: number }
-  /** The server loses the envelopes of the connection. */
-  readonly loseEnvelopes: () => void
-  /** The person of a seat comes back with a new device, all others being lost. */
-  readonly comeBack: (owner: number) => Promise<void>
+  /** The connections of which the server made two histories. */
+  readonly split: Set<string>
+  /** What the owner of an account, and thieves of it, wrote down: the oldest first. */
+  readonly papers: Map<string, KeyPair[]>
+  /** All devices of an account are lost, and a new one comes. */
+  readonly comeBack: (owner: number, how: ComingBack) => Promise<void>
 }
 
-const RESETS = 2
+const RESETS = 3
 
 /** Names of what was refused; a report that names none is a failure. */
-const NAMED = /refused \([a-z_0-9]+\)|cannot be right \([a-z_0-9]+\)|is followed on this device/
+const NAMED =
+  /(refused|cannot be right|hold) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you have looked at|only owner/
 
-/** The holder of the device signs it out. */
+/** Runs a sync; what it complains of has a name. */
+export async function syncNamed(on: Device): Promise<void> {
+  const { error } = await on.sync.run('request')
+  if (error !== null) assert.match(error, NAMED)
+}
+
+/** The connection that a device uses: the first, or what replaced it. */
+export function currentOf({ connection }: Scene, { state }: Seat): string {
+  let id = connection
+  for (;;) {
+    const next = state.replacements.inPlaceOf(id)
+    if (next === null) return id
+    id = next
+  }
+}
+
+/** Whether all active devices of an account are a thief's. */
+export const isStolen = ({ seats }: Scene, account: string): boolean =>
+  seats.some((one) => one.identity.account === account && one.isThief && !one.revoked)
+
+/** Whoever holds the device signs it out. */
 async function signOut({ identity, account }: Seat): Promise<void> {
   const { sign } = await identity.keys()
   const log = await identity.keyLog()
@@ -133,9 +77,42 @@ async function signOut({ identity, account }: Seat): Promise<void> {
   await account.keyLogs.append({ body: { entry } })
 }
 
-/** The person has compared the newest keys of another account, and confirms them. */
-export async function confirmNow(on: Device, account: Account, member: string): Promise<void> {
+/** What a person, or a thief, wrote down for an account. */
+export function papersOf({ papers }: Scene, account: string, isThief: boolean): KeyPair[] {
+  const key = `${account} ${isThief}`
+  return papers.get(key) ?? papers.set(key, []).get(key)!
+}
+
+/** `recovery create`: the paper is written before the account server hears of its key. */
+async function newPaper(scene: Scene, { isThief }: Seat, on: Device, account: Account) {
+  const papers = papersOf(scene, on.identity.account, isThief)
+  const { key, next } = await readRecoveryKey(on, account)
+  const old = papers.find(({ jwk }) => jwk.x === key?.x)
+  // Whoever has not the paper in force cannot replace it.
+  if (key !== null && old === undefined) return
+  const paper = recoveryKeyOf(newRecoverySeed())
+  papers.push(paper)
+  const entry = { op: 'recovery', ...next, key: paper.jwk } as const
+  const vouched = old === undefined ? {} : { recovery_sig: vouchFor(entry, old) }
+  await putRecoveryKey(on, account, { key: paper.jwk, seq: next.seq, ...vouched })
+}
+
+/** The newest paper of the owner that a reset would be linked by; null for none. */
+export function paperInForce(scene: Scene, account: string): KeyPair | null {
+  const log = verifyKeyLog(account, scene.server.logs.get(account)!)
+  const keys = linkingKeys(log.generations)
+  return papersOf(scene, account, false).findLast(({ jwk }) => keys.includes(jwk.x)) ?? null
+}
+
+/** The person has compared the newest keys of somebody, and confirms them. */
+export async function confirmNow(
+  { server }: Scene,
+  on: Device,
+  account: Account,
+  member: string,
+): Promise<void> {
   const { generation, seq } = await pullKeyLog(on, account, member)
+  server.follow(on.identity.account, member)
   on.state.trust.put({
     account: member,
     pinned: generation,
@@ -152,27 +129,29 @@ export async function confirmNow(on: Device, account: Account, member: string): 
 }
 
 async function act(scene: Scene, by: Seat, what: What, on: Device, account: Account) {
-  const { seats, connection } = scene
+  const { seats, server } = scene
+  const connection = currentOf(scene, by)
   const accountOf = (of: number) => seats.find((one) => one.owner === of)!.identity.account
+  const { device: id, account: own } = by.identity
+  const { lies } = server.rosters
   switch (what.do) {
     case 'sync':
-      await on.sync.run('request')
-      return
-    case 'withheld': {
-      const { error } = await deviceOf(by, behind(by.account)).sync.run('request')
-      if (error !== null) assert.match(error, NAMED)
-      return
-    }
+      return void (await on.sync.run('request'))
+    case 'lied':
+      return syncNamed(deviceOf(by, lyingTo(what.how, by.account, server, id)))
     case 'later':
       scene.clock.ms += 11 * 60_000
       return
     case 'lose':
       await rotateNow(on, account, connection)
-      scene.loseEnvelopes()
+      for (const { envelopes } of server.rosters.branches(connection)) envelopes.clear()
       return
     case 'add':
       await invite(on, account, connection, { user_id: accountOf(what.whom) })
       await on.sync.run('request')
+      return
+    case 'invite':
+      await invite(on, account, connection, { user_id: accountOf(what.whom) })
       return
     case 'remove':
       return remove(on, account, connection, accountOf(what.whom))
@@ -185,6 +164,8 @@ async function act(scene: Scene, by: Seat, what: What, on: Device, account: Acco
     case 'leave':
       await leaveOrEnd(on, account, connection)
       return
+    case 'end':
+      return leave(connection, account, on, 'end')
     case 'rotate':
       await rotateNow(on, account, connection)
       return
@@ -198,11 +179,41 @@ async function act(scene: Scene, by: Seat, what: What, on: Device, account: Acco
     }
     case 'signOut':
       return signOut(by)
-    case 'reset':
-      if (seats.length < 5 + RESETS) await scene.comeBack(by.owner)
+    case 'paper':
+      return newPaper(scene, by, on, account)
+    case 'reset': {
+      const [oldest = null] = papersOf(scene, own, false)
+      const found = what.with === 'oldest paper' ? oldest : paperInForce(scene, own)
+      const paper = what.with === 'nothing' ? null : found
+      const isMeant = what.with === 'nothing' || paper !== null
+      if (isMeant && seats.length < 5 + RESETS)
+        await scene.comeBack(by.owner, { paper, isThief: false })
       return
-    case 'confirm':
-      return confirmNow(on, account, accountOf(what.whom))
+    }
+    case 'theft':
+      if (seats.length < 5 + RESETS) await scene.comeBack(by.owner, { paper: null, isThief: true })
+      return
+    case 'confirm': {
+      const member = accountOf(what.whom)
+      if (!isStolen(scene, member)) await confirmNow(scene, on, account, member)
+      return
+    }
+    case 'split': {
+      const chosen = seats.filter((_, at) => ((what.devices >> at) & 1) === 1)
+      lies.split(
+        connection,
+        chosen.map(({ identity }) => identity.device),
+      )
+      if (server.rosters.branches(connection).length > 1) scene.split.add(connection)
+      return
+    }
+    case 'show':
+      lies.flip(connection, id)
+      await syncNamed(by.device)
+      lies.flip(connection, id)
+      return
+    case 'join':
+      return lies.join(connection, what.second)
   }
 }
 
@@ -213,7 +224,7 @@ const isTold = (error: unknown) =>
 /** Take one step; the devices that a crash or another key ended start anew. */
 export async function take(scene: Scene, { what, crash }: Step): Promise<void> {
   const by = scene.seats[what.by]
-  if (by === undefined || (by.revoked && what.do !== 'reset')) return
+  if (by === undefined || (by.revoked && what.do !== 'reset' && what.do !== 'theft')) return
   if (what.do === 'remove' && what.whom === by.owner) return
   const account = crash === null ? by.account : dyingAt(by.account, crash.at, crash.after)
   const on = crash === null ? by.device : deviceOf(by, account)

@@ -1,12 +1,14 @@
 /** Malformed entries and logs from an account server: refused by name, nothing stored, nothing held. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
+import { renewSealKey } from '../../src/crypto/key-log-entries.ts'
 import { openEntry, rotate } from '../../src/crypto/roster.ts'
 import { rememberedRoster } from '../../src/device/remembered.ts'
-import { consentTo, newMember, place, signer, logsOf } from '../crypto/builders.ts'
-import { malformedEntries, signedText, torsionKey } from '../crypto/malformed.ts'
-import { honest, lied, membersOf, showing, showingLog } from './lying.ts'
+import { consentTo, newDevice, newPerson, place, signer, logsOf } from '../crypto/builders.ts'
+import { malformedEntries, malformedKeyLogEntries, signedText } from '../crypto/malformed.ts'
+import { honest, lied, showing, showingLog } from './lying.ts'
 import { type Desk, connected, verifies, worldOf } from './people.ts'
 
 const two = async (t: TestContext) => {
@@ -27,7 +29,7 @@ async function nextBy(bob: Desk, id: string) {
   return { entry, seed: sign.secret }
 }
 
-/** The rows of logs and connections that this device stores. */
+/** Everything that this device remembers of logs and connections. */
 const stored = ({ state }: Desk) =>
   ['logs', 'forks', 'connections'].map((table) =>
     JSON.stringify(state.db.prepare(`select * from ${table} order by 1, 2, 3`).all()),
@@ -39,10 +41,44 @@ describe('an account server that shows', () => {
     const { entry, seed } = await nextBy(bob, id)
     const before = stored(ada)
     for (const [what, malformed, reason] of malformedEntries(entry, seed)) {
-      const { lied: there, error } = await lied(
-        ada,
-        showing((entries) => [...entries, malformed]),
-      )
+      const lied = ada.restart(showing((entries) => [...entries, malformed]))
+      const { error } = await lied.device().sync.run('request')
+      assert.match(error ?? '', new RegExp(`refused \\(${reason}\\): it stays here`), what)
+      assert.deepEqual(stored(lied), before, what)
+    }
+    const honest = ada.restart((account) => account)
+    await honest.sync()
+    world.later()
+    assert(await verifies(honest, bob, id))
+  })
+
+  it('100,001 entries: refused, and the connection goes on', async (t) => {
+    const { world, ada, bob, id } = await two(t)
+    const before = stored(ada)
+    const many = (entries: readonly string[]) =>
+      Array.from({ length: 100_001 }, (_, seq) => entries[seq] ?? entries.at(-1)!)
+    const lied = ada.restart(showing(many))
+    const { error } = await lied.device().sync.run('request')
+    assert.match(error ?? '', /refused \(log_full\): it stays here/)
+    assert.deepEqual(stored(lied), before)
+    world.later()
+    assert(await verifies(lied, bob, id))
+  })
+
+  it('malformed entries of a key log: each is refused by name, and the connection goes on', async (t) => {
+    const { world, ada, bob, id } = await two(t)
+    const before = stored(ada)
+    const { identity } = bob.device()
+    const [{ sign }, log] = [await identity.keys(), await identity.keyLog()]
+    const seal = encodeBase64url(new Uint8Array(32))
+    const by = { by: bob.deviceId, kid: identity.kid, seed: sign.secret, at: 1 }
+    const renewal = renewSealKey({ log, seal, ...by })
+    for (const [what, malformed, reason] of malformedKeyLogEntries(renewal, sign.secret)) {
+      const lie = showingLog(bob.id, ({ entries, seal_keys }) => ({
+        entries: [...entries, malformed],
+        seal_keys,
+      }))
+      const { lied: there, error } = await lied(ada, lie)
       assert.match(error, new RegExp(`refused \\(${reason}\\): it stays here`), what)
       assert.deepEqual(stored(there), before, what)
     }
@@ -51,44 +87,51 @@ describe('an account server that shows', () => {
     assert(await verifies(there, bob, id))
   })
 
-  it('100,001 entries: refused, and the connection goes on', async (t) => {
+  it('100,001 entries of a key log: refused, and the connection goes on', async (t) => {
     const { world, ada, bob, id } = await two(t)
     const before = stored(ada)
-    const many = (entries: readonly string[]) =>
-      Array.from({ length: 100_001 }, (_, seq) => entries[seq] ?? entries.at(-1)!)
-    const { lied: there, error } = await lied(ada, showing(many))
+    const lie = showingLog(bob.id, ({ entries, seal_keys }) => ({
+      entries: Array.from({ length: 100_001 }, () => entries[0]!),
+      seal_keys,
+    }))
+    const { lied: there, error } = await lied(ada, lie)
     assert.match(error, /refused \(log_full\): it stays here/)
     assert.deepEqual(stored(there), before)
     world.later()
     assert(await verifies(there, bob, id))
   })
 
-  it('a public key with a torsion component: bad_key, and the connection goes on', async (t) => {
+  it('malformed entries of the own key log: each is refused, and words are said as before', async (t) => {
     const { world, ada, bob, id } = await two(t)
+    const { identity } = ada.device()
+    const [{ sign }, log] = [await identity.keys(), await identity.keyLog()]
+    const seal = encodeBase64url(new Uint8Array(32))
+    const by = { by: ada.deviceId, kid: identity.kid, seed: sign.secret, at: 1 }
     const before = stored(ada)
-    const { sign } = await bob.device().identity.keys()
-    const { lied: there, error } = await lied(
-      ada,
-      showingLog(bob.id, (honest) => {
-        const [first = ''] = honest.entries
-        const { salt: _, ...members } = membersOf(first)
-        const keys = members['keys'] as { sign: object }
-        const bad = { ...keys, sign: { ...keys.sign, x: torsionKey(sign.secret) } }
-        const at = { seq: 1, prev: hashText(first), device: ada.deviceId }
-        const added = JSON.stringify({ ...members, ...at, keys: bad })
-        return { ...honest, entries: [...honest.entries, signedText(first, added, sign.secret)] }
-      }),
-    )
-    assert.match(error, /refused \(bad_key\): it stays here/)
-    assert.deepEqual(stored(there), before)
+    const renewal = renewSealKey({ log, seal, ...by })
+    for (const [what, malformed, reason] of malformedKeyLogEntries(renewal, sign.secret)) {
+      const lie = showingLog(ada.id, ({ entries, seal_keys }) => ({
+        entries: [...entries, malformed],
+        seal_keys,
+      }))
+      const { lied: there, error } = await lied(ada, lie)
+      const says = `key log of this account.* was refused \\(${reason}\\)`
+      assert.match(error, new RegExp(says), what)
+      assert.deepEqual(stored(there), before, what)
+    }
+    const there = await honest(ada)
     world.later()
-    assert(await verifies(there, bob, id))
+    assert(await verifies(bob, there, id))
   })
 
   it('a connection with 201 members: too_many_members, nothing of it is stored', async (t) => {
     const { world, ada, bob, id } = await two(t)
-    const { person: owner, device } = newMember()
-    const others = Array.from({ length: 200 }, newMember)
+    const device = newDevice()
+    const owner = newPerson(device)
+    const others = Array.from({ length: 200 }, () => {
+      const one = newDevice()
+      return { person: newPerson(one), device: one }
+    })
     const logs = logsOf(owner, ...others.map(({ person }) => person))
     const connection = `con_0${'9'.repeat(25)}`
     const by = signer(owner, device)
@@ -104,7 +147,10 @@ describe('an account server that shows', () => {
       member: string
       log: object
     }) {
-      const { k_commit: _, ...common } = membersOf(entries[0]!)
+      const opened = JSON.parse(
+        Buffer.from(entries[0]!.split('.')[1]!, 'base64url').toString(),
+      ) as Record<string, unknown>
+      const { k_commit: _, ...common } = opened
       const payload = {
         ...common,
         seq: of.entries.length,
@@ -117,14 +163,14 @@ describe('an account server that shows', () => {
       }
       return signedText(entries[0]!, JSON.stringify(payload), by.seed)
     }
-    const { lied: there, error } = await lied(ada, (account) => ({
+    const lied = ada.restart((account) => ({
       ...account,
       connections: {
         ...account.connections,
         list: async (page) => {
-          const shown = await account.connections.list(page)
-          const [one] = shown.items
-          return { ...shown, items: [...shown.items, { ...one!, id: connection, name: 'Crowd' }] }
+          const honest = await account.connections.list(page)
+          const [one] = honest.items
+          return { ...honest, items: [...honest.items, { ...one!, id: connection, name: 'Crowd' }] }
         },
       },
       rosters: {
@@ -144,12 +190,14 @@ describe('an account server that shows', () => {
         },
       },
     }))
-    assert.match(error, /refused \(too_many_members\)/)
-    assert.equal(there.state.logs.head('roster', connection), null)
-    const again = await honest(there)
-    assert.equal(again.state.connections.get(connection), null)
+    const { error } = await lied.device().sync.run('request')
+    assert.match(error ?? '', /refused \(too_many_members\)/)
+    assert.equal(lied.state.logs.head('roster', connection), null)
+    const honest = lied.restart((account) => account)
+    await honest.sync()
+    assert.equal(honest.state.connections.get(connection), null)
     world.later()
-    assert(await verifies(again, bob, id))
+    assert(await verifies(honest, bob, id))
   })
 })
 

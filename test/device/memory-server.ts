@@ -1,46 +1,21 @@
 /**
- * An account server of connections in memory, as devices see it: it keeps what they sign and compares and swaps, and believes them
- * everything. Whoever holds it can let calls fail before or after they did something.
+ * An account server in memory, as devices see it: it keeps what they sign and compares and swaps, and
+ * checks nothing else. Whoever holds it can let calls fail before or after they did something.
  */
 import type { Account, Door } from '../../src/api/port.ts'
-import { timeAt } from '../../src/api/fields.ts'
-import type { Connection } from '../../src/api/rest/connections.ts'
 import { serverName } from '../../src/api/rest/names.ts'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
-import { newDeviceKeys } from '../crypto/keys.ts'
-import { readEnvelope } from '../../src/crypto/envelope-form.ts'
-import { newId } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
-import { AppError } from '../../src/errors.ts'
-import { T0 } from './bench.ts'
+import { newDeviceKeys } from '../crypto/keys.ts'
+import { hashed, payloadOf } from './memory-branches.ts'
+import { cameFirst, memoryRosters } from './memory-rosters.ts'
 
-interface Roster {
-  readonly id: string
-  readonly name: string
-  readonly entries: string[]
-  readonly roles: Map<string, 'owner' | 'member'>
-  readonly consent: Map<string, 'asked' | 'taken'>
-  /** By device: the envelope of the current epoch. */
-  envelopes: Map<string, string>
-  epoch: number
-  updated: number
-}
-
-const payloadOf = (jws: string) =>
-  JSON.parse(Buffer.from(jws.split('.')[1] as string, 'base64url').toString()) as {
-    op: string
-    prev: string
-    epoch: number
-    actor: string
-    member?: string
-    role?: 'owner' | 'member'
-    k_commit?: string
-    device: string
-  }
-const hashed = (jws: string) => encodeBase64url(hashOf(jws))
-const notFound = () => new AppError('not_found', 'There is no connection with this id.')
-const cameFirst = () => new AppError('conflict', 'Another entry came first.')
+/** Signs that the account of a device agrees to be taken in. */
+type Consenting = (to: {
+  connection: string
+  inviter: string
+  rosterHead: Uint8Array
+}) => Promise<string>
 
 export function memoryServer() {
   const receiptKey = publicKeys(newDeviceKeys()).sign
@@ -49,79 +24,36 @@ export function memoryServer() {
   const owners = new Map<string, string>()
   const sealKeys = new Map<string, string>()
   const profiles = new Map<string, string>()
-  const rosters = new Map<string, Roster>()
-  let updates = T0
+  /** Whom each account follows. */
+  const followed = new Map<string, Set<string>>()
+  /** By device. */
+  const consenting = new Map<string, Consenting>()
+  const rosters = memoryRosters((device) => owners.get(device))
+  const { rows } = rosters
 
   const logOf = (account: string) => logs.get(account) ?? []
-  /** By device: signs that its account agrees to be taken in. */
-  const consenting = new Map<
-    string,
-    (to: { connection: string; inviter: string; rosterHead: Uint8Array }) => Promise<string>
-  >()
-
-  /** An account that waits for an owner, with the consent of its first active device. */
-  async function joinOf({ id: connection, entries }: Roster, account: string, inviter: string) {
-    const to = { connection, inviter, rosterHead: hashOf(entries.at(-1)!) }
-    const sign = consenting.get(devicesOf(account)[0]!)!
-    return { connection, account, email: null, consent: await sign(to) }
-  }
-
   const devicesOf = (account: string) =>
     [...owners].filter(([, owner]) => owner === account).map(([device]) => device)
 
-  function rosterOf(id: string, account: string): Roster {
-    const roster = rosters.get(id)
-    if (roster === undefined || !roster.roles.has(account)) throw notFound()
-    return roster
-  }
-  function touch(roster: Roster): void {
-    updates += 1
-    roster.updated = updates
-  }
-  const resource = ({ id, name, roles, epoch, updated }: Roster): Connection => ({
-    id,
-    name,
-    kind: roles.size > 2 ? 'group' : 'direct',
-    state: roles.size > 1 ? 'active' : 'pending',
-    favorite: false,
-    tag_ids: [],
-    members: [...roles].map(([user_id, role]) => {
-      return { id: user_id, user_id, ...serverName(user_id), role, state: 'active' }
-    }),
-    preset_id: null,
-    replaces: null,
-    replaced_by: null,
-    epoch,
-    secret_here: false,
-    created_at: timeAt(T0),
-    updated_at: timeAt(updated),
-  })
-  function store(roster: Roster, envelopes: readonly string[]): number {
-    let stored = 0
-    for (const envelope of envelopes) {
-      const { recipient } = readEnvelope(envelope)
-      if (!roster.roles.has(owners.get(recipient) ?? '') || roster.envelopes.has(recipient))
-        continue
-      roster.envelopes.set(recipient, envelope)
-      stored += 1
+  /**
+   * The accounts that an owner may take in. Everybody says yes at once, but to a replacement: there
+   * a device says so by itself, or the person.
+   */
+  async function joinsFor(account: string, device: string) {
+    const joins = []
+    for (const { id, replaces } of rows.list(account, device)) {
+      const { roles, invited, entries } = rows.find(id, account, device)
+      if (roles.get(account) !== 'owner') continue
+      for (const [one, { inviter, consent, isTaken }] of invited) {
+        const [first] = devicesOf(one)
+        if (isTaken || inviter !== account || roles.has(one) || first === undefined) continue
+        if (consent === null && replaces !== null) continue
+        const to = { connection: id, inviter, rosterHead: hashOf(entries.at(-1)!) }
+        const given = consent ?? (await consenting.get(first)!(to))
+        joins.push({ connection: id, account: one, email: null, consent: given })
+      }
     }
-    return stored
-  }
-  function apply(roster: Roster, entry: string): void {
-    const { op, member = '', role = 'member', actor, k_commit, epoch } = payloadOf(entry)
-    if (op === 'add') {
-      roster.roles.set(member, role)
-      roster.consent.set(member, 'taken')
-    }
-    if (op === 'role') roster.roles.set(member, role)
-    if (op === 'remove') roster.roles.delete(member)
-    if (op === 'leave') {
-      roster.roles.delete(actor)
-      roster.consent.delete(actor)
-    }
-    if (k_commit !== undefined) roster.envelopes = new Map()
-    roster.epoch = epoch
-    roster.entries.push(entry)
+    return joins
   }
 
   /** Only what a device asks. */
@@ -146,10 +78,7 @@ export function memoryServer() {
             for (const one of gone) owners.delete(one)
             if (op === 'add' || op === 'reset') owners.set(named, account)
             if (seal_key !== undefined) sealKeys.set(named, seal_key)
-            for (const roster of rosters.values()) {
-              for (const one of gone) roster.envelopes.delete(one)
-              if (roster.roles.has(account)) touch(roster)
-            }
+            rows.drop(account, gone)
           }
           return { entries: [...log] }
         },
@@ -160,48 +89,35 @@ export function memoryServer() {
         },
       },
       connections: {
-        list: async () => ({
-          items: [...rosters.values()].filter(({ roles }) => roles.has(account)).map(resource),
-          next_cursor: null,
-        }),
-        read: async ({ id }: { id: string }) => resource(rosterOf(id, account)),
-        delete: async ({ id }: { id: string }) => {
-          const { roles, entries } = rosterOf(id, account)
-          if (payloadOf(entries.at(-1)!).op === 'end') return void roles.delete(account)
-          if (roles.size > 1)
-            throw new AppError('no_device', 'Only a device can sign that it leaves.')
-          rosters.delete(id)
-        },
+        list: async () => ({ items: rows.list(account, device), next_cursor: null }),
+        read: async ({ id }: { id: string }) => rows.read(id, account, device),
+        delete: async ({ id }: { id: string }) => rows.delete(id, account, device),
       },
       members: {
-        // Everybody says yes at once.
         add: async ({ id, body }: { id: string; body: { user_id: string } }) => {
-          const roster = rosterOf(id, account)
-          if (!roster.roles.has(body.user_id)) roster.consent.set(body.user_id, 'asked')
-          return { id: newId('inv_', T0) }
+          const branch = rows.find(id, account, device)
+          const { id: made } = branch.roles.has(body.user_id)
+            ? { id: '' }
+            : rows.invite(id, branch, account, body.user_id)
+          return { id: made }
+        },
+      },
+      consents: {
+        wanted: async ({ invitation }: { invitation: string }) => {
+          const { id, branch, invited } = rows.invitation(invitation, device)
+          const roster_head = hashed(branch.entries.at(-1)!)
+          return { connection: id, inviter: invited.inviter, roster_head }
+        },
+        give: async ({ body }: { body: { invitation: string; consent: string } }) => {
+          rows.invitation(body.invitation, device).invited.consent = body.consent
+          return {}
         },
       },
       rosters: {
-        open: async ({ body }: Parameters<Account['rosters']['open']>[0]) => {
-          if (!rosters.has(body.connection)) {
-            const roster: Roster = {
-              id: body.connection,
-              name: body.name,
-              entries: [body.entry],
-              roles: new Map([[account, 'owner']]),
-              consent: new Map(),
-              envelopes: new Map(),
-              epoch: 1,
-              updated: 0,
-            }
-            rosters.set(body.connection, roster)
-            store(roster, body.envelopes)
-            touch(roster)
-          }
-          return resource(rosterOf(body.connection, account))
-        },
+        open: async ({ body }: Parameters<Account['rosters']['open']>[0]) =>
+          rows.open(account, device, body),
         read: async ({ connection }: { connection: string }) => {
-          const { entries } = rosterOf(connection, account)
+          const { entries } = rows.find(connection, account, device)
           const named = new Set(
             entries.flatMap((entry) => {
               const { actor, member } = payloadOf(entry)
@@ -209,68 +125,47 @@ export function memoryServer() {
             }),
           )
           const key_logs = [...named].map((of) => ({ account: of, seq: logOf(of).length - 1 }))
-          return { entries: [...entries], key_logs }
+          const fork = rows.forkOf(connection)
+          return { entries: [...entries], key_logs, ...(fork === undefined ? {} : { fork }) }
         },
-        append: async ({
-          connection,
-          body: { entry, envelopes },
-        }: Parameters<Account['rosters']['append']>[0]) => {
-          const known = rosters.get(connection)
-          if (known?.entries.includes(entry) !== true) {
-            const roster = rosterOf(connection, account)
-            const { op, prev, member = '' } = payloadOf(entry)
-            if (prev !== hashed(roster.entries.at(-1)!)) throw cameFirst()
-            if (op === 'add' && !roster.consent.has(member))
-              throw new AppError('invalid_state', 'Nobody approved that.')
-            apply(roster, entry)
-            store(roster, envelopes)
-            touch(roster)
-          }
-          const entries = rosters.get(connection)?.entries ?? []
-          return { seq: entries.length - 1, head: hashed(entries.at(-1)!) }
-        },
+        append: async ({ connection: id, body }: Parameters<Account['rosters']['append']>[0]) =>
+          rows.append({ id, account, device }, body),
       },
       envelopes: {
         read: async ({ connection }: { connection: string }) => {
-          const own = rosterOf(connection, account).envelopes.get(device)
+          const own = rows.find(connection, account, device).envelopes.get(device)
           return { envelopes: own === undefined ? [] : [own] }
         },
         add: async ({ connection, body }: Parameters<Account['envelopes']['add']>[0]) => {
-          const roster = rosterOf(connection, account)
-          const current = body.envelopes.filter((one) => readEnvelope(one).epoch === roster.epoch)
-          const stored = store(roster, current)
-          if (stored > 0) touch(roster)
-          return { stored }
+          const branch = rows.find(connection, account, device)
+          return { stored: rows.addEnvelopes(connection, branch, body.envelopes) }
         },
         delete: async ({ connection }: { connection: string }) => {
-          rosterOf(connection, account).envelopes.delete(device)
+          rows.find(connection, account, device).envelopes.delete(device)
         },
       },
       duties: {
-        read: async () => {
-          const own = [...rosters.values()].filter(({ roles }) => roles.has(account))
-          return {
-            joins: await Promise.all(
-              own
-                .filter(({ roles }) => roles.get(account) === 'owner')
-                .flatMap((roster) =>
-                  [...roster.consent]
-                    .filter(([one, state]) => state === 'asked' && !roster.roles.has(one))
-                    .filter(([one]) => devicesOf(one).length > 0)
-                    .map(([one]) => joinOf(roster, one, account)),
-                ),
-            ),
-            unsealed: own.flatMap(({ id, roles, envelopes }) => {
-              const all = [...roles.keys()].flatMap(devicesOf)
-              const devices = all.filter((one) => !envelopes.has(one))
-              return devices.length === 0 ? [] : [{ connection: id, devices }]
-            }),
-          }
-        },
+        read: async () => ({
+          joins: await joinsFor(account, device),
+          unsealed: rows.list(account, device).flatMap(({ id }) => {
+            const { roles, envelopes } = rows.find(id, account, device)
+            const all = [...roles.keys()].flatMap(devicesOf)
+            const devices = all.filter((one) => !envelopes.has(one))
+            return devices.length === 0 ? [] : [{ connection: id, devices }]
+          }),
+          replacements: rows.replacementsFor(account, device),
+        }),
       },
       devices: { list: async () => ({ items: [], next_cursor: null }) },
       invitations: { list: async () => ({ received: [], sent: [] }) },
-      trustCards: { list: async () => ({ items: [], next_cursor: null }) },
+      trustCards: {
+        list: async () => {
+          const items = [...(followed.get(account) ?? [])].map((user_id) => {
+            return { user_id, ...serverName(user_id), key_status: 'unchanged' }
+          })
+          return { items, next_cursor: null }
+        },
+      },
       guestCodes: { list: async () => ({ items: [], next_cursor: null }) },
       verifications: { push: async () => ({ accepted: 0 }) },
     }) as unknown as Account
@@ -305,5 +200,8 @@ export function memoryServer() {
     putSealKey(device, sealKey)
   }
 
-  return { as, door, logs, rosters, consenting, putSealKey, addDevice }
+  const follow = (account: string, other: string) =>
+    followed.set(account, new Set([...(followed.get(account) ?? []), other]))
+
+  return { as, door, logs, rosters, consenting, putSealKey, addDevice, follow }
 }

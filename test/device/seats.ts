@@ -2,7 +2,7 @@
 import type { Account } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { signConsent } from '../../src/crypto/consent.ts'
-import { type DeviceKeys, publicKeys } from '../../src/crypto/device-keys.ts'
+import { type DeviceKeys, type KeyPair, publicKeys } from '../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
@@ -28,14 +28,22 @@ export interface Seat {
   /** The time at this device, in Unix milliseconds. */
   readonly clock: { ms: number }
   device: Device
-  /** The longest roster it has shown. */
-  seen: readonly string[]
+  /** By connection: the longest roster it has shown. */
+  readonly seen: Map<string, readonly string[]>
+  /** Whether a thief made it, by a reset with the mailbox of its owner. */
+  readonly isThief: boolean
   revoked: boolean
+}
+
+/** How a person, or a thief, comes back with a new device. */
+export interface ComingBack {
+  readonly paper: KeyPair | null
+  readonly isThief: boolean
 }
 
 const run = { startedAt: T0, environment: 'test', backend: () => '', keychain: 'file' } as const
 
-/** The device of a seat after a start, over its account or a replacement of it. */
+/** The device of a seat after a start, over its account or whatever stands in its place. */
 export function deviceOf(
   { state, keychain, clock }: Pick<Seat, 'state' | 'keychain' | 'clock'>,
   account: Account,
@@ -65,12 +73,13 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
   const server = memoryServer()
   const seats: Seat[] = []
   const clock = { ms: T0 }
-  const sit = (owner: number, state: State, keychain: Keychain) => {
+  const sit: Sit = (owner, state, keychain, isThief = false) => {
     const identity = openIdentity(state, keychain) as Identity
     const account = server.as(identity.account, identity.device)
     server.consenting.set(identity.device, (to) => consentBy(identity, to))
     const parts = { owner, state, keychain, identity, account, clock }
-    seats.push({ ...parts, device: deviceOf(parts, account), seen: [], revoked: false })
+    const device = deviceOf(parts, account)
+    seats.push({ ...parts, device, seen: new Map(), isThief, revoked: false })
   }
   for (const [owner, count] of devices.entries()) {
     const state = folders[seats.length] as State
@@ -80,14 +89,9 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
     sit(owner, state, keychain)
     if (count === 2) await addSecond(seats.at(-1)!, folders[seats.length] as State, sit, server)
   }
-  /** A person who lost all devices comes back with a new one, by a reset. */
-  const comeBack = (owner: number, state: State) =>
-    resetBy(
-      seats.find((one) => one.owner === owner)!,
-      state,
-      sit,
-      server,
-    )
+  /** A new device in place of all others of an account, by a reset. */
+  const comeBack = (owner: number, state: State, how: ComingBack) =>
+    resetBy({ first: seats.find((one) => one.owner === owner)!, state, how }, sit, server)
   return { server, seats, clock, comeBack }
 }
 
@@ -101,7 +105,7 @@ async function consentBy(
   return signConsent({ ...to, account, device, keyLog: await keyLog(), at: 1, kid, seed })
 }
 
-type Sit = (owner: number, state: State, keychain: Keychain) => void
+type Sit = (owner: number, state: State, keychain: Keychain, isThief?: boolean) => void
 type Server = ReturnType<typeof memoryServer>
 
 async function addSecond(first: Seat, state: State, sit: Sit, server: Server) {
@@ -122,18 +126,30 @@ async function addSecond(first: Seat, state: State, sit: Sit, server: Server) {
   await takeSeat({ first, state, id, keys, entries }, sit, server)
 }
 
-async function resetBy(first: Seat, state: State, sit: Sit, server: Server) {
+async function resetBy(
+  { first, state, how }: { first: Seat; state: State; how: ComingBack },
+  sit: Sit,
+  server: Server,
+) {
   const { account } = first.identity
   const [keys, id] = [newDeviceKeys(), newId('dev_', T0)]
   const log = verifyKeyLog(account, server.logs.get(account)!)
-  const entry = resetLog({ log, device: id, keys, at: 1 })
+  const recovery = how.paper === null ? {} : { recovery: how.paper }
+  const entry = resetLog({ log, device: id, keys, at: 1, ...recovery })
   const { entries } = await server.as(account, id).keyLogs.append({ body: { entry } })
-  await takeSeat({ first, state, id, keys, entries }, sit, server)
+  await takeSeat({ first, state, id, keys, entries, isThief: how.isThief }, sit, server)
 }
 
 /** A further device of an account, which knows its log. */
 async function takeSeat(
-  of: { first: Seat; state: State; id: string; keys: DeviceKeys; entries: readonly string[] },
+  of: {
+    first: Seat
+    state: State
+    id: string
+    keys: DeviceKeys
+    entries: readonly string[]
+    isThief?: boolean
+  },
   sit: Sit,
   server: Server,
 ) {
@@ -145,5 +161,5 @@ async function takeSeat(
   storeFacts(state, { ...facts, revoked: false, device: id, kid: thumbprint(keys.sign.jwk) })
   for (const [seq, entry] of entries.entries())
     state.logs.append({ kind: 'keylog', subject: first.identity.account, seq, entry })
-  sit(first.owner, state, keychain)
+  sit(first.owner, state, keychain, of.isThief)
 }

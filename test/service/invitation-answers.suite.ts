@@ -4,6 +4,7 @@ import { before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { newId } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
+import { malformedConsents } from '../crypto/malformed.ts'
 import { approveInvitation, approved, consentBy, make, takeIn } from './connecting.ts'
 import { DAY, invite, members, received, sent, type Clubs } from './connections-subject.ts'
 import { isInvalid } from '../account/subject.ts'
@@ -91,6 +92,9 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
         await consentBy(carl, invitation, { inviter: bob.id }),
         await consentBy({ ...carl, keys: bob.keys }, invitation),
         await consentBy({ ...carl, device: bob.device }, invitation),
+        ...malformedConsents(await consentBy(carl, invitation), carl.keys.sign.secret).map(
+          ([, consent]) => consent,
+        ),
       ]
       for (const consent of wrong)
         await fails(

@@ -1,0 +1,91 @@
+/** Plans of histories: what people, thieves and a dishonest account server do, step by step. */
+import fc from 'fast-check'
+import { LIES } from './history-lies.ts'
+
+/** Mostly one of the first five; those that came by a reset follow. */
+const device = fc.oneof({ weight: 3, arbitrary: fc.nat(4) }, { weight: 1, arbitrary: fc.nat(7) })
+const person = fc.nat(2)
+/** Mostly those who may. */
+const owner = fc.oneof({ weight: 4, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: device })
+
+const plain = <Do extends string>(what: Do, by = device) => fc.record({ do: fc.constant(what), by })
+const about = <Do extends string>(what: Do) =>
+  fc.record({ do: fc.constant(what), by: owner, whom: person })
+
+/** What leads to an entry of the roster. */
+const signing = fc.oneof(
+  about('add'),
+  about('remove'),
+  about('promote'),
+  about('demote'),
+  plain('leave'),
+  { weight: 2, arbitrary: plain('rotate') },
+  plain('lose'),
+  about('confirm'),
+)
+// The devices that are shown a history of their own, as the bits of a number.
+const split = fc.record({
+  do: fc.constant('split'),
+  by: fc.nat(4),
+  devices: fc.integer({ min: 1, max: 30 }),
+})
+const step = fc.oneof(
+  { weight: 9, arbitrary: signing },
+  { weight: 4, arbitrary: plain('sync') },
+  fc.record({ do: fc.constant('lied'), by: device, how: fc.constantFrom(...LIES) }),
+  plain('later'),
+  about('invite'),
+  plain('end'),
+  plain('renew'),
+  fc.record({ do: fc.constant('revoke'), by: device, whom: device }),
+  plain('signOut'),
+  plain('paper'),
+  fc.record({
+    do: fc.constant('reset'),
+    by: device,
+    with: fc.constantFrom('nothing', 'newest paper', 'oldest paper'),
+  }),
+  plain('theft'),
+  split,
+  plain('show'),
+  fc.record({ do: fc.constant('join'), by: device, second: fc.boolean() }),
+)
+export type What = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+/** A step, and perhaps a crash in it: at a call, and before or after that reached the server. */
+export interface Step {
+  readonly what: What
+  readonly crash: { readonly at: number; readonly after: boolean } | null
+}
+
+const crash = fc.option(fc.record({ at: fc.integer({ min: 1, max: 8 }), after: fc.boolean() }), {
+  freq: 3,
+})
+const several = (what: fc.Arbitrary<What>, minLength: number, maxLength: number) =>
+  fc.array(fc.record({ what, crash }), { minLength, maxLength })
+
+/** Half of the plans are about two histories, in both of which somebody signs. */
+export const plans: fc.Arbitrary<Step[]> = fc.oneof(
+  several(step, 4, 14),
+  fc
+    .tuple(
+      several(step, 0, 3),
+      several(split, 1, 1),
+      several(fc.oneof({ weight: 4, arbitrary: signing }, plain('show')), 3, 7),
+      several(step, 0, 4),
+    )
+    .map((parts) => parts.flat()),
+)
+
+/** How a history begins and ends. */
+export interface Frame {
+  /** Whether all three are in before the first step, two of them as owners. */
+  readonly full: boolean
+  /** Whether the honest server goes on with the second of two histories. */
+  readonly isSecond: boolean
+}
+
+export const frames: fc.Arbitrary<Frame> = fc.record({
+  full: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, fc.constant(false)),
+  isSecond: fc.boolean(),
+})

@@ -1,0 +1,57 @@
+/** One history of a connection, as an account server in memory keeps it. */
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
+
+/** An invitation; `consent` is the JWS by which the account may be taken in. */
+export interface Invited {
+  readonly id: string
+  readonly inviter: string
+  consent: string | null
+  isTaken: boolean
+}
+
+/** One history of a connection. */
+export interface Branch {
+  readonly entries: string[]
+  readonly roles: Map<string, 'owner' | 'member'>
+  /** By account. */
+  readonly invited: Map<string, Invited>
+  /** By device: the envelope of the current epoch. */
+  envelopes: Map<string, string>
+  epoch: number
+}
+
+/** The members of a signed structure, unverified. */
+export const payloadOf = (jws: string) =>
+  JSON.parse(Buffer.from(jws.split('.')[1] as string, 'base64url').toString()) as {
+    op: string
+    prev: string
+    epoch: number
+    actor: string
+    member?: string
+    role?: 'owner' | 'member'
+    k_commit?: string
+    device: string
+    replaces?: string
+    consent?: string
+  }
+
+/** The hash of an entry, base64url. */
+export const hashed = (jws: string): string => encodeBase64url(hashOf(jws))
+
+/** The branch after an entry, whatever that says. */
+export function apply(branch: Branch, entry: string): void {
+  const { op, member = '', role = 'member', actor, k_commit, epoch } = payloadOf(entry)
+  if (op === 'add') branch.roles.set(member, role)
+  const invited = branch.invited.get(member)
+  if (op === 'add' && invited !== undefined) invited.isTaken = true
+  if (op === 'role') branch.roles.set(member, role)
+  if (op === 'remove') branch.roles.delete(member)
+  if (op === 'leave') {
+    branch.roles.delete(actor)
+    branch.invited.delete(actor)
+  }
+  if (k_commit !== undefined) branch.envelopes = new Map()
+  branch.epoch = epoch
+  branch.entries.push(entry)
+}
