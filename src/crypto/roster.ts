@@ -26,6 +26,7 @@ export {
   lastConsentOf,
   openerOf,
   openingOf,
+  verifyingRoster,
   verifyRoster,
   type Roster,
 } from './roster-log.ts'

@@ -21,10 +21,23 @@ export function judged<T>(path: string, judge: () => T): T {
   try {
     return judge()
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    throw invalid('body', [{ path, message: `${error.reason}: ${error.message}` }], error)
+    throw faultOf(path, error)
   }
 }
+
+/** As `judged`, for a judgement that lets other work run meanwhile. */
+export async function judgedLater<T>(path: string, judge: () => Promise<T>): Promise<T> {
+  try {
+    return await judge()
+  } catch (error) {
+    throw faultOf(path, error)
+  }
+}
+
+const faultOf = (path: string, error: unknown): unknown =>
+  error instanceof Refusal
+    ? invalid('body', [{ path, message: `${error.reason}: ${error.message}` }], error)
+    : error
 
 /** The device that asks. Throws AppError `no_device` for a bearer of a machine account's token, who has none. */
 export function deviceOf({ device }: Pick<Session, 'device'>): string {

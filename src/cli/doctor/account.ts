@@ -95,9 +95,10 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
 /** Whether a paper could bring the account back. What is wrong with the key log, a sync says. */
 async function recovery({ memory: { identity, keyLog } }: Ground): Promise<Finding[]> {
   if (identity === null || !identity.approved || keyLog.length === 0) return []
+  const { lastPlace } = await import('../../crypto/chain.ts')
   const { recoveryKeyBy, verifyKeyLog } = await import('../../crypto/key-log.ts')
   try {
-    const log = verifyKeyLog(identity.account, keyLog)
+    const log = verifyKeyLog(identity.account, keyLog, lastPlace(keyLog))
     const by = recoveryKeyBy(log)
     if (by !== null && log.active.every(({ id }) => id !== by))
       return [
