@@ -73,10 +73,15 @@ export const linkingKeys = (generations: Generations): string[] => [
 export const keyInForce = (generations: Generations): string | null =>
   generations.at(-1)?.recovery ?? null
 
+/** How many generations a log has, and how many of them are kept for resets by a recovery key. */
+const MOST_GENERATIONS = 256
+const LAST_GENERATIONS = 16
+
 /**
  * Adds the generation that a reset begins; yields after each recovery key tried.
  * @param proven whether the entry was verified before
- * @throws Refusal `bad_recovery_sig` for a signature under no generation's key in force
+ * @throws Refusal `bad_recovery_sig` for a signature under no generation's key in force; `log_full`
+ *   where the log has all its generations, or keeps the rest for another recovery key
  */
 export function* addGeneration(
   generations: Generation[],
@@ -84,14 +89,29 @@ export function* addGeneration(
   proven: boolean,
 ): Generator<void, void, void> {
   const next = generations.length + 1
+  const most = `a log has at most ${MOST_GENERATIONS} generations`
+  demand(next <= MOST_GENERATIONS, 'log_full', most)
   const recovery =
     entry.recovery_sig === undefined ? null : yield* vouchingKey(generations, entry, proven)
+  const isTaken = next <= MOST_GENERATIONS - LAST_GENERATIONS || mayTakeLast(generations, recovery)
+  const kept = `${most}, the last ${LAST_GENERATIONS} of them for resets with the recovery key`
+  demand(isTaken, 'log_full', kept)
   if (recovery !== null) {
     for (const one of generations) {
       if (one.recovery === recovery) one.successor ??= next
     }
   }
   generations.push({ root: entry.seq, recovery, successor: null })
+}
+
+/**
+ * Whether a reset by a recovery key may begin one of the last generations. Where a key is in force
+ * in the newest generation linked to the first, it must be that one: a thief who resets the account
+ * without it can name a key only in a generation that is not linked.
+ */
+function mayTakeLast(generations: Generations, recovery: string | null): boolean {
+  const own = generations[newestLinked(generations, 1) - 1]?.recovery ?? null
+  return recovery !== null && (own === null || own === recovery)
 }
 
 /**
