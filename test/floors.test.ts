@@ -7,7 +7,7 @@ import { test } from 'node:test'
 
 /** A room is a folder or a file of `src`. */
 const FLOORS = [
-  ['errors', 'executable', 'crypto'],
+  ['errors', 'executable', 'crypto', 'slices'],
   ['api', 'config', 'keychain', 'log', 'asset', 'version', 'carried', 'program'],
   ['state', 'router', 'path', 'query', 'openapi', 'client'],
   ['device', 'auth', 'service', 'remote', 'tools'],

@@ -60,10 +60,10 @@ function memoryIn(db: DatabaseSync): StampMemory {
 }
 
 /** Do something with what is remembered; what cannot be read counts as nothing, and says why. */
-export function withMemory<T>(
+export async function withMemory<T>(
   config: Pick<Config, 'stateDir' | 'system'>,
-  work: (memory: StampMemory) => T,
-): T {
+  work: (memory: StampMemory) => Promise<T>,
+): Promise<T> {
   const path = join(config.stateDir, 'state.db')
   if (isForSystem(config))
     return work(nothing('the state of the service of this machine is closed to its users'))
@@ -75,7 +75,7 @@ export function withMemory<T>(
     return work(nothing(`${path} cannot be read (${(error as Error).message})`))
   }
   try {
-    return work(memoryIn(db))
+    return await work(memoryIn(db))
   } finally {
     db.close()
   }

@@ -3,8 +3,9 @@ import { type PublicJwk, thumbprint } from '../crypto/jwk.ts'
 import { parseJws } from '../crypto/jws.ts'
 import { isLinked, type KeyLog } from '../crypto/key-log.ts'
 import { demand, Refusal } from '../crypto/refusal.ts'
-import { type StampFacts, type StampFile, verifyStamp } from '../crypto/stamp.ts'
+import { type StampFacts, type StampFile, verifyingStamp } from '../crypto/stamp.ts'
 import { EXIT } from '../errors.ts'
+import { inSlices } from '../slices.ts'
 import { type Command, UsageError } from './command.ts'
 import { readBytes, readPublicKey, readStampFile } from './stamp-file.ts'
 import { type StampMemory, withMemory } from './stamp-memory.ts'
@@ -70,18 +71,20 @@ function signerOf(
   return me === undefined ? 'remembered' : 'own'
 }
 
-function check(
+async function check(
   file: StampFile,
   content: Uint8Array,
   of: { key: PublicJwk | null; root: string | null },
   memory: StampMemory,
-): Checked {
+): Promise<Checked> {
   const serverKey = keyFor(file, of.key, memory.receiptKey)
-  const facts = verifyStamp(file, {
+  const steps = verifyingStamp(file, {
     content,
     remembered: memory.keyLog,
     ...(serverKey === null ? {} : { serverKey }),
   })
+  // A signal ends the command between two slices.
+  const facts = await inSlices(steps)
   const signer = signerOf(facts, memory, of.root)
   const isChecked = facts.receipt !== null
   const receipt = isChecked ? 'verified' : file.receipt === undefined ? 'none' : 'unknown_key'
@@ -156,9 +159,9 @@ Exit code 0: good. 10: not good. 11: the signature fits, but the signer is unkno
       root: rootGiven(root),
       key: keyFile === undefined ? null : await readPublicKey(String(keyFile)),
     }
-    return withMemory(config(), (memory) => {
+    return withMemory(config(), async (memory) => {
       try {
-        const checked = check(file, content, of, memory)
+        const checked = await check(file, content, of, memory)
         const { facts, signer, receipt } = checked
         const { payload, device, words } = facts
         const isKnown = signer !== 'unknown'

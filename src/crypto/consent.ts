@@ -74,12 +74,14 @@ export function readConsent(text: string): Consent {
  * Verifies a consent as an `add` carries it, except for its `roster_head`.
  * @param add members of the entry: `memberLog` is the seq of its `member_log`
  * @param log the verified key log of the member, which has entry `memberLog`
+ * @param proven whether the signature was verified before, by a key log with the same places
  * @throws Refusal `bad_consent`, `consent_mismatch`, `consent_log`
  */
 export function verifyConsent(
   text: string,
   add: { connection: string; inviter: string; account: string; memberLog: number },
   log: KeyLog,
+  proven = false,
 ): Consent {
   const consent = readConsent(text)
   const isSame =
@@ -98,7 +100,7 @@ export function verifyConsent(
     signerAt(log, consent.device, seq)
     return signerAt(log, consent.device, add.memberLog)
   })
-  asBadConsent(() => verifySignedBy(signer, consent.jws))
+  asBadConsent(() => verifySignedBy(signer, consent.jws, proven))
   return consent
 }
 

@@ -39,14 +39,20 @@ export function isLinked(
   return at === to
 }
 
+/** The newest generation that is linked to generation `from`, counted from 1. */
+function newestLinked(generations: Generations, from: number): number {
+  let at = from
+  for (let next = generations[at - 1]?.successor; next; next = generations[at - 1]?.successor)
+    at = next
+  return at
+}
+
 /**
  * Whether the newest generation is not linked to generation `from`, although a recovery key was in
  * force in the newest one that is: who reset the account had not the paper, or did not use it.
  */
 export function isKeyUnused(generations: Generations, from: number): boolean {
-  let at = from
-  for (let next = generations[at - 1]?.successor; next; next = generations[at - 1]?.successor)
-    at = next
+  const at = newestLinked(generations, from)
   return at < generations.length && (generations[at - 1]?.recovery ?? null) !== null
 }
 
@@ -67,27 +73,58 @@ export const linkingKeys = (generations: Generations): string[] => [
 export const keyInForce = (generations: Generations): string | null =>
   generations.at(-1)?.recovery ?? null
 
+/** How many generations a log has, and how many of them are kept for resets by a recovery key. */
+const MOST_GENERATIONS = 256
+const LAST_GENERATIONS = 16
+
 /**
- * Adds the generation that a reset begins.
- * @throws Refusal `bad_recovery_sig` for a signature under no generation's key in force
+ * Adds the generation that a reset begins; yields after each recovery key tried.
+ * @param proven whether the entry was verified before
+ * @throws Refusal `bad_recovery_sig` for a signature under no generation's key in force; `log_full`
+ *   where the log has all its generations, or keeps the rest for another recovery key
  */
-export function addGeneration(generations: Generation[], entry: ResetEntry): void {
-  const recovery = entry.recovery_sig === undefined ? null : vouchingKey(generations, entry)
+export function* addGeneration(
+  generations: Generation[],
+  entry: ResetEntry,
+  proven: boolean,
+): Generator<void, void, void> {
+  const next = generations.length + 1
+  const most = `a log has at most ${MOST_GENERATIONS} generations`
+  demand(next <= MOST_GENERATIONS, 'log_full', most)
+  const recovery =
+    entry.recovery_sig === undefined ? null : yield* vouchingKey(generations, entry, proven)
+  const isTaken = next <= MOST_GENERATIONS - LAST_GENERATIONS || mayTakeLast(generations, recovery)
+  const kept = `${most}, the last ${LAST_GENERATIONS} of them for resets with the recovery key`
+  demand(isTaken, 'log_full', kept)
   if (recovery !== null) {
-    const successor = generations.length + 1
     for (const one of generations) {
-      if (one.recovery === recovery) one.successor ??= successor
+      if (one.recovery === recovery) one.successor ??= next
     }
   }
   generations.push({ root: entry.seq, recovery, successor: null })
 }
 
 /**
+ * Whether a reset by a recovery key may begin one of the last generations. Where a key is in force
+ * in the newest generation linked to the first, it must be that one: a thief who resets the account
+ * without it can name a key only in a generation that is not linked.
+ */
+function mayTakeLast(generations: Generations, recovery: string | null): boolean {
+  const own = generations[newestLinked(generations, 1) - 1]?.recovery ?? null
+  return recovery !== null && (own === null || own === recovery)
+}
+
+/**
  * Puts the recovery key in force that an entry names.
+ * @param proven whether the entry was verified before
  * @throws Refusal `missing_recovery_sig` and `bad_recovery_sig` where a key is in force,
  *   `superfluous_member` for a signature where none is
  */
-export function replaceRecoveryKey(generations: Generation[], entry: RecoveryEntry): void {
+export function replaceRecoveryKey(
+  generations: Generation[],
+  entry: RecoveryEntry,
+  proven: boolean,
+): void {
   const { recovery_sig: signature } = entry
   const inForce = keyInForce(generations)
   if (inForce === null) {
@@ -96,27 +133,36 @@ export function replaceRecoveryKey(generations: Generation[], entry: RecoveryEnt
   } else {
     const message = 'the recovery key in force does not vouch for the new one'
     demand(signature !== undefined, 'missing_recovery_sig', message)
-    demand(isVouchedFor(entry, signature, inForce), 'bad_recovery_sig', message)
+    demand(proven || isVouchedFor(entry, signature, inForce), 'bad_recovery_sig', message)
   }
   generations.at(-1)!.recovery = entry.key.x
 }
 
-/** Logs are verified whole whenever they are read. The key by which a signature verified before is tried first. */
+/** The key that made a recovery signature, by the signature. A log is read often; this key is tried first. */
 const vouchers = new Map<string, string>()
 const MOST_VOUCHERS = 8192
 
-/** The key in force in some generation that made the signature of a reset. */
-function vouchingKey(generations: Generations, entry: ResetEntry): string {
+/** The key in force in some generation that made the signature of a reset; yields after each try. */
+function* vouchingKey(
+  generations: Generations,
+  entry: ResetEntry,
+  proven: boolean,
+): Generator<void, string, void> {
   const signature = entry.recovery_sig!
   const inForce = generations.map(({ recovery }) => recovery).filter((key) => key !== null)
   const before = vouchers.get(signature)
   const first = before !== undefined && inForce.includes(before) ? [before] : []
-  for (const key of new Set([...first, ...inForce.toReversed()])) {
-    if (!isVouchedFor(entry, signature, key)) continue
-    // The oldest goes.
-    if (vouchers.size === MOST_VOUCHERS) vouchers.delete(vouchers.keys().next().value!)
-    vouchers.set(signature, key)
-    return key
+  const keys = [...new Set([...first, ...inForce.toReversed()])]
+  for (const [at, key] of keys.entries()) {
+    // One of the keys made a proven signature: when no other did, the last one did.
+    if (proven && at === keys.length - 1) return key
+    if (isVouchedFor(entry, signature, key)) {
+      // The oldest goes.
+      if (vouchers.size === MOST_VOUCHERS) vouchers.delete(vouchers.keys().next().value!)
+      vouchers.set(signature, key)
+      return key
+    }
+    yield
   }
   throw new Refusal('bad_recovery_sig', 'no recovery key that is in force vouches for this reset')
 }

@@ -40,18 +40,22 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     if (found !== undefined) at += found.length
     return found
   }
+  const skipSpace = () => {
+    // Signed structures have none, as a rule.
+    if (text.charCodeAt(at) <= 0x20) take(SPACE)
+  }
   /** A punctuation mark with the white space around it. */
   const mark = (character: string): boolean => {
-    take(SPACE)
+    skipSpace()
     if (text[at] !== character) return false
     at += 1
-    take(SPACE)
+    skipSpace()
     return true
   }
   const string = (): string => {
     const token = take(STRING)
     if (token === undefined) throw badJson()
-    const characters = JSON.parse(token) as string
+    const characters = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
     if (!characters.isWellFormed()) throw new Refusal('lone_surrogate', 'half a surrogate pair')
     return characters
   }
@@ -100,17 +104,19 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     return items
   }
 
-  take(SPACE)
+  skipSpace()
   const result = value(0)
-  take(SPACE)
+  skipSpace()
   if (at !== text.length || !(result instanceof Map)) throw badJson()
   return result
 }
 
+/** RFC 8259 section 8.1 lets a reader skip a byte order mark; kept, it is no JSON. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 function decodeUtf8(bytes: Uint8Array): string {
   try {
-    // RFC 8259 section 8.1 lets a reader skip a byte order mark; kept, it is no JSON.
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return UTF8.decode(bytes)
   } catch {
     throw new Refusal('bad_utf8', 'not UTF-8')
   }

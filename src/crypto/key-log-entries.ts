@@ -6,7 +6,7 @@ import { randomBytes } from '@noble/hashes/utils.js'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { accountIdOf } from './account-id.ts'
 import { encodeBase64url } from './base64url.ts'
-import { NO_PREV } from './chain.ts'
+import { lastPlace, NO_PREV } from './chain.ts'
 import { publicKeys, type DeviceKeys, type KeyPair } from './device-keys.ts'
 import { rawKeys, type LoggedKeys } from './device-public-keys.ts'
 import { recoveryInput, type Vouched } from './generations.ts'
@@ -132,6 +132,6 @@ function nextEntry({ before, chain }: Place, what: What, { by, kid, seed, at }: 
   const members = { op, device, keys, salt, seal, key, recovery_sig }
   // JSON.stringify leaves out what is undefined.
   const jws = signJws('keylog+jws', kid, { v: 2, ...chain, ...members, by, at }, seed)
-  verifyKeyLog(chain.account, [...before, jws])
+  verifyKeyLog(chain.account, [...before, jws], lastPlace(before))
   return jws
 }

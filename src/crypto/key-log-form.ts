@@ -4,6 +4,7 @@
  */
 import { requirePlace } from './chain.ts'
 import { PREFIX } from './id.ts'
+import type { PublicJwk } from './jwk.ts'
 import { parseJws, type ParsedJws } from './jws.ts'
 import {
   accountId,
@@ -15,31 +16,38 @@ import {
   payload,
   record,
   signingJwk,
+  verifiedJwk,
+  type Kind,
 } from './payload.ts'
 import { demand } from './refusal.ts'
 
 const NAMES = ['add', 'revoke', 'reset', 'renew', 'recovery'] as const
 export type Op = (typeof NAMES)[number]
 
-const OPTIONAL = {
+/** The optional members, and the whole payload, with public keys as `jwk` takes them. */
+const optional = (jwk: Kind<PublicJwk>) => ({
   device: id(PREFIX.device),
-  keys: record({ sign: signingJwk, seal: base64url(32), auth: signingJwk }),
+  keys: record({ sign: jwk, seal: base64url(32), auth: jwk }),
   salt: base64url(32),
   seal: base64url(32),
-  key: signingJwk,
+  key: jwk,
   recovery_sig: base64url(64),
-}
-const readPayload = payload(
-  {
-    account: accountId,
-    seq: natural,
-    prev: base64url(32),
-    op: oneOf(NAMES, 'bad_op'),
-    by: id(PREFIX.device),
-    at: natural,
-  },
-  OPTIONAL,
-)
+})
+const payloadOf = (jwk: Kind<PublicJwk>) =>
+  payload(
+    {
+      account: accountId,
+      seq: natural,
+      prev: base64url(32),
+      op: oneOf(NAMES, 'bad_op'),
+      by: id(PREFIX.device),
+      at: natural,
+    },
+    optional(jwk),
+  )
+const OPTIONAL = optional(signingJwk)
+const readPayload = payloadOf(signingJwk)
+const readVerifiedPayload = payloadOf(verifiedJwk)
 type Payload = ReturnType<typeof readPayload>
 type Optional = keyof typeof OPTIONAL
 
@@ -69,9 +77,14 @@ export type Entry =
  * Takes an entry apart; its signature is not verified yet.
  * @throws Refusal as `parseJws` and payloads do; `bad_op`, `log_full`
  */
-export function readEntry(text: string): Entry {
+export const readEntry = (text: string): Entry => entryOf(text, readPayload)
+
+/** As `readEntry`, for an entry that was verified before: its keys are points of the group. */
+export const readVerified = (text: string): Entry => entryOf(text, readVerifiedPayload)
+
+function entryOf(text: string, read: typeof readPayload): Entry {
   const jws = parseJws(text, 'keylog+jws')
-  const entry = readPayload(jws.payload)
+  const entry = read(jws.payload)
   const { op, seq } = entry
   demand(seq !== 0 || op === 'add', 'bad_op', 'a log begins with add')
   requireKeyLogPlace(op, seq)

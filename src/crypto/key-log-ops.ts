@@ -32,6 +32,8 @@ export type Device = {
 export type State = {
   /** In order of addition. A device that is revoked keeps its place. */
   readonly devices: Map<string, Device & { readonly renewals: Renewal[] }>
+  /** The ids of the unrevoked ones. */
+  readonly active: Set<string>
   readonly generations: Generation[]
   /** Every public key that the log named: `x` of JWKs, and ids of sealing keys. */
   readonly keys: Set<string>
@@ -57,24 +59,32 @@ export function signerAt<D extends Pick<Device, 'addedAt' | 'revokedAt'>>(
 
 /**
  * Checks that the signing key of a device made this JWS.
+ * @param proven whether this signature was verified before, by this key
  * @throws Refusal `kid_mismatch`, `bad_signature`
  */
 export function verifySignedBy(
   device: { readonly kid: string; readonly keys: Pick<LoggedKeys, 'sign'> },
   jws: ParsedJws,
+  proven = false,
 ): void {
   demand(jws.kid === device.kid, 'kid_mismatch', 'kid is not the signing key of the device')
-  verifyJws(jws, decodeBase64url(device.keys.sign.x))
+  if (!proven) verifyJws(jws, decodeBase64url(device.keys.sign.x))
 }
 
 /**
- * The state after an entry, from the state before it (none at seq 0).
+ * The state after an entry, from the state before it (none at seq 0); yields as `addGeneration`.
+ * @param proven whether the entry was verified before
  * @throws Refusal the first rule broken: see `verifyKeyLog`
  */
-export function applyEntry(before: State | undefined, entry: Entry): State {
-  if (before === undefined) return firstState(entry as FirstEntry)
-  if (entry.op === 'reset') verifySelfSigned(entry, 'reset_not_self_signed')
-  else verifySignedBy(signerAt(before, entry.by, entry.seq - 1), entry.jws)
+export function* applyEntry(
+  before: State | undefined,
+  entry: Entry,
+  _hash: Uint8Array,
+  proven: boolean,
+): Generator<void, State, void> {
+  if (before === undefined) return firstState(entry as FirstEntry, proven)
+  if (entry.op === 'reset') verifySelfSigned(entry, 'reset_not_self_signed', proven)
+  else verifySignedBy(signerAt(before, entry.by, entry.seq - 1), entry.jws, proven)
 
   switch (entry.op) {
     case 'add':
@@ -84,7 +94,7 @@ export function applyEntry(before: State | undefined, entry: Entry): State {
       revokeDevice(before, entry)
       break
     case 'reset':
-      addGeneration(before.generations, entry)
+      yield* addGeneration(before.generations, entry, proven)
       revokeAll(before, entry.seq)
       addDevice(before, entry)
       break
@@ -92,30 +102,34 @@ export function applyEntry(before: State | undefined, entry: Entry): State {
       renewSealingKey(before, entry)
       break
     case 'recovery':
-      replaceRecoveryKey(before.generations, entry)
+      replaceRecoveryKey(before.generations, entry, proven)
       requireNewKey(before, entry.key.x)
       break
   }
   return before
 }
 
-function firstState(entry: FirstEntry): State {
-  verifySelfSigned(entry, 'seq0_not_self_signed')
+function firstState(entry: FirstEntry, proven: boolean): State {
+  verifySelfSigned(entry, 'seq0_not_self_signed', proven)
   const certified = accountIdOf(rawKeys(entry.keys), decodeBase64url(entry.salt))
   const message = `the first keys are those of ${certified}, not those of ${entry.account}`
   demand(certified === entry.account, 'account_mismatch', message)
   const generations = [{ root: 0, recovery: null, successor: null }]
-  const state: State = { devices: new Map(), generations, keys: new Set() }
+  const state: State = { devices: new Map(), active: new Set(), generations, keys: new Set() }
   addDevice(state, entry)
   return state
 }
 
 /** The first entry and a reset name a device that signs for itself. */
-function verifySelfSigned(entry: EntryOf<'add'> | ResetEntry, otherwise: Reason): void {
+function verifySelfSigned(
+  entry: EntryOf<'add'> | ResetEntry,
+  otherwise: Reason,
+  proven: boolean,
+): void {
   const kid = thumbprint(entry.keys.sign)
   const own = entry.by === entry.device && entry.jws.kid === kid
   demand(own, otherwise, 'signed by another device than the one it names')
-  verifySignedBy({ kid, keys: entry.keys }, entry.jws)
+  verifySignedBy({ kid, keys: entry.keys }, entry.jws, proven)
 }
 
 function addDevice(state: State, { device: id, keys, seq }: EntryOf<'add'> | ResetEntry): void {
@@ -131,20 +145,25 @@ function addDevice(state: State, { device: id, keys, seq }: EntryOf<'add'> | Res
     revokedAt: null,
     generation: state.generations.length,
   })
+  state.active.add(id)
 }
 
 function revokeDevice(state: State, { device: id, seq }: EntryOf<'revoke'>): void {
   const device = state.devices.get(id)
   demand(device !== undefined, 'unknown_device', 'the log has no device to revoke')
   demand(device.revokedAt === null, 'already_revoked', 'the device is revoked already')
-  state.devices.set(id, { ...device, revokedAt: seq })
+  markRevoked(state, id, seq)
+}
+
+/** Walks the active devices alone: a log of many resets has many that are revoked. */
+function revokeAll(state: State, seq: number): void {
+  for (const id of state.active) markRevoked(state, id, seq)
 }
 
 /** A map keeps the place of a key that is set again, and so the order of addition. */
-function revokeAll({ devices }: State, seq: number): void {
-  for (const [id, device] of devices) {
-    if (device.revokedAt === null) devices.set(id, { ...device, revokedAt: seq })
-  }
+function markRevoked({ devices, active }: State, id: string, seq: number): void {
+  devices.set(id, { ...devices.get(id)!, revokedAt: seq })
+  active.delete(id)
 }
 
 function renewSealingKey(state: State, { by, device: id, seal, seq }: EntryOf<'renew'>): void {

@@ -3,9 +3,9 @@
  * verifier recomputes it from the entries alone; a log that breaks a rule is refused whole. `at`
  * decides nothing.
  */
-import { follow, type Known } from './chain.ts'
+import { finish, follow, type Known } from './chain.ts'
 import { keyInForce, type Generations } from './generations.ts'
-import { readEntry, type Entry } from './key-log-form.ts'
+import { readEntry, readVerified, type Entry } from './key-log-form.ts'
 import { applyEntry, type Device, type State } from './key-log-ops.ts'
 import { demand, Refusal } from './refusal.ts'
 
@@ -33,8 +33,9 @@ export type KeyLog = {
 }
 
 /**
- * Verifies the whole log of `account`. `entries` are the JWSs in order; `known` is the highest place
- * that this device has seen of it.
+ * Verifies the log of `account`. `entries` are the JWSs in order; `known` is the highest place that
+ * was verified before, by this device or in a database that holds verified entries alone. Every rule
+ * is checked for every entry, but no signature of an entry up to `known` (see `follow`).
  * @throws Refusal the first rule broken: those of `parseJws`, of payloads, of the chain (`too_large`,
  *   `key_log_forked`, `gap`, `rollback` …), `bad_op`, `log_full`, `wrong_account`,
  *   `seq0_not_self_signed`, `reset_not_self_signed`, `unknown_signer`, `revoked_signer`,
@@ -42,14 +43,25 @@ export type KeyLog = {
  *   `missing_recovery_sig`, `bad_recovery_sig`, `duplicate_device`, `duplicate_key`,
  *   `unknown_device`, `already_revoked`
  */
-export function verifyKeyLog(account: string, entries: readonly string[], known?: Known): KeyLog {
-  const read = (text: string): Entry => {
-    const entry = readEntry(text)
+export const verifyKeyLog = (account: string, entries: readonly string[], known?: Known): KeyLog =>
+  finish(verifyingKeyLog(account, entries, known))
+
+/**
+ * As `verifyKeyLog`, but yields after each entry and each recovery key tried, so that a caller can
+ * let other work run meanwhile: a log of unknown entries may take minutes.
+ */
+export function* verifyingKeyLog(
+  account: string,
+  entries: readonly string[],
+  known?: Known,
+): Generator<void, KeyLog, void> {
+  const read = (text: string, proven: boolean): Entry => {
+    const entry = proven ? readVerified(text) : readEntry(text)
     demand(entry.account === account, 'wrong_account', 'an entry of another account')
     return entry
   }
   const rules = { read, apply: applyEntry, forked: 'key_log_forked' } as const
-  const { state, heads } = follow<Entry, State>(entries, rules, known)
+  const { state, heads } = yield* follow<Entry, State>(entries, rules, known)
   const { devices, generations } = state
   return {
     account,
@@ -76,8 +88,8 @@ export function recoveryEntry({
 }: KeyLog): { readonly by: string; readonly jws: string } | null {
   if (recovery === null) return null
   const own = entries.slice(generations.at(-1)!.root)
-  const jws = own.findLast((entry) => readEntry(entry).op === 'recovery')
-  return jws === undefined ? null : { by: readEntry(jws).by, jws }
+  const jws = own.findLast((entry) => readVerified(entry).op === 'recovery')
+  return jws === undefined ? null : { by: readVerified(jws).by, jws }
 }
 
 /** The generation of a log as of its entry `seq`: 1, and one more for each reset until then. */

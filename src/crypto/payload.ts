@@ -9,7 +9,7 @@ import { jwkForm, type PublicJwk } from './jwk.ts'
 import type { Json, JsonObject } from './json.ts'
 import { isSigningKey } from './jws-signature.ts'
 import { quoted } from './quoted.ts'
-import { demand, type Reason } from './refusal.ts'
+import { demand, Refusal, type Reason } from './refusal.ts'
 
 export type Kind<T> = (value: Json) => T
 type Shape = Record<string, Kind<unknown>>
@@ -47,18 +47,20 @@ export function record<R extends Shape, O extends Shape = Record<never, never>>(
   optional?: O,
 ): (value: Json | JsonObject) => Read<R, O> {
   const kinds = new Map<string, Kind<unknown>>(Object.entries({ ...required, ...optional }))
+  const wanted = Object.keys(required)
   return (value) => {
     demand(value instanceof Map, 'bad_value', 'not an object')
     for (const name of value.keys()) {
-      demand(kinds.has(name), 'unknown_member', `unknown member: ${quoted(name)}`)
+      // A message is made for a refusal alone: logs have many members.
+      if (!kinds.has(name)) throw new Refusal('unknown_member', `unknown member: ${quoted(name)}`)
     }
-    for (const name of Object.keys(required)) {
-      demand(value.has(name), 'missing_member', `no member ${name}`)
+    for (const name of wanted) demand(value.has(name), 'missing_member', `no member ${name}`)
+    const read: Record<string, unknown> = {}
+    for (const [name, kind] of kinds) {
+      const member = value.get(name)
+      if (member !== undefined) read[name] = kind(member)
     }
-    const members = [...kinds].filter(([name]) => value.has(name))
-    return Object.fromEntries(
-      members.map(([name, kind]) => [name, kind(value.get(name)!)]),
-    ) as Read<R, O>
+    return read as Read<R, O>
   }
 }
 
@@ -133,10 +135,19 @@ export const oneOf =
     return found
   }
 
+const jwkMembers = record({ kty: text, crv: text, x: text })
+
 /** A public Ed25519 key: exactly kty, crv, x (see `jwkBytes`). */
 export const signingJwk: Kind<PublicJwk> = (value) => {
-  const key = record({ kty: text, crv: text, x: text })(value) as PublicJwk
+  const key = jwkMembers(value) as PublicJwk
   demand(isSigningKey(jwkForm(key)), 'bad_key', 'not a point of the prime-order group')
+  return key
+}
+
+/** The same in an entry that was verified before, whose keys are points of the group. */
+export const verifiedJwk: Kind<PublicJwk> = (value) => {
+  const key = jwkMembers(value) as PublicJwk
+  jwkForm(key)
   return key
 }
 

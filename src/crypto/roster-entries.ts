@@ -114,7 +114,7 @@ function nextEntry(of: Before & Signer, { k, ...what }: What): string {
   const logs = rows.map(({ account, ...at }) => ({ account, ...onWire(at) }))
   const next = { connection, seq, epoch, prev: encodeBase64url(head), ...what }
   const jws = signEntry({ ...next, ...(logs.length === 0 ? {} : { logs }) }, k, of)
-  verifyRoster(connection, [...entries, jws], keyLogs)
+  verifyRoster(connection, [...entries, jws], keyLogs, roster)
   return jws
 }
 

@@ -3,7 +3,7 @@
  * against the verified key logs of its members.
  */
 import { encodeBase64url } from './base64url.ts'
-import { follow, type Known, requirePlaces } from './chain.ts'
+import { finish, follow, type Known, requirePlaces } from './chain.ts'
 import { hashOf } from './jws.ts'
 import { demand } from './refusal.ts'
 import { readEntry, type Entry } from './roster-form.ts'
@@ -24,7 +24,9 @@ export type Roster = Omit<State, 'exits' | 'places'> & {
  * epoch covers.
  * @param entries the JWSs in order
  * @param keyLogs the newest verified logs of all accounts that the entries name (`accountsOf`)
- * @param known the highest place this device has seen
+ * @param known the highest place verified before. The signatures of the entries up to it, and of the
+ *   consents in them, are not verified again: an entry names the hash of a place of each key log that
+ *   decides which key made a signature, and that place is checked against `keyLogs` each time
  * @throws Refusal for the first rule broken: as `readEntry` does; of the chain (`roster_forked`,
  *   `gap`, `rollback` …), `wrong_connection`, `bad_op`, `ended`, `leave_opens_epoch`, `epoch_skip`,
  *   `actor_log_mismatch`, `unknown_signer`, `revoked_signer`, `kid_mismatch`, `bad_signature`,
@@ -33,24 +35,31 @@ export type Roster = Omit<State, 'exits' | 'places'> & {
  *   `consent_mismatch`, `consent_log`, `consent_stale`, `self_confirm`, `no_new_generation`,
  *   `last_owner`
  */
-export function verifyRoster(
+export const verifyRoster = (
   connection: string,
   entries: readonly string[],
   keyLogs: KeyLogs,
   known?: Known,
-): Roster {
+): Roster => finish(verifyingRoster(connection, entries, keyLogs, known))
+
+/** As `verifyRoster`, but yields after each entry, so that a caller can let other work run. */
+export function* verifyingRoster(
+  connection: string,
+  entries: readonly string[],
+  keyLogs: KeyLogs,
+  known?: Known,
+): Generator<void, Roster, void> {
   const read = (text: string): Entry => {
     const entry = readEntry(text)
     demand(entry.connection === connection, 'wrong_connection', 'an entry of another connection')
     return entry
   }
-  const apply = (before: State | undefined, entry: Entry, hash: Uint8Array) =>
-    applyEntry(before, entry, hash, keyLogs)
-  const { state, heads } = follow<Entry, State>(
-    entries,
-    { read, apply, forked: 'roster_forked' },
-    known,
-  )
+  // oxlint-disable-next-line require-yield -- one entry is a short step.
+  function* apply(before: State | undefined, entry: Entry, hash: Uint8Array, proven: boolean) {
+    return applyEntry(before, entry, hash, { keyLogs, proven })
+  }
+  const rules = { read, apply, forked: 'roster_forked' } as const
+  const { state, heads } = yield* follow<Entry, State>(entries, rules, known)
   const { exits: _exits, places: _places, ...roster } = state
   return { connection, seq: heads.length - 1, head: heads.at(-1)!, ...roster, entries }
 }

@@ -57,7 +57,9 @@ type Row = NonNullable<Payload['logs']>[number]
 
 /** An entry with the members that its op uses, as `readEntry` has seen them. */
 type Content = Required<Payload>
-type Change = (before: State, entry: Content, keyLogs: KeyLogs) => Partial<State>
+/** `proven`: whether the entry was verified before, so that its signatures are good. */
+type By = { readonly keyLogs: KeyLogs; readonly proven: boolean }
+type Change = (before: State, entry: Content, by: By) => Partial<State>
 
 /** In the state before, the place of the actor is that of the entry already. */
 const CHANGES: Record<OpName, Change> = {
@@ -74,7 +76,7 @@ const CHANGES: Record<OpName, Change> = {
   end: () => ({ ended: true }),
 }
 
-function add(before: State, entry: Content, keyLogs: KeyLogs): Partial<State> {
+function add(before: State, entry: Content, { keyLogs, proven }: By): Partial<State> {
   const { members, exits, rotationPending, places } = before
   const { connection, actor: inviter, member: account, member_log, role, consent } = entry
   demand(!rotationPending, 'rotation_pending', 'no member is added while a rotation is pending')
@@ -83,7 +85,7 @@ function add(before: State, entry: Content, keyLogs: KeyLogs): Partial<State> {
   demand(members.length < MOST_MEMBERS, 'too_many_members', `at most ${MOST_MEMBERS} members`)
   const log = logAt(keyLogs, account, member_log, 'member_log_mismatch')
   const invited = { connection, inviter, account, memberLog: member_log.seq }
-  const { roster_head: head } = verifyConsent(consent, invited, log)
+  const { roster_head: head } = verifyConsent(consent, invited, log, proven)
   const exit = exits.get(account)
   const isFresh = (places.get(head) ?? -1) >= (exit?.seq ?? 0)
   demand(isFresh, 'consent_stale', 'given before the account last left, or to another roster')
@@ -98,7 +100,7 @@ function add(before: State, entry: Content, keyLogs: KeyLogs): Partial<State> {
 }
 
 /** An owner accepts the keys of a member who replaced all devices. */
-function confirm({ members }: State, entry: Content, keyLogs: KeyLogs): Partial<State> {
+function confirm({ members }: State, entry: Content, { keyLogs }: By): Partial<State> {
   const { actor, member, member_log } = entry
   demand(member !== actor, 'self_confirm', 'an account does not confirm its own keys')
   const { generation: before, logSeq } = memberOf(members, member)
@@ -117,13 +119,14 @@ export function applyEntry(
   before: State | undefined,
   entry: Entry,
   hash: Uint8Array,
-  keyLogs: KeyLogs,
+  by: By,
 ): State {
+  const { keyLogs } = by
   const { opensEpoch } = FORMS[entry.op]
   demand((before === undefined) === (entry.op === 'open'), 'bad_op', 'a roster opens once, first')
   demand(before?.ended !== true, 'ended', 'no entry follows the end of a connection')
   requireEpoch(entry, before?.epoch ?? 0)
-  const signer = signerOf(entry, keyLogs)
+  const signer = signerOf(entry, by)
   const there = before ?? opened(entry, hash, signer)
   const bound = { ...there, members: seated(there, entry, signer, keyLogs) }
   const actor = memberOf(bound.members, entry.actor)
@@ -131,7 +134,7 @@ export function applyEntry(
   demand(may, 'not_owner', 'only an owner signs this')
   requireRowsOf(bound.members, entry)
   // `readEntry` has seen that the members of the op are there.
-  const after = { ...bound, ...CHANGES[entry.op](bound, entry as Content, keyLogs) }
+  const after = { ...bound, ...CHANGES[entry.op](bound, entry as Content, by) }
   const isOwned = after.members.some(({ role }) => role === 'owner')
   demand(isOwned, 'last_owner', 'no owner would be left')
   after.places.set(encodeBase64url(hash), entry.seq)
@@ -224,10 +227,10 @@ function fits({ account, seq, head }: Row, keyLogs: KeyLogs): boolean {
 }
 
 /** The device that signed an entry, unrevoked at the place of its log that the entry names. */
-function signerOf(entry: Entry, keyLogs: KeyLogs): Device {
+function signerOf(entry: Entry, { keyLogs, proven }: By): Device {
   const log = logAt(keyLogs, entry.actor, entry.actor_log, 'actor_log_mismatch')
   const signer = signerAt(log, entry.device, entry.actor_log.seq)
-  verifySignedBy(signer, entry.jws)
+  verifySignedBy(signer, entry.jws, proven)
   return signer
 }
 

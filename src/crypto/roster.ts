@@ -28,6 +28,7 @@ export {
   openerOf,
   openingOf,
   unsignedConsentOf,
+  verifyingRoster,
   verifyRoster,
   type Roster,
 } from './roster-log.ts'

@@ -7,13 +7,14 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from './base64url.ts'
 import { PREFIX } from './id.ts'
 import { jwkBytes, thumbprint, type PublicJwk } from './jwk.ts'
+import { finish, lastPlace } from './chain.ts'
 import { hashOf, parseJws } from './jws.ts'
 import { signJws, verifyJws } from './jws-signature.ts'
 import {
   completeLog,
   generationRoot,
   signerAt,
-  verifyKeyLog,
+  verifyingKeyLog,
   verifySignedBy,
   type KeyLog,
 } from './key-log.ts'
@@ -86,7 +87,10 @@ export type StampChecks = {
   content?: Uint8Array
   /** The key of the account server's receipts, Ed25519; without it, a receipt is not looked at. */
   serverKey?: PublicJwk
-  /** The entries of an account's key log that this device remembers; none for an unknown one. */
+  /**
+   * The entries of an account's key log that this device has verified; none for an unknown one. Their
+   * signatures are not verified again.
+   */
   remembered?: (account: string) => readonly string[]
 }
 
@@ -144,11 +148,19 @@ export function stampFragment(jws: string): string {
  * `assurance_claimed` for a stamp that claims more than `device`, and `revoked_key` for a key
  * revoked since that no receipt says was active.
  */
-export function verifyStamp(file: StampFile, given: StampChecks = {}): StampFacts {
+export const verifyStamp = (file: StampFile, given?: StampChecks): StampFacts =>
+  finish(verifyingStamp(file, given))
+
+/** As `verifyStamp`, but yields as `verifyingKeyLog` does: a file may hold a long key log. */
+export function* verifyingStamp(
+  file: StampFile,
+  given: StampChecks = {},
+): Generator<void, StampFacts, void> {
   const jws = parseJws(file.stamp, 'stamp+jws')
   const stamp = readStamp(jws.payload)
   const remembered = given.remembered?.(stamp.iss) ?? []
-  const keyLog = verifyKeyLog(stamp.iss, completeLog(stamp.iss, file.key_log, remembered))
+  const entries = completeLog(stamp.iss, file.key_log, remembered)
+  const keyLog = yield* verifyingKeyLog(stamp.iss, entries, lastPlace(remembered))
   const head = keyLog.heads[stamp.key_log.seq]
   const same = head !== undefined && encodeBase64url(head) === stamp.key_log.head
   demand(same, 'key_log_mismatch', 'the key log given is not the one the stamp names')

@@ -1,4 +1,5 @@
 /** Which epochs leave a code key behind: those that a routine rotation ended (protocol, section 4). */
+import { lastPlace } from '../crypto/chain.ts'
 import { LABEL, codeKey } from '../crypto/code.ts'
 import { PREFIX, parseId } from '../crypto/id.ts'
 import { keyCommitment } from '../crypto/key-commitment.ts'
@@ -20,7 +21,8 @@ function beforeRoutine(state: Device['state'], known: Known): Roster | null {
   const opening = openingOf(known.roster)
   if (readEntry(entries[opening]!).op !== 'rotate' || unfit.length > 0) return null
   const keyLogs = newestLogs(state, known)
-  const before = verifyRoster(connection, entries.slice(0, opening), keyLogs)
+  const earlier = entries.slice(0, opening)
+  const before = verifyRoster(connection, earlier, keyLogs, lastPlace(earlier))
   if (isHeld(before, keyLogs) || present(state, before) !== before) return null
   return before.members.some((member) => isDoubted(state, member)) ? null : before
 }

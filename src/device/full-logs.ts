@@ -17,6 +17,13 @@ export const keyLogFull = (cause: Refusal): AppError =>
     cause,
   )
 
+/** The error where the key log of the own account has no generation left for a reset. */
+export const resetsUsedUp = (cause: Refusal): AppError =>
+  fullError(
+    'This account was reset 240 times or more. Its key log takes 16 more resets, only with the recovery key: run "countersignd reset" with the words of the paper. Without them, sign in with another mailbox ("countersignd login --email"), which makes a new account.',
+    cause,
+  )
+
 /** The error where the roster of a connection is full. */
 export const rosterFull =
   (connection: string) =>

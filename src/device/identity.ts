@@ -42,9 +42,9 @@ export interface Identity extends Facts {
   readonly keyLog: () => Promise<KeyLog>
 }
 
-async function loadKeyLog({ logs }: State, account: string): Promise<KeyLog> {
-  const { verifyKeyLog } = await import('../crypto/key-log.ts')
-  return verifyKeyLog(account, logs.read('keylog', account))
+async function loadKeyLog(state: State, account: string): Promise<KeyLog> {
+  const { rememberedLog } = await import('./remembered.ts')
+  return rememberedLog(state, account)!
 }
 
 /** Keep what enrolment found out. */

@@ -1,6 +1,9 @@
 /**
- * Key logs and rosters as this device remembers them: every entry was checked before it came here, and is checked anew when it is read.
+ * Key logs and rosters in the state database of this device. Every entry was verified in full before
+ * it was stored, so that reading them verifies no signature again; every other rule is checked. A
+ * state database that a backup brings is authenticated with the backup (AES-256-GCM).
  */
+import { lastPlace } from '../crypto/chain.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
@@ -17,7 +20,7 @@ export interface Known {
 /** The key log of an account; null when none is remembered. */
 export function rememberedLog({ logs }: State, account: string): KeyLog | null {
   const entries = logs.read('keylog', account)
-  return entries.length === 0 ? null : verifyKeyLog(account, entries)
+  return entries.length === 0 ? null : verifyKeyLog(account, entries, lastPlace(entries))
 }
 
 /** The roster of a connection; null when none is remembered. */
@@ -29,7 +32,7 @@ export function rememberedRoster(state: State, connection: string): Known | null
     const log = rememberedLog(state, id)
     if (log !== null) keyLogs.set(id, log)
   }
-  return { roster: verifyRoster(connection, entries, keyLogs), keyLogs }
+  return { roster: verifyRoster(connection, entries, keyLogs, lastPlace(entries)), keyLogs }
 }
 
 /** Keep the entries of another history than the one that is remembered, as evidence. */

@@ -8,6 +8,7 @@ import { MOST_ENVELOPES } from '../api/device/logs.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
+import { lastPlace } from '../crypto/chain.ts'
 import type { KeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import {
@@ -98,7 +99,7 @@ async function post(
 ): Promise<Known & { sealed: number }> {
   const { connection, entries } = roster
   const keyLogs = newcomer === undefined ? known : new Map(known).set(newcomer.account, newcomer)
-  const after = verifyRoster(connection, [...entries, entry], keyLogs)
+  const after = verifyRoster(connection, [...entries, entry], keyLogs, lastPlace(entries))
   const secret = k ?? device.vault.get(connection)
   const recipients = ownFirst(
     recipientsHere(device, { roster: after, keyLogs }).filter((one) => to(one.account)),

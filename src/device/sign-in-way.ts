@@ -6,6 +6,7 @@ import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { addFirst, newSalt, resetLog } from '../crypto/key-log-entries.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
+import { resetsUsedUp, unlessFull } from './full-logs.ts'
 import { judged } from './key-log.ts'
 import type { Draft, Way } from './sign-in-draft.ts'
 import type { Resetting } from './sign-in-flow.ts'
@@ -124,6 +125,7 @@ function wayBy(
   if (again !== null && (signature === undefined || isVouchedFor(again)))
     return { account: account_id, entry: again }
   const recovery = signature === undefined ? {} : { recovery: { signature } }
-  const entry = vouched(() => resetLog({ log, device, keys, at: seconds(now), ...recovery }))
+  const sign = () => resetLog({ log, device, keys, at: seconds(now), ...recovery })
+  const entry = vouched(() => unlessFull(sign, resetsUsedUp))
   return { account: account_id, entry }
 }

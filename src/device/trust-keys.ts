@@ -5,7 +5,7 @@
 import type { Account } from '../api/port.ts'
 import { isKeyUnused } from '../crypto/generations.ts'
 import { hashOf } from '../crypto/jws.ts'
-import { type KeyLog, generationRoot, isLinked, verifyKeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, generationRoot, isLinked } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { rootOf, safetyNumber } from '../crypto/safety-number.ts'
 import { AppError } from '../errors.ts'
@@ -13,6 +13,7 @@ import type { State } from '../state/state.ts'
 import type { TrustRow } from '../state/trust.ts'
 import { fetchNamedLog, rememberKeyLog } from './key-log.ts'
 import { keepProfile } from './profiles.ts'
+import { rememberedLog } from './remembered.ts'
 import { entryTime } from './trust-history.ts'
 import { type Hinted, type Trusting, isHinted, isJudged } from './trust.ts'
 
@@ -59,7 +60,7 @@ function known({ state, now }: Knowing, before: TrustRow): TrustRow {
 /** The row by the log as it is remembered, after another generation was pinned. */
 export function rejudged({ state, now }: Knowing, row: TrustRow): TrustRow {
   const { account } = row
-  return judgedBy(row, verifyKeyLog(account, state.logs.read('keylog', account)), now())
+  return judgedBy(row, rememberedLog(state, account)!, now())
 }
 
 /** Why a log was refused; null for an error that says nothing of it. */
@@ -125,7 +126,7 @@ export function numberWith(state: State, own: string, other: string): string | n
   const key = [own, other, heads].join(' ')
   const known = numbers.get(key)
   if (known !== undefined) return known
-  const rooted = (account: string) => rootOf(verifyKeyLog(account, logs.read('keylog', account)))
+  const rooted = (account: string) => rootOf(rememberedLog(state, account)!)
   const made = safetyNumber(rooted(own), rooted(other))
   // The oldest goes.
   if (numbers.size >= MOST_NUMBERS) numbers.delete(numbers.keys().next().value as string)

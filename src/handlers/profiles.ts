@@ -4,24 +4,28 @@ import { decodeBase64url } from '../crypto/base64url.ts'
 import { sealKeyId } from '../crypto/device-public-keys.ts'
 import { isId } from '../crypto/id.ts'
 import { thumbprint } from '../crypto/jwk.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
-import { onRefusal } from '../crypto/refusal.ts'
+import { verifyingKeyLog } from '../crypto/key-log.ts'
+import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
+import { inSlices } from '../slices.ts'
 import type { Handlers } from './context.ts'
 
 /** The key ids that the account's own log vouches for; the server's word alone is not enough. */
 async function vouchedFor(account: Account, id: string): Promise<ReadonlySet<string>> {
   const { entries } = await account.keyLogs.read({ account: id })
-  const { active } = onRefusal(
-    () => verifyKeyLog(id, entries),
-    (cause) =>
-      new AppError(
-        'conflict',
-        `The key log of this account does not hold (${cause.reason}): trust none of its keys.`,
-        { cause },
-      ),
-  )
-  return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
+  try {
+    const { active } = await inSlices(verifyingKeyLog(id, entries))
+    return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
+  } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause
+    throw new AppError(
+      'conflict',
+      `The key log of this account does not hold (${cause.reason}): trust none of its keys.`,
+      {
+        cause,
+      },
+    )
+  }
 }
 
 const idOf = (item: PublicKey) =>

@@ -7,13 +7,13 @@ import type { Kysely } from 'kysely'
 import type { Service } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import { hashOf } from '../crypto/jws.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import { approvedAt, unapprovedDevice } from './device-rows.ts'
 import { demandId, deviceOf, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
 import type { Schema } from './schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
 
 const LIFETIME_MS = 15 * 60_000
 
@@ -123,7 +123,7 @@ export const approval = ({ db, now }: Ground): Service['approval'] => ({
     // A device that did not hear the answer says it again.
     if ((await approvedAt(db, device)) !== null) return
     const { entries } = await readKeyLog(db, session.account)
-    const log = verifyKeyLog(session.account, entries)
+    const log = await storedKeyLog(session.account, entries)
     if (!log.active.some(({ id }) => id === device))
       throw new AppError(
         'invalid_state',

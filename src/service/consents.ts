@@ -7,7 +7,6 @@ import type { Service } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import { verifyConsent } from '../crypto/consent.ts'
 import { hashOf } from '../crypto/jws.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
 import { isFreshHead } from '../crypto/roster.ts'
 import { demandApproved } from './device-rows.ts'
@@ -16,6 +15,7 @@ import type { Ground } from './ground.ts'
 import { approvable, invitationAnswers } from './invitations.ts'
 import { readKeyLog } from './key-logs.ts'
 import { newestRosterEntry, rosterEntries } from './roster-rows.ts'
+import { storedKeyLog } from './stored-logs.ts'
 
 const headOf = (entry: string): string => encodeBase64url(hashOf(entry))
 
@@ -38,7 +38,7 @@ export const consents = (ground: Ground): Service['consents'] => {
       const device = await demandApproved(db, session)
       const row = await approvable(ground, { id: invitation, account })
       const { entries } = await readKeyLog(db, account)
-      const log = verifyKeyLog(account, entries)
+      const log = await storedKeyLog(account, entries)
       const { connection_id: connection, from_account: inviter } = row
       const { roster_head } = judged('consent', () => {
         const of = { connection, inviter, account, memberLog: log.seq }

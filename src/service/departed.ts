@@ -66,12 +66,10 @@ export async function departedLogs(
     .orderBy('account_hash')
     .orderBy('seq')
     .execute()
-  const logs = new Map<string, string[]>()
-  for (const { account_hash, entry } of rows) {
-    const account = named.get(account_hash)!
-    logs.set(account, [...(logs.get(account) ?? []), entry])
-  }
-  return logs
+  const byHash = Map.groupBy(rows, ({ account_hash }) => account_hash)
+  return new Map(
+    [...byHash].map(([hash, of]) => [named.get(hash)!, of.map(({ entry }) => entry)] as const),
+  )
 }
 
 /** How long those logs are: the seq of the newest entry of each, and the epoch in which its account went. */

@@ -5,13 +5,14 @@ import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { LoggedKeys } from '../crypto/device-public-keys.ts'
 import { thumbprint } from '../crypto/jwk.ts'
-import { type Device, verifyKeyLog } from '../crypto/key-log.ts'
+import type { Device } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { entriesOf } from './key-logs.ts'
 import { pageRows } from './page-rows.ts'
 import type { Schema } from './schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
 
 const PREFIX = 'dev_'
 
@@ -36,7 +37,7 @@ const newestOf = (a: number | null, b: number | null): string | null =>
 /** The public keys of the devices that the key log of an account names. */
 async function loggedKeys(db: Kysely<Schema>, account: string) {
   const { entries } = await entriesOf(db, account)
-  return entries.length === 0 ? null : verifyKeyLog(account, entries).devices
+  return entries.length === 0 ? null : (await storedKeyLog(account, entries)).devices
 }
 
 /** The ids of the keys that a device signs with and is sealed to. */

@@ -32,8 +32,17 @@ import { switchOff } from './public-code-rows.ts'
 import type { Schema } from './schema.ts'
 import { openSession } from './sessions.ts'
 import { type Credential, present } from './sign-ins.ts'
+import { type Brake, countTryIn } from './tries.ts'
 
 type Body = Parameters<Open['enrolment']['create']>[0]['body']
+
+/** Each reset takes one of the generations of a log, and every contact verifies it. */
+const RESETS: Brake = {
+  what: 'reset',
+  most: 10,
+  periodMs: 24 * 3_600_000,
+  told: 'This account was reset 10 times in a day.',
+}
 
 interface Place {
   readonly account: string
@@ -83,7 +92,12 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         const { payload } = parseJws(body.entry, 'keylog+jws')
         const first = payload.get('op') === 'add'
         if (first && owner !== null) throw begunAlready()
-        if (!first) await demandPrimary(trx, place.account, credential)
+        if (!first) {
+          await demandPrimary(trx, place.account, credential)
+          // Those with a recovery key count apart, so that resets without one do not use up theirs.
+          const about = payload.has('recovery_sig') ? 'signed' : 'unsigned'
+          await countTryIn(trx, place.account, RESETS, now(), about)
+        }
         await begin(trx, { place, body, credential, entries, at: now() })
         if (first) return
         await endOtherDevices(trx, place, now())

@@ -1,13 +1,13 @@
 /** Envelopes, each for the one device that can open it. */
 import type { Service } from '../api/port.ts'
-import { accountsOf, verifyRoster } from '../crypto/roster.ts'
+import { accountsOf } from '../crypto/roster.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
 import { demandApproved, holdApproved } from './device-rows.ts'
 import { addressed, storeEnvelopes } from './envelope-rows.ts'
 import { demandId, deviceOf, judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
-import { verifyAhead } from './verifying-ahead.ts'
+import { storedRoster } from './stored-logs.ts'
 
 export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
   read: async ({ connection }, session) => {
@@ -41,14 +41,13 @@ export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
     demandId(PREFIX, connection, 'connection')
     const { account } = session
     const sender = { account, device: await demandApproved(db, session) }
-    await verifyAhead(db, connection, sender)
     return db.transaction().execute(async (trx) => {
       await holdApproved(trx, session)
       await holdConnection(trx, connection)
       await demandMember(trx, account, connection)
       const entries = await rosterEntries(trx, connection)
       const keyLogs = await keyLogsOf(trx, connection, accountsOf(entries))
-      const roster = verifyRoster(connection, entries, keyLogs)
+      const roster = await storedRoster(connection, { entries, keyLogs })
       const there = await present(trx, roster)
       const all = judged('envelopes', () =>
         addressed(body.envelopes, { sender, roster: there, keyLogs, newest: roster.head }),

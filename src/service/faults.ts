@@ -2,7 +2,7 @@
 import { invalid } from '../api/input.ts'
 import type { Session } from '../api/port.ts'
 import { isId } from '../crypto/id.ts'
-import { onRefusal } from '../crypto/refusal.ts'
+import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 
 /** There is no such thing, or it is somebody else's: the caller cannot tell which. */
@@ -18,10 +18,26 @@ export function demandId(prefix: string, id: string, what: string): void {
 
 /** Judge a signed structure of the body; a refusal is the caller's fault at `path`. */
 export function judged<T>(path: string, judge: () => T): T {
-  return onRefusal(judge, (refusal) =>
-    invalid('body', [{ path, message: `${refusal.reason}: ${refusal.message}` }], refusal),
-  )
+  try {
+    return judge()
+  } catch (error) {
+    throw faultOf(path, error)
+  }
 }
+
+/** As `judged`, for a judgement that lets other work run meanwhile. */
+export async function judgedLater<T>(path: string, judge: () => Promise<T>): Promise<T> {
+  try {
+    return await judge()
+  } catch (error) {
+    throw faultOf(path, error)
+  }
+}
+
+const faultOf = (path: string, error: unknown): unknown =>
+  error instanceof Refusal
+    ? invalid('body', [{ path, message: `${error.reason}: ${error.message}` }], error)
+    : error
 
 /** The device that asks. Throws AppError `no_device` for a bearer of a machine account's token, who has none. */
 export function deviceOf({ device }: Pick<Session, 'device'>): string {

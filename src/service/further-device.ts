@@ -7,13 +7,14 @@ import type { Open } from '../api/port.ts'
 import { decodeBase64url } from '../crypto/base64url.ts'
 import { type LoggedKeys, sameKeys, sealKeyId } from '../crypto/device-public-keys.ts'
 import { jwkBytes, thumbprint } from '../crypto/jwk.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import type { KeyLog } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { addDevice, taken } from './device-rows.ts'
 import { judged } from './faults.ts'
 import { entriesOf } from './key-logs.ts'
 import type { Schema } from './schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
 
 type Body = Parameters<Open['enrolment']['further']>[0]['body']
 
@@ -57,7 +58,7 @@ export async function admitFurther(
   at: number,
 ): Promise<void> {
   const { entries } = await entriesOf(trx, account)
-  const log = entries.length === 0 ? null : verifyKeyLog(account, entries)
+  const log = entries.length === 0 ? null : await storedKeyLog(account, entries)
   if (log === null) throw nobodyApproves()
   if (await isKnown(trx, log, body)) return
   if (log.active.length === 0) throw nobodyApproves()

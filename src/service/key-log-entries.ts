@@ -7,7 +7,7 @@ import type { Service, Session } from '../api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
 import { sameKeys, sealKeyId } from '../crypto/device-public-keys.ts'
 import { hashOf, parseJws } from '../crypto/jws.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import type { KeyLog } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { touchConnectionsOf } from './connection-rows.ts'
@@ -24,13 +24,14 @@ import {
   waitingDevice,
 } from './device-rows.ts'
 import { tellOfDevice, tellOfRecoveryKey } from './event-notices.ts'
-import { deviceOf, judged } from './faults.ts'
+import { deviceOf, judged, judgedLater } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
 import type { Message } from './mail/mail.ts'
 import { deviceAddedMessage, recoveryKeyMessage } from './mail/messages.ts'
 import { switchOff } from './public-code-rows.ts'
 import type { Schema } from './schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
 import { type Brake, countTryIn } from './tries.ts'
 
 /**
@@ -59,12 +60,12 @@ export async function storeEntry(
 ): Promise<KeyLog> {
   const { account, entries, entry, at } = of
   const last = entries.at(-1)
-  const log = judged('entry', () => {
+  const log = await judgedLater('entry', async () => {
     const isShort = entry.length <= MOST_CHARACTERS
     demand(isShort, 'too_large', `this server takes entries of ${MOST_CHARACTERS} characters`)
     const { payload } = parseJws(entry, 'keylog+jws')
     if (last !== undefined && payload.get('prev') !== encodeBase64url(hashOf(last))) return null
-    const after = verifyKeyLog(account, [...entries, entry])
+    const after = await storedKeyLog(account, entries, [entry])
     permit(after)
     return after
   })

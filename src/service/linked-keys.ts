@@ -1,8 +1,9 @@
 /** Whether the recovery key of an account links its keys of now to earlier ones (protocol, section 3). */
 import type { Kysely } from 'kysely'
-import { generationAt, isLinked, verifyKeyLog } from '../crypto/key-log.ts'
+import { generationAt, isLinked } from '../crypto/key-log.ts'
 import { entriesOf } from './key-logs.ts'
 import type { Schema } from './schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
 
 /** Whether the newest generation is linked to that of a time, Unix milliseconds. */
 export async function isLinkedSince(
@@ -13,6 +14,6 @@ export async function isLinkedSince(
   const { entries, storedAt } = await entriesOf(db, account)
   const then = storedAt.findLastIndex((at) => at <= since)
   if (then === -1) return false
-  const log = verifyKeyLog(account, entries)
+  const log = await storedKeyLog(account, entries)
   return isLinked(log, generationAt(log, then), log.generation)
 }

@@ -7,10 +7,10 @@ import { timeAt } from '../api/fields.ts'
 import type { Service } from '../api/port.ts'
 import type { PublicKey } from '../api/rest/profiles.ts'
 import { thumbprint } from '../crypto/jwk.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog, sealKeysOf } from './key-logs.ts'
+import { storedKeyLog } from './stored-logs.ts'
 
 export const profiles = ({ db }: Ground): Service['profiles'] => ({
   read: async ({ id }) => {
@@ -33,24 +33,23 @@ export const profiles = ({ db }: Ground): Service['profiles'] => ({
       .execute()
     const nameOf = new Map(names.map(({ id, name }) => [id, name]))
     const sealKeys = new Map((await sealKeysOf(db, account)).map((one) => [one.id, one.seal_key]))
-    const keys = [...verifyKeyLog(account, entries).devices.values()]
-      .reverse()
-      .flatMap((device) => {
-        const { id, seal, renewals, addedAt } = device
-        const active = device.revokedAt === null
-        const [device_name, sealKey] = [nameOf.get(id) ?? '', sealKeys.get(id)]
-        const at = (seq: number) => timeAt(storedAt[seq]!)
-        const { sign: jwk } = device.keys
-        const sign = { id: thumbprint(jwk), use: 'sign', jwk, device_name, created_at: at(addedAt) }
-        const of = { id: seal, use: 'seal', suite: 1, key: sealKey ?? '', device_name } as const
-        return [
-          { key: sign as PublicKey, active },
-          {
-            key: { ...of, created_at: at(renewals.at(-1)?.seq ?? addedAt) },
-            active: active && sealKey !== undefined,
-          },
-        ]
-      })
+    const { devices } = await storedKeyLog(account, entries)
+    const keys = [...devices.values()].reverse().flatMap((device) => {
+      const { id, seal, renewals, addedAt } = device
+      const active = device.revokedAt === null
+      const [device_name, sealKey] = [nameOf.get(id) ?? '', sealKeys.get(id)]
+      const at = (seq: number) => timeAt(storedAt[seq]!)
+      const { sign: jwk } = device.keys
+      const sign = { id: thumbprint(jwk), use: 'sign', jwk, device_name, created_at: at(addedAt) }
+      const of = { id: seal, use: 'seal', suite: 1, key: sealKey ?? '', device_name } as const
+      return [
+        { key: sign as PublicKey, active },
+        {
+          key: { ...of, created_at: at(renewals.at(-1)?.seq ?? addedAt) },
+          active: active && sealKey !== undefined,
+        },
+      ]
+    })
     // Revoked keys keep their place, so that a revocation between two pages does not break the cursor.
     const at = (id: string | null) => keys.findIndex(({ key }) => key.id === id)
     const last = readCursor(page.cursor, (id) => at(id) >= 0)

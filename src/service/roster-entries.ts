@@ -10,14 +10,14 @@ import type { JsonObject } from '../crypto/json.ts'
 import { hashOf, parseJws } from '../crypto/jws.ts'
 import { signerAt } from '../crypto/key-log.ts'
 import { demand } from '../crypto/refusal.ts'
-import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
+import { type KeyLogs, type Roster, accountsOf } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
 import { noteNamed } from './departed.ts'
 import { demandApproved, holdApproved } from './device-rows.ts'
 import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
 import { tellOfEntry } from './event-notices.ts'
-import { demandId, judged } from './faults.ts'
+import { demandId, judged, judgedLater } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { type Ended, notifyEnds, withdrawalsOf } from './invitation-ends.ts'
 import {
@@ -31,7 +31,7 @@ import {
 import { carryOver } from './replacements.ts'
 import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
 import type { Schema } from './schema.ts'
-import { verifyAhead } from './verifying-ahead.ts'
+import { storedRoster } from './stored-logs.ts'
 
 const placeOf = (entries: readonly string[], seq: number) => ({
   seq,
@@ -239,7 +239,6 @@ export const appendTo =
     const { account } = session
     const sender = { account, device: await demandApproved(db, session) }
     const { payload: said } = judged('entry', () => parseJws(entry, 'roster+jws'))
-    await verifyAhead(db, connection, sender, entry)
     return db.transaction().execute(async (trx) => {
       await holdApproved(trx, session)
       await holdConnection(trx, connection)
@@ -252,8 +251,8 @@ export const appendTo =
       if (said.get('prev') !== encodeBase64url(head)) throw moved('Another entry came first', head)
       const accounts = judged('entry', () => accountsOf([...entries, entry]))
       const keyLogs = await keyLogsOf(trx, connection, accounts)
-      const after = judged('entry', () => {
-        const roster = verifyRoster(connection, [...entries, entry], keyLogs)
+      const after = await judgedLater('entry', async () => {
+        const roster = await storedRoster(connection, { entries, keyLogs }, [entry])
         demandSignedBy(said, sender, keyLogs)
         return roster
       })

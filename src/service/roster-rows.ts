@@ -1,9 +1,10 @@
 /** Rosters as the tables have them, and the key logs that they rest on. */
 import type { Kysely } from 'kysely'
-import { verifyKeyLog } from '../crypto/key-log.ts'
+import type { KeyLog } from '../crypto/key-log.ts'
 import type { KeyLogs, Roster } from '../crypto/roster.ts'
 import { departedLogs, departedOf } from './departed.ts'
 import type { Schema } from './schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
 
 /** The entries of a roster, in order; none where there is no such connection. */
 export async function rosterEntries(db: Kysely<Schema>, connection: string): Promise<string[]> {
@@ -55,14 +56,16 @@ export async function logEntries(
   return new Map([...logs, ...(await departedLogs(db, connection, missing))])
 }
 
-/** The same, verified: what was kept was verified before it was. */
+/** The same, as `storedKeyLog` reads them. */
 export async function keyLogsOf(
   db: Kysely<Schema>,
   connection: string,
   accounts: readonly string[],
 ): Promise<KeyLogs> {
   const logs = await logEntries(db, connection, accounts)
-  return new Map([...logs].map(([account, entries]) => [account, verifyKeyLog(account, entries)]))
+  const keyLogs = new Map<string, KeyLog>()
+  for (const [account, entries] of logs) keyLogs.set(account, await storedKeyLog(account, entries))
+  return keyLogs
 }
 
 /** A roster without the members whose accounts were deleted: nothing is sealed to them, nor by them. */

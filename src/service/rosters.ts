@@ -6,7 +6,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../api/port.ts'
 import { parseJws } from '../crypto/jws.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
 import { type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember } from './connection-rows.ts'
@@ -28,6 +27,7 @@ import { inviterIn, presetFor, tagByPreset } from './preset-rows.ts'
 import { appendTo, demandSealed, demandSignedBy } from './roster-entries.ts'
 import { rosterEntries } from './roster-rows.ts'
 import type { Schema } from './schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
 
 type Body = Parameters<Service['rosters']['open']>[0]['body']
 
@@ -83,7 +83,7 @@ export const rosters = (ground: Ground): Service['rosters'] => {
       const { account } = session
       const sender = { account, device: await demandApproved(db, session) }
       const { entries } = await readKeyLog(db, account)
-      const keyLogs = new Map([[account, verifyKeyLog(account, entries)]])
+      const keyLogs = new Map([[account, await storedKeyLog(account, entries)]])
       const roster = judged('entry', () => {
         const opened = verifyRoster(body.connection, [body.entry], keyLogs)
         demandSignedBy(parseJws(body.entry, 'roster+jws').payload, sender, keyLogs)

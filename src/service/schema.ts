@@ -53,6 +53,7 @@ export interface Schema {
       | 'export'
       | 'org invite'
       | 'keys'
+      | 'reset'
       | 'name'
     id: string
     expires_at: number

@@ -6,7 +6,7 @@ import type { Transaction } from 'kysely'
 import * as v from 'valibot'
 import type { Service } from '../api/port.ts'
 import { SignedName } from '../api/rest/names.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
+import type { KeyLog } from '../crypto/key-log.ts'
 import { type Profile, replaceProfile } from '../crypto/profile.ts'
 import { demand, Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
@@ -16,6 +16,7 @@ import { judged } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
 import type { Schema } from './schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
 import { type Brake, countTryIn } from './tries.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -71,7 +72,7 @@ export const signedProfiles = ({ db, now }: Ground): Service['signedProfiles'] =
       if (kept === jws) return
       await countTryIn(trx, account, CHANGES, now())
       const { entries } = await readKeyLog(trx, account)
-      const { name } = demandNewer(kept, jws, verifyKeyLog(account, entries))
+      const { name } = demandNewer(kept, jws, await storedKeyLog(account, entries))
       await trx
         .updateTable('accounts')
         .set({ profile: jws, display_name: name })

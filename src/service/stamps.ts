@@ -6,11 +6,12 @@ import type { Kysely } from 'kysely'
 import type { Service, Session } from '../api/port.ts'
 import { parseJws } from '../crypto/jws.ts'
 import { demand, Refusal } from '../crypto/refusal.ts'
-import { type ReceiptPayload, signReceipt, stampIndices, verifyStamp } from '../crypto/stamp.ts'
+import { type ReceiptPayload, signReceipt, stampIndices, verifyingStamp } from '../crypto/stamp.ts'
 import { AppError } from '../errors.ts'
+import { inSlices } from '../slices.ts'
 import { activeOrganisation, organisationOfMachine } from './active-organisation.ts'
 import { primaryAddress } from './context.ts'
-import { judged } from './faults.ts'
+import { judgedLater } from './faults.ts'
 import type { Ground } from './ground.ts'
 import { readKeyLog } from './key-logs.ts'
 import { noteOwn } from './org-activities.ts'
@@ -21,7 +22,7 @@ export const stamps = (ground: Ground): Service['stamps'] => ({
     const { db, now, receiptKey } = ground
     const { account } = session
     const { entries } = await readKeyLog(db, account)
-    const { jti, keyStatus } = judged('stamp', () => verified(stamp, account, entries))
+    const { jti, keyStatus } = await judgedLater('stamp', () => verified(stamp, account, entries))
     // The server's own judgement, whatever the stamp claims.
     const seen = {
       received_at: Math.floor(now() / 1000),
@@ -79,13 +80,14 @@ const wordNumber = (stamp: string) =>
   stampIndices(stamp).reduce((sum, index) => sum * 4096 + index, 0)
 
 /** A stamp of this account, and what became of its key since. Throws Refusal. */
-function verified(stamp: string, account: string, entries: readonly string[]) {
+async function verified(stamp: string, account: string, entries: readonly string[]) {
   const { payload } = parseJws(stamp, 'stamp+jws')
   demand(payload.get('iss') === account, 'wrong_account', 'a stamp of another account')
   const jti = payload.get('jti')
   demand(typeof jti === 'string', 'bad_value', 'jti is an id')
   try {
-    verifyStamp({ stamp, key_log: entries })
+    // The log was verified entry by entry before it was stored.
+    await inSlices(verifyingStamp({ stamp, key_log: entries }, { remembered: () => entries }))
     return { jti, keyStatus: 'active' } as const
   } catch (error) {
     // Judged last of all: everything else about the stamp is right, and the receipt says that it came too late.

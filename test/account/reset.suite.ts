@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { publicKeys } from '../../src/crypto/device-keys.ts'
+import { type KeyPair, publicKeys } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/id.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
@@ -15,6 +15,7 @@ import {
   addressOf,
   approve,
   arrived,
+  enrol,
   enrolByMail,
   enrolled,
   join,
@@ -27,6 +28,8 @@ import {
   resetOf,
 } from '../service/person.ts'
 import { fails, isInvalid, shutOut, type Accounts } from './subject.ts'
+
+const MOST = 10
 
 export function resetSuite(accounts: () => Accounts): void {
   let { server } = {} as Accounts
@@ -116,6 +119,18 @@ export function resetSuite(accounts: () => Accounts): void {
       await again.account.context.read({})
       await renewed.account.context.read({})
       assert.equal((await logOf(again)).seq, 1)
+    })
+
+    test(`${MOST} a day without a recovery key, and with one all the same`, async () => {
+      const ada = await enrol(server)
+      const paper = await protect(ada)
+      const again = async (key?: KeyPair) =>
+        resetOf(server, ada.id, await server.newEnrolmentCode(ada.id), undefined, key)
+      for (let i = 0; i < MOST; i++) await again()
+      await fails('rate_limited', again())
+      const renewed = await again(paper)
+      assert.equal((await logOf(renewed)).generation, 2 + MOST)
+      await fails('rate_limited', again())
     })
 
     test('takes a credential of that account, and the newest entry', async () => {

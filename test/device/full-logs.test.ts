@@ -9,7 +9,9 @@ import { continueKeyLog } from '../../src/device/key-log.ts'
 import { leaveOrEnd } from '../../src/device/members.ts'
 import type { Known } from '../../src/device/remembered.ts'
 import { continueRoster, newSecret } from '../../src/device/roster-entries.ts'
+import { wayIn } from '../../src/device/sign-in-way.ts'
 import { AppError } from '../../src/errors.ts'
+import { accountOf, logEntry, newDevice } from '../crypto/builders.ts'
 import { instead } from '../handlers/trust-desk.ts'
 import { connected, worldOf } from './people.ts'
 
@@ -63,5 +65,21 @@ describe('a full log', () => {
       return null
     })
     await assert.rejects(signing, isFull(/sign in with another mailbox/))
+  })
+
+  it('a key log of 240 generations: the recovery key resets it once more', () => {
+    const first = newDevice()
+    const account = accountOf(first)
+    const key_log = [logEntry(account, [], 'add', first, first)]
+    for (let generation = 1; generation < 240; generation++) {
+      const device = newDevice()
+      key_log.push(logEntry(account, key_log, 'reset', device, device))
+    }
+    const draft = { ...newDevice(), device: newDevice().id, way: null, server: '', holder: null }
+    const opens = { account_id: account, email: null, key_log }
+    assert.throws(
+      () => wayIn(opens, draft, { reset: true }, 0),
+      isFull(/"countersignd reset" with the words of the paper/),
+    )
   })
 })

@@ -115,7 +115,9 @@ function apply(before: State | null, entry: KeyEntry): State {
     const first = accountOf(entry.keys!, entry.salt!)
     need(same(first, raw(entry.account)), 'account_mismatch')
   }
+  if (entry.op === 'reset') need(before!.generations.length < GENERATIONS, 'log_full')
   const madeBy = checkRecoverySig(before, entry)
+  if (entry.op === 'reset') checkLastGenerations(before!.generations, madeBy)
   const used = new Set(before?.used)
   for (const key of namedKeys(entry)) {
     need(!used.has(hex(key)), 'duplicate_key')
@@ -153,6 +155,24 @@ function apply(before: State | null, entry: KeyEntry): State {
   }
   if (entry.op === 'recovery') generations.push({ ...generations.pop()!, named: entry.key! })
   return { account: entry.account, devices, generations, used }
+}
+
+const GENERATIONS = 256
+/** From here on a reset needs a recovery signature. */
+const UNSIGNED = 240
+
+/** Section 3: the last generations are begun by the key that speaks for the first, where one does. */
+function checkLastGenerations(before: readonly Generation[], madeBy: Bytes | null): void {
+  if (before.length < UNSIGNED) return
+  need(madeBy !== null, 'log_full')
+  let [linked] = before as [Generation]
+  for (const generation of before.slice(1)) {
+    const key = inForce(linked)
+    if (key !== null && generation.madeBy !== null && same(key, generation.madeBy))
+      linked = generation
+  }
+  const key = inForce(linked)
+  need(key === null || same(key, madeBy!), 'log_full')
 }
 
 function namedKeys(entry: KeyEntry): Bytes[] {

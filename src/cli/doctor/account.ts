@@ -96,9 +96,10 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
 async function recovery({ memory: { identity, keyLog, notices } }: Ground): Promise<Finding[]> {
   if (identity === null || !identity.approved || keyLog.length === 0) return []
   if (notices.some(({ about }) => about === RECOVERY)) return []
+  const { lastPlace } = await import('../../crypto/chain.ts')
   const { verifyKeyLog } = await import('../../crypto/key-log.ts')
   try {
-    const log = verifyKeyLog(identity.account, keyLog)
+    const log = verifyKeyLog(identity.account, keyLog, lastPlace(keyLog))
     return [ok(RECOVERY, log.recovery === null ? NO_PAPER : 'a recovery key is in force')]
   } catch (error) {
     if (error instanceof Refusal) return []
