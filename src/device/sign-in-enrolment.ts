@@ -14,13 +14,15 @@ import type { State } from '../state/state.ts'
 import { rememberName } from './name-to-sign.ts'
 import type { Names } from './names.ts'
 import { type Identity, changeFacts, openIdentity, storeFacts, storeSession } from './identity.ts'
-import { judgeKeyLog, judged, keepKeyLog } from './key-log.ts'
+import { judgeKeyLog, judged, judging, keepKeyLog, seqOf } from './key-log.ts'
+import { MOST_OWN_CHARACTERS, readPages } from './log-pages.ts'
 import type { Seat } from './seat.ts'
 import { dropCode } from './sign-in-code.ts'
 import { type Draft, type Way, draftFor, dropDraft, keepWay, newDraft } from './sign-in-draft.ts'
 import type { Resetting } from './sign-in-flow.ts'
 import { leftMeanwhile, wasRevoked } from './sign-in-refusals.ts'
 import { type Opens, ownEntry, wayIn } from './sign-in-way.ts'
+import { verifyKeyLogAhead } from './verifying-ahead.ts'
 
 export interface Ground {
   readonly state: State
@@ -73,11 +75,22 @@ async function shown<T>(
 }
 
 /**
- * What the account server tells of a credential, without using it up.
- * @throws AppError not_signed_in for one that is not taken, and what the door throws
+ * What the account server tells of a credential, without using it up, with the key log of the account,
+ * which is read in pages.
+ * @throws AppError not_signed_in for one that is not taken, backend_error for a log that is too large,
+ *   and what the door throws
  */
-export const opensOf = ({ signIns }: Door, credential: Credential): Promise<Opens> =>
-  shown(credential, (body) => signIns.read({ body }))
+export async function opensOf({ signIns }: Door, credential: Credential): Promise<Opens> {
+  async function read(from: number) {
+    const opened = await shown(credential, (body) => signIns.read({ body: { ...body, from } }))
+    const { key_log: entries, key_log_seq: seq, account_id, email } = opened
+    return { entries, seq: seq ?? -1, account_id, email }
+  }
+  const most = MOST_OWN_CHARACTERS
+  const { entries, last } = await judging(() => readPages({ read, known: [], most, seqOf }))
+  await verifyKeyLogAhead(entries, 0)
+  return { account_id: last.account_id, email: last.email, key_log: entries }
+}
 
 type Made = Awaited<ReturnType<Door['enrolment']['create']>>
 

@@ -54,6 +54,7 @@ export interface Schema {
       | 'org invite'
       | 'keys'
       | 'name'
+      | 'roster'
     id: string
     expires_at: number
   }

@@ -18,6 +18,7 @@ import { renewNow } from '../../src/device/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'
 import { restless } from './people.ts'
 import { deviceOf, type Seat } from './seats.ts'
+import { paged } from './paged.ts'
 
 /** A call that never came back: before it reached the server, or after. */
 class Crash extends Error {}
@@ -53,15 +54,15 @@ const behind = (account: Account): Account => ({
   keyLogs: {
     ...account.keyLogs,
     read: async (of) => {
-      const { entries, seal_keys } = await account.keyLogs.read(of)
-      return { entries: without(entries), seal_keys }
+      const { entries, seal_keys } = await account.keyLogs.read({ account: of.account })
+      return { ...paged(without(entries), of), seal_keys }
     },
   },
   rosters: {
     ...account.rosters,
     read: async (of) => {
-      const { entries, key_logs } = await account.rosters.read(of)
-      return { entries: without(entries), key_logs }
+      const { entries, key_logs } = await account.rosters.read({ connection: of.connection })
+      return { ...paged(without(entries), of), key_logs }
     },
   },
   envelopes: { ...account.envelopes, read: async () => ({ envelopes: [] }) },

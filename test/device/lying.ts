@@ -8,6 +8,7 @@ import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
 import { type Desk, restless } from './people.ts'
+import { paged } from './paged.ts'
 
 /** What stands between a device and its account. */
 type Lie = (account: Account) => Account
@@ -27,14 +28,14 @@ export const showing =
     ...restless(account),
     rosters: {
       ...account.rosters,
-      read: async ({ connection }) => {
+      read: async ({ connection, from }) => {
         const { entries, key_logs } = await account.rosters.read({ connection })
-        return { entries: [...(await change(entries, connection))], key_logs }
+        return { ...paged(await change(entries, connection), { from }), key_logs }
       },
     },
   })
 
-type ShownLog = Awaited<ReturnType<Account['keyLogs']['read']>>
+type ShownLog = Omit<Awaited<ReturnType<Account['keyLogs']['read']>>, 'seq'>
 
 /** The key log of one account as the server shows it, wherever a device asks for it. */
 export const showingLog =
@@ -44,16 +45,17 @@ export const showingLog =
     keyLogs: {
       ...account.keyLogs,
       read: async (query) => {
-        const honest = await account.keyLogs.read(query)
-        return query.account === of ? change(honest) : honest
+        if (query.account !== of) return account.keyLogs.read(query)
+        const shown = await change(await account.keyLogs.read({ account: of }))
+        return { ...shown, ...paged(shown.entries, query) }
       },
     },
     rosters: {
       ...account.rosters,
       read: async (query) => {
-        const { entries, key_logs } = await account.rosters.read(query)
+        const { key_logs, ...page } = await account.rosters.read(query)
         const longer = key_logs.map((log) => (log.account === of ? { ...log, seq: MORE } : log))
-        return { entries, key_logs: longer }
+        return { ...page, key_logs: longer }
       },
     },
   })

@@ -8,6 +8,7 @@ import { rememberedRoster } from '../../src/device/remembered.ts'
 import { consentTo, newDevice, newPerson, place, signer, logsOf } from '../crypto/builders.ts'
 import { malformedEntries, signedText, torsionKey } from '../crypto/malformed.ts'
 import { type Desk, connected, restless, verifies, worldOf } from './people.ts'
+import { paged } from './paged.ts'
 
 /** The account, whose server shows this of a connection's roster, or of somebody's key log. */
 const showing =
@@ -20,16 +21,16 @@ const showing =
     rosters: {
       ...account.rosters,
       read: async (what) => {
-        const honest = await account.rosters.read(what)
-        return { ...honest, entries: [...(of.roster?.(honest.entries) ?? honest.entries)] }
+        const honest = await account.rosters.read({ connection: what.connection })
+        return { ...honest, ...paged(of.roster?.(honest.entries) ?? honest.entries, what) }
       },
     },
     keyLogs: {
       ...account.keyLogs,
       read: async (what) => {
-        const honest = await account.keyLogs.read(what)
+        const honest = await account.keyLogs.read({ account: what.account })
         const entries = of.keyLog?.(honest.entries, what.account) ?? honest.entries
-        return { ...honest, entries: [...entries] }
+        return { ...honest, ...paged(entries, what) }
       },
     },
   })
@@ -185,7 +186,10 @@ describe('an account server that shows', () => {
         ...account.rosters,
         read: async (what) =>
           what.connection === connection
-            ? { entries, key_logs: [...logs.keys()].map((of) => ({ account: of, seq: 0 })) }
+            ? {
+                ...paged(entries, what),
+                key_logs: [...logs.keys()].map((of) => ({ account: of, seq: 0 })),
+              }
             : account.rosters.read(what),
       },
       keyLogs: {
@@ -194,7 +198,7 @@ describe('an account server that shows', () => {
           const log = logs.get(what.account)
           return log === undefined
             ? account.keyLogs.read(what)
-            : { entries: [...log.entries], seal_keys: [] }
+            : { ...paged(log.entries, what), seal_keys: [] }
         },
       },
     }))

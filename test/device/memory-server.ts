@@ -14,6 +14,7 @@ import { newId } from '../../src/crypto/id.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { AppError } from '../../src/errors.ts'
 import { T0 } from './bench.ts'
+import { paged } from './paged.ts'
 
 interface Roster {
   readonly id: string
@@ -129,8 +130,8 @@ export function memoryServer() {
     ({
       context: { read: async () => ({ user: { id: account }, organisations: [] }) },
       keyLogs: {
-        read: async ({ account: of }: { account: string }) => ({
-          entries: [...logOf(of)],
+        read: async ({ account: of, from }: { account: string; from?: number }) => ({
+          ...paged(logOf(of), { from }),
           seal_keys: devicesOf(of).flatMap((id) => sealKeys.get(id) ?? []),
           ...(profiles.has(of) ? { profile: profiles.get(of) } : {}),
         }),
@@ -151,7 +152,7 @@ export function memoryServer() {
               if (roster.roles.has(account)) touch(roster)
             }
           }
-          return { entries: [...log] }
+          return { seq: log.indexOf(entry), head: hashed(entry) }
         },
       },
       signedProfiles: {
@@ -200,7 +201,7 @@ export function memoryServer() {
           }
           return resource(rosterOf(body.connection, account))
         },
-        read: async ({ connection }: { connection: string }) => {
+        read: async ({ connection, from }: { connection: string; from?: number }) => {
           const { entries } = rosterOf(connection, account)
           const named = new Set(
             entries.flatMap((entry) => {
@@ -209,7 +210,7 @@ export function memoryServer() {
             }),
           )
           const key_logs = [...named].map((of) => ({ account: of, seq: logOf(of).length - 1 }))
-          return { entries: [...entries], key_logs }
+          return { ...paged(entries, { from }), key_logs }
         },
         append: async ({
           connection,

@@ -7,6 +7,7 @@ import { wordsAt } from '../../src/crypto/words.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { type Desk, isIn, newWorld, restless, takenIn, verifies, worldOf } from './people.ts'
+import { paged } from './paged.ts'
 
 /** Ada and Bob, who own a connection, with Cy in it. */
 async function owned(t: TestContext) {
@@ -38,9 +39,9 @@ const showing =
     rosters: {
       ...account.rosters,
       read: async (of) => {
-        const honest = await account.rosters.read(of)
-        if (of.connection !== id) return honest
-        return { ...honest, entries: [...honest.entries.slice(0, seq), entry] }
+        if (of.connection !== id) return account.rosters.read(of)
+        const honest = await account.rosters.read({ connection: id })
+        return { ...honest, ...paged([...honest.entries.slice(0, seq), entry], of) }
       },
     },
   })

@@ -16,6 +16,7 @@ import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
 import { keyOf } from '../device/bench.ts'
 import { newWorld, type Desk, type World } from '../device/people.ts'
 import { at, instead } from './trust-desk.ts'
+import { paged } from '../device/paged.ts'
 
 const NUMBER = /^\d{5}( \d{5}){11}$/
 
@@ -64,7 +65,7 @@ const shown = (ada: Desk, bob: string, entries: readonly string[] | null): Desk 
     instead('keyLogs', 'read', (honest) => async (input) => {
       if (input.account !== bob) return honest(input)
       if (entries === null) throw new AppError('not_found', 'There is no such account.')
-      return { entries: [...entries], seal_keys: [] }
+      return { ...paged(entries, input), seal_keys: [] }
     }),
   )
 
@@ -395,7 +396,7 @@ describe('the history of a card', () => {
         'read',
         (honest) => async (input) =>
           input.account === eve.id
-            ? { entries: [...log.entries, late], seal_keys: [] }
+            ? { ...paged([...log.entries, late], input), seal_keys: [] }
             : honest(input),
       ),
     )
