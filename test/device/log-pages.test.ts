@@ -40,7 +40,7 @@ function watching(of: string) {
       const page = await read(asked)
       if (asked.account === of) pages.push([asked.from ?? 0, page.entries.length])
       return page
-    })(restless(account))
+    })(account)
   return { pages, between }
 }
 
