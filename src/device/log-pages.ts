@@ -2,6 +2,7 @@
  * Key logs and rosters, read from the account server in pages: an answer has at most 16 MiB, and a
  * log can be longer. What is known of a log is not read again.
  */
+import { requirePlaces } from '../crypto/chain.ts'
 import { demand, Refusal } from '../crypto/refusal.ts'
 
 /**
@@ -49,7 +50,7 @@ export interface ShownLog<P extends Page> {
  * place, its history is another one or goes back: then the log is read from the first entry on, and
  * nothing of it is kept, so that the check of the whole names the reason. Reading ends where an entry
  * stands at another place than it names, which that check refuses.
- * @throws Refusal `too_large`, `gap` where a page is empty before the end; what `read` and `keep` throw
+ * @throws Refusal `log_full`, `too_large`, `gap` where a page is empty before the end; what `read` and `keep` throw
  */
 export async function readPages<P extends Page>(of: Reading<P>): Promise<ShownLog<P>> {
   const { read, known } = of
@@ -67,15 +68,17 @@ async function readOn<P extends Page>(
   known: number,
   first: P,
 ): Promise<ShownLog<P>> {
-  const entries = before.slice(0, Math.max(known - 1, 0))
+  let entries = before.slice(0, Math.max(known - 1, 0))
   let accepted = known
   let size = sizeOf(entries)
   let page = first
   for (;;) {
     const from = entries.length
+    // Not spread: a page of 16 MiB can hold more entries than a call takes arguments.
+    entries = entries.concat(page.entries)
+    requirePlaces(entries)
     size += sizeOf(page.entries)
     demand(size <= most, 'too_large', `a log of more than ${most} characters`)
-    entries.push(...page.entries)
     const isEnd = entries.length > page.seq || entries.length === 0
     if (isEnd || !isInPlace(page.entries, from, seqOf)) return { entries, accepted, last: page }
     // A page that begins with the newest known entry may bring nothing else.

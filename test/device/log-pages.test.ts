@@ -143,6 +143,12 @@ const LIES: readonly [
     1,
   ],
   [
+    'a million entries in one page',
+    () => ({ entries: Array(1_000_000).fill(''), seq: 6 }),
+    'log_full',
+    1,
+  ],
+  [
     'the same page for ever',
     (entries) => ({ entries: entries.slice(0, 2), seq: 99_999 }),
     'duplicate_entry',
