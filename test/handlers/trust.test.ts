@@ -245,7 +245,10 @@ describe('a dishonest server', () => {
     Record<string, [reason: string, (real: readonly string[], bob: string) => string[] | null]>
   > = {
     'another history': ['account_mismatch', (_, bob) => forged(bob)],
-    'another beginning': ['account_mismatch', (real, bob) => [...forged(bob, 1), ...real.slice(1)]],
+    'another beginning, and another end': [
+      'account_mismatch',
+      (real, bob) => [...forged(bob, 1), ...real.slice(1, -1)],
+    ],
     'an older log': ['rollback', (real) => real.slice(0, -1)],
     'no log at all': ['rollback', () => null],
     'nothing in it': ['empty', () => []],
