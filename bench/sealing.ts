@@ -84,7 +84,7 @@ function sizes(): void {
 }
 
 /** Devices as a key log names them, and where their sealing keys are found. */
-function recipients(): { those: Recipient[]; state: Pick<State, 'sealKeys'> } {
+function recipients(): { those: Recipient[]; state: Pick<State, 'sealKeys' | 'logs'> } {
   const keys = new Map<string, Uint8Array>()
   const those = Array.from({ length: ENVELOPES }, () => {
     const { publicKey } = newSealKey()

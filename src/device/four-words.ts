@@ -12,7 +12,7 @@ import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
 import { failedContact, notTried } from './first-contact-ends.ts'
 import { keepSecret, keptPlace } from './first-contact-secrets.ts'
-import { judgeKeyLog, rememberKeyLog } from './key-log.ts'
+import { fetchKeyLog, rememberKeyLog } from './key-log.ts'
 import { asTyped } from './typed-words.ts'
 
 /** So many tries in 15 minutes, on the invitee's device. */
@@ -103,8 +103,7 @@ export async function approveByWords(
   if (state.firstContacts.tries(id, now() - WORDS_MS) >= MOST_TRIES)
     throw notTried('too_many_tries')
   const { sid, connection, inviter, expires_at } = await openRun(device, account, id)
-  const { entries } = await account.keyLogs.read({ account: identity.account })
-  const log = judgeKeyLog(state, identity.account, entries)
+  const log = await fetchKeyLog(state, account, identity.account)
   device.demandSeat()
   rememberKeyLog(device, log)
   const started_at = now()

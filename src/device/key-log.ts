@@ -3,16 +3,20 @@
  * continued as well. The server keeps the order and is believed nothing else: a log that breaks a rule changes nothing here.
  */
 import type { Account } from '../api/port.ts'
+import { encodeBase64url } from '../crypto/base64url.ts'
 import type { Known } from '../crypto/chain.ts'
 import { hashOf } from '../crypto/jws.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
-import { Refusal } from '../crypto/refusal.ts'
+import { readEntry } from '../crypto/key-log-form.ts'
+import { type KeyLog, verifyKeyLog, verifyingKeyLog } from '../crypto/key-log.ts'
+import { demand, Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
+import { inSlices } from '../slices.ts'
 import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
 import { keyLogFull, unlessFull } from './full-logs.ts'
-import { changeFacts } from './identity.ts'
+import { changeFacts, readFacts } from './identity.ts'
 import { judgeHolds } from './kept-connection.ts'
+import { MOST_OWN_CHARACTERS, readPages } from './log-pages.ts'
 import { keepProfile } from './profiles.ts'
 import { keepSealKeys } from './seal-keys.ts'
 
@@ -22,19 +26,36 @@ export type Remembering = Pick<Device, 'state' | 'codes' | 'identity' | 'demandS
 /** Each time another device of the same account was faster. */
 const ATTEMPTS = 5
 
+/** The error where what the server sent breaks a rule; any other error as it is. */
+function asFault(cause: unknown): unknown {
+  if (!(cause instanceof Refusal)) return cause
+  return new AppError(
+    'backend_error',
+    `The account server sent a key log that cannot be right (${cause.reason}), and nothing was changed. The server may be dishonest.`,
+    { cause },
+  )
+}
+
 /** Do something that judges what the server sent. Throws AppError backend_error where that breaks a rule. */
 export function judged<T>(work: () => T): T {
   try {
     return work()
-  } catch (cause) {
-    if (!(cause instanceof Refusal)) throw cause
-    throw new AppError(
-      'backend_error',
-      `The account server sent a key log that cannot be right (${cause.reason}), and nothing was changed. The server may be dishonest.`,
-      { cause },
-    )
+  } catch (error) {
+    throw asFault(error)
   }
 }
+
+/** The same of what is fetched meanwhile. */
+export async function judging<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw asFault(error)
+  }
+}
+
+/** The place that an entry names. Throws Refusal where its form is wrong. */
+export const seqOf = (jws: string): number => readEntry(jws).seq
 
 function knownOf({ logs }: State, account: string): Known | undefined {
   const head = logs.head('keylog', account)
@@ -53,36 +74,90 @@ export const judgeKeyLog = (
   known: Known | undefined = knownOf(state, account),
 ): KeyLog => judged(() => verifyKeyLog(account, entries, known))
 
-/** Fetch the key log of an account and check it. Throws AppError backend_error, and what the account throws. */
-export async function fetchKeyLog(state: State, account: Account, id: string): Promise<KeyLog> {
-  return (await fetchNamedLog(state, account, id)).log
-}
-
-/** The same, with the signed profile that came beside the log, which is not checked. */
-export async function fetchNamedLog(
-  state: State,
-  account: Account,
-  id: string,
-): Promise<{ log: KeyLog; profile: string | undefined }> {
-  const { entries, profile } = await account.keyLogs.read({ account: id })
-  return { log: judgeKeyLog(state, id, entries), profile }
+/** A key log that was checked, with what came beside it, which was not. */
+export interface FetchedLog {
+  readonly log: KeyLog
+  readonly sealKeys: readonly string[]
+  readonly profile: string | undefined
 }
 
 /**
- * Fetch the key log of an account, check it, and remember what is new.
- * @throws Refusal for a log that breaks a rule, goes back or forks, of which nothing is remembered; AppError not_signed_in when this
+ * Fetch a key log from the newest entry known here on, in pages, and check it.
+ * @param of `known` is what it must continue, without it what this device has seen; `keep` keeps a
+ *   first part of a log of several pages, which was checked
+ * @throws Refusal for a log that breaks a rule, goes back or forks, `too_large`; what the account and
+ *   `keep` throw
+ */
+async function readKeyLog(
+  state: State,
+  account: Account,
+  of: { id: string; known?: Known; keep?: (log: KeyLog) => void },
+): Promise<FetchedLog> {
+  const { id, keep } = of
+  const verified = (entries: readonly string[]): Promise<KeyLog> =>
+    inSlices(verifyingKeyLog(id, entries, of.known ?? knownOf(state, id)))
+  const { entries, last } = await readPages({
+    read: (from) => account.keyLogs.read({ account: id, from }),
+    known: state.logs.read('keylog', id),
+    most: id === readFacts(state)?.account ? MOST_OWN_CHARACTERS : state.logs.mostCharacters,
+    seqOf,
+    ...(keep && { keep: async (entries) => keep(await verified(entries)) }),
+  })
+  const { seal_keys: sealKeys, profile } = last
+  return { log: await verified(entries), sealKeys, profile }
+}
+
+/**
+ * Fetch the key log of the own account and check it. Nothing of it is remembered.
+ * @param known what it must continue; without it, what this device has seen
+ * @throws AppError backend_error, and what the account throws
+ */
+export async function fetchKeyLog(
+  state: State,
+  account: Account,
+  id: string,
+  known?: Known,
+): Promise<KeyLog> {
+  const { log } = await judging(() => readKeyLog(state, account, { id, ...(known && { known }) }))
+  return log
+}
+
+/**
+ * Fetch the key log of an account and check it. Of a log of several pages, the first ones are
+ * remembered as they come: after a crash it is read on from there.
+ * @throws Refusal for a log that breaks a rule, goes back or forks; AppError not_signed_in when this
  *   device signed out meanwhile, and what the account throws
+ */
+function readRemembering(device: Remembering, account: Account, id: string): Promise<FetchedLog> {
+  const { state, demandSeat } = device
+  const keep = (log: KeyLog) => {
+    demandSeat()
+    rememberKeyLog(device, log)
+  }
+  return readKeyLog(state, account, { id, keep })
+}
+
+/** The same, where the newest page is not remembered, and with AppError backend_error for a Refusal. */
+export const fetchNamedLog = (
+  device: Remembering,
+  account: Account,
+  id: string,
+): Promise<FetchedLog> => judging(() => readRemembering(device, account, id))
+
+/**
+ * Fetch the key log of an account, check it, and remember what is new.
+ * @throws Refusal for a log that breaks a rule, goes back or forks, of which the page that does is not
+ *   remembered; AppError not_signed_in when this device signed out meanwhile, and what the account throws
  */
 export async function pullKeyLog(
   device: Remembering,
   account: Account,
   id: string,
 ): Promise<KeyLog> {
-  const { entries, seal_keys, profile } = await account.keyLogs.read({ account: id })
+  const { log, sealKeys, profile } = await readRemembering(device, account, id)
   device.demandSeat()
-  const log = verifyKeyLog(id, entries, knownOf(device.state, id))
   rememberKeyLog(device, log)
-  keepSealKeys(device.state, log, seal_keys)
+  keepSealKeys(device.state, log, sealKeys)
   keepProfile(device.state, log, profile)
   return log
 }
@@ -133,8 +208,12 @@ export async function continueKeyLog(
     const entry = judged(() => unlessFull(() => next(log), keyLogFull))
     if (entry === null) return log
     try {
-      const { entries } = await account.keyLogs.append({ body: { entry, ...beside } })
-      return judgeKeyLog(state, id, entries, { seq: log.seq + 1, head: hashOf(entry) })
+      const { seq, head } = await account.keyLogs.append({ body: { entry, ...beside } })
+      return judged(() => {
+        const isNext = seq === log.seq + 1 && head === encodeBase64url(hashOf(entry))
+        demand(isNext, 'rollback', 'the account server has the entry at another place')
+        return verifyKeyLog(id, [...log.entries, entry])
+      })
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'conflict' || attempt === ATTEMPTS)
         throw error

@@ -25,7 +25,7 @@ import { countAttempt, requireAttempt } from './approval-attempts.ts'
 import { ATTEMPT_MS, judgedRelay } from './approval-relay.ts'
 import { requireWords } from './approval-words.ts'
 import { type Identity, changeFacts } from './identity.ts'
-import { judgeKeyLog, judged, keepKeyLog } from './key-log.ts'
+import { fetchKeyLog, judged, keepKeyLog } from './key-log.ts'
 
 /** The head that this device checked, base64url, from then until the account server knows it. */
 const CHECKED = 'approval_checked'
@@ -205,8 +205,7 @@ export function newOwnApproval(of: { state: State; now: () => number }): OwnAppr
     if (run.bound === null || !run.revealed) throw notYet()
     const { answer, shownThere } = run.bound
     requireWords(typed, shownThere, OTHER_WORDS)
-    const { entries } = await account.keyLogs.read({ account: identity.account })
-    const log = judgeKeyLog(state, identity.account, entries, answer)
+    const log = await fetchKeyLog(state, account, identity.account, answer)
     requireOwn(log, run, answer)
     state.transaction(() => {
       keepKeyLog(state, log)

@@ -96,27 +96,24 @@ export function newPull(of: {
       return { isKnown: true, profile }
     }
     const seen = state.logs.head('keylog', identity.account)
-    const answer = await account.keyLogs
-      .read({ account: identity.account })
-      .catch((error: unknown) => {
-        const refusal = refusalIn(error)
-        if (refusal !== null) return refusal
-        throw error instanceof AppError && error.code === 'not_found' ? accountGone() : error
-      })
-    if (answer instanceof Refusal) return refuseOwn(answer, report)
-    const { entries, profile } = answer
-    // Mostly nothing is new; then the curves need not be loaded to check it.
-    if (seen !== null && entries.length === seen.seq + 1 && entries.at(-1) === seen.entry) {
-      if (readFacts(state)?.revoked) throw revokedHere()
-      return isHere(profile)
-    }
-    const { pullKeyLog } = await import('./key-log.ts')
     try {
+      const from = seen?.seq ?? 0
+      const { entries, seq, profile } = await account.keyLogs.read({
+        account: identity.account,
+        from,
+      })
+      // Mostly nothing is new; then the curves need not be loaded to check it.
+      if (seen !== null && seq === from && entries.length === 1 && entries[0] === seen.entry) {
+        if (readFacts(state)?.revoked) throw revokedHere()
+        return isHere(profile)
+      }
+      const { pullKeyLog } = await import('./key-log.ts')
       const { active } = await pullKeyLog(of, account, identity.account)
       if (active.some(({ id }) => id === identity.device)) return isHere(profile)
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      return refuseOwn(error, report)
+      const refusal = refusalIn(error)
+      if (refusal !== null) return refuseOwn(refusal, report)
+      throw error instanceof AppError && error.code === 'not_found' ? accountGone() : error
     }
     throw revokedHere()
   }

@@ -6,10 +6,8 @@ import type { ResetPlan } from '../api/local/index.ts'
 import type { Door } from '../api/port.ts'
 import { publicKeys } from '../crypto/device-keys.ts'
 import { linkingKeys } from '../crypto/generations.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { placeAfterHead } from '../crypto/key-log-entries.ts'
 import { AppError } from '../errors.ts'
-import { judged } from './key-log.ts'
 import { type Credential, type Ground, opensOf, planned } from './sign-in-enrolment.ts'
 import type { Opens } from './sign-in-way.ts'
 
@@ -27,11 +25,6 @@ const otherKey = () =>
     { details: { state: 'other_recovery_key' } },
   )
 
-const logIn = ({ account_id, key_log }: Opens): KeyLog | null =>
-  account_id === null || key_log.length === 0
-    ? null
-    : judged(() => verifyKeyLog(account_id, key_log))
-
 /**
  * What a credential opens, where it may be reset with this recovery key.
  * @param key `x` of its JWK, or null for a reset without one
@@ -43,7 +36,7 @@ export async function opensForReset(
   key: string | null,
 ): Promise<Opens> {
   const opens = await opensOf(door, credential)
-  const log = logIn(opens)
+  const { log } = opens
   if (key === null || log === null) return opens
   const keys = linkingKeys(log.generations)
   if (keys.length === 0) throw noKey()
@@ -61,7 +54,7 @@ export async function resetPlan(
   opens: Opens,
 ): Promise<ResetPlan> {
   const { draft } = await planned(ground, credential, opens, { reset: true })
-  const log = logIn(opens)!
+  const log = opens.log!
   const hasKey = linkingKeys(log.generations).length > 0
   const { device } = draft
   // The account server took the reset already, and its answer was lost.

@@ -5,11 +5,19 @@
 import type { Account } from '../api/port.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import { type KeyLogs, type Roster, accountsOf, readEntry, verifyRoster } from '../crypto/roster.ts'
+import {
+  type KeyLogs,
+  type Roster,
+  accountsOf,
+  readEntry,
+  verifyingRoster,
+} from '../crypto/roster.ts'
+import { inSlices } from '../slices.ts'
 import { noteDeparted } from './departed.ts'
 import { type Remembering, pullKeyLog } from './key-log.ts'
+import { readPages } from './log-pages.ts'
 import { keepProfile } from './profiles.ts'
-import { type Known, keepFork, rememberedLog } from './remembered.ts'
+import { type Known, keepFork, rememberedLog, rememberRoster } from './remembered.ts'
 
 /**
  * The key logs of accounts, those fetched that are not known as far as they go.
@@ -45,15 +53,15 @@ function seenOf({ logs }: Remembering['state'], connection: string) {
  * Check a roster by what was seen of it.
  * @throws Refusal as `verifyRoster` does; of a roster that forks, the other history is kept
  */
-function judgeRoster(
+async function judgeRoster(
   { state }: Remembering,
   connection: string,
   entries: readonly string[],
   keyLogs: KeyLogs,
   known = seenOf(state, connection),
-): Roster {
+): Promise<Roster> {
   try {
-    return verifyRoster(connection, entries, keyLogs, known)
+    return await inSlices(verifyingRoster(connection, entries, keyLogs, known))
   } catch (error) {
     if (error instanceof Refusal && error.reason === 'roster_forked')
       keepFork(state, connection, entries)
@@ -62,10 +70,12 @@ function judgeRoster(
 }
 
 /**
- * Fetch the roster of a connection, and check it.
- * @returns also whether there was anything new, which is not remembered yet, and of a connection that
- *   replaces another the fork of that one, as the account server returns it
- * @throws Refusal for a roster or a key log that breaks a rule, goes back or forks; of a roster that forks, the other history is kept
+ * Fetch the roster of a connection from the newest entry known here on, in pages, and check it. Of a
+ * roster of several pages, the first ones are remembered as they come.
+ * @returns also whether there was anything new, of which the newest page is not remembered yet, and of
+ *   a connection that replaces another the fork of that one, as the account server says
+ * @throws Refusal for a roster or a key log that breaks a rule, goes back or forks, `too_large`; of a
+ *   roster that forks, the other history is kept
  */
 export async function fetchRoster(
   device: Remembering,
@@ -74,7 +84,30 @@ export async function fetchRoster(
 ): Promise<Known & { fresh: boolean; fork: Fork | null }> {
   const { state } = device
   const before = state.logs.head('roster', connection)
-  const { entries, key_logs, fork = null } = await account.rosters.read({ connection })
+  // What was signed here meanwhile is no entry that the account server left out.
+  const judge = async (entries: readonly string[], keyLogs: KeyLogs) => {
+    const seen = seenOf(state, connection)
+    const known =
+      before === null || seen === undefined
+        ? undefined
+        : { seq: before.seq, head: hashOf(before.entry), heads: seen.heads }
+    const roster = await judgeRoster(device, connection, entries, keyLogs, known)
+    device.demandSeat()
+    return roster
+  }
+  let wasKept = false
+  const { entries, last } = await readPages({
+    read: (from) => account.rosters.read({ connection, from }),
+    known: state.logs.read('roster', connection),
+    most: state.logs.mostCharacters,
+    seqOf: (jws) => readEntry(jws).seq,
+    async keep(part) {
+      const keyLogs = await keyLogsOf(device, account, accountsOf(part), placesIn(part))
+      rememberRoster(state, await judge(part, keyLogs))
+      wasKept = true
+    },
+  })
+  const { key_logs, fork = null } = last
   const lengths = new Map(key_logs.map(({ account: of, seq }) => [of, seq]))
   const departed = new Map(
     key_logs.flatMap(({ account: of, departed_epoch: epoch }) =>
@@ -82,20 +115,14 @@ export async function fetchRoster(
     ),
   )
   const keyLogs = await keyLogsOf(device, account, accountsOf(entries), lengths)
-  const seen = seenOf(state, connection)
-  // What was signed here meanwhile is no entry that the account server left out.
-  const known =
-    before === null || seen === undefined
-      ? undefined
-      : { seq: before.seq, head: hashOf(before.entry), heads: seen.heads }
-  const roster = judgeRoster(device, connection, entries, keyLogs, known)
-  device.demandSeat()
+  const roster = await judge(entries, keyLogs)
   noteDeparted(state, roster, departed, device.identity.account)
   for (const { account: of, profile } of key_logs) {
     const log = keyLogs.get(of)
     if (log !== undefined) keepProfile(state, log, profile)
   }
-  return { roster, keyLogs, fresh: roster.seq >= (seen?.heads.length ?? 0), fork }
+  const newest = state.logs.head('roster', connection)?.seq ?? -1
+  return { roster, keyLogs, fresh: wasKept || roster.seq > newest, fork }
 }
 
 /**
@@ -117,8 +144,8 @@ export async function judgeFork(
     const unseen = fork.find((jws) => jws !== known[one!.seq])
     if (!isPlace || unseen === undefined) return false
     const entries = [...known.slice(0, one!.seq), unseen]
-    const keyLogs = await keyLogsOf(device, account, accountsOf(entries), placesIn(unseen))
-    judgeRoster(device, connection, entries, keyLogs)
+    const keyLogs = await keyLogsOf(device, account, accountsOf(entries), placesIn([unseen]))
+    await judgeRoster(device, connection, entries, keyLogs)
     return false
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
@@ -126,10 +153,15 @@ export async function judgeFork(
   }
 }
 
-/** The places of key logs that an entry names, by account. */
-function placesIn(jws: string): ReadonlyMap<string, number> {
-  const { actor, actor_log, member, member_log } = readEntry(jws)
-  const places = new Map([[actor, actor_log.seq]])
-  if (member !== undefined && member_log !== undefined) places.set(member, member_log.seq)
+/** The newest places of key logs that entries (JWSs) name, by account. */
+function placesIn(entries: readonly string[]): ReadonlyMap<string, number> {
+  const places = new Map<string, number>()
+  const note = (account: string, { seq }: { seq: number }) =>
+    places.set(account, Math.max(seq, places.get(account) ?? 0))
+  for (const jws of entries) {
+    const { actor, actor_log, member, member_log } = readEntry(jws)
+    note(actor, actor_log)
+    if (member !== undefined && member_log !== undefined) note(member, member_log)
+  }
   return places
 }

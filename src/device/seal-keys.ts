@@ -54,14 +54,16 @@ export function keepSealKeys(
 
 /** Ask once more for keys that were not there when the log was fetched. */
 async function fetchMissing(
-  { sealKeys }: Pick<State, 'sealKeys'>,
+  { sealKeys, logs }: Pick<State, 'sealKeys' | 'logs'>,
   account: Account,
   recipients: readonly Recipient[],
 ): Promise<void> {
   for (const [id, those] of Map.groupBy(recipients, (one) => one.account)) {
     await setImmediate()
     if (those.every(({ device }) => sealKeys.has(id, device.seal))) continue
-    const read = account.keyLogs.read({ account: id })
+    // The log is known; the keys stand beside each page of it.
+    const from = logs.head('keylog', id)?.seq ?? 0
+    const read = account.keyLogs.read({ account: id, from })
     const { seal_keys } = await read.catch((error: unknown) => {
       if (error instanceof AppError && error.code === 'not_found') return { seal_keys: [] }
       throw error
@@ -79,7 +81,7 @@ async function fetchMissing(
  * @throws AppError what the account throws
  */
 export async function sealedTo(
-  state: Pick<State, 'sealKeys'>,
+  state: Pick<State, 'sealKeys' | 'logs'>,
   account: Account,
   of: { roster: Roster; k: Uint8Array },
   recipients: readonly Recipient[],

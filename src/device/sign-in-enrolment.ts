@@ -5,16 +5,20 @@
 import type { Session } from '../api/device/enrolment.ts'
 import type { Door } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
+import { lastPlace } from '../crypto/chain.ts'
 import { publicKeys } from '../crypto/device-keys.ts'
 import type { LoggedKeys } from '../crypto/device-public-keys.ts'
 import { thumbprint } from '../crypto/jwk.ts'
+import { verifyingKeyLog } from '../crypto/key-log.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
+import { inSlices } from '../slices.ts'
 import type { State } from '../state/state.ts'
 import { rememberName } from './name-to-sign.ts'
 import type { Names } from './names.ts'
 import { type Identity, changeFacts, openIdentity, storeFacts, storeSession } from './identity.ts'
-import { judgeKeyLog, judged, keepKeyLog } from './key-log.ts'
+import { judgeKeyLog, judged, judging, keepKeyLog, seqOf } from './key-log.ts'
+import { MOST_OWN_CHARACTERS, readPages } from './log-pages.ts'
 import type { Seat } from './seat.ts'
 import { dropCode } from './sign-in-code.ts'
 import { type Draft, type Way, draftFor, dropDraft, keepWay, newDraft } from './sign-in-draft.ts'
@@ -73,11 +77,26 @@ async function shown<T>(
 }
 
 /**
- * What the account server tells of a credential, without using it up.
- * @throws AppError not_signed_in for one that is not taken, and what the door throws
+ * What the account server tells of a credential, without using it up, with the key log of the account,
+ * which is read in pages.
+ * @throws AppError not_signed_in for one that is not taken, backend_error for a log that is too large,
+ *   and what the door throws
  */
-export const opensOf = ({ signIns }: Door, credential: Credential): Promise<Opens> =>
-  shown(credential, (body) => signIns.read({ body }))
+export async function opensOf({ signIns }: Door, credential: Credential): Promise<Opens> {
+  async function read(from: number) {
+    const opened = await shown(credential, (body) => signIns.read({ body: { ...body, from } }))
+    const { key_log: entries, key_log_seq: seq, account_id, email } = opened
+    return { entries, seq: seq ?? -1, account_id, email }
+  }
+  const most = MOST_OWN_CHARACTERS
+  return judging(async () => {
+    const { entries, last } = await readPages({ read, known: [], most, seqOf })
+    const { account_id, email } = last
+    const hasLog = account_id !== null && entries.length > 0
+    const log = hasLog ? await inSlices(verifyingKeyLog(account_id, entries)) : null
+    return { account_id, email, log }
+  })
+}
 
 type Made = Awaited<ReturnType<Door['enrolment']['create']>>
 
@@ -130,15 +149,18 @@ export async function planned(
 }
 
 /** Whether this device has an account by itself from here on; a further one sees its log when it is approved. */
-function keepLog(state: State, { key_log }: Opens, { account, entry }: Way): void {
+function keepLog(state: State, { log }: Opens, { account, entry }: Way): void {
   if (entry === null) return
-  const entries = key_log.includes(entry) ? key_log : [...key_log, entry]
-  keepKeyLog(state, judgeKeyLog(state, account, entries))
+  const before = log?.entries ?? []
+  const entries = before.includes(entry) ? before : [...before, entry]
+  // Where this device remembers nothing, what it read of the log was verified a moment ago.
+  const known = state.logs.head('keylog', account) === null ? lastPlace(before) : undefined
+  keepKeyLog(state, judgeKeyLog(state, account, entries, known))
 }
 
 /** Whether the account begins with this device. */
-const isFirst = ({ key_log }: Opens, { entry }: Way): boolean =>
-  entry !== null && key_log.every((one) => one === entry)
+const isFirst = ({ log }: Opens, { entry }: Way): boolean =>
+  entry !== null && (log === null || log.entries.every((one) => one === entry))
 
 /**
  * The name that this device signs; null where it goes by what the others signed, and after a reset of

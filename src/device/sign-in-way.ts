@@ -1,4 +1,5 @@
 /** How a device may join the account that its code or key opens, as the account's key log says. Pure but for new ids. */
+import { lastPlace } from '../crypto/chain.ts'
 import { publicKeys } from '../crypto/device-keys.ts'
 import { type LoggedKeys, sameKeys } from '../crypto/device-public-keys.ts'
 import { parseJws } from '../crypto/jws.ts'
@@ -7,7 +8,6 @@ import { addFirst, newSalt, resetLog } from '../crypto/key-log-entries.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { resetsUsedUp, unlessFull } from './full-logs.ts'
-import { judged } from './key-log.ts'
 import type { Draft, Way } from './sign-in-draft.ts'
 import type { Resetting } from './sign-in-flow.ts'
 
@@ -16,7 +16,8 @@ export interface Opens {
   readonly account_id: string | null
   /** The mailbox to which the code was sent; null for an assertion, and a code that the operator made. */
   readonly email: string | null
-  readonly key_log: readonly string[]
+  /** Its key log, verified; null for none. */
+  readonly log: KeyLog | null
 }
 
 const seconds = (unixMs: number) => Math.floor(unixMs / 1000)
@@ -44,7 +45,7 @@ function earlier(draft: Draft, account: string, before: readonly string[]): stri
   const { way, device } = draft
   if (way === null || way.entry === null || way.account !== account) return null
   try {
-    const log = verifyKeyLog(account, [...before, way.entry])
+    const log = verifyKeyLog(account, [...before, way.entry], lastPlace(before))
     return isOwn(log.devices.get(device)?.keys, draft) ? way.entry : null
   } catch (error) {
     if (error instanceof Refusal) return null
@@ -100,16 +101,15 @@ export function wayIn(opens: Opens, draft: Draft, resetting: Resetting, now: num
 }
 
 function wayBy(
-  { account_id, key_log }: Opens,
+  { account_id, log }: Opens,
   draft: Draft,
   { reset, recovery_sig: signature }: Resetting,
   now: number,
 ): Way | null {
-  if (account_id === null || key_log.length === 0) {
+  if (account_id === null || log === null) {
     if (reset) throw nothingToReset()
     return first(draft, now)
   }
-  const log = judged(() => verifyKeyLog(account_id, key_log))
   const own = log.devices.get(draft.device)
   if (own !== undefined) {
     if (own.revokedAt !== null || !isOwn(own.keys, draft)) return null
@@ -120,7 +120,7 @@ function wayBy(
     return { account: account_id, entry: null }
   }
   const { device, keys } = draft
-  const again = earlier(draft, account_id, key_log)
+  const again = earlier(draft, account_id, log.entries)
   // One from before the recovery key vouched for it is no use any more.
   if (again !== null && (signature === undefined || isVouchedFor(again)))
     return { account: account_id, entry: again }

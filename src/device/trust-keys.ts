@@ -11,7 +11,7 @@ import { rootOf, safetyNumber } from '../crypto/safety-number.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { TrustRow } from '../state/trust.ts'
-import { fetchNamedLog, rememberKeyLog } from './key-log.ts'
+import { type FetchedLog, fetchNamedLog, rememberKeyLog } from './key-log.ts'
 import { keepProfile } from './profiles.ts'
 import { rememberedLog } from './remembered.ts'
 import { entryTime } from './trust-history.ts'
@@ -79,10 +79,10 @@ function refusalIn({ logs }: State, id: string, error: unknown): string | null {
 export async function examine(device: Trusting, account: Account, id: string): Promise<TrustRow> {
   const { state, now, demandSeat } = device
   const checked_at = now()
-  let fetched: { log: KeyLog; profile: string | undefined } | null = null
+  let fetched: FetchedLog | null = null
   let refused: string | null = null
   try {
-    fetched = await fetchNamedLog(state, account, id)
+    fetched = await fetchNamedLog(device, account, id)
   } catch (error) {
     refused = refusalIn(state, id, error)
     // An account may have no keys yet.

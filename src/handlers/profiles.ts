@@ -1,4 +1,3 @@
-import type { Account } from '../api/port.ts'
 import type { PublicKey } from '../api/rest/profiles.ts'
 import { decodeBase64url } from '../crypto/base64url.ts'
 import { sealKeyId } from '../crypto/device-public-keys.ts'
@@ -6,14 +5,25 @@ import { isId } from '../crypto/id.ts'
 import { thumbprint } from '../crypto/jwk.ts'
 import { verifyingKeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
+import { seqOf } from '../device/key-log.ts'
+import { readPages } from '../device/log-pages.ts'
 import { AppError } from '../errors.ts'
 import { inSlices } from '../slices.ts'
-import type { Handlers } from './context.ts'
+import { MOST_CHARACTERS } from '../state/logs.ts'
+import type { Context, Handlers } from './context.ts'
 
 /** The key ids that the account's own log vouches for; the server's word alone is not enough. */
-async function vouchedFor(account: Account, id: string): Promise<ReadonlySet<string>> {
-  const { entries } = await account.keyLogs.read({ account: id })
+async function vouchedFor(
+  { account, device }: Pick<Context, 'account' | 'device'>,
+  id: string,
+): Promise<ReadonlySet<string>> {
   try {
+    const { entries } = await readPages({
+      read: (from) => account.keyLogs.read({ account: id, from }),
+      known: device?.state.logs.read('keylog', id) ?? [],
+      most: MOST_CHARACTERS,
+      seqOf,
+    })
     const { active } = await inSlices(verifyingKeyLog(id, entries))
     return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
   } catch (cause) {
@@ -33,12 +43,12 @@ const idOf = (item: PublicKey) =>
 
 export const profiles: Handlers['profiles'] = {
   /** A machine account's caller gets them as the account server has them: key logs are shown to devices alone. */
-  keys: async (input, { account, byMachine }) => {
+  keys: async (input, { account, device, byMachine }) => {
     if (!isId('acc_', input.id))
       throw new AppError('not_found', 'There is no account with this id.')
     const { items, next_cursor } = await account.profiles.keys(input)
     if (byMachine) return { items, next_cursor }
-    const vouched = await vouchedFor(account, input.id)
+    const vouched = await vouchedFor({ account, device }, input.id)
     return {
       items: items.filter((item) => vouched.has(item.id) && idOf(item) === item.id),
       next_cursor,

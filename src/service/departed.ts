@@ -80,9 +80,15 @@ export async function departedLengths(
 ) {
   const departed = await departedOf(db, connection, accounts)
   if (departed.size === 0) return []
-  const logs = await departedLogs(db, connection, [...departed.keys()])
+  const rows = await db
+    .selectFrom('departed_key_logs')
+    .select(({ fn }) => ['account_hash', fn.max('seq').as('seq')])
+    .where('connection_id', '=', connection)
+    .groupBy('account_hash')
+    .execute()
+  const lengths = new Map(rows.map(({ account_hash, seq }) => [account_hash, seq]))
   return [...departed].map(([account, departed_epoch]) => {
-    return { account, seq: (logs.get(account)?.length ?? 1) - 1, departed_epoch }
+    return { account, seq: lengths.get(pseudonymOf(account)) ?? 0, departed_epoch }
   })
 }
 

@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely'
 import type { AssistantConfig } from '../config/assistant.ts'
 import type { Background } from './background.ts'
+import type { PageLimits } from './log-pages.ts'
 import type { Mail } from './mail/mail.ts'
 import type { ReceiptKey } from './receipt-key.ts'
 import type { Schema } from './schema.ts'
@@ -16,6 +17,8 @@ export interface Ground {
   /** Whom questions are passed on to; null means that the handbook answers. */
   readonly assistant: AssistantConfig | null
   readonly background: Background
+  /** What one answer holds of a key log or a roster. */
+  readonly logPages: PageLimits
   readonly seenOnce: SeenOnce
   /**
    * Leave nothing readable of rows that were deleted, and no letter to these mailboxes (in lower case). With `isLast` nobody is left

@@ -86,12 +86,12 @@ const cameFirst = () =>
 
 type Body = Parameters<Service['keyLogs']['append']>[0]['body']
 
-/** The log after the entry, and the letter that reports it to the person. */
+/** The place of the entry, and the letter that reports it to the person. */
 async function append(
   { db, now, publicUrl }: Ground,
   { entry, seal_key }: Body,
   session: Session,
-): Promise<{ entries: readonly string[]; letter: Message | null }> {
+): Promise<{ seq: number; letter: Message | null }> {
   const { account } = session
   const by = deviceOf(session)
   const { payload } = judged('entry', () => parseJws(entry, 'keylog+jws'))
@@ -105,7 +105,8 @@ async function append(
     await (op === 'revoke' && device === by ? approvedAt(trx, by) : demandApproved(trx, session))
     const { entries } = await readKeyLog(trx, account)
     // A device that did not hear the answer sends the same entry again.
-    if (entries.includes(entry)) return { entries, letter: null }
+    const seen = entries.indexOf(entry)
+    if (seen >= 0) return { seq: seen, letter: null }
     const at = now()
     if (op === 'renew' || op === 'recovery') await countTryIn(trx, account, CHANGES, at)
     const waiting = op === 'add' ? await waitingDevice(trx, { account, device }, at) : null
@@ -126,7 +127,7 @@ async function append(
     })
     if (op === 'renew') {
       await renewSealKey(trx, device, seal_key!)
-      return { entries: log.entries, letter: null }
+      return { seq: log.seq, letter: null }
     }
     const to = await primaryAddress(trx, account)
     const letterOf = (message: typeof deviceAddedMessage, deviceName: string) =>
@@ -134,7 +135,7 @@ async function append(
     if (op === 'recovery') {
       const name = await deviceName(trx, by)
       await tellOfRecoveryKey(trx, { account, device: by, name }, at)
-      return { entries: log.entries, letter: letterOf(recoveryKeyMessage, name) }
+      return { seq: log.seq, letter: letterOf(recoveryKeyMessage, name) }
     }
     if (waiting === null) {
       await endDevices(trx, [device], at)
@@ -142,11 +143,11 @@ async function append(
       await switchOff(trx, account)
       await forgetClaims(trx, account)
       await tellOfDevice(trx, { account, device, op: 'revoked' }, at)
-      return { entries: log.entries, letter: null }
+      return { seq: log.seq, letter: null }
     }
     if (!(await markLogged(trx, device))) throw cameFirst()
     await tellOfDevice(trx, { account, device, op: 'added' }, at)
-    return { entries: log.entries, letter: letterOf(deviceAddedMessage, waiting.name) }
+    return { seq: log.seq, letter: letterOf(deviceAddedMessage, waiting.name) }
   })
 }
 
@@ -154,8 +155,8 @@ async function append(
 export const appendTo =
   (ground: Ground): Service['keyLogs']['append'] =>
   async ({ body }, session) => {
-    const { entries, letter } = await append(ground, body, session)
+    const { seq, letter } = await append(ground, body, session)
     // The entry is stored already: a relay that is away must not say otherwise.
     if (letter !== null) ground.background.run(() => ground.mail.send(letter))
-    return { entries: [...entries] }
+    return { seq, head: encodeBase64url(hashOf(body.entry)) }
   }

@@ -6,6 +6,7 @@ import type { Service } from '../api/port.ts'
 import { departedLogFor } from './departed.ts'
 import { demandId, notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
+import { keyLogPage, pageOf } from './log-pages.ts'
 import type { Schema } from './schema.ts'
 
 /** The entries of an account's log, in order, with the time each came; none where there is no such account. */
@@ -64,17 +65,19 @@ export async function holdKeyLog(trx: Transaction<Schema>, account: string): Pro
 }
 
 export const keyLogs = (ground: Ground): Service['keyLogs'] => ({
-  read: async ({ account }, session) => {
+  read: async ({ account, from = 0 }, session) => {
+    const { db, logPages } = ground
     demandId('acc_', account, 'account')
-    const { entries } = await entriesOf(ground.db, account)
-    if (entries.length > 0) {
-      const seal_keys = (await sealKeysOf(ground.db, account)).map((one) => one.seal_key)
-      const profile = (await profilesOf(ground.db, [account])).get(account)
-      return { entries, seal_keys, ...(profile === undefined ? {} : { profile }) }
+    const page = await keyLogPage(db, logPages, { account, from })
+    if (page.seq >= 0) {
+      const seal_keys = (await sealKeysOf(db, account)).map((one) => one.seal_key)
+      const profile = (await profilesOf(db, [account])).get(account)
+      return { ...page, seal_keys, ...(profile === undefined ? {} : { profile }) }
     }
-    const kept = await departedLogFor(ground.db, session.account, account)
+    const kept = await departedLogFor(db, session.account, account)
     if (kept.length === 0) throw notFound('account')
-    return { entries: kept, seal_keys: [] }
+    const entries = pageOf(kept.slice(from), logPages)
+    return { entries, seq: kept.length - 1, seal_keys: [] }
   },
 
   append: async (input, session) => {

@@ -29,6 +29,7 @@ import {
   withdrawAllOf,
 } from './invitation-rows.ts'
 import { carryOver } from './replacements.ts'
+import { countEntry, demandShort, opensEpoch } from './roster-limits.ts'
 import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
 import type { Schema } from './schema.ts'
 import { storedRoster } from './stored-logs.ts'
@@ -153,9 +154,6 @@ async function endFor(trx: Transaction<Schema>, connection: string, at: number) 
   return withdrawn
 }
 
-/** Of a verified entry. */
-const opensEpoch = (entry: JsonObject) => entry.has('k_commit')
-
 /** What an entry did beside changing the members. */
 interface Left {
   readonly withdrawn: readonly Ended[]
@@ -238,9 +236,15 @@ export const appendTo =
     demandId(PREFIX, connection, 'connection')
     const { account } = session
     const sender = { account, device: await demandApproved(db, session) }
-    const { payload: said } = judged('entry', () => parseJws(entry, 'roster+jws'))
+    const { payload: said } = judged('entry', () => {
+      const parsed = parseJws(entry, 'roster+jws')
+      demandShort(entry, parsed.payload)
+      return parsed
+    })
     return db.transaction().execute(async (trx) => {
       await holdApproved(trx, session)
+      // Before the connection is held, in the order in which key logs grow.
+      await countEntry(trx, { account, connection, op: said.get('op') }, now())
       await holdConnection(trx, connection)
       const entries = await rosterEntries(trx, connection)
       // A device that did not hear the answer sends the same again, perhaps the entry by which it left.

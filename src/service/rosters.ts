@@ -19,12 +19,14 @@ import type { Ground } from './ground.ts'
 import { sendAll } from './invitation-letters.ts'
 import { invite } from './inviting.ts'
 import { profilesOf, readKeyLog } from './key-logs.ts'
+import { isLast, rosterPage } from './log-pages.ts'
 import type { Message } from './mail/mail.ts'
 import { approveBy } from './open-link-requests.ts'
 import { noteOwn } from './org-activities.ts'
 import { carryOver, forkOf, noteReplaces, requireFork } from './replacements.ts'
 import { inviterIn, presetFor, tagByPreset } from './preset-rows.ts'
 import { appendTo, demandSealed, demandSignedBy } from './roster-entries.ts'
+import { demandShort } from './roster-limits.ts'
 import { rosterEntries } from './roster-rows.ts'
 import type { Schema } from './schema.ts'
 import { storedKeyLog } from './stored-logs.ts'
@@ -86,7 +88,9 @@ export const rosters = (ground: Ground): Service['rosters'] => {
       const keyLogs = new Map([[account, await storedKeyLog(account, entries)]])
       const roster = judged('entry', () => {
         const opened = verifyRoster(body.connection, [body.entry], keyLogs)
-        demandSignedBy(parseJws(body.entry, 'roster+jws').payload, sender, keyLogs)
+        const { payload } = parseJws(body.entry, 'roster+jws')
+        demandShort(body.entry, payload)
+        demandSignedBy(payload, sender, keyLogs)
         return opened
       })
       const envelopes = judged('envelopes', () =>
@@ -115,17 +119,18 @@ export const rosters = (ground: Ground): Service['rosters'] => {
       return readConnection(ground, account, body.connection)
     },
 
-    read: async ({ connection }, { account }) => {
+    read: async ({ connection, from = 0 }, { account }) => {
       demandId(PREFIX, connection, 'connection')
       // A first contact binds the roster, before its invitee is a member.
       if (!(await hasBegun(db, { account, connection, at: now() })))
         await demandMember(db, account, connection)
-      const entries = await rosterEntries(db, connection)
-      const accounts = accountsOf(entries)
+      const page = await rosterPage(db, ground.logPages, { connection, from })
+      if (!isLast(page, from)) return { ...page, key_logs: [] }
+      const accounts = accountsOf(await rosterEntries(db, connection))
       const departed = await departedLengths(db, connection, accounts)
       const key_logs = [...(await lengthsOf(db, accounts)), ...departed]
       const fork = await forkOf(db, connection)
-      return { entries, key_logs, ...(fork === null ? {} : { fork }) }
+      return { ...page, key_logs, ...(fork === null ? {} : { fork }) }
     },
 
     append: appendTo(ground),

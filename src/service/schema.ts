@@ -55,6 +55,7 @@ export interface Schema {
       | 'keys'
       | 'reset'
       | 'name'
+      | 'roster'
     id: string
     expires_at: number
   }

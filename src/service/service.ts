@@ -15,6 +15,7 @@ import { bind } from './binding.ts'
 import { openEngine, queriesOver } from './database.ts'
 import type { Exporter } from './export-building.ts'
 import type { Ground } from './ground.ts'
+import { LOG_PAGES, type PageLimits } from './log-pages.ts'
 import { type MailPlace, openMail } from './mail/mail.ts'
 import type { Proof } from './proofs.ts'
 import { newReach } from './reach.ts'
@@ -76,7 +77,7 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
  * Open the account server.
  * @param of `url` and `file`: see `openEngine`; `publicUrl` is asked at each use, since the port may be known late;
  *   `now` gives Unix milliseconds; `mail` says where mail goes, `ownsMail` whether that folder is nobody else's, and `from` who sends it, an address or `Name <address>`;
- *   `assistant` who answers questions, the built-in handbook where there is none
+ *   `assistant` who answers questions, the built-in handbook where there is none; `logPages` is lower in tests
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
@@ -89,10 +90,11 @@ export async function openService(of: {
   ownsMail?: boolean
   from: string
   assistant?: AssistantConfig | null
+  logPages?: PageLimits
   log: Log
 }): Promise<AccountServer> {
   const engine = await openEngine(of)
-  const { publicUrl, version, now, log, assistant = null } = of
+  const { publicUrl, version, now, log, assistant = null, logPages = LOG_PAGES } = of
   const started = now()
   const background = newBackground(log)
   const mail = openMail({ place: of.mail, from: of.from, now })
@@ -110,7 +112,8 @@ export async function openService(of: {
       const { forgetLetters } = await import('./mail/outbox.ts')
       await forgetLetters(of.mail, isLast && of.ownsMail === true ? null : mailboxes)
     }
-    return { db, receiptKey, mail, operator, assistant, background, seenOnce, scrub, ...told }
+    const made = { db, receiptKey, mail, operator, assistant, background, seenOnce, scrub }
+    return { ...made, logPages, ...told }
   }
   const closing = new AbortController()
   const exporter = onceMade(async (): Promise<Exporter> => {

@@ -13,7 +13,7 @@ import {
   sendEnrolmentCode,
 } from './enrolment-codes.ts'
 import type { Ground } from './ground.ts'
-import { entriesOf } from './key-logs.ts'
+import { keyLogPage } from './log-pages.ts'
 import { codeMessage } from './mail/messages.ts'
 
 /** What opens an account: a person's code, or a machine account's assertion. */
@@ -59,7 +59,10 @@ export const signIns = (ground: Ground): Open['signIns'] => ({
 
   read: async ({ body }) => {
     const { account, code } = await present(ground, body)
-    const key_log = account === null ? [] : (await entriesOf(ground.db, account)).entries
-    return { account_id: account, key_log, email: code?.email ?? null }
+    const email = code?.email ?? null
+    if (account === null) return { account_id: null, key_log: [], key_log_seq: null, email }
+    const { db, logPages } = ground
+    const { entries, seq } = await keyLogPage(db, logPages, { account, from: body.from ?? 0 })
+    return { account_id: account, key_log: entries, key_log_seq: seq < 0 ? null : seq, email }
   },
 })

@@ -5,6 +5,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { statement, transaction } from './sqlite.ts'
 
+/** The largest log that is remembered, except the own key log, in characters of its entries. */
+export const MOST_CHARACTERS = 128 * 1024 * 1024
+
 export type LogKind = 'keylog' | 'roster'
 
 export interface LogRow {
@@ -36,6 +39,7 @@ export function logRows(db: DatabaseSync) {
   )
   const remove = statement(db, 'delete from logs where kind = ? and subject = ?')
   return {
+    mostCharacters: MOST_CHARACTERS,
     /** Adds the next entry. The same entry again is no error; another one at a known seq, or a gap, is. */
     append({ kind, subject, seq, entry }: LogRow): void {
       transaction(db, () => {

@@ -5,6 +5,7 @@ import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import type { DeviceKeys } from '../../src/crypto/device-keys.ts'
 import { newId } from '../../src/crypto/id.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
 import { thumbprint } from '../../src/crypto/jwk.ts'
 import {
   additionBy,
@@ -45,8 +46,9 @@ export function devicesSuite(accounts: () => Accounts): void {
       const shown = { id: laptop.device, name: 'laptop 2', platform: 'linux', ...nothing }
       assert.deepEqual(await waits(), shown)
       const entry = await additionBy(ada, laptop)
-      const { entries } = await ada.account.keyLogs.append({ body: { entry } })
-      assert.deepEqual(entries, [ada.entry, entry])
+      const place = await ada.account.keyLogs.append({ body: { entry } })
+      assert.deepEqual(place, { seq: 1, head: encodeBase64url(hashOf(entry)) })
+      assert.deepEqual((await logOf(ada)).entries, [ada.entry, entry])
       // In the log, and yet to compare it.
       assert.deepEqual(await waits(), shown)
       await fails('forbidden', newGuest(laptop.account))
@@ -57,7 +59,7 @@ export function devicesSuite(accounts: () => Accounts): void {
       // Whoever did not hear the answer says it again.
       await laptop.account.approval.create({ body: { head: encodeBase64url(head) } })
       const again = await ada.account.keyLogs.append({ body: { entry } })
-      assert.deepEqual(again.entries, entries)
+      assert.deepEqual(again, place)
       await arrived(server, email, /new device, "laptop 2",\s+was added/)
     })
 

@@ -19,6 +19,7 @@ import { added } from './approving.ts'
 import { testServer } from './sign-in-server.ts'
 import { newLaptop, refusedWith } from './signing-in.ts'
 import { isWaiting, twoLaptops } from './waiting-laptop.ts'
+import { paged } from './paged.ts'
 
 describe('what the new device is shown', () => {
   it('binds to the first answer: another one after it changes nothing', async (t) => {
@@ -146,7 +147,9 @@ describe('what the new device is shown', () => {
           keyLogs: {
             ...honest.keyLogs,
             read: async (input) =>
-              shown === null ? honest.keyLogs.read(input) : { entries: [...shown], seal_keys: [] },
+              shown === null
+                ? honest.keyLogs.read(input)
+                : { ...paged(shown, input), seal_keys: [] },
           },
           approval: {
             ...honest.approval,

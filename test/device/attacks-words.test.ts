@@ -16,6 +16,7 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { approved, shownBy } from './approving.ts'
 import { newLaptop, refusedWith } from './signing-in.ts'
 import { twoLaptops } from './waiting-laptop.ts'
+import { paged } from './paged.ts'
 
 type Read = Awaited<ReturnType<Account['pendingDevices']['read']>>
 
@@ -35,7 +36,10 @@ const showing =
   (entries: () => readonly string[]) =>
   (account: Account): Account => ({
     ...account,
-    keyLogs: { ...account.keyLogs, read: async () => ({ entries: [...entries()], seal_keys: [] }) },
+    keyLogs: {
+      ...account.keyLogs,
+      read: async (of) => ({ ...paged(entries(), of), seal_keys: [] }),
+    },
   })
 
 describe('what the approving device is shown', () => {

@@ -149,7 +149,7 @@ describe('sealing to many devices', () => {
       },
     }
     const of = { roster, k: new Uint8Array(32) }
-    const envelopes = await sealedTo({ sealKeys: noting }, noAccount, of, recipients)
+    const envelopes = await sealedTo({ ...state, sealKeys: noting }, noAccount, of, recipients)
     goesOn = false
     assert.equal(envelopes.length, recipients.length)
     assert.equal(new Set(turns).size, recipients.length, 'each in a turn of its own')

@@ -17,6 +17,7 @@ import { connections } from '../../src/handlers/connections.ts'
 import { at } from '../handlers/trust-desk.ts'
 import { showing } from './lying.ts'
 import { type Desk, connected, consentFor, restless, verifies, worldOf } from './people.ts'
+import { paged } from './paged.ts'
 
 type Entries = readonly string[]
 
@@ -45,7 +46,7 @@ describe('rosters', () => {
     ['an entry left out', (entries: Entries) => entries.toSpliced(1, 1), 'gap'],
     [
       'an entry altered',
-      (entries: Entries) => entries.toSpliced(1, 1, `${entries[1]!.slice(0, -4)}AAAA`),
+      (entries: Entries) => entries.with(-1, `${entries.at(-1)!.slice(0, -4)}AAAA`),
       'bad_signature',
     ],
   ] as const)
@@ -220,16 +221,16 @@ describe('key logs and envelopes', () => {
       ...restless(account),
       keyLogs: {
         ...account.keyLogs,
-        read: async ({ account: of }) =>
-          of === bob.id
-            ? { entries: [...entries, forged], seal_keys: [] }
-            : account.keyLogs.read({ account: of }),
+        read: async (of) =>
+          of.account === bob.id
+            ? { ...paged([...entries, forged], of), seal_keys: [] }
+            : account.keyLogs.read(of),
       },
       rosters: {
         ...account.rosters,
         read: async (of) => {
-          const { entries: roster } = await account.rosters.read(of)
-          return { entries: roster, key_logs: [{ account: bob.id, seq: 1 }] }
+          const roster = await account.rosters.read(of)
+          return { ...roster, key_logs: [{ account: bob.id, seq: 1 }] }
         },
       },
       duties: {

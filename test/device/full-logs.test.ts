@@ -9,6 +9,7 @@ import { continueKeyLog } from '../../src/device/key-log.ts'
 import { leaveOrEnd } from '../../src/device/members.ts'
 import type { Known } from '../../src/device/remembered.ts'
 import { continueRoster, newSecret } from '../../src/device/roster-entries.ts'
+import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { wayIn } from '../../src/device/sign-in-way.ts'
 import { AppError } from '../../src/errors.ts'
 import { accountOf, logEntry, newDevice } from '../crypto/builders.ts'
@@ -76,7 +77,7 @@ describe('a full log', () => {
       key_log.push(logEntry(account, key_log, 'reset', device, device))
     }
     const draft = { ...newDevice(), device: newDevice().id, way: null, server: '', holder: null }
-    const opens = { account_id: account, email: null, key_log }
+    const opens = { account_id: account, email: null, log: verifyKeyLog(account, key_log) }
     assert.throws(
       () => wayIn(opens, draft, { reset: true }, 0),
       isFull(/"countersignd reset" with the words of the paper/),

@@ -2,6 +2,7 @@
  * or repeats what it has. */
 import type { Account } from '../../src/api/port.ts'
 import type { memoryServer } from './memory-server.ts'
+import { paged } from './paged.ts'
 import { restless } from './people.ts'
 
 /** A call that never came back: before it reached the server, or after. */
@@ -41,15 +42,15 @@ const showing = (
   keyLogs: {
     ...account.keyLogs,
     read: async (of) => {
-      const { entries, seal_keys } = await account.keyLogs.read(of)
-      return { entries: [...change(entries)], seal_keys }
+      const { entries, seal_keys } = await account.keyLogs.read({ account: of.account })
+      return { ...paged(change(entries), of), seal_keys }
     },
   },
   rosters: {
     ...account.rosters,
     read: async (of) => {
-      const { entries, key_logs } = await account.rosters.read(of)
-      return { entries: [...change(entries)], key_logs }
+      const { entries, key_logs } = await account.rosters.read({ connection: of.connection })
+      return { ...paged(change(entries), of), key_logs }
     },
   },
 })

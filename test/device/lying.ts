@@ -8,6 +8,7 @@ import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { signJws } from '../../src/crypto/jws-signature.ts'
 import { type Desk, restless } from './people.ts'
+import { paged } from './paged.ts'
 
 /** Replaces the account that a device talks to. */
 type Lie = (account: Account) => Account
@@ -27,14 +28,14 @@ export const showing =
     ...restless(account),
     rosters: {
       ...account.rosters,
-      read: async ({ connection }) => {
+      read: async ({ connection, from }) => {
         const honest = await account.rosters.read({ connection })
-        return { ...honest, entries: [...(await change(honest.entries, connection))] }
+        return { ...honest, ...paged(await change(honest.entries, connection), { from }) }
       },
     },
   })
 
-type ShownLog = Awaited<ReturnType<Account['keyLogs']['read']>>
+type ShownLog = Omit<Awaited<ReturnType<Account['keyLogs']['read']>>, 'seq'>
 
 /** An account server that changes the key log of one account, in every answer that has it. */
 export const showingLog =
@@ -44,8 +45,9 @@ export const showingLog =
     keyLogs: {
       ...account.keyLogs,
       read: async (query) => {
-        const honest = await account.keyLogs.read(query)
-        return query.account === of ? change(honest) : honest
+        if (query.account !== of) return account.keyLogs.read(query)
+        const shown = await change(await account.keyLogs.read({ account: of }))
+        return { ...shown, ...paged(shown.entries, query) }
       },
     },
     rosters: {

@@ -9,6 +9,7 @@ import { rememberedRoster } from '../../src/device/remembered.ts'
 import { consentTo, newDevice, newPerson, place, signer, logsOf } from '../crypto/builders.ts'
 import { malformedEntries, malformedKeyLogEntries, signedText } from '../crypto/malformed.ts'
 import { honest, lied, showing, showingLog } from './lying.ts'
+import { paged } from './paged.ts'
 import { type Desk, connected, verifies, worldOf } from './people.ts'
 
 const two = async (t: TestContext) => {
@@ -177,7 +178,10 @@ describe('an account server that shows', () => {
         ...account.rosters,
         read: async (what) =>
           what.connection === connection
-            ? { entries, key_logs: [...logs.keys()].map((of) => ({ account: of, seq: 0 })) }
+            ? {
+                ...paged(entries, what),
+                key_logs: [...logs.keys()].map((of) => ({ account: of, seq: 0 })),
+              }
             : account.rosters.read(what),
       },
       keyLogs: {
@@ -186,7 +190,7 @@ describe('an account server that shows', () => {
           const log = logs.get(what.account)
           return log === undefined
             ? account.keyLogs.read(what)
-            : { entries: [...log.entries], seal_keys: [] }
+            : { ...paged(log.entries, what), seal_keys: [] }
         },
       },
     }))

@@ -9,6 +9,7 @@ import { hashOf } from '../../src/crypto/jws.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { hashed, payloadOf } from './memory-branches.ts'
 import { cameFirst, memoryRosters } from './memory-rosters.ts'
+import { paged } from './paged.ts'
 
 /** Signs that the account of a device agrees to be taken in. */
 type Consenting = (to: {
@@ -61,8 +62,8 @@ export function memoryServer() {
     ({
       context: { read: async () => ({ user: { id: account }, organisations: [] }) },
       keyLogs: {
-        read: async ({ account: of }: { account: string }) => ({
-          entries: [...logOf(of)],
+        read: async ({ account: of, from }: { account: string; from?: number }) => ({
+          ...paged(logOf(of), { from }),
           seal_keys: devicesOf(of).flatMap((id) => sealKeys.get(id) ?? []),
           ...(profiles.has(of) ? { profile: profiles.get(of) } : {}),
         }),
@@ -80,7 +81,7 @@ export function memoryServer() {
             if (seal_key !== undefined) sealKeys.set(named, seal_key)
             rows.drop(account, gone)
           }
-          return { entries: [...log] }
+          return { seq: log.indexOf(entry), head: hashed(entry) }
         },
       },
       signedProfiles: {
@@ -116,7 +117,7 @@ export function memoryServer() {
       rosters: {
         open: async ({ body }: Parameters<Account['rosters']['open']>[0]) =>
           rows.open(account, device, body),
-        read: async ({ connection }: { connection: string }) => {
+        read: async ({ connection, from }: { connection: string; from?: number }) => {
           const { entries } = rows.find(connection, account, device)
           const named = new Set(
             entries.flatMap((entry) => {
@@ -126,7 +127,7 @@ export function memoryServer() {
           )
           const key_logs = [...named].map((of) => ({ account: of, seq: logOf(of).length - 1 }))
           const fork = rows.forkOf(connection)
-          return { entries: [...entries], key_logs, ...(fork === undefined ? {} : { fork }) }
+          return { ...paged(entries, { from }), key_logs, ...(fork === undefined ? {} : { fork }) }
         },
         append: async ({ connection: id, body }: Parameters<Account['rosters']['append']>[0]) =>
           rows.append({ id, account, device }, body),

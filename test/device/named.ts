@@ -70,9 +70,9 @@ export const saying =
       rosters: {
         ...rosters,
         read: async (of) => {
-          const { entries, key_logs } = await rosters.read(of)
+          const { key_logs, ...page } = await rosters.read(of)
           return {
-            entries,
+            ...page,
             key_logs: key_logs.map((log) => {
               const { profile: _, ...rest } = log
               return { ...rest, ...row }

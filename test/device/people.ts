@@ -76,8 +76,14 @@ export interface Desk {
   restart(between?: Between, parts?: Partial<Parts>): Desk
 }
 
-/** An account server on SQLite, without anybody. */
-export async function newWorld(t: TestContext) {
+/**
+ * An account server on SQLite, without anybody.
+ * @param more what a test sets beside
+ */
+export async function newWorld(
+  t: TestContext,
+  more: Partial<Parameters<typeof openService>[0]> = {},
+) {
   const dir = freshFolder(t)
   const clock = { ms: T0 }
   const mail = join(dir, 'mail')
@@ -90,6 +96,7 @@ export async function newWorld(t: TestContext) {
     mail: { dir: mail },
     from: 'accounts@countersign.test',
     log: () => undefined,
+    ...more,
   })
   t.after(() => server.close())
   const door = server.door({ key: null })

@@ -12,6 +12,7 @@ import { AppError, type Code } from '../../src/errors.ts'
 import { contextOf } from '../handlers/context.ts'
 import { T0 } from './bench.ts'
 import { enrolled } from './enrolled.ts'
+import { paged } from './paged.ts'
 
 const MANY = 1200
 
@@ -209,7 +210,10 @@ describe('a server that has lost the key log which stamps name', () => {
     })
     const { id } = await stamp.create({ body: { content: 'x' } }, contextOf(away))
     const restored = device.reopen({
-      keyLogs: { ...device.account.keyLogs, read: async () => ({ entries: [], seal_keys: [] }) },
+      keyLogs: {
+        ...device.account.keyLogs,
+        read: async (of) => ({ ...paged([], of), seal_keys: [] }),
+      },
       stamps: { create: () => Promise.reject(new AppError('validation_failed', 'No such log.')) },
     })
     assert.equal((await restored.sync.run('timer')).ok, false)

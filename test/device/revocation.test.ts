@@ -1,14 +1,17 @@
 /** Revoking another device: the key log says so, whoever else writes there at the same moment. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { encodeBase64url } from '../../src/crypto/base64url.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/id.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
 import { type KeyLog, verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { addDevice, revokeDevice } from '../../src/crypto/key-log-entries.ts'
 import { revoke } from '../../src/device/revocation.ts'
 import { AppError } from '../../src/errors.ts'
 import { enrolled } from './enrolled.ts'
+import { paged } from './paged.ts'
 
 /** A device whose log also has two others, at a server that keeps only the order. */
 async function household(t: TestContext) {
@@ -35,7 +38,7 @@ async function household(t: TestContext) {
   let faster: () => void = () => undefined
   const home = device.reopen({
     keyLogs: {
-      read: async () => ({ entries: [...entries], seal_keys: [] }),
+      read: async (of) => ({ ...paged(entries, of), seal_keys: [] }),
       append: async ({ body: { entry } }) => {
         seen.appended++
         const before = entries.length
@@ -43,7 +46,7 @@ async function household(t: TestContext) {
         if (entries.length > before) throw new AppError('conflict', 'another came first')
         entries.push(entry)
         log()
-        return { entries: [...entries] }
+        return { seq: entries.length - 1, head: encodeBase64url(hashOf(entry)) }
       },
     },
     devices: {

@@ -120,7 +120,8 @@ async function addSecond(first: Seat, state: State, sit: Sit, server: Server) {
     seed: sign.secret,
     at: 1,
   })
-  const { entries } = await account.keyLogs.append({ body: { entry } })
+  await account.keyLogs.append({ body: { entry } })
+  const entries = server.logs.get(identity.account)!
   for (const [seq, one] of entries.entries())
     first.state.logs.append({ kind: 'keylog', subject: identity.account, seq, entry: one })
   await takeSeat({ first, state, id, keys, entries }, sit, server)
@@ -136,7 +137,8 @@ async function resetBy(
   const log = verifyKeyLog(account, server.logs.get(account)!)
   const recovery = how.paper === null ? {} : { recovery: how.paper }
   const entry = resetLog({ log, device: id, keys, at: 1, ...recovery })
-  const { entries } = await server.as(account, id).keyLogs.append({ body: { entry } })
+  await server.as(account, id).keyLogs.append({ body: { entry } })
+  const entries = server.logs.get(account)!
   await takeSeat({ first, state, id, keys, entries, isThief: how.isThief }, sit, server)
 }
 

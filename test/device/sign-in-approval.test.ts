@@ -6,6 +6,7 @@ import type { AppError } from '../../src/errors.ts'
 import { added, approved, shownBy } from './approving.ts'
 import { crashAt, crashing, newLaptop, refusedWith } from './signing-in.ts'
 import { isWaiting, twoLaptops } from './waiting-laptop.ts'
+import { paged } from './paged.ts'
 
 describe('approval', () => {
   it('words typed across: the new device is signed in, and both know the same log', async (t) => {
@@ -100,7 +101,10 @@ describe('approval', () => {
     const early = fresh.restart({
       account: (own) => ({
         ...own,
-        keyLogs: { ...own.keyLogs, read: async () => ({ entries: [first], seal_keys: [] }) },
+        keyLogs: {
+          ...own.keyLogs,
+          read: async (of) => ({ ...paged([first], of), seal_keys: [] }),
+        },
       }),
     })
     const again = await added(old, early.flow)

@@ -142,7 +142,7 @@ describe('a crash at any step', () => {
       ...signIns,
       read: async (input: Parameters<typeof signIns.read>[0]) => {
         await signIns.read(input)
-        return { account_id: null, email: EMAIL, key_log: [] }
+        return { account_id: null, email: EMAIL, key_log: [], key_log_seq: null }
       },
     }
     const next = laptop.restart({ door: { ...server.door, signIns: behind } })

@@ -11,6 +11,7 @@ import { type KeyLog, verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { AppError } from '../../src/errors.ts'
 import type { Identity } from '../../src/device/identity.ts'
 import { T0 } from './bench.ts'
+import { paged } from './paged.ts'
 
 export const ORIGIN = 'https://countersign.test'
 
@@ -126,9 +127,10 @@ export function testServer(origin = ORIGIN) {
         codes.set(code, { holder: holderOf(email), usedBy: null })
         return { email, expires_at: new Date(clock.ms + 900_000).toISOString() }
       },
-      read: async ({ body }: { body: Given }) => {
+      read: async ({ body }: { body: Given & { from?: number } }) => {
         const { account, email } = (await opened(body)).holder
-        return { account_id: account, email, key_log: logs.get(account ?? '') ?? [] }
+        const { entries: key_log, seq } = paged(logs.get(account ?? '') ?? [], body)
+        return { account_id: account, email, key_log, key_log_seq: seq < 0 ? null : seq }
       },
     },
     enrolment: {
@@ -206,12 +208,16 @@ export function testServer(origin = ORIGIN) {
         }),
       },
       keyLogs: {
-        read: async () => (row(), { entries: [...(logs.get(account) ?? [])], seal_keys: [] }),
+        read: async (of: { from?: number }) => (
+          row(),
+          { ...paged(logs.get(account) ?? [], of), seal_keys: [] }
+        ),
         append: async ({ body: { entry } }: { body: { entry: string } }) => {
           mayAppend(entry)
           const before = logs.get(account) ?? []
           try {
-            return { entries: [...store(verifyKeyLog(account, [...before, entry])).entries] }
+            const { seq, head } = store(verifyKeyLog(account, [...before, entry]))
+            return { seq, head: encodeBase64url(head) }
           } catch (cause) {
             throw new AppError('conflict', 'another came first', { cause })
           }

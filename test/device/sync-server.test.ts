@@ -17,6 +17,7 @@ import { status } from '../../src/handlers/status.ts'
 import { contextOf } from '../handlers/context.ts'
 import { MINUTE } from './bench.ts'
 import { type Enrolled, enrolled } from './enrolled.ts'
+import { paged } from './paged.ts'
 
 const away = (code: Code) => () => Promise.reject(new AppError(code, 'The account is away.'))
 
@@ -141,7 +142,7 @@ describe('the own key log', () => {
   const showing = (device: Enrolled, entries: readonly string[]): Partial<Account> => ({
     keyLogs: {
       ...device.account.keyLogs,
-      read: async () => ({ entries: [...entries], seal_keys: [] }),
+      read: async (of) => ({ ...paged(entries, of), seal_keys: [] }),
     },
   })
 

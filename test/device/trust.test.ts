@@ -8,6 +8,7 @@ import type { TrustRow } from '../../src/state/trust.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newWorld, type Desk } from './people.ts'
+import { paged } from './paged.ts'
 
 const HOUR = 60
 
@@ -115,7 +116,7 @@ describe('a sync', () => {
         'keyLogs',
         'read',
         (honest) => async (input) =>
-          input.account === eve.id ? { entries: [], seal_keys: [] } : honest(input),
+          input.account === eve.id ? { ...paged([], input), seal_keys: [] } : honest(input),
       ),
     )
     await refresh(lying)

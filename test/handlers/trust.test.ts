@@ -16,6 +16,7 @@ import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
 import { keyOf } from '../device/bench.ts'
 import { newWorld, type Desk, type World } from '../device/people.ts'
 import { at, confirmAt, instead } from './trust-desk.ts'
+import { paged } from '../device/paged.ts'
 
 const NUMBER = /^\d{5}( \d{5}){11}$/
 
@@ -63,7 +64,7 @@ const shown = (ada: Desk, bob: string, entries: readonly string[] | null): Desk 
     instead('keyLogs', 'read', (honest) => async (input) => {
       if (input.account !== bob) return honest(input)
       if (entries === null) throw new AppError('not_found', 'There is no such account.')
-      return { entries: [...entries], seal_keys: [] }
+      return { ...paged(entries, input), seal_keys: [] }
     }),
   )
 
@@ -247,7 +248,10 @@ describe('a dishonest server', () => {
     Record<string, [reason: string, (real: readonly string[], bob: string) => string[] | null]>
   > = {
     'another history': ['account_mismatch', (_, bob) => forged(bob)],
-    'another beginning': ['account_mismatch', (real, bob) => [...forged(bob, 1), ...real.slice(1)]],
+    'another beginning, and another end': [
+      'account_mismatch',
+      (real, bob) => [...forged(bob, 1), ...real.slice(1, -1)],
+    ],
     'an older log': ['rollback', (real) => real.slice(0, -1)],
     'no log at all': ['rollback', () => null],
     'nothing in it': ['empty', () => []],
@@ -398,7 +402,7 @@ describe('the history of a card', () => {
         'read',
         (honest) => async (input) =>
           input.account === eve.id
-            ? { entries: [...log.entries, late], seal_keys: [] }
+            ? { ...paged([...log.entries, late], input), seal_keys: [] }
             : honest(input),
       ),
     )

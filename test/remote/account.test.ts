@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, after, before, describe, test } from 'node:test'
 import { accountSuite } from '../account.suite.ts'
+import { logPagesSuite } from '../service/log-pages.suite.ts'
 import { enrol } from '../service/person.ts'
 import { type Postgres, startPostgres } from '../service/postgres.ts'
 import type { Place } from '../service/subject.ts'
@@ -70,6 +71,7 @@ describe('a server on SQLite', () => {
   let n = 0
   const newPlace = async () => ({ url: null, file: join(folder, `account-${n++}.db`) })
   accountSuite('remote → SQLite', async () => openFar(await newPlace()))
+  logPagesSuite('remote → SQLite', async (more) => openFar(await newPlace(), more))
   wireSuite(newPlace)
 })
 

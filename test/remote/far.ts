@@ -36,8 +36,14 @@ async function forward(
   answer.pipe(res)
 }
 
-/** Open one over this database. */
-export async function openFar(place: Place): Promise<Subject & { readonly base: string }> {
+/**
+ * Open one over this database.
+ * @param more what an operator or a test sets beside
+ */
+export async function openFar(
+  place: Place,
+  more: Partial<Parameters<typeof openService>[0]> = {},
+): Promise<Subject & { readonly base: string }> {
   const clock = { ms: Date.UTC(2026, 0, 1) }
   const mailDir = join(mkdtempSync(join(tmpdir(), 'countersign-mail-')), 'mail')
   let port = 0
@@ -81,6 +87,7 @@ export async function openFar(place: Place): Promise<Subject & { readonly base: 
     mail: { dir: mailDir },
     from: 'Countersign <countersign@countersign.test>',
     log: () => undefined,
+    ...more,
   })
   const listening = await listenForAccount(
     { accountBind: '127.0.0.1', accountPort: 0, publicUrl: base },

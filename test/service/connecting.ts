@@ -18,7 +18,16 @@ import {
   type Signer,
 } from '../../src/crypto/roster.ts'
 import { sealKeyNamed } from '../crypto/keys.ts'
-import { connect, enrol, envelopeTo, logOf, makerOf, type Person, type Server } from './person.ts'
+import {
+  allOf,
+  connect,
+  enrol,
+  envelopeTo,
+  logOf,
+  makerOf,
+  type Person,
+  type Server,
+} from './person.ts'
 
 const AT = 1_767_225_600
 
@@ -50,7 +59,7 @@ export async function knownBy(
   connection: string,
   more: readonly string[] = [],
 ): Promise<Known> {
-  const { entries } = await account.rosters.read({ connection })
+  const entries = await allOf((from) => account.rosters.read({ connection, from }))
   const keyLogs = new Map()
   for (const id of new Set([...accountsOf(entries), ...more]))
     keyLogs.set(id, await logOf({ id, account }))

@@ -174,7 +174,19 @@ export async function join(
 
 /** The verified key log of a person, as the server has it now. */
 export async function logOf({ id, account }: Pick<Person, 'id' | 'account'>) {
-  return verifyKeyLog(id, (await account.keyLogs.read({ account: id })).entries)
+  return verifyKeyLog(id, await allOf((from) => account.keyLogs.read({ account: id, from })))
+}
+
+/** All entries of a log, page by page. */
+export async function allOf(
+  read: (from: number) => Promise<{ entries: readonly string[]; seq: number }>,
+): Promise<string[]> {
+  const entries: string[] = []
+  for (;;) {
+    const page = await read(entries.length)
+    entries.push(...page.entries)
+    if (entries.length > page.seq) return entries
+  }
 }
 
 /** The address of a person who came by mail. */

@@ -25,6 +25,7 @@ import {
   revocationBy,
 } from './person.ts'
 import { freePort, startPostgres, type Postgres } from './postgres.ts'
+import { logPagesSuite } from './log-pages.suite.ts'
 import { proofsSuite } from './proofs.suite.ts'
 import { entranceSuite } from './entrance.suite.ts'
 import { failsToStart, serviceSuite } from './service.suite.ts'
@@ -111,6 +112,8 @@ describe('PostgreSQL', () => {
   const newPlace = async () => ({ url: await postgres.newDatabase(), file }) satisfies Place
 
   accountSuite('PostgreSQL', async () => openSubject(await newPlace()))
+
+  logPagesSuite('PostgreSQL', async (more) => openSubject(await newPlace(), undefined, more))
 
   connectionsSuite('PostgreSQL', { newPlace })
 

@@ -15,6 +15,7 @@ import { replacementsSuite } from './replacements.suite.ts'
 import { fails, type Fault } from './faults.ts'
 import { connect, enrol, enrolByMail, newAddress, type Person } from './person.ts'
 import { rosterEnvelopesSuite } from './roster-envelopes.suite.ts'
+import { rosterLimitsSuite } from './roster-limits.suite.ts'
 import { rosterKeyLogsSuite } from './roster-key-logs.suite.ts'
 import { rosterRefusalsSuite } from './roster-refusals.suite.ts'
 import { signedProfilesSuite } from './signed-profiles.suite.ts'
@@ -192,6 +193,7 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
     dutiesSuite(() => rosters)
     replacementsSuite(() => rosters)
     rosterKeyLogsSuite(() => rosters)
+    rosterLimitsSuite(() => rosters)
     signedProfilesSuite(() => rosters)
 
     test('two hundred members: one more is refused, and the secret changes for all at once', async () => {

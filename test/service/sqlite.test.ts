@@ -12,6 +12,7 @@ import { sql } from 'kysely'
 import { openServiceDatabase } from './database.ts'
 import { accountSuite } from '../account.suite.ts'
 import { connectionsSuite } from './connections.suite.ts'
+import { logPagesSuite } from './log-pages.suite.ts'
 import { proofsSuite } from './proofs.suite.ts'
 import { entranceSuite } from './entrance.suite.ts'
 import { failsToStart, serviceSuite } from './service.suite.ts'
@@ -35,6 +36,8 @@ function plainly<T>({ file }: Place, use: (database: DatabaseSync) => T): T {
 }
 
 accountSuite('SQLite', () => openSubject(newPlace()))
+
+logPagesSuite('SQLite', (more) => openSubject(newPlace(), undefined, more))
 
 connectionsSuite('SQLite', { newPlace: async () => newPlace() })
 

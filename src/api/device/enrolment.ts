@@ -40,6 +40,7 @@ const credential = {
     v.pipe(Jws, v.description('The assertion of a machine account (RFC 7523 section 2.2).')),
   ),
 }
+const Place = v.pipe(v.number(), v.integer(), v.minValue(0))
 const device = { device_name: name(100), platform: Platform }
 
 // An Idempotency-Key is its caller's, and these rows have no caller yet: they repeat. Whoever lost an answer presents itself anew.
@@ -66,7 +67,15 @@ export const signIns = {
     by: 'account',
     limit: LIMIT,
     repeats: true,
-    body: v.strictObject(credential),
+    body: v.strictObject({
+      ...credential,
+      from: v.optional(
+        v.pipe(
+          Place,
+          v.description('The place of the first entry wanted of the key log; 0 if absent.'),
+        ),
+      ),
+    }),
     reply: v.object({
       account_id: v.pipe(
         v.nullable(id('acc_')),
@@ -74,7 +83,13 @@ export const signIns = {
       ),
       key_log: v.pipe(
         v.array(Jws),
-        v.description('Its key log; empty as long as it never had a device.'),
+        v.description('Its key log from there on, as much as one answer holds.'),
+      ),
+      key_log_seq: v.pipe(
+        v.nullable(Place),
+        v.description(
+          'The place of the newest entry of the key log; null as long as it never had a device.',
+        ),
       ),
       email: v.pipe(
         v.nullable(email),

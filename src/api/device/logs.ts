@@ -4,13 +4,27 @@ import type { Routes } from '../route.ts'
 import { Connection, ConnectionName, Invitees } from '../rest/connections.ts'
 import { Invitation } from '../rest/invitations.ts'
 
-const Entries = v.object({ entries: v.array(LogEntry) })
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0))
 const Seq = Count
 const Head = v.pipe(
   v.string(),
   v.regex(/^[\w-]{43}$/),
   v.description('The hash of the newest entry, base64url.'),
+)
+
+/** Where a page of a log begins. */
+const Pages = v.strictObject({
+  from: v.optional(
+    v.pipe(
+      Count,
+      v.description('The place of the first entry wanted; 0 if absent. Past the end: no entries.'),
+    ),
+  ),
+})
+/** The place of the newest entry of a log of which an answer may hold a part. */
+const Newest = v.pipe(
+  Seq,
+  v.description('The place of the newest entry. There are more where `entries` end before it.'),
 )
 
 /** A signed profile: what no account server can write. */
@@ -35,8 +49,10 @@ export const keyLogs = {
     summary:
       'Read the key log of an account, the sealing keys of its active devices, and its signed name',
     by: 'account',
+    query: Pages,
     reply: v.object({
       entries: v.array(Jws),
+      seq: Newest,
       seal_keys: v.pipe(v.array(SealKey), v.description('The log names each by its hash.')),
       profile: v.optional(Profile),
     }),
@@ -50,7 +66,7 @@ export const keyLogs = {
       entry: LogEntry,
       seal_key: v.optional(v.pipe(SealKey, v.description('The key that a `renew` names.'))),
     }),
-    reply: Entries,
+    reply: v.object({ seq: Seq, head: Head }),
     status: 201,
   },
 } as const satisfies Routes
@@ -99,12 +115,16 @@ export const rosters = {
     path: '/device/v1/rosters/{connection}',
     summary: 'Read the roster of a connection, and how long the key logs are that it rests on',
     by: 'account',
+    query: Pages,
     reply: v.object({
       entries: v.array(LogEntry),
+      seq: Newest,
       fork: v.optional(
         v.pipe(
           Fork,
-          v.description('Of the connection that this one replaces, where its opener gave it.'),
+          v.description(
+            'Beside the newest entry: of the connection that this one replaces, where its opener gave it.',
+          ),
         ),
       ),
       key_logs: v.pipe(
@@ -122,7 +142,7 @@ export const rosters = {
           }),
         ),
         v.description(
-          'For each account that the entries name: the seq of its newest key log entry.',
+          'Beside the newest entry: for each account that the entries name, the seq of its newest key log entry. Empty before.',
         ),
       ),
     }),
