@@ -4,6 +4,7 @@ import type { Device } from '../api/rest/account.ts'
 import { AppError } from '../errors.ts'
 import { byId } from './by-id.ts'
 import type { Api, Command, Invocation } from './command.ts'
+import { showNotices } from './notices.ts'
 import { type Prompt, withPrompt } from './prompt.ts'
 import { shown, table } from './table.ts'
 
@@ -170,13 +171,13 @@ Revokes a device: its sessions end, and nothing is sealed to it any more. One th
 device you are at, use "countersignd logout".
 
 Whoever had this device's secrets keeps what it knew, so every connection gets a new secret at once; what fails now, the next sync does.
-Until then the words of those connections are not checked here. Where the device set the recovery key in force, a warning says what
+Until then the words of those connections are not checked here. Where the device set the recovery key in force, a notice says what
 to do: a revocation does not end that key.`,
   args: [1, 1],
   async run({ io, args: [id = ''], withApi, print, say }) {
-    const { warning } = await byId('device', id, () => withApi((api) => api.devices.delete({ id })))
-    print({ id, state: 'revoked', warning }, [])
+    await byId('device', id, () => withApi((api) => api.devices.delete({ id })))
+    print({ id, state: 'revoked' }, [])
     say(`Revoked ${id}.`)
-    if (warning !== null) io.stderr.write(`${warning}\n`)
+    await showNotices({ io, withApi })
   },
 }

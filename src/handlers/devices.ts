@@ -6,6 +6,6 @@ export const devices: Handlers['devices'] = {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.devices.delete({ id })
     const { revoke } = await import('../device/revocation.ts')
-    return { id, warning: await revoke(keeper, context.account, id) }
+    await revoke(keeper, context.account, id)
   },
 }

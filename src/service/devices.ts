@@ -73,7 +73,7 @@ export const devices = ({ db }: Ground): Service['devices'] => ({
       .where('account_id', '=', account)
       .where('keys', 'is not', null)
       .executeTakeFirst()
-    if (turnedAway === 1n) return { id, warning: null }
+    if (turnedAway === 1n) return
     const known = await shownOf(db, account).where('id', '=', id).executeTakeFirst()
     if (known === undefined) throw notFound('device')
     throw new AppError(

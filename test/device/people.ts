@@ -67,8 +67,7 @@ export interface Desk {
   invite(connection: string, whom: Invitee): Promise<Invitation>
   /** Approve the newest invitation that waits. */
   approve(): Promise<Invitation>
-  /** Answers the warning. */
-  revoke(device: string): Promise<string | null>
+  revoke(device: string): Promise<void>
   /** The own words of a connection now; null when there are none to say. */
   words(connection: string): string | null
   hears(words: string | null): Promise<Verification>

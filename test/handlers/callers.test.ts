@@ -448,8 +448,8 @@ describe('two devices of a person', () => {
 
     const token = first.owner()
     const remove = (id: string) => first.request('DELETE', `/api/v1/devices/${id}`, { token })
-    assert.equal((await remove(pending.id)).status, 200)
-    assert.equal((await remove(pending.id)).status, 200, 'again')
+    assert.equal((await remove(pending.id)).status, 204)
+    assert.equal((await remove(pending.id)).status, 204, 'again')
     meets(
       await second.request('GET', '/api/v1/context', { token: second.owner() }),
       'not_signed_in',

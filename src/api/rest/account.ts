@@ -23,19 +23,6 @@ export const Device = named(
 )
 export type Device = v.InferOutput<typeof Device>
 
-export const RevokedDevice = named(
-  'RevokedDevice',
-  v.object({
-    id: id('dev_'),
-    warning: v.pipe(
-      v.nullable(v.string()),
-      v.description(
-        'What the person has to know, where the device set the recovery key in force: the key stays in force. Else null.',
-      ),
-    ),
-  }),
-)
-
 export const devices = {
   list: {
     method: 'GET',
@@ -50,7 +37,7 @@ export const devices = {
     path: '/api/v1/devices/{id}',
     summary: 'Revoke a device, or turn away one that waits for approval',
     by: 'both',
-    reply: RevokedDevice,
+    status: 204,
   },
 } as const satisfies Routes
 

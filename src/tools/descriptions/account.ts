@@ -78,7 +78,7 @@ export const account: Texts<
   devices_delete: {
     title: 'Revoke a device',
     description:
-      'Shut a lost or unknown device out for good: its keys are revoked, connections get new secrets, the public code goes off; or turn away one that waits. Show the person a "warning". Not undone. Not the current one. Only to sign it out: sessions_delete.',
+      'Shut a lost or unknown device out for good: its keys are revoked, connections get new secrets, the public code goes off; or turn away one that waits. Not undone. Not the current one. Only to sign it out: sessions_delete.',
   },
   sessions_list: {
     title: 'List sessions',
