@@ -110,8 +110,9 @@ export function memoryServer() {
           return { connection: id, inviter: invited.inviter, roster_head }
         },
         give: async ({ body }: { body: { invitation: string; consent: string } }) => {
-          rows.invitation(body.invitation, device).invited.consent = body.consent
-          return {}
+          const { id, invited } = rows.invitation(body.invitation, device)
+          invited.consent = body.consent
+          return { connection_id: id, from: { user_id: invited.inviter } }
         },
       },
       rosters: {
