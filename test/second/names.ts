@@ -42,7 +42,7 @@ const isNewer = (a: Profile, b: Profile): boolean =>
 export const folded = (name: string): string =>
   name
     .normalize('NFKD')
-    .replace(/[\p{M}\p{Cf}\p{White_Space}]/gu, '')
+    .replace(/[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/gu, '')
     .toLowerCase()
     .replaceAll('ς', 'σ')
 
