@@ -257,36 +257,32 @@ export async function rotateRoutinely(
 }
 
 /**
- * Leave a connection. One without other members ends; one that an owner ended is only taken off the
- * list of this account.
+ * Leave a connection. One without other members by its roster is deleted; one that an owner ended
+ * is only taken off the list of this account. That the account server calls others deleted turns no
+ * `leave` into an `end`, and nothing that is signed into something that is not.
  * @param asLastOwner what the only owner among others does: `stay` refuses, `end` signs the end of
  *   the connection for everybody
- * @returns `left` where the roster must be remembered, so that nobody can show an older one later
- * @throws AppError invalid_state for the last owner among others who stays, and as `continueRoster`
- *   does
+ * @throws AppError invalid_state for the last owner among others who stays, also where the account
+ *   server calls all other owners deleted, and as `continueRoster` does
  */
 export async function leaveOrEnd(
   device: Signing,
   account: Account,
   connection: string,
   asLastOwner: 'stay' | 'end' = 'stay',
-): Promise<'left' | 'ended'> {
+): Promise<void> {
   demandWhole(device, connection)
   const { roster: newest } = await readRoster(device, account, connection)
-  if (memberOf(newest, device.identity.account) === undefined) return 'left'
-  if (newest.ended || present(device.state, newest).members.length < 2) {
-    await account.connections.delete({ id: connection })
-    return newest.ended ? 'left' : 'ended'
-  }
+  if (memberOf(newest, device.identity.account) === undefined) return
+  if (newest.ended || newest.members.length === 1)
+    return account.connections.delete({ id: connection })
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
-    const own = memberOf(roster, signer.actor)
-    const owners = ownersOf(present(device.state, roster))
-    const isLastOwner = own?.role === 'owner' && owners.length === 1
-    if (isLastOwner && asLastOwner === 'stay') throw lastOwner()
-    const sign = isLastOwner ? endConnection : leave
+    const isOwner = memberOf(roster, signer.actor)?.role === 'owner'
+    const isLastOf = (those: Roster) => isOwner && ownersOf(those).length === 1
+    if (asLastOwner === 'stay' && isLastOf(present(device.state, roster))) throw lastOwner()
+    const sign = isLastOf(roster) ? endConnection : leave
     return { entry: sign({ roster, keyLogs, ...signer }), k: null, to: nobody }
   })
-  return 'left'
 }
 
 /**

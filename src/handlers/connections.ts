@@ -38,8 +38,8 @@ function remember({ id, name }: Connection, { state, codes, sync, demandSeat }: 
   codes.putConnection(renamed)
 }
 
-/** The roster of one that was left stays: whoever is taken in again must not be shown an older one. */
-function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }: Device): void {
+/** The roster stays, also of one that was ended: the account server must not get to show an older one. */
+function forget(id: string, { state, codes, sync, vault }: Device): void {
   sync.changed(id)
   codes.remove(id)
   state.transaction(() => {
@@ -49,7 +49,6 @@ function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }
     state.invites.clear(id)
     dropDeparted(state, id)
     dropHoldUps(state, id)
-    if (how === 'ended') state.logs.delete('roster', id)
   })
 }
 
@@ -78,14 +77,15 @@ export async function leave(
 ): Promise<void> {
   const { leaveOrEnd } = await import('../device/members.ts')
   try {
-    forget(id, await leaveOrEnd(device, account, id, asLastOwner), device)
+    await leaveOrEnd(device, account, id, asLastOwner)
+    forget(id, device)
   } catch (error) {
     // The account server may have carried it out already, and its answer was lost.
     const isDone =
       isNotFound(error) && device.state.connections.get(id) !== null && (await isGone(id, account))
     if (!isDone && !isUnsignable(error)) throw error
     if (!isDone) dismiss(device.state, id)
-    forget(id, 'left', device)
+    forget(id, device)
   }
 }
 

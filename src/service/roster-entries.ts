@@ -13,7 +13,7 @@ import { demand } from '../crypto/refusal.ts'
 import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
-import { noteNamed } from './departed.ts'
+import { deleteAbandoned, noteNamed } from './departed.ts'
 import { demandApproved, holdApproved } from './device-rows.ts'
 import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
 import { tellOfEntry } from './event-notices.ts'
@@ -156,6 +156,9 @@ async function endFor(trx: Transaction<Schema>, connection: string, at: number) 
 /** Of a verified entry. */
 const opensEpoch = (entry: JsonObject) => entry.has('k_commit')
 
+/** The ops by which the last member of a connection can go. */
+const ENDS_MEMBERSHIP: ReadonlySet<unknown> = new Set(['remove', 'leave', 'end'])
+
 /** What an entry did beside changing the members. */
 interface Left {
   readonly withdrawn: readonly Ended[]
@@ -229,6 +232,8 @@ async function store(
   if (left === null) return
   await tellOfEntry(trx, { connection, said, name: left.name }, at)
   await notifyEnds(trx, await withdrawalsOf(trx, left.withdrawn), at)
+  if (ENDS_MEMBERSHIP.has(said.get('op')))
+    await deleteAbandoned(trx).where('id', '=', connection).execute()
 }
 
 /** Add an entry to a roster. */
