@@ -36,6 +36,9 @@ function toldOf(connection: string, error: unknown): string | null {
 const unwanted = (connection: string) =>
   `This account was taken into ${connection} by an approval that was withdrawn or is older than 30 days: this device left it.`
 
+const declined = (name: string, connection: string) =>
+  `This account was taken into ${name} by an approval of this device, which was declined on another device, as the account server says. If you did that, leave it: "countersignd connection leave ${connection}".`
+
 const joined = (forked: string) =>
   `${forked} forked, and an owner replaced it by a new connection: this device agreed to be taken in.`
 
@@ -103,7 +106,9 @@ export function newDuties(of: {
     for (const id of state.consents.connections()) {
       const { leaveUnlessAgreed } = await import('./consents.ts')
       await attempt(id, report, async () => {
-        if (await leaveUnlessAgreed(device, account, id)) remark(report, unwanted(id))
+        const outcome = await leaveUnlessAgreed(device, account, id)
+        if (outcome === 'left') remark(report, unwanted(id))
+        if (outcome === 'declined') remark(report, declined(named(id), id))
         return 0
       })
     }
