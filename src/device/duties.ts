@@ -16,7 +16,7 @@ import { routineDue } from './routine-rotation.ts'
 /** About the one connection, and no reason to leave the others: it is decided again at the next sync. */
 const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
 /** What the person can settle alone; it says nothing against the other answers of the account server. */
-const THEIRS: readonly unknown[] = ['consent_refused', 'log_full']
+const THEIRS: readonly unknown[] = ['consent_refused', 'left_out', 'log_full']
 /** About the one connection too; the person should hear of it. */
 const WRONG: readonly Code[] = ['backend_error', 'validation_failed']
 
@@ -142,14 +142,32 @@ export function newDuties(of: {
       })
     }
     for (const row of state.replacements.forked()) {
-      const { leaveDuplicates, judgeReplacement, openReplacement } = await import('./replacing.ts')
+      const { hearHistories, judgeReplacement, leaveDuplicates, openReplacement } =
+        await import('./replacing.ts')
       await attempt(row.connection, report, async () => {
+        await hearHistories(device, account, row)
         const made = await openReplacement(device, account, row)
-        if (made !== null) remark(report, replaced(named(row.connection), made))
+        if (made !== null) {
+          remark(report, replaced(named(row.connection), made.id))
+          const { notInvited } = await import('./returned.ts')
+          for (const one of made.leftOut) remark(report, notInvited(state, made.id, one))
+        }
         judgeReplacement(device, row.connection)
         await leaveDuplicates(device, account, row.connection)
         return 0
       })
+    }
+  }
+
+  /** Names who came back by a fork: a person decides about them. */
+  async function returns(report: SyncReport) {
+    for (const id of state.connections.pending()) {
+      const { rememberedRoster } = await import('./remembered.ts')
+      const { cameBack, returnedIn } = await import('./returned.ts')
+      const roster = rememberedRoster(state, id)?.roster
+      const returned =
+        roster === undefined ? [] : returnedIn(state, device.identity.account, roster)
+      for (const one of returned) remark(report, `${named(id)}: ${cameBack(state, id, one)}`)
     }
   }
 
@@ -186,6 +204,7 @@ export function newDuties(of: {
     }
     const hints = await account.duties.read({})
     await unlessLimited(report, () => replacements(report, hints.replacements ?? []))
+    await returns(report)
     await unlessLimited(report, () => joins(report, hints.joins))
     await unlessLimited(report, () => seals(report, hints.unsealed))
   }

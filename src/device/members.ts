@@ -41,6 +41,7 @@ import {
 } from './roster-entries.ts'
 import type { Known } from './remembered.ts'
 import { demandKeysOfSeat, seatBefore } from './replacements.ts'
+import { leftOutError, roleBefore } from './returned.ts'
 import type { RotationWaits } from './rotation-waits.ts'
 
 const everybody = () => true
@@ -79,11 +80,12 @@ function isOver(device: Signing, roster: Roster, of: { target: string; member: s
  * Takes in an account that approved an invitation of this device: the entry carries its consent and
  * names the newest place of its key log, and the secret is sealed to its devices. Nothing happens
  * while the secret or the right to do so is not here. Into a replacement it is taken with the role
- * that it had in the connection that forked.
+ * that it had in the connection that forked; where another history was heard of since, in which it
+ * went, the person has to invite it.
  * @param of `target`: under what this device remembers the invitation, which then has served
  * @returns to how many devices the secret was sealed
- * @throws AppError as `continueRoster` and `demandKeysOfSeat` do; Refusal for a key log or a consent
- *   that breaks a rule
+ * @throws AppError as `continueRoster` and `demandKeysOfSeat` do, and invalid_state for who went in
+ *   another history; Refusal for a key log or a consent that breaks a rule
  */
 export async function takeIn(
   device: Signing,
@@ -109,9 +111,14 @@ export async function takeIn(
     const before = seatBefore(device.state, roster, member)
     if (before !== null) demandKeysOfSeat(device.state, before)
     const logs = new Map(keyLogs).set(member, log)
+    const had = roleBefore(device.state, roster, member)
+    if (had === null && invites.get(connection, target)?.invitation === null) {
+      // Made with the opening: no person decided about it.
+      invites.delete(connection, target)
+      throw leftOutError(device.state, connection, member)
+    }
     // Only who comes for the first time keeps the role: who was removed here comes back as a member.
-    const isNew = lastConsentOf(roster, member) === null
-    const role = isNew ? (before?.role ?? 'member') : 'member'
+    const role = lastConsentOf(roster, member) === null ? (had ?? 'member') : 'member'
     const what = { member, memberLog, role, consent } as const
     const entry = unlessStale(() => addMember({ roster, keyLogs: logs, ...what, ...signer }))
     return { entry, k: null, to: (one) => one === member, newcomer: log }

@@ -7,6 +7,7 @@ import { hashOf } from '../crypto/jws.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { type KeyLogs, type Roster, accountsOf, readEntry, verifyRoster } from '../crypto/roster.ts'
 import { noteDeparted } from './departed.ts'
+import { validPart } from './histories.ts'
 import { type Remembering, pullKeyLog } from './key-log.ts'
 import { keepProfile } from './profiles.ts'
 import { type Known, keepFork, rememberedLog } from './remembered.ts'
@@ -43,7 +44,8 @@ function seenOf({ logs }: Remembering['state'], connection: string) {
 
 /**
  * Check a roster by what was seen of it.
- * @throws Refusal as `verifyRoster` does; of a roster that forks, the other history is kept
+ * @throws Refusal as `verifyRoster` does; of a roster that forks, the other history is kept as far
+ *   as it is valid
  */
 function judgeRoster(
   { state }: Remembering,
@@ -55,8 +57,12 @@ function judgeRoster(
   try {
     return verifyRoster(connection, entries, keyLogs, known)
   } catch (error) {
-    if (error instanceof Refusal && error.reason === 'roster_forked')
-      keepFork(state, connection, entries)
+    if (error instanceof Refusal && error.reason === 'roster_forked') {
+      // A list can have both successors of one entry: the second is where it is refused.
+      const second = entries.slice(Number(error.details.entry)).slice(0, 1)
+      const valid = validPart(connection, entries, keyLogs)
+      keepFork(state, connection, [...new Set([...valid, ...second])])
+    }
     throw error
   }
 }
