@@ -24,11 +24,43 @@ const isHigher = (role: Role, than: Role | null | undefined): boolean =>
   than === null || (than === 'member' && role === 'owner')
 
 /**
- * The accounts that came back by a fork: a replacement seats them, or as owners, although they left
- * the branch kept here, or were removed or made members there. Nothing of the replacement verifies
- * until an owner of that branch has decided about each: removed it, or seated it or gave it the role
- * by a later entry than the first. For whom this device took in by itself, other histories count
- * like the branch. An account that left the replacement and came back was asked, and decided itself.
+ * The accounts that came back by a fork, those that they seated or made owners, and those whose new
+ * keys they confirmed. Told by the entries of the replacement: an account is out of doubt once
+ * another owner seats it again, or gives it a role where the forked connection still has it.
+ * @param lowest the lowest role that an account has in the forked connection, see `lowestRole`
+ */
+function doubtfulIn(
+  { entries }: Roster,
+  own: string,
+  lowest: (account: string) => Role | null | undefined,
+): ReadonlySet<string> {
+  const doubtful = new Set<string>()
+  const seated = new Set<string>()
+  const judge = (account: string, isDoubtful: boolean): void => {
+    if (isDoubtful && account !== own) doubtful.add(account)
+    else doubtful.delete(account)
+  }
+  for (const { op, actor, member, role } of entries.map((jws) => readEntry(jws))) {
+    const isByOne = doubtful.has(actor)
+    if (op === 'open') judge(actor, isHigher('owner', lowest(actor)))
+    if (op === 'add') {
+      // The device of an owner seats by itself who was in the forked connection, and once.
+      judge(member!, isByOne || (!seated.has(member!) && isHigher(role!, lowest(member!))))
+      seated.add(member!)
+    }
+    if (op === 'confirm' && isByOne) judge(member!, true)
+    if (op === 'role' && isByOne && role === 'owner') judge(member!, true)
+    if (op === 'role' && !isByOne && lowest(member!) !== null) judge(member!, false)
+  }
+  return doubtful
+}
+
+/**
+ * The members of a replacement who came back by a fork: it seats them, or as owners, although they
+ * left the branch kept here, or were removed or made members there; and whom these seated. Nothing of
+ * the replacement verifies while it has any. For whom this device took in by itself, other histories
+ * count like the branch. An account that left the replacement and came back was asked, and decided
+ * itself.
  */
 export function returnedIn(state: State, own: string, replacement: Roster): string[] {
   const { replaces, entries, members } = replacement
@@ -36,27 +68,15 @@ export function returnedIn(state: State, own: string, replacement: Roster): stri
   const branch = rememberedRoster(state, replaces)
   const histories = historiesOf(state, replaces)
   if (branch === null || histories === null) return []
-  const read = entries.map((jws) => readEntry(jws))
-  const opener = read[0]!.actor
+  const opener = readEntry(entries[0]!).actor
   // No device follows to another by itself: the person was asked.
   const isFollowed = branch.roster.members.some(
     (one) => one.account === opener && one.role === 'owner',
   )
   if (!isFollowed) return []
   const known = opener === own ? [...histories.kept, ...histories.others] : histories.kept
-  const mayDecide = (account: string) => account === own || lowestRole(known, account) === 'owner'
-  const seats = (account: string) =>
-    read.filter(({ op, actor, member }) =>
-      op === 'open' ? actor === account : member === account && (op === 'add' || op === 'role'),
-    )
-  const isDecided = (account: string) =>
-    seats(account)
-      .slice(1)
-      .some(({ actor }) => mayDecide(actor))
-  return members
-    .filter(({ account, role }) => account !== own && isHigher(role, lowestRole(known, account)))
-    .filter(({ account }) => !isDecided(account))
-    .map(({ account }) => account)
+  const doubtful = doubtfulIn(replacement, own, (account) => lowestRole(known, account))
+  return members.map(({ account }) => account).filter((account) => doubtful.has(account))
 }
 
 const nameOf = ({ names }: State, account: string) => `"${names.get(account) ?? account}"`
@@ -78,4 +98,4 @@ export const leftOutError = (state: State, replacement: string, account: string)
 
 /** Why nothing of a replacement verifies while an account is in it, and what there is to do. */
 export const cameBack = (state: State, replacement: string, account: string): string =>
-  `${nameOf(state, account)} left the connection that this one replaces, or was removed or made a member there, and came back by the fork: nothing verifies here until an owner removes them ("countersignd connection remove-member ${replacement} ${account}"), and invites them again if they belong in it. Or leave this connection, and approve another invitation to it.`
+  `${nameOf(state, account)} left the connection that this one replaces, or was removed or made a member there, and came back by the fork, or was seated by such a member: nothing verifies here until an owner removes them ("countersignd connection remove-member ${replacement} ${account}"), and invites them again if they belong in it. Or leave this connection, and approve another invitation to it.`

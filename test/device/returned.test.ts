@@ -98,8 +98,8 @@ describe('the owner who replaces a forked connection', () => {
 
 describe('a device that follows to a replacement', () => {
   /** Bob's device took Cy in before Ada, who knows of no fork yet, removed Cy. Dee has heard of it. */
-  async function returned(t: TestContext) {
-    const of = await scene(t)
+  async function returned(t: TestContext, cyIs?: 'owner') {
+    const of = await scene(t, cyIs)
     const { ada, bob, cy, dee, id } = of
     await rotates(id)(ada)
     await dee.sync()
@@ -134,6 +134,23 @@ describe('a device that follows to a replacement', () => {
     world.later()
     assert(await verifies(dee, cy, anew))
     assert(await verifies(ada, cy, anew))
+  })
+
+  it('holds it while it seats whom they took in, too', async (t) => {
+    const { world, ada, bob, cy, dee, anew } = await returned(t, 'owner')
+    const eve = await world.person('eve')
+    await takenIn(cy, anew, [eve])
+    await settle(ada, dee, bob)
+    world.later()
+    await remove(ada.device(), ada.account(), anew, cy.id)
+    await settle(dee, bob)
+    world.later()
+    assert.equal(await verifies(dee, bob, anew), false)
+    assert.match(await synced(dee), /"eve" .* was seated by such a member/)
+    await remove(bob.device(), bob.account(), anew, eve.id)
+    await settle(dee)
+    world.later()
+    assert(await verifies(dee, bob, anew))
   })
 
   it('goes by what its person approves who left it', async (t) => {
