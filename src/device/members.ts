@@ -9,6 +9,7 @@ import {
   type Role,
   type Roster,
   type Signer,
+  accountsOf,
   addMember,
   changeRole,
   confirmMember,
@@ -269,6 +270,8 @@ export async function rotateRoutinely(
  * `leave` into an `end`, and nothing that is signed into something that is not.
  * @param asLastOwner what the only owner among others does: `stay` refuses, `end` signs the end of
  *   the connection for everybody
+ * @returns `left` where the roster must be remembered, so that nobody can show an older one later;
+ *   `ended` where nobody else was ever in it
  * @throws AppError invalid_state for the last owner among others who stays, also where the account
  *   server calls all other owners deleted, and as `continueRoster` does
  */
@@ -277,12 +280,14 @@ export async function leaveOrEnd(
   account: Account,
   connection: string,
   asLastOwner: 'stay' | 'end' = 'stay',
-): Promise<void> {
+): Promise<'left' | 'ended'> {
   demandWhole(device, connection)
   const { roster: newest } = await readRoster(device, account, connection)
-  if (memberOf(newest, device.identity.account) === undefined) return
-  if (newest.ended || newest.members.length === 1)
-    return account.connections.delete({ id: connection })
+  if (memberOf(newest, device.identity.account) === undefined) return 'left'
+  if (newest.ended || newest.members.length === 1) {
+    await account.connections.delete({ id: connection })
+    return accountsOf(newest.entries).length === 1 ? 'ended' : 'left'
+  }
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
     const isOwner = memberOf(roster, signer.actor)?.role === 'owner'
     const isLastOf = (those: Roster) => isOwner && ownersOf(those).length === 1
@@ -290,6 +295,7 @@ export async function leaveOrEnd(
     const sign = isLastOf(roster) ? endConnection : leave
     return { entry: sign({ roster, keyLogs, ...signer }), k: null, to: nobody }
   })
+  return 'left'
 }
 
 /**

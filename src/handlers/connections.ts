@@ -38,8 +38,8 @@ function remember({ id, name }: Connection, { state, codes, sync, demandSeat }: 
   codes.putConnection(renamed)
 }
 
-/** The roster stays, also of one that was ended: the account server must not get to show an older one. */
-function forget(id: string, { state, codes, sync, vault }: Device): void {
+/** The roster of one that others were in stays: the account server must not get to show an older one. */
+function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }: Device): void {
   sync.changed(id)
   codes.remove(id)
   state.transaction(() => {
@@ -49,6 +49,7 @@ function forget(id: string, { state, codes, sync, vault }: Device): void {
     state.invites.clear(id)
     dropDeparted(state, id)
     dropHoldUps(state, id)
+    if (how === 'ended') state.logs.delete('roster', id)
   })
 }
 
@@ -77,15 +78,14 @@ export async function leave(
 ): Promise<void> {
   const { leaveOrEnd } = await import('../device/members.ts')
   try {
-    await leaveOrEnd(device, account, id, asLastOwner)
-    forget(id, device)
+    forget(id, await leaveOrEnd(device, account, id, asLastOwner), device)
   } catch (error) {
     // The account server may have carried it out already, and its answer was lost.
     const isDone =
       isNotFound(error) && device.state.connections.get(id) !== null && (await isGone(id, account))
     if (!isDone && !isUnsignable(error)) throw error
     if (!isDone) dismiss(device.state, id)
-    forget(id, device)
+    forget(id, 'left', device)
   }
 }
 

@@ -34,6 +34,7 @@ export function logRows(db: DatabaseSync) {
     db,
     'select seq, entry from logs where kind = ? and subject = ? order by seq desc limit 1',
   )
+  const remove = statement(db, 'delete from logs where kind = ? and subject = ?')
   return {
     /** Adds the next entry. The same entry again is no error; another one at a known seq, or a gap, is. */
     append({ kind, subject, seq, entry }: LogRow): void {
@@ -52,5 +53,9 @@ export function logRows(db: DatabaseSync) {
       read.all(kind, subject).map((row) => row.entry),
     /** The entry with the highest seq, null when the log is unknown. */
     head: (kind: LogKind, subject: string): Numbered | null => head.get(kind, subject),
+    /** Forgets a whole log. */
+    delete(kind: LogKind, subject: string): void {
+      remove.run(kind, subject)
+    },
   }
 }

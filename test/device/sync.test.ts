@@ -163,7 +163,7 @@ describe('sync', () => {
     for (const id of ids) {
       device.vault.delete(id)
       device.state.connections.delete(id)
-      device.state.db.prepare('delete from logs where subject = ?').run(id)
+      device.state.logs.delete('roster', id)
     }
     const empty = device.reopen()
     const { ok, pulled } = await empty.sync.run('request')

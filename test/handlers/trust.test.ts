@@ -134,7 +134,7 @@ describe('a trust card', () => {
     const { ada, bob } = await two(t)
     const none = shown(ada, bob.id, null)
     none.state.trust.delete(bob.id)
-    none.state.db.prepare('delete from logs where subject = ?').run(bob.id)
+    none.state.logs.delete('keylog', bob.id)
     const card = await first(none)
     assert.deepEqual([card.safety_number, card.key_status], [null, 'unchanged'])
     await fails('invalid_state', confirm(none, bob.id), /no keys/)

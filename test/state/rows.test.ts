@@ -196,14 +196,16 @@ kept(
     assert.throws(add(3, 'three'), /continues at 2, not 3/)
     logs.append({ kind: 'roster', subject: 'acc_1', seq: 0, entry: 'of another kind' })
     logs.append({ kind: 'keylog', subject: 'acc_2', seq: 0, entry: 'of another subject' })
+    logs.append({ kind: 'keylog', subject: 'gone', seq: 0, entry: 'x' })
+    logs.delete('keylog', 'gone')
   },
   ({ logs }) => {
     assert.deepEqual(logs.read('keylog', 'acc_1'), ['zero', 'one'])
     assert.deepEqual({ ...logs.head('keylog', 'acc_1') }, { seq: 1, entry: 'one' })
     assert.deepEqual(logs.read('roster', 'acc_1'), ['of another kind'])
     assert.deepEqual(logs.read('keylog', 'acc_2'), ['of another subject'])
-    assert.deepEqual(logs.read('keylog', 'acc_3'), [])
-    assert.equal(logs.head('keylog', 'acc_3'), null)
+    assert.deepEqual(logs.read('keylog', 'gone'), [])
+    assert.equal(logs.head('keylog', 'gone'), null)
   },
 )
 
