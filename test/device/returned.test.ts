@@ -6,8 +6,8 @@ import { leaveOrEnd, remove, setRole } from '../../src/device/members.ts'
 import { rememberedRoster } from '../../src/device/remembered.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
-import { inPlaceOf, lost, others, owned, rotates, synced } from './forking.ts'
-import { type Desk, isIn, takenIn, verifies } from './people.ts'
+import { inPlaceOf, lost, others, owned, rotates, showing, synced } from './forking.ts'
+import { type Desk, isIn, restless, takenIn, verifies } from './people.ts'
 import { refusedWith } from './signing-in.ts'
 
 /**
@@ -29,7 +29,7 @@ const removes = ({ ada, cy, id }: Scene) => remove(ada.device(), ada.account(), 
 type Scene = Awaited<ReturnType<typeof scene>>
 
 /** Bob's device sees both histories, and opens a replacement when it is his turn. */
-async function replaced({ world, bob, id }: Scene): Promise<string> {
+async function replaced({ world, bob, id }: Pick<Scene, 'world' | 'bob' | 'id'>): Promise<string> {
   await synced(bob)
   world.later(10)
   await synced(bob)
@@ -69,6 +69,24 @@ describe('the owner who replaces a forked connection', () => {
       await takenIn(bob, anew, [cy])
       assert.equal(roleOf(bob, anew, cy), 'member')
     })
+
+  it('invites nobody who signed a history of their own upon the entry before their removal', async (t) => {
+    const { world, ada, bob, cy, id } = await owned(t)
+    await setRole(ada.device(), ada.account(), id, { member: cy.id, role: 'owner' })
+    for (const desk of [bob, cy]) await desk.sync()
+    const seq = bob.state.logs.head('roster', id)!.seq + 1
+    const { desk: former, entry } = await lost(cy, id, rotates(id))
+    // The account server shows that to Bob in place of the removal, and is honest from then on.
+    const late = bob.restart(showing(id, seq, entry))
+    await synced(late)
+    await remove(ada.device(), ada.account(), id, cy.id)
+    const honest = late.restart((account) => restless(account))
+    const anew = await replaced({ world, bob: honest, id })
+    await settle(ada, former, honest)
+    world.later()
+    assert(await verifies(ada, honest, anew))
+    assert.deepEqual([isIn(honest, anew, cy), await invited(former)], [false, 0])
+  })
 
   it('gives nobody a role that the other history took back', async (t) => {
     const of = await scene(t, 'owner')
