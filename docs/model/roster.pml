@@ -97,6 +97,8 @@
 #define THE_LAST_OWNER_LEAVES 40
 #define MINDS_FORMER_MEMBERS 41
 #define SEALS_BEYOND_A_ROW 42
+#define INVITES_WHO_WENT 43
+#define FOLLOWS_WITH_WHO_WENT 44
 
 #define planted(mistake) (chosen == mistake)
 
@@ -146,6 +148,7 @@ typedef View {
   unsigned log_c : 2;
   unsigned forked : 1;   /* it has seen two histories */
   unsigned joined : 1;   /* it consented to the replacement of the forked connection */
+  unsigned went : 3;     /* accounts that went in the other history that it has seen */
 
   /* No part of the device: */
   unsigned highest : 4;  /* the newest entry that it ever kept */
@@ -165,6 +168,7 @@ unsigned by_itself : 1;  /* A2 signed its own revocation; only a planted mistake
 unsigned consents : 8;   /* roster heads that consents of C name */
 unsigned withdrawn : 8;  /* those of consents that C has withdrawn */
 unsigned replaced_by : 2; /* the account that opened a replacement, plus 1 */
+unsigned invited : 3;    /* the accounts in it */
 unsigned over : 1;       /* `settle` was tried */
 
 /* Set once, when the search starts. */
@@ -358,6 +362,13 @@ bit reached = 1;
   ((dev[me].forked || planted(JOINS_WITHOUT_EVIDENCE)) && \
    (is_owned_by_opener || planted(JOINS_ANY_REPLACEMENT)))
 
+/* The opener invites the members of its branch, but for those who went in the other history that it
+   holds. A device that follows holds the replacement while that has an account which went here. */
+#define to_invite (HEAD.members & ~(planted(INVITES_WHO_WENT) -> 0 : dev[me].went))
+#define has_returned(d) ((invited & head_of(d).gone) != 0)
+#define verifies_there(d) \
+  (dev[d].joined && (!has_returned(d) || planted(FOLLOWS_WITH_WHO_WENT)))
+
 /* ---- What must hold, by the names that a search prints ---- */
 
 bit no_outsider_signs_or_gets_K = 1;
@@ -373,6 +384,7 @@ bit nobody_is_seated_without_consent = 1;
 bit nobody_stays_who_withdrew = 1;
 bit nothing_follows_an_end = 1;
 bit only_an_owner_replaces = 1;
+bit nobody_comes_back_by_a_fork = 1;
 bit there_is_a_way_out = 1;
 
 /* Nothing is searched beyond a broken promise, nor is a second one named. */
@@ -544,6 +556,7 @@ inline sync() {
         mark; /* two valid successors of one entry */
         d_step {
           dev[me].forked = 1;
+          dev[me].went = (world == REPLACEMENT -> entry[shown].gone : 0);
           dev[me].k = NO_K;
           dev[me].log_a = 0;
           if
@@ -864,12 +877,18 @@ active proctype Connection() {
        :: world == CONSENT && me == C1 && !is_within(consents, withdrawn) -> withdrawn = consents
 
        /* Any account opens a connection that names this one; members follow, or do not. */
-       :: world == REPLACEMENT && replaced_by == 0 && me <= C1 -> replaced_by = me + 1
+       :: world == REPLACEMENT && replaced_by == 0 && me <= C1 && dev[me].known != NONE ->
+          d_step {
+            replaced_by = me + 1;
+            invited = to_invite;
+            promise(nobody_comes_back_by_a_fork, (invited & (HEAD.gone | dev[me].went)) == 0)
+          }
        :: world == REPLACEMENT && replaced_by != 0 && me <= C1 && !dev[me].joined &&
           dev[me].known != NONE && can_join ->
           d_step {
             promise(only_an_owner_replaces, dev[me].forked && is_owned_by_opener);
-            dev[me].joined = 1
+            dev[me].joined = 1;
+            promise(nobody_comes_back_by_a_fork, !verifies_there(me) || !has_returned(me))
           }
        :: else
        fi;
@@ -910,6 +929,11 @@ active proctype Connection() {
   witness(dev[A1].forked && dev[B1].forked && verifies(C1))
   /* An owner replaced the fork, and members of both branches followed. */
   witness(dev[B1].joined && dev[C1].joined && dev[B1].known != dev[C1].known)
+  /* The opener left out who went in the other history; a device that followed holds the replacement
+     in which the opener, who had not heard, took C in; and one verifies there. */
+  witness(replaced_by == B + 1 && has(head_of(B1).members, C) && !has(invited, C))
+  witness(dev[A1].joined && has(invited & head_of(A1).gone, C))
+  witness(verifies_there(A1) && replaced_by == B + 1)
   /* C sealed another K to B, who refused it and was given the right one. */
   witness(verifies(B1) && has(epoch_of(B1).wrong, B1) && has(epoch_of(B1).sealed, B1))
   /* An owner ended the connection. */

@@ -1,7 +1,8 @@
 /**
  * Consents (protocol, section 6): the person approves an invitation, and this device signs that the
  * account may be taken in by the inviter. The device remembers what it signed: where the account is
- * taken in by a consent that was withdrawn, or that is older than 30 days, the device leaves.
+ * taken in by a consent that was withdrawn, or that is older than 30 days, the device leaves. On the
+ * account server's word alone it signs no `leave`: the person is asked.
  */
 import type { Account } from '../api/port.ts'
 import type { Invitation } from '../api/rest/invitations.ts'
@@ -91,7 +92,7 @@ export async function giveConsent(
   const { connection_id, from } = given
   if (connection_id === connection && from.user_id === inviter) return given
   demandSeat()
-  state.consents.decline(invitation)
+  state.consents.withdraw(invitation)
   throw new AppError(
     'backend_error',
     `The account server answered the approval with another connection or inviter than it is for (${connection}, ${inviter}): this device has withdrawn it. The server may be dishonest.`,
@@ -100,11 +101,11 @@ export async function giveConsent(
 }
 
 /**
- * Withdraws what this device consented to and another device of the account declined, by the
+ * Notes what this device consented to and another device of the account declined, by the
  * account server's list. Called before rosters are fetched, since a consent that holds is then used up.
  * @throws AppError what the account throws
  */
-export async function withdrawDeclined(
+export async function noteDeclined(
   { consents }: Pick<State, 'consents'>,
   account: Account,
 ): Promise<void> {
@@ -122,31 +123,37 @@ function consentIn(state: State, roster: Roster, own: string): ConsentRow | null
 const holds = ({ at, withdrawn }: ConsentRow, now: number): boolean =>
   !withdrawn && Math.abs(now - at) <= LONGEST_MS
 
-/** A consent that holds is used up when a roster first shows the account taken in by it. */
+/**
+ * A consent that holds is used up when a roster first shows the account taken in by it, unless the
+ * person is still to be asked.
+ */
 export function settleConsent(
   { state, identity, now }: Pick<Device, 'state' | 'now'> & { identity: { account: string } },
   roster: Roster,
 ): void {
   const row = consentIn(state, roster, identity.account)
-  if (row !== null && holds(row, now())) state.consents.delete(row.hash)
+  if (row !== null && !row.declined && holds(row, now())) state.consents.delete(row.hash)
 }
 
 /**
  * Leaves a connection into which the account was taken by a consent that does not hold.
- * @returns whether it left
+ * @returns `left`; `declined` once where the consent holds but for what the account server says of
+ *   another device; null where nothing is to be said
  * @throws AppError as `leaveOrEnd` does
  */
 export async function leaveUnlessAgreed(
   device: Signing,
   account: Account,
   connection: string,
-): Promise<boolean> {
+): Promise<'left' | 'declined' | null> {
   const known = rememberedRoster(device.state, connection)
   const row = known === null ? null : consentIn(device.state, known.roster, device.identity.account)
-  if (row === null || holds(row, device.now())) return false
-  await leaveOrEnd(device, account, connection)
+  if (row === null) return null
+  const isGood = holds(row, device.now())
+  if (isGood && !row.declined) return null
+  if (!isGood) await leaveOrEnd(device, account, connection)
   device.state.consents.delete(row.hash)
-  return true
+  return isGood ? 'declined' : 'left'
 }
 
 /**

@@ -18,7 +18,7 @@ import { unagreed } from './unagreed.ts'
 /** About the one connection, and no reason to leave the others: it is decided again at the next sync. */
 const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
 /** States that only the person can settle; they are no fault of the account server. */
-const THEIRS: readonly unknown[] = ['consent_refused', 'last_owner', 'log_full']
+const THEIRS: readonly unknown[] = ['consent_refused', 'last_owner', 'left_out', 'log_full']
 /** About the one connection too; the person should hear of it. */
 const WRONG: readonly Code[] = ['backend_error', 'validation_failed']
 
@@ -40,6 +40,9 @@ const unwanted = (connection: string) =>
 
 const takenIn = (connection: string, by: string) =>
   `This account was taken into ${connection} by an approval of ${by}, a device that is revoked: this device leaves it. If you want to be in it, have yourself invited again, and approve that on a device that you have.`
+
+const declined = (name: string, connection: string) =>
+  `This account was taken into ${name} by an approval of this device, which was declined on another device, as the account server says. If you did that, leave it: "countersignd connection leave ${connection}".`
 
 const joined = (forked: string) =>
   `${forked} forked, and an owner replaced it by a new connection: this device agreed to be taken in.`
@@ -111,7 +114,9 @@ export function newDuties(of: {
     for (const id of state.consents.connections()) {
       const { leaveUnlessAgreed } = await import('./consents.ts')
       await attempt(id, report, async () => {
-        if (await leaveUnlessAgreed(device, account, id)) remark(report, unwanted(id))
+        const outcome = await leaveUnlessAgreed(device, account, id)
+        if (outcome === 'left') remark(report, unwanted(id))
+        if (outcome === 'declined') remark(report, declined(named(id), id))
         return 0
       })
     }
@@ -158,14 +163,32 @@ export function newDuties(of: {
       })
     }
     for (const row of state.replacements.forked()) {
-      const { leaveDuplicates, judgeReplacement, openReplacement } = await import('./replacing.ts')
+      const { hearHistories, judgeReplacement, leaveDuplicates, openReplacement } =
+        await import('./replacing.ts')
       await attempt(row.connection, report, async () => {
+        await hearHistories(device, account, row)
         const made = await openReplacement(device, account, row)
-        if (made !== null) remark(report, replaced(named(row.connection), made))
+        if (made !== null) {
+          remark(report, replaced(named(row.connection), made.id))
+          const { notInvited } = await import('./returned.ts')
+          for (const one of made.leftOut) remark(report, notInvited(state, made.id, one))
+        }
         judgeReplacement(device, row.connection)
         await leaveDuplicates(device, account, row.connection)
         return 0
       })
+    }
+  }
+
+  /** Names who came back by a fork: a person decides about them. */
+  async function returns(report: SyncReport) {
+    for (const id of state.connections.pending()) {
+      const { rememberedRoster } = await import('./remembered.ts')
+      const { cameBack, returnedIn } = await import('./returned.ts')
+      const roster = rememberedRoster(state, id)?.roster
+      const returned =
+        roster === undefined ? [] : returnedIn(state, device.identity.account, roster)
+      for (const one of returned) remark(report, `${named(id)}: ${cameBack(state, id, one)}`)
     }
   }
 
@@ -202,6 +225,7 @@ export function newDuties(of: {
     }
     const hints = await account.duties.read({})
     await unlessLimited(report, () => replacements(report, hints.replacements ?? []))
+    await returns(report)
     await unlessLimited(report, () => joins(report, hints.joins))
     await unlessLimited(report, () => seals(report, hints.unsealed))
   }

@@ -11,6 +11,7 @@ import type { Identity } from './identity.ts'
 import { isDoubted } from './looked-at.ts'
 import { dropOpening } from './openings.ts'
 import { type Known, rememberedLog, rememberedRoster } from './remembered.ts'
+import { returnedIn } from './returned.ts'
 
 /** What keeps connections. */
 interface Keeping {
@@ -43,22 +44,28 @@ export function newestLogs(state: State, { roster, keyLogs }: Known): Known['key
 /**
  * What holds a connection. Of a fork nothing comes back, also where the account server left the
  * connection out meanwhile. Keys that the person has not looked at are no better than those of a
- * revoked device: their holder can say words here.
+ * revoked device: their holder can say words here. So can who came back by a fork.
  */
-function holdOf(state: State, known: Known): Hold | null {
+function holdOf(
+  { state, identity }: Pick<Keeping, 'state' | 'identity'>,
+  known: Known,
+): Hold | null {
   const roster = present(state, known.roster)
   if (state.forks.has(roster.connection)) return 'roster_forked'
   if (roster.ended) return 'ended'
-  const isDoubtful = roster.members.some((member) => isDoubted(state, member))
+  const isDoubtful =
+    roster.members.some((member) => isDoubted(state, member)) ||
+    returnedIn(state, identity.account, roster).length > 0
   return isDoubtful || isHeld(roster, newestLogs(state, known)) ? 'rotation_pending' : null
 }
 
 /** Keep what is known of a connection now, and let its words be checked by that. */
 export function keepConnection(
-  { state, codes }: Keeping,
+  device: Keeping,
   connection: Connection,
   known: Known,
 ): ConnectionRow {
+  const { state, codes } = device
   const { id, name } = connection
   const { epoch, epochHead: head } = known.roster
   const row = {
@@ -67,7 +74,7 @@ export function keepConnection(
     epoch,
     head,
     members: pinned(state, present(state, known.roster), connection.members),
-    hold: holdOf(state, known),
+    hold: holdOf(device, known),
     updated_at: Date.parse(connection.updated_at),
   }
   state.transaction(() => {
@@ -81,12 +88,13 @@ export function keepConnection(
 }
 
 /** Keep what a roster says of a connection that is known: what the account server says of it comes later. */
-export function keepRoster({ state, codes }: Keeping, known: Known): void {
+export function keepRoster(device: Keeping, known: Known): void {
+  const { state, codes } = device
   const { connection: id, epoch, epochHead: head } = known.roster
   const row = state.connections.get(id)
   if (row === null) return
   const members = pinned(state, present(state, known.roster), [])
-  const kept = { ...row, epoch, head, members, hold: holdOf(state, known) }
+  const kept = { ...row, epoch, head, members, hold: holdOf(device, known) }
   state.connections.put(kept)
   codes.putConnection(kept)
 }

@@ -9,6 +9,7 @@ import {
   type Role,
   type Roster,
   type Signer,
+  accountsOf,
   addMember,
   changeRole,
   confirmMember,
@@ -42,6 +43,7 @@ import {
 } from './roster-entries.ts'
 import type { Known } from './remembered.ts'
 import { demandKeysOfSeat, seatBefore } from './replacements.ts'
+import { leftOutError, roleBefore } from './returned.ts'
 import type { RotationWaits } from './rotation-waits.ts'
 
 const all = () => true
@@ -80,11 +82,12 @@ function isOver(device: Signing, roster: Roster, of: { target: string; member: s
  * Takes in an account that approved an invitation of this device: the entry carries its consent and
  * names the newest place of its key log, and the secret is sealed to its devices. Nothing happens
  * while the secret or the right to do so is not here. Into a replacement it is taken with the role
- * that it had in the connection that forked.
+ * that it had in the connection that forked; where another history was heard of since, in which it
+ * went, the person has to invite it.
  * @param of `target`: under what this device remembers the invitation, which then has served
  * @returns to how many devices the secret was sealed
- * @throws AppError as `continueRoster` and `demandKeysOfSeat` do; Refusal for a key log or a consent
- *   that breaks a rule
+ * @throws AppError as `continueRoster` and `demandKeysOfSeat` do, and invalid_state for who went in
+ *   another history; Refusal for a key log or a consent that breaks a rule
  */
 export async function takeIn(
   device: Signing,
@@ -110,9 +113,14 @@ export async function takeIn(
     const before = seatBefore(device.state, roster, member)
     if (before !== null) demandKeysOfSeat(device.state, before)
     const logs = new Map(keyLogs).set(member, log)
+    const had = roleBefore(device.state, roster, member)
+    if (had === null && invites.get(connection, target)?.invitation === null) {
+      // Made with the opening: no person decided about it.
+      invites.delete(connection, target)
+      throw leftOutError(device.state, connection, member)
+    }
     // Only who comes for the first time keeps the role: who was removed here comes back as a member.
-    const isNew = lastConsentOf(roster, member) === null
-    const role = isNew ? (before?.role ?? 'member') : 'member'
+    const role = lastConsentOf(roster, member) === null ? (had ?? 'member') : 'member'
     const what = { member, memberLog, role, consent } as const
     const entry = unlessStale(() => addMember({ roster, keyLogs: logs, ...what, ...signer }))
     return { entry, k: null, to: (one) => one === member, newcomer: log }
@@ -257,13 +265,15 @@ export async function rotateRoutinely(
 }
 
 /**
- * Leave a connection. One without other members ends; one that an owner ended is only taken off the
- * list of this account.
+ * Leave a connection. One without other members by its roster is deleted; one that an owner ended
+ * is only taken off the list of this account. That the account server calls others deleted turns no
+ * `leave` into an `end`, and nothing that is signed into something that is not.
  * @param asLastOwner what the only owner among others does: `stay` refuses, `end` signs the end of
  *   the connection for everybody
- * @returns `left` where the roster must be remembered, so that nobody can show an older one later
- * @throws AppError invalid_state for the last owner among others who stays, and as `continueRoster`
- *   does
+ * @returns `left` where the roster must be remembered, so that nobody can show an older one later;
+ *   `ended` where nobody else was ever in it
+ * @throws AppError invalid_state for the last owner among others who stays, also where the account
+ *   server calls all other owners deleted, and as `continueRoster` does
  */
 export async function leaveOrEnd(
   device: Signing,
@@ -274,16 +284,15 @@ export async function leaveOrEnd(
   demandWhole(device, connection)
   const { roster: newest } = await readRoster(device, account, connection)
   if (memberOf(newest, device.identity.account) === undefined) return 'left'
-  if (newest.ended || present(device.state, newest).members.length < 2) {
+  if (newest.ended || newest.members.length === 1) {
     await account.connections.delete({ id: connection })
-    return newest.ended ? 'left' : 'ended'
+    return accountsOf(newest.entries).length === 1 ? 'ended' : 'left'
   }
   await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
-    const own = memberOf(roster, signer.actor)
-    const owners = ownersOf(present(device.state, roster))
-    const isLastOwner = own?.role === 'owner' && owners.length === 1
-    if (isLastOwner && asLastOwner === 'stay') throw lastOwner()
-    const sign = isLastOwner ? endConnection : leave
+    const isOwner = memberOf(roster, signer.actor)?.role === 'owner'
+    const isLastOf = (those: Roster) => isOwner && ownersOf(those).length === 1
+    if (asLastOwner === 'stay' && isLastOf(present(device.state, roster))) throw lastOwner()
+    const sign = isLastOf(roster) ? endConnection : leave
     return { entry: sign({ roster, keyLogs, ...signer }), k: null, to: nobody }
   })
   return 'left'

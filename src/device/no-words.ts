@@ -16,11 +16,14 @@ import { isDoubted } from './looked-at.ts'
 import { nameOf } from './naming.ts'
 import { type Known, rememberedRoster } from './remembered.ts'
 import { forkedError } from './replacements.ts'
+import { cameBack, returnedIn } from './returned.ts'
 
 type Asking = Pick<Device, 'state' | 'identity' | 'now'>
 
-const held = (state: 'rotation_pending' | 'changed_unverified', message: string) =>
-  new AppError('invalid_state', message, { details: { state } })
+const held = (
+  state: 'rotation_pending' | 'changed_unverified' | 'member_returned',
+  message: string,
+) => new AppError('invalid_state', message, { details: { state } })
 
 /** What to do about members who hold the connection up again and again; empty for none. */
 function heldUpBy({ state, identity, now }: Asking, known: Known | null, id: string): string {
@@ -94,6 +97,9 @@ function decisionDue(device: Asking, known: Known): AppError | null {
   const { roster, keyLogs } = known
   const own = identity.account
   if (unconfirmedMembers(roster, keyLogs).includes(own)) return ownUnconfirmed(device, known)
+  const [returned] = returnedIn(state, own, roster)
+  if (returned !== undefined)
+    return held('member_returned', cameBack(state, roster.connection, returned))
   const doubted = roster.members.find((one) => one.account !== own && isDoubted(state, one))
   if (doubted === undefined) return null
   const { account } = doubted
@@ -139,8 +145,8 @@ async function waiting(device: Asking, account: Account, id: string, known: Know
 
 /**
  * The error of a connection of which this device has no words to say.
- * @returns invalid_state with `state` changed_unverified, rotation_pending, roster_forked or ended,
- *   or secret_unavailable; the message says who has to act
+ * @returns invalid_state with `state` changed_unverified, member_returned, rotation_pending,
+ *   roster_forked or ended, or secret_unavailable; the message says who has to act
  * @throws AppError not_found for no connection of the account, and what the account throws
  */
 export async function noWords(device: Asking, account: Account, id: string): Promise<AppError> {

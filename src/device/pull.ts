@@ -230,8 +230,8 @@ export function newPull(of: {
   /** Learns what was declined on another device of this account, while a consent of this one is open. */
   async function declined(): Promise<void> {
     if (state.consents.connections().length === 0) return
-    const { withdrawDeclined } = await import('./consents.ts')
-    await withdrawDeclined(state, account)
+    const { noteDeclined } = await import('./consents.ts')
+    await noteDeclined(state, account)
   }
 
   async function connections(before: ReadonlySet<string>, report: SyncReport) {

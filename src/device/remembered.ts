@@ -6,7 +6,7 @@
 import { lastPlace } from '../crypto/chain.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
-import { type KeyLogs, type Roster, accountsOf, verifyRoster } from '../crypto/roster.ts'
+import { type KeyLogs, type Roster, accountsOf, readEntry, verifyRoster } from '../crypto/roster.ts'
 import type { State } from '../state/state.ts'
 import { readFacts } from './identity.ts'
 import { judgeConsent } from './late-consents.ts'
@@ -23,19 +23,25 @@ export function rememberedLog({ logs }: State, account: string): KeyLog | null {
   return entries.length === 0 ? null : verifyKeyLog(account, entries, lastPlace(entries))
 }
 
-/** The roster of a connection; null when none is remembered. */
-export function rememberedRoster(state: State, connection: string): Known | null {
-  const entries = state.logs.read('roster', connection)
-  if (entries.length === 0) return null
-  const keyLogs = new Map()
+/** The key logs of the accounts that entries name, those that are remembered. */
+export function rememberedKeyLogs(state: State, entries: readonly string[]): KeyLogs {
+  const keyLogs = new Map<string, KeyLog>()
   for (const id of accountsOf(entries)) {
     const log = rememberedLog(state, id)
     if (log !== null) keyLogs.set(id, log)
   }
+  return keyLogs
+}
+
+/** The roster of a connection; null when none is remembered. */
+export function rememberedRoster(state: State, connection: string): Known | null {
+  const entries = state.logs.read('roster', connection)
+  if (entries.length === 0) return null
+  const keyLogs = rememberedKeyLogs(state, entries)
   return { roster: verifyRoster(connection, entries, keyLogs, lastPlace(entries)), keyLogs }
 }
 
-/** Keep the entries of another history than the one that is remembered, as evidence. */
+/** Keep the valid entries that another history has beyond the one that is remembered, as evidence. */
 export function keepFork(
   { logs, forks }: State,
   connection: string,
@@ -43,8 +49,8 @@ export function keepFork(
 ): void {
   const seen = new Set(logs.read('roster', connection))
   const other = entries
-    .map((entry, seq) => ({ seq, entry }))
-    .filter(({ entry }) => !seen.has(entry))
+    .filter((entry) => !seen.has(entry))
+    .map((entry) => ({ seq: readEntry(entry).seq, entry }))
   forks.keep(connection, other)
 }
 

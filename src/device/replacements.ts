@@ -9,6 +9,7 @@ import { AppError } from '../errors.ts'
 import type { ReplacementRow } from '../state/replacements.ts'
 import type { State } from '../state/state.ts'
 import { present } from './departed.ts'
+import { historiesOf, lowestRole } from './histories.ts'
 import { type Known, rememberedLog, rememberedRoster } from './remembered.ts'
 
 /** The owners at the head of a branch with keys linked to their seat, in order of joining. */
@@ -44,10 +45,27 @@ export function replacementsOf(state: State, own: string, forked: string): Repla
   return rows.filter(({ opener }) => opener === own || mayReplace(state, branch, opener))
 }
 
-/** Whether every member of one connection is in another, as this device knows both. */
-export function areAllIn({ connections }: State, one: string, other: string): boolean {
+/**
+ * Whether an account left a forked connection, or was removed, in a history that this device knows:
+ * no device takes it into a replacement by itself.
+ */
+export function leftOutOf(state: State, forked: string): (account: string) => boolean {
+  const histories = historiesOf(state, forked)
+  const all = histories === null ? [] : [...histories.kept, ...histories.others]
+  return (account) => lowestRole(all, account) === null
+}
+
+/**
+ * Whether every member of one connection is in another, as this device knows both, but for those
+ * who are left out of the replacements of `forked`.
+ */
+export function areAllIn(state: State, forked: string, one: string, other: string): boolean {
+  const { connections } = state
   const there = new Set(connections.get(other)?.members.map(({ user_id }) => user_id))
-  return connections.get(one)?.members.every(({ user_id }) => there.has(user_id)) ?? false
+  const isLeftOut = leftOutOf(state, forked)
+  const isIn = ({ user_id: account }: { user_id: string }) =>
+    there.has(account) || isLeftOut(account)
+  return connections.get(one)?.members.every(isIn) ?? false
 }
 
 /** The seat of an account in the connection that this one replaces; null for none. */

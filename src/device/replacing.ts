@@ -4,6 +4,7 @@
  * evidence. Of several that owners opened at the same time one remains.
  */
 import type { Account } from '../api/port.ts'
+import { Refusal } from '../crypto/refusal.ts'
 import { readEntry, verifyRoster } from '../crypto/roster.ts'
 import type { ForkedRow } from '../state/replacements.ts'
 import type { State } from '../state/state.ts'
@@ -12,15 +13,17 @@ import { giveConsent } from './consents.ts'
 import { present } from './departed.ts'
 import { dismissed } from './dismissed.ts'
 import { pullKeyLog } from './key-log.ts'
-import { holdRefused } from './kept-connection.ts'
+import { holdRefused, keepRoster } from './kept-connection.ts'
 import { leaveOrEnd } from './members.ts'
-import { rememberedRoster } from './remembered.ts'
-import { areAllIn, mayReplace, ownersOf, replacementsOf } from './replacements.ts'
+import { keepFork, rememberedRoster } from './remembered.ts'
+import { areAllIn, leftOutOf, mayReplace, ownersOf, replacementsOf } from './replacements.ts'
 import type { Signing } from './roster-entries.ts'
-import { type Fork, judgeFork } from './rosters.ts'
+import { type Fork, fetchRoster, judgeFork } from './rosters.ts'
 
 /** Owners take turns, so that mostly one opens a replacement. */
 const TURN_MS = 10 * 60_000
+/** Entries of other histories that are kept: an account server could go on showing new ones. */
+const MOST_HEARD = 10_000
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 /** An invitation to a connection that replaces one, a hint of the account server. */
@@ -48,7 +51,7 @@ export async function seesFork(
   if (state.forks.has(connection)) return true
   const branch = rememberedRoster(state, connection)
   const row = state.connections.get(connection)
-  if (fork === null || branch === null || row === null) return false
+  if (fork === null || branch === null || branch.roster.ended || row === null) return false
   if (opener !== device.identity.account && !mayReplace(state, branch, opener)) return false
   if (!(await judgeFork(device, account, connection, fork))) return false
   holdRefused(device, row, 'roster_forked')
@@ -57,7 +60,8 @@ export async function seesFork(
 
 /**
  * Consents to the replacement of a connection that this device holds both branches of, if its opener
- * was an owner at the head of the branch kept here, by keys known here.
+ * was an owner at the head of the branch kept here, by keys known here. It follows once: to come
+ * back to a replacement is the person's decision.
  * @returns the id of the forked connection; null where this device does not follow
  * @throws Refusal for an entry or a key log that breaks a rule; AppError what the account throws
  */
@@ -70,9 +74,10 @@ export async function joinReplacement(
   const { connection, replaces, actor: opener, device: signer } = readEntry(entry)
   // One that the person gave up is not followed.
   if (replaces === undefined || dismissed(state).has(replaces)) return null
+  if (state.logs.head('roster', connection) !== null) return null
   const before = rememberedRoster(state, replaces)
   const isOwn = before?.roster.members.some((one) => one.account === identity.account) ?? false
-  if (!isOwn) return null
+  if (!isOwn || before?.roster.ended) return null
   const log = await pullKeyLog(device, account, opener)
   const branch = rememberedRoster(state, replaces)!
   if (!mayReplace(state, branch, opener)) return null
@@ -84,16 +89,51 @@ export async function joinReplacement(
 }
 
 /**
+ * Hears how the histories of a forked connection went on: a member may have been removed in one of
+ * them since. What the account server shows against the rules says nothing here.
+ * @throws AppError what the account throws
+ */
+export async function hearHistories(
+  device: Signing,
+  account: Account,
+  { connection }: Pick<ForkedRow, 'connection'>,
+): Promise<void> {
+  const { state } = device
+  const before = state.forks.read(connection).length
+  if (state.replacements.isSettled(connection) || before >= MOST_HEARD) return
+  try {
+    const { roster } = await fetchRoster(device, account, connection)
+    // The branch kept here stays as it was when this device saw the fork: its owners replace it.
+    keepFork(state, connection, roster.entries)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+  }
+  if (state.forks.read(connection).length === before) return
+  for (const row of state.replacements.of(connection)) {
+    const known = rememberedRoster(state, row.connection)
+    if (known !== null) keepRoster(device, known)
+  }
+}
+
+/** A replacement that this device opened. */
+interface Opened {
+  readonly id: string
+  /** The members of the branch kept here who were not invited: another history left them out. */
+  readonly leftOut: readonly string[]
+}
+
+/**
  * Opens the replacement of a connection that forked, where this account is an owner of the branch
- * kept here, there is none yet, and it is this owner's turn. The members of the branch are invited.
- * @returns the id of the new connection; null where none is due
+ * kept here, there is none yet, and it is this owner's turn. The members of the branch are invited,
+ * but for those who left, or were removed, in another history known here.
+ * @returns null where none is due
  * @throws AppError what the account throws
  */
 export async function openReplacement(
   device: Signing,
   account: Account,
   { connection, seen_at, act }: ForkedRow,
-): Promise<string | null> {
+): Promise<Opened | null> {
   const { state, identity, now } = device
   const row = state.connections.get(connection)
   const branch = rememberedRoster(state, connection)
@@ -101,21 +141,22 @@ export async function openReplacement(
   if (replacementsOf(state, identity.account, connection).length > 0) return null
   const turn = ownersOf(state, branch).indexOf(identity.account)
   if (turn === -1 || Math.abs(now() - seen_at) < turn * TURN_MS) return null
-  const others = present(state, branch.roster).members.filter(
-    (one) => one.account !== identity.account,
-  )
+  const isLeftOut = leftOutOf(state, connection)
+  const others = present(state, branch.roster)
+    .members.map((one) => one.account)
+    .filter((one) => one !== identity.account)
+  const invite = others.filter((one) => !isLeftOut(one)).map((one) => ({ user_id: one }))
   const fork = evidence(state, connection)
-  if (others.length === 0 || fork === null) return null
-  const invite = others.map((one) => ({ user_id: one.account }))
+  if (invite.length === 0 || fork === null) return null
   const wanted = { name: row.name, invite, preset_id: null, replaces: connection, fork }
   const made = await openConnection(device, account, wanted, { id: act, at: seen_at })
-  return made.id
+  return { id: made.id, leftOut: others.filter(isLeftOut) }
 }
 
 /** Judges what is in place of a connection that forked, by what is known now. */
 export function judgeReplacement({ state, identity, codes }: Signing, forked: string): void {
   const [first] = replacementsOf(state, identity.account, forked)
-  const isSettled = first !== undefined && areAllIn(state, forked, first.connection)
+  const isSettled = first !== undefined && areAllIn(state, forked, forked, first.connection)
   const isNew = state.replacements.judge(forked, first?.connection ?? null, isSettled)
   if (isNew) codes.putConnection({ id: forked })
 }
@@ -136,11 +177,12 @@ export async function leaveDuplicates(
   if (first === undefined) return
   const left = others
     .map(({ connection }) => connection)
-    .filter((id) => areAllIn(state, id, first.connection))
+    .filter((id) => areAllIn(state, forked, id, first.connection))
   if (left.length === 0) return
   const { members } = await account.connections.read({ id: first.connection })
   const there = new Set(members.map(({ user_id }) => user_id))
   const branch = state.connections.get(forked)?.members ?? []
-  if (!branch.every(({ user_id }) => there.has(user_id))) return
+  const isLeftOut = leftOutOf(state, forked)
+  if (!branch.every(({ user_id: one }) => there.has(one) || isLeftOut(one))) return
   for (const id of left) await leaveOrEnd(device, account, id)
 }

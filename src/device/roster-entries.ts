@@ -27,6 +27,7 @@ import { holdRefused, keepConnection, keepRoster } from './kept-connection.ts'
 import { isDoubted } from './looked-at.ts'
 import { type Known, isNewest, rememberRoster } from './remembered.ts'
 import { forkedError } from './replacements.ts'
+import { returnedIn } from './returned.ts'
 import { fetchRoster } from './rosters.ts'
 import { type Recipient, sealedTo } from './seal-keys.ts'
 import { holdsSecret } from './secrets.ts'
@@ -59,13 +60,20 @@ async function signerOf({ identity, now }: Signing, { keyLogs }: Known): Promise
   return { actor, device, actorLog: { seq, head }, kid, seed: sign.secret, at }
 }
 
-/** The devices that shall have the secret of the current epoch, as far as this person has not other keys of their accounts in mind. */
-export function recipientsHere({ state }: Pick<Signing, 'state'>, known: Known) {
+/**
+ * The devices that shall have the secret of the current epoch: none of accounts of which this person
+ * has other keys in mind, nor of those that came back by a fork.
+ */
+export function recipientsHere(
+  { state, identity }: Pick<Signing, 'state'> & { identity: { account: string } },
+  known: Known,
+) {
   const { keyLogs } = known
   const roster = present(state, known.roster)
-  const doubted = new Set(
-    roster.members.filter((one) => isDoubted(state, one)).map(({ account }) => account),
-  )
+  const doubted = new Set([
+    ...roster.members.filter((one) => isDoubted(state, one)).map(({ account }) => account),
+    ...returnedIn(state, identity.account, roster),
+  ])
   return recipientsOf(roster, keyLogs).filter(({ account }) => !doubted.has(account))
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../crypto/roster.ts'
 import { inSlices } from '../slices.ts'
 import { noteDeparted } from './departed.ts'
+import { validPart } from './histories.ts'
 import { type Remembering, pullKeyLog } from './key-log.ts'
 import { readPages } from './log-pages.ts'
 import { keepProfile } from './profiles.ts'
@@ -51,7 +52,8 @@ function seenOf({ logs }: Remembering['state'], connection: string) {
 
 /**
  * Check a roster by what was seen of it.
- * @throws Refusal as `verifyRoster` does; of a roster that forks, the other history is kept
+ * @throws Refusal as `verifyRoster` does; of a roster that forks, the other history is kept as far
+ *   as it is valid
  */
 async function judgeRoster(
   { state }: Remembering,
@@ -63,8 +65,12 @@ async function judgeRoster(
   try {
     return await inSlices(verifyingRoster(connection, entries, keyLogs, known))
   } catch (error) {
-    if (error instanceof Refusal && error.reason === 'roster_forked')
-      keepFork(state, connection, entries)
+    if (error instanceof Refusal && error.reason === 'roster_forked') {
+      // A list can have both successors of one entry: the second is where it is refused.
+      const second = entries.slice(Number(error.details.entry)).slice(0, 1)
+      const valid = validPart(connection, entries, keyLogs)
+      keepFork(state, connection, [...new Set([...valid, ...second])])
+    }
     throw error
   }
 }

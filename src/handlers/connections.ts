@@ -38,7 +38,7 @@ function remember({ id, name }: Connection, { state, codes, sync, demandSeat }: 
   codes.putConnection(renamed)
 }
 
-/** The roster of one that was left stays: whoever is taken in again must not be shown an older one. */
+/** The roster of one that others were in stays: the account server must not get to show an older one. */
 function forget(id: string, how: 'left' | 'ended', { state, codes, sync, vault }: Device): void {
   sync.changed(id)
   codes.remove(id)

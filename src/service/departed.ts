@@ -121,6 +121,21 @@ export async function demandNeverUsed(trx: Transaction<Schema>, account: string)
   if (row !== undefined) throw taken()
 }
 
+/** Deletes connections, which the caller chooses, that are without members: whoever the roster still names is deleted. */
+export const deleteAbandoned = (trx: Transaction<Schema>) =>
+  trx
+    .deleteFrom('connections')
+    .where((of) =>
+      of.not(
+        of.exists(
+          of
+            .selectFrom('memberships')
+            .select('account_id')
+            .whereRef('memberships.connection_id', '=', 'connections.id'),
+        ),
+      ),
+    )
+
 /**
  * An account that is about to be deleted goes from its connections: those who stay have their devices fetch them, and keep what its
  * signatures are checked by. Where nobody stays, the connection ends.
@@ -143,23 +158,12 @@ export async function departFrom(
   await trx.deleteFrom('memberships').where('account_id', '=', account).execute()
   for (const { connection_id: connection } of open)
     await tellMembers(trx, { connection, op: 'left', member: account, by: account }, at)
-  await trx
-    .deleteFrom('connections')
+  await deleteAbandoned(trx)
     .where('id', 'in', (of) =>
       of
         .selectFrom('roster_accounts')
         .select('connection_id')
         .where('account_hash', '=', account_hash),
-    )
-    .where((of) =>
-      of.not(
-        of.exists(
-          of
-            .selectFrom('memberships')
-            .select('account_id')
-            .whereRef('memberships.connection_id', '=', 'connections.id'),
-        ),
-      ),
     )
     .execute()
   await trx

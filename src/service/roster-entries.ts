@@ -13,7 +13,7 @@ import { demand } from '../crypto/refusal.ts'
 import { type KeyLogs, type Roster, accountsOf } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
-import { noteNamed } from './departed.ts'
+import { deleteAbandoned, noteNamed } from './departed.ts'
 import { demandApproved, holdApproved } from './device-rows.ts'
 import { type Addressed, type Sender, addressed, moved, storeEnvelopes } from './envelope-rows.ts'
 import { tellOfEntry } from './event-notices.ts'
@@ -154,6 +154,9 @@ async function endFor(trx: Transaction<Schema>, connection: string, at: number) 
   return withdrawn
 }
 
+/** The ops by which the last member of a connection can go. */
+const ENDS_MEMBERSHIP: ReadonlySet<unknown> = new Set(['remove', 'leave', 'end'])
+
 /** What an entry did beside changing the members. */
 interface Left {
   readonly withdrawn: readonly Ended[]
@@ -227,6 +230,8 @@ async function store(
   if (left === null) return
   await tellOfEntry(trx, { connection, said, name: left.name }, at)
   await notifyEnds(trx, await withdrawalsOf(trx, left.withdrawn), at)
+  if (ENDS_MEMBERSHIP.has(said.get('op')))
+    await deleteAbandoned(trx).where('id', '=', connection).execute()
 }
 
 /** Add an entry to a roster. */

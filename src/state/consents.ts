@@ -9,19 +9,26 @@ export interface ConsentRow {
   readonly invitation: string
   /** Unix milliseconds, by the clock of this device. */
   readonly at: number
+  /** Whether the person withdrew it on this device. */
   readonly withdrawn: boolean
+  /** Whether the account server says that it was declined on another one. */
+  readonly declined: boolean
 }
+
+/** What is stored of a consent that was just signed. */
+type NewConsent = Omit<ConsentRow, 'withdrawn' | 'declined'>
 
 export type ConsentRows = ReturnType<typeof consentRows>
 
 /** The rows of consents. */
 export function consentRows(db: DatabaseSync) {
-  type Stored = Omit<ConsentRow, 'withdrawn'> & { readonly withdrawn: number }
+  type Stored = NewConsent & { readonly withdrawn: number; readonly declined: number }
   // A device that approves twice within a second signs the same consent.
   const put = statement(
     db,
-    `insert into consents (hash, connection, invitation, at, withdrawn) values (?, ?, ?, ?, 0)
-     on conflict do update set at = excluded.at, withdrawn = 0`,
+    `insert into consents (hash, connection, invitation, at, withdrawn, declined)
+       values (?, ?, ?, ?, 0, 0)
+     on conflict do update set at = excluded.at, withdrawn = 0, declined = 0`,
   )
   const get = statement<Stored>(db, 'select * from consents where hash = ?')
   const connections = statement<{ connection: string }>(
@@ -33,15 +40,15 @@ export function consentRows(db: DatabaseSync) {
     `update consents set withdrawn = 1
      where connection in (select connection from consents where invitation = ?)`,
   )
-  const decline = statement(db, 'update consents set withdrawn = 1 where invitation = ?')
+  const decline = statement(db, 'update consents set declined = 1 where invitation = ?')
   const remove = statement(db, 'delete from consents where hash = ?')
   return {
-    put({ hash, connection, invitation, at }: Omit<ConsentRow, 'withdrawn'>): void {
+    put({ hash, connection, invitation, at }: NewConsent): void {
       put.run(hash, connection, invitation, at)
     },
     get(hash: string): ConsentRow | null {
       const row = get.get(hash)
-      return row && { ...row, withdrawn: row.withdrawn === 1 }
+      return row && { ...row, withdrawn: row.withdrawn === 1, declined: row.declined === 1 }
     },
     /** Ids of the connections that consents are for. */
     connections: (): string[] => connections.all().map(({ connection }) => connection),
@@ -49,7 +56,7 @@ export function consentRows(db: DatabaseSync) {
     withdraw: (invitation: string): void => {
       withdraw.run(invitation)
     },
-    /** Withdraws the consents to one invitation. */
+    /** Notes that the consents to one invitation were declined on another device. */
     decline: (invitation: string): void => {
       decline.run(invitation)
     },

@@ -237,7 +237,8 @@ export const VERSIONS: readonly string[] = [
     connection text not null,
     invitation text not null,
     at integer not null,
-    withdrawn integer not null check (withdrawn in (0, 1))
+    withdrawn integer not null check (withdrawn in (0, 1)),
+    declined integer not null check (declined in (0, 1))
   ) strict, without rowid;
   create index consents_by_connection on consents (connection);
   `,

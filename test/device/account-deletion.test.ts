@@ -1,5 +1,7 @@
 /** An account that is deleted: what this device forgets, and what those see who were connected with it. */
 import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { openTokens } from '../../src/auth/tokens.ts'
@@ -11,7 +13,16 @@ import { AppError } from '../../src/errors.ts'
 import { leave } from '../../src/handlers/connections.ts'
 import type { State } from '../../src/state/state.ts'
 import { newMeta } from './meta.ts'
-import { type Desk, connected, isIn, takenIn, three, verifies, worldOf } from './people.ts'
+import {
+  type Desk,
+  type World,
+  connected,
+  isIn,
+  takenIn,
+  three,
+  verifies,
+  worldOf,
+} from './people.ts'
 import { refusedWith } from './signing-in.ts'
 
 const membersOf = async (desk: Desk, id: string) =>
@@ -34,6 +45,14 @@ function rowsOf({ db }: Pick<State, 'db'>): string[] {
       .all()
       .map((row) => `${String(name)} ${JSON.stringify(row)}`),
   )
+}
+
+/** The account server keeps nothing of a connection that nobody is in. */
+function isDeleted({ mail }: Pick<World, 'mail'>, id: string): void {
+  const db = new DatabaseSync(join(dirname(mail), 'account.db'), { readOnly: true })
+  const found = db.prepare('select 1 from connections where id = ?').all(id)
+  db.close()
+  assert.deepEqual(found, [])
 }
 
 /** As the daemon does at a start. */
@@ -69,7 +88,11 @@ describe('a connection with one other', () => {
     assert(!JSON.stringify(bob.state.connections.get(id)).includes(adaId))
     await bob.sync()
     assert.equal(rosterOf(bob, id).epoch, 2, 'one new secret is enough')
-    assert.equal(await leaveOrEnd(bob.device(), bob.account(), id), 'ended')
+    await leave(id, bob.account(), bob.device())
+    assert.deepEqual(opsOf(bob, id).slice(-1), ['leave'], 'by a signature, which stays')
+    isDeleted(world, id)
+    await bob.sync()
+    assert.deepEqual(bob.state.connections.ids(), [])
   })
 
   it('until the other hears of it, nothing else of theirs is held up', async (t) => {
@@ -131,9 +154,10 @@ describe('a group', () => {
       remove(bob.device(), bob.account(), id, cy.id),
       refusedWith('forbidden', /Only an owner/),
     )
-    assert.equal(await leaveOrEnd(bob.device(), bob.account(), id), 'left')
+    await leaveOrEnd(bob.device(), bob.account(), id)
     await cy.sync()
-    assert.equal(await leaveOrEnd(cy.device(), cy.account(), id), 'ended')
+    await leaveOrEnd(cy.device(), cy.account(), id)
+    isDeleted(world, id)
   })
 
   it('that could not be left by a signature: an owner may remove who is gone, and is the last one', async (t) => {

@@ -1,9 +1,11 @@
 /** Consents: the account is taken in by what this device signed, as long as the person stands by it. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { approveInvitation } from '../../src/device/approving.ts'
+import { dismiss, dismissed } from '../../src/device/dismissed.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
-import { type Desk, isIn, newWorld, verifies, worldOf } from './people.ts'
+import { type Desk, connected, isIn, newWorld, verifies, worldOf } from './people.ts'
 
 const DAY_MINUTES = 24 * 60
 
@@ -64,7 +66,7 @@ describe('a consent', () => {
     assert.equal(isIn(lied, id, bob), false)
   })
 
-  it('that another device withdrew makes the device leave', async (t) => {
+  it('that was declined on another device, as the server says: the person is asked, once', async (t) => {
     const { world, bob, id, takesIn } = await approved(t)
     const phone = await world.further(bob, 'phone')
     const { received } = await phone.account().invitations.list({})
@@ -78,10 +80,53 @@ describe('a consent', () => {
     await invitations.decline({ id: declined.id }, at(phone.restart(seating)))
     const lied = await takesIn()
     assert.equal(isIn(lied, id, bob), true)
-    const { error } = await bob.restart(telling).device().sync.run('request')
-    assert.match(error ?? '', /withdrawn or is older than 30 days/)
+    const told = bob.restart(telling)
+    const { error } = await told.device().sync.run('request')
+    assert.match(
+      error ?? '',
+      /declined on another device, .* leave it: "countersignd connection leave/,
+    )
     await lied.sync()
-    assert.deepEqual([isIn(lied, id, bob), remembered(bob)], [false, []])
+    assert.deepEqual([isIn(lied, id, bob), remembered(bob)], [true, []])
+    await told.sync()
+    assert(await verifies(lied, told, id))
+  })
+
+  it('is not withdrawn by a server that says falsely that it was declined', async (t) => {
+    const { ada, bob, id } = await approved(t)
+    const { received } = await bob.account().invitations.list({})
+    await ada.sync()
+    const lying = bob.restart(
+      instead('invitations', 'list', () => async ({ state }) => ({
+        sent: [],
+        received: state === 'declined' ? [{ ...received[0]!, state: 'declined' as const }] : [],
+      })),
+    )
+    assert.match(
+      (await lying.device().sync.run('request')).error ?? '',
+      /as the account server says/,
+    )
+    await ada.sync()
+    assert(isIn(ada, id, bob))
+    assert(await verifies(ada, lying, id))
+  })
+
+  it('takes back of what the person gave up the connection that it is for, and no other', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const given = await connected(ada, bob)
+    dismiss(bob.state, given)
+    const other = await ada.connect('Other')
+    dismiss(bob.state, other)
+    await ada.invite(other, { user_id: bob.id })
+    const lying = bob.restart(
+      instead('consents', 'give', (honest) => async (of) => ({
+        ...(await honest(of)),
+        connection_id: given,
+      })),
+    )
+    const [invitation] = (await lying.account().invitations.pending({})).received
+    await approveInvitation(lying.device(), lying.account(), invitation!.id)
+    assert.deepEqual([...dismissed(lying.state)], [given])
   })
 
   it('is not withdrawn by declining an earlier invitation to the same connection', async (t) => {

@@ -137,7 +137,54 @@ describe('what is not the end for everybody', () => {
   })
 })
 
+/** The account server calls accounts deleted that are not. */
+const callingDeleted = (...gone: readonly Desk[]) =>
+  instead('rosters', 'read', (honest) => async (of) => {
+    const { key_logs, ...answer } = await honest(of)
+    const isGone = (account: string) => gone.some(({ id }) => id === account)
+    const said = key_logs.map((one) => (isGone(one.account) ? { ...one, departed_epoch: 1 } : one))
+    return { ...answer, key_logs: said }
+  })
+
 describe('a server that fails or lies', () => {
+  it('it calls the other owner deleted: to delete is to leave, as the roster has it', async (t) => {
+    const { ada, bob, cy, id } = await three(t)
+    await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
+    for (const desk of [bob, cy]) await desk.sync()
+    const lied = ada.restart(callingDeleted(bob))
+    await assert.rejects(
+      members.remove({ id, mid: ada.id }, at(lied)),
+      refusedWith('invalid_state', /only owner/, 'last_owner'),
+    )
+    await remove(lied, id)
+    await bob.sync()
+    await cy.sync()
+    assert.deepEqual(await listed(cy), [[id, 'active']])
+    assert(await verifies(cy, bob, id))
+  })
+
+  it('it calls all others deleted: what is signed tells them, and no older roster is believed later', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    const { items } = await ada.account().connections.list({})
+    const roster = await ada.account().rosters.read({ connection: id })
+    const { envelopes } = await ada.account().envelopes.read({ connection: id })
+    await members.remove({ id, mid: cy.id }, at(ada))
+    for (const desk of [ada, bob]) await desk.sync()
+    await remove(ada.restart(callingDeleted(bob, cy)), id)
+    await bob.sync()
+    assert.deepEqual(await listed(bob), [[id, 'ended']])
+    const shown = ada.restart((account) => ({
+      ...account,
+      connections: { ...account.connections, list: async () => ({ items, next_cursor: null }) },
+      rosters: { ...account.rosters, read: async () => roster },
+      envelopes: { ...account.envelopes, read: async () => ({ envelopes }) },
+    }))
+    const { error } = await shown.device().sync.run('request')
+    assert.match(error ?? '', /refused \(rollback\)/)
+    world.later()
+    assert.equal(await verifies(shown, cy, id), false)
+  })
+
   it('it takes the entry and its answer is lost: asked again, it is gone', async (t) => {
     const { ada, bob, id } = await three(t)
     const deaf = ada.restart(

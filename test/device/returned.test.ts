@@ -1,0 +1,250 @@
+/** A fork undoes no removal and no change of a role: neither at the owner who replaces it, nor at those who follow. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { openConnection } from '../../src/device/connections.ts'
+import { leaveOrEnd, remove, setRole } from '../../src/device/members.ts'
+import { rememberedRoster } from '../../src/device/remembered.ts'
+import { connections } from '../../src/handlers/connections.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
+import { inPlaceOf, lost, others, owned, rotates, showingBranch, synced } from './forking.ts'
+import { type Desk, isIn, restless, takenIn, verifies } from './people.ts'
+import { refusedWith } from './signing-in.ts'
+
+/**
+ * Ada and Bob own a connection with Cy and Dee in it, Cy as an owner too where asked for. The server
+ * lost what Bob signed, so that anything that is signed now makes the history fork for him.
+ */
+async function scene(t: TestContext, cyIs: 'owner' | 'member' = 'member') {
+  const { world, ada, bob: before, cy, id } = await owned(t)
+  const dee = await world.person('dee')
+  await takenIn(ada, id, [dee])
+  if (cyIs === 'owner')
+    await setRole(ada.device(), ada.account(), id, { member: cy.id, role: 'owner' })
+  for (const desk of [before, cy]) await desk.sync()
+  const { desk: bob } = await lost(before, id, rotates(id))
+  return { world, ada, bob, cy, dee, id }
+}
+
+const removes = ({ ada, cy, id }: Scene) => remove(ada.device(), ada.account(), id, cy.id)
+type Scene = Awaited<ReturnType<typeof scene>>
+
+/** Bob's device sees both histories, and opens a replacement when it is his turn. */
+async function replaced({ world, bob, id }: Pick<Scene, 'world' | 'bob' | 'id'>): Promise<string> {
+  await synced(bob)
+  world.later(10)
+  await synced(bob)
+  return inPlaceOf(bob, id)
+}
+
+/** Everybody syncs until nothing is left to do. */
+async function settle(...desks: readonly Desk[]) {
+  for (let round = 0; round < 3; round++) for (const desk of desks) await synced(desk)
+}
+
+const roleOf = (by: Desk, connection: string, { id }: Desk) =>
+  rememberedRoster(by.state, connection)?.roster.members.find(({ account }) => account === id)?.role
+
+const invited = async (desk: Desk) => (await desk.account().invitations.pending({})).received.length
+
+describe('the owner who replaces a forked connection', () => {
+  for (const [what, goes] of [
+    ['was removed', removes],
+    ['left', ({ cy, id }: Scene) => leaveOrEnd(cy.device(), cy.account(), id)],
+  ] as const)
+    it(`invites nobody who ${what} in the other history`, async (t) => {
+      const of = await scene(t)
+      const { world, ada, bob, cy, dee, id } = of
+      await goes(of)
+      await dee.sync()
+      const anew = await replaced(of)
+      assert.match(bob.device().sync.last()?.error ?? '', /"cy" was not invited/)
+      assert.equal(await invited(cy), 0)
+      await settle(ada, dee, bob)
+      world.later()
+      assert(await verifies(dee, bob, anew))
+      assert(await verifies(ada, dee, anew))
+      assert(!isIn(bob, anew, cy))
+      assert(bob.state.replacements.isSettled(id), 'nobody is waited for')
+      // The person may decide otherwise.
+      await takenIn(bob, anew, [cy])
+      assert.equal(roleOf(bob, anew, cy), 'member')
+    })
+
+  it('invites nobody who signed a history of their own upon the entry before their removal', async (t) => {
+    const { world, ada, bob, cy, id } = await owned(t)
+    await setRole(ada.device(), ada.account(), id, { member: cy.id, role: 'owner' })
+    for (const desk of [bob, cy]) await desk.sync()
+    const seq = bob.state.logs.head('roster', id)!.seq + 1
+    const { desk: former, entry } = await lost(cy, id, rotates(id))
+    // The account server shows that to Bob in place of the removal, and is honest from then on.
+    const late = bob.restart(showingBranch(id, seq, entry))
+    await synced(late)
+    await remove(ada.device(), ada.account(), id, cy.id)
+    const honest = late.restart((account) => restless(account))
+    const anew = await replaced({ world, bob: honest, id })
+    await settle(ada, former, honest)
+    world.later()
+    assert(await verifies(ada, honest, anew))
+    assert.deepEqual([isIn(honest, anew, cy), await invited(former)], [false, 0])
+  })
+
+  it('gives nobody a role that the other history took back', async (t) => {
+    const of = await scene(t, 'owner')
+    const { ada, bob, cy, dee, id } = of
+    await setRole(ada.device(), ada.account(), id, { member: cy.id, role: 'member' })
+    const anew = await replaced(of)
+    await settle(ada, dee, cy, bob)
+    assert.deepEqual([roleOf(bob, anew, cy), roleOf(bob, anew, ada)], ['member', 'owner'])
+  })
+
+  it('takes nobody in who was removed after the replacement was opened', async (t) => {
+    const of = await scene(t)
+    const { ada, bob, cy } = of
+    await rotates(of.id)(ada)
+    const anew = await replaced(of)
+    await cy.approve()
+    await removes(of)
+    assert.match(await synced(bob), /"cy" left the connection .* was not taken in. Invite them/)
+    assert(!isIn(bob, anew, cy))
+    assert.doesNotMatch(await synced(bob), /"cy"/)
+    // Cy has approved: it is for Bob's person to decide.
+    await bob.invite(anew, { user_id: cy.id })
+    await synced(bob)
+    assert.equal(roleOf(bob, anew, cy), 'member')
+  })
+})
+
+describe('a device that follows to a replacement', () => {
+  /** Bob's device took Cy in before Ada, who knows of no fork yet, removed Cy. Dee has heard of it. */
+  async function returned(t: TestContext, cyIs?: 'owner') {
+    const of = await scene(t, cyIs)
+    const { ada, bob, cy, dee, id } = of
+    await rotates(id)(ada)
+    await dee.sync()
+    const anew = await replaced(of)
+    await cy.approve()
+    await bob.sync()
+    await cy.sync()
+    await removes(of)
+    return { ...of, anew }
+  }
+
+  it('holds it while it seats who was removed here, until an owner removes them there', async (t) => {
+    const { world, ada, bob, cy, dee, anew } = await returned(t)
+    await settle(ada, dee, bob)
+    world.later()
+    for (const desk of [ada, dee, bob]) {
+      assert.match(await synced(desk), /"Bank".*"cy" left .* came back by the fork/)
+      assert.equal(await verifies(desk, cy, anew), false)
+      assert.equal(desk.words(anew), null)
+      await assert.rejects(
+        connections.code({ id: anew }, at(desk)),
+        refusedWith('invalid_state', /came back by the fork.*remove-member/, 'member_returned'),
+      )
+    }
+    await remove(ada.device(), ada.account(), anew, cy.id)
+    await settle(bob, dee)
+    world.later()
+    assert(await verifies(dee, bob, anew))
+    // An owner may decide that they belong in it.
+    await takenIn(bob, anew, [cy])
+    await settle(ada, dee)
+    world.later()
+    assert(await verifies(dee, cy, anew))
+    assert(await verifies(ada, cy, anew))
+  })
+
+  it('holds it while it seats whom they took in, too', async (t) => {
+    const { world, ada, bob, cy, dee, anew } = await returned(t, 'owner')
+    const eve = await world.person('eve')
+    await takenIn(cy, anew, [eve])
+    await settle(ada, dee, bob)
+    world.later()
+    await remove(ada.device(), ada.account(), anew, cy.id)
+    await settle(dee, bob)
+    world.later()
+    assert.equal(await verifies(dee, bob, anew), false)
+    assert.match(await synced(dee), /"eve" .* was seated by such a member/)
+    await remove(bob.device(), bob.account(), anew, eve.id)
+    await settle(dee)
+    world.later()
+    assert(await verifies(dee, bob, anew))
+  })
+
+  it('goes by what its person approves who left it', async (t) => {
+    const { world, bob, cy, dee, id, anew } = await returned(t)
+    await settle(dee, bob)
+    assert.equal(dee.words(anew), null)
+    await connections.delete({ id: anew }, at(dee))
+    // Bob's person wants Cy in it: his device holds it until then, too.
+    await remove(bob.device(), bob.account(), anew, cy.id)
+    world.later()
+    await takenIn(bob, anew, [cy])
+    await bob.invite(anew, { user_id: dee.id })
+    await synced(dee)
+    assert.equal(await invited(dee), 1, 'the person is asked')
+    await dee.approve()
+    await settle(bob, dee)
+    world.later()
+    assert(await verifies(dee, cy, anew))
+    assert.equal(dee.state.connections.get(id)?.hold, 'roster_forked')
+  })
+
+  it('holds it while it seats as an owner who was made a member here', async (t) => {
+    const of = await scene(t, 'owner')
+    const { world, ada, bob, cy, dee, id } = of
+    await rotates(id)(ada)
+    const anew = await replaced(of)
+    await cy.approve()
+    await bob.sync()
+    await setRole(ada.device(), ada.account(), id, { member: cy.id, role: 'member' })
+    await settle(ada, dee, bob)
+    world.later()
+    assert.equal(roleOf(dee, anew, cy), 'owner')
+    assert.equal(await verifies(dee, cy, anew), false)
+    await setRole(ada.device(), ada.account(), anew, { member: cy.id, role: 'member' })
+    await settle(dee, cy)
+    world.later()
+    assert(await verifies(dee, cy, anew))
+  })
+
+  it('follows to none of a connection that an owner had ended', async (t) => {
+    const { ada, bob, cy, id } = await owned(t)
+    const { entry } = await lost(bob, id, rotates(id))
+    await remove(ada.device(), ada.account(), id, bob.id)
+    await connections.delete({ id }, at(ada))
+    await cy.sync()
+    const { logs } = cy.state
+    const { seq } = JSON.parse(Buffer.from(entry.split('.')[1]!, 'base64url').toString()) as {
+      seq: number
+    }
+    const fork = [logs.read('roster', id)[seq]!, entry] as const
+    const wanted = {
+      name: 'Bank',
+      invite: [{ user_id: cy.id }],
+      preset_id: null,
+      replaces: id,
+      fork,
+    }
+    const act = { id: new Uint8Array(16).fill(7), at: ada.device().now() }
+    const made = await openConnection(ada.device(), ada.account(), wanted, act)
+    const [invitation] = (await cy.account().invitations.pending({})).received
+    const [opening] = (await ada.account().rosters.read({ connection: made.id })).entries
+    // No honest server hands over a hint from who is in the connection no more.
+    const hint = {
+      invitation: invitation!.id,
+      entry: opening!,
+      fork: [...fork] as [string, string],
+    }
+    const hinted = cy.restart(
+      instead('duties', 'read', (honest) => async (of) => ({
+        ...(await honest(of)),
+        replacements: [hint],
+      })),
+    )
+    assert.equal(await synced(hinted), '')
+    assert.equal(await invited(cy), 1, 'the person decides')
+    assert.deepEqual((await others(hinted, id)).length, 0)
+    assert.equal(hinted.state.connections.get(id)?.hold, 'ended')
+  })
+})
