@@ -1,6 +1,7 @@
 import type { Status } from '../api/rest/status.ts'
 import type { InferOutput } from 'valibot'
 import { timeAt } from '../api/fields.ts'
+import { copyWarning } from '../device/copied-keys.ts'
 import type { Device } from '../device/device.ts'
 import { readFacts } from '../device/identity.ts'
 import { isActive } from '../device/public-code.ts'
@@ -79,6 +80,8 @@ function ofDevice(device: Device, refused: string | null, backend: string): Foun
   const { state, sync } = device
   const connections = state.connections.count()
   const plural = connections === 1 ? 'connection' : 'connections'
+  const signedIn = `Signed in to ${backend} with ${connections} ${plural} on this device.`
+  const warning = copyWarning(state)
   return {
     authenticated: refused === null,
     // The account server refuses a revoked device like an ended session, and does not say which.
@@ -86,7 +89,7 @@ function ofDevice(device: Device, refused: string | null, backend: string): Foun
     global_key_active: isActive(device),
     cached_connections: connections,
     last_sync_at: sync.lastGoodAt(),
-    summary: refused ?? `Signed in to ${backend} with ${connections} ${plural} on this device.`,
+    summary: refused ?? (warning === null ? signedIn : `${signedIn} ${warning}`),
   }
 }
 
