@@ -39,15 +39,37 @@ export function isLinked(
   return at === to
 }
 
+/** The newest generation that is linked to `from` (both count from 1). */
+function newestLinked(generations: Generations, from: number): number {
+  let at = from
+  for (let next = generations[at - 1]?.successor; next; next = generations[at - 1]?.successor)
+    at = next
+  return at
+}
+
 /**
  * Whether the newest generation is not linked to generation `from`, although a recovery key was in
  * force in the newest one that is: who reset the account had not the paper, or did not use it.
  */
 export function isKeyUnused(generations: Generations, from: number): boolean {
-  let at = from
-  for (let next = generations[at - 1]?.successor; next; next = generations[at - 1]?.successor)
-    at = next
+  const at = newestLinked(generations, from)
   return at < generations.length && (generations[at - 1]?.recovery ?? null) !== null
+}
+
+/**
+ * The resets by which the account came to its newest generation although a recovery key was in force
+ * that they did not use. A reset with that key takes those before it out of the list.
+ * @returns the numbers of their entries, oldest first
+ */
+export function resetsWithoutKey(generations: Generations): number[] {
+  const resets: number[] = []
+  for (let from = 1; ;) {
+    const last = newestLinked(generations, from)
+    const next = generations[last]
+    if (next === undefined) return resets
+    if (isKeyUnused(generations, from)) resets.push(next.root)
+    from = last + 1
+  }
 }
 
 /**
