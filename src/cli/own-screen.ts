@@ -1,24 +1,59 @@
 /**
  * Shows a secret on the alternate screen of a terminal, which has no scrollback and is cleared when
- * the program leaves it. A file or a dumb terminal gets the text alone.
+ * the program leaves it, also by a signal that ends the program.
  */
+import { AppError } from '../errors.ts'
 import { COLOUR_MARK } from './colour.ts'
 import type { Io } from './command.ts'
+import { canHide } from './prompt.ts'
 
 const ENTER = `${COLOUR_MARK}[?1049h${COLOUR_MARK}[2J${COLOUR_MARK}[H`
 const LEAVE = `${COLOUR_MARK}[?1049l`
 
-/** Shows a text until the work is done. */
+/** They end the program, and leave a terminal as it is. */
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
+
+/**
+ * Requires that a secret on standard error is shown on a screen, and not written to a file.
+ * @throws AppError invalid_state where standard error is no terminal
+ */
+export function requireScreen({ stderr }: Pick<Io, 'stderr'>): void {
+  if (stderr.isTTY !== true)
+    throw new AppError(
+      'invalid_state',
+      'Standard error goes to a file or another program, so the words would be kept there. Run the command again without redirecting standard error (2>), or write the words to a page to print with --page FILE.',
+    )
+}
+
+/**
+ * Shows a text until the work is done.
+ * @throws AppError as `requireScreen` does
+ */
 export async function onOwnScreen<T>(
-  { stderr, env }: Pick<Io, 'stderr' | 'env'>,
+  io: Pick<Io, 'stdin' | 'stderr' | 'env'>,
   text: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const isApart = stderr.isTTY === true && env['TERM'] !== 'dumb'
-  stderr.write(isApart ? ENTER + text : text)
+  const { stdin, stderr, env } = io
+  requireScreen(io)
+  // A terminal without one shows the text as any other.
+  if (env['TERM'] === 'dumb') {
+    stderr.write(text)
+    return work()
+  }
+  const leave = () => void stderr.write(LEAVE)
+  function end(signal: NodeJS.Signals): void {
+    leave()
+    if (canHide(stdin)) stdin.setRawMode(false)
+    for (const one of SIGNALS) process.off(one, end)
+    process.kill(process.pid, signal)
+  }
+  for (const signal of SIGNALS) process.on(signal, end)
+  stderr.write(ENTER + text)
   try {
     return await work()
   } finally {
-    if (isApart) stderr.write(LEAVE)
+    leave()
+    for (const signal of SIGNALS) process.off(signal, end)
   }
 }

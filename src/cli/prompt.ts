@@ -18,7 +18,7 @@ export interface Prompt {
 type Terminal = Io['stdin'] & { setRawMode(raw: boolean): unknown }
 
 /** Whether standard input is a terminal that can be set to show nothing. */
-const canHide = (stdin: Io['stdin']): stdin is Terminal =>
+export const canHide = (stdin: Io['stdin']): stdin is Terminal =>
   stdin.isTTY === true && typeof (stdin as { setRawMode?: unknown }).setRawMode === 'function'
 
 /** Standard input, as much as came at a time. */

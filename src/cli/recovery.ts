@@ -11,7 +11,7 @@ import { newRecoverySeed, paperWords, recoveryKeyOf } from '../crypto/recovery-p
 import { AppError, type Code } from '../errors.ts'
 import { type Command, type Invocation, UsageError } from './command.ts'
 import { demandNew, writeNew } from './new-file.ts'
-import { onOwnScreen } from './own-screen.ts'
+import { onOwnScreen, requireScreen } from './own-screen.ts'
 import { readPaper, readWords } from './paper-words.ts'
 import { type Prompt, withPrompt } from './prompt.ts'
 import { recoveryPage } from './recovery-page.ts'
@@ -174,6 +174,8 @@ them, those of the paper that is replaced.`,
       if (page !== undefined) demandNew(String(page), '--page')
       if (json && page === undefined && !prompt.isTerminal)
         throw new UsageError('Without a terminal, --json goes with --page: both write the output.')
+      // Before the old words are asked for.
+      if (page === undefined && prompt.isTerminal) requireScreen(invocation.io)
       const running = { ...invocation, prompt }
       const old = await replaced(running, await withApi((api) => api.recovery.read({})))
       const seed = newRecoverySeed()

@@ -57,6 +57,22 @@ export function isKeyUnused(generations: Generations, from: number): boolean {
 }
 
 /**
+ * The resets by which the account came to its newest generation although a recovery key was in force
+ * that they did not use. A reset with that key takes those before it out of the list.
+ * @returns the numbers of their entries, oldest first
+ */
+export function resetsWithoutKey(generations: Generations): number[] {
+  const resets: number[] = []
+  for (let from = 1; ;) {
+    const last = newestLinked(generations, from)
+    const next = generations[last]
+    if (next === undefined) return resets
+    if (isKeyUnused(generations, from)) resets.push(next.root)
+    from = last + 1
+  }
+}
+
+/**
  * The keys by which a reset would be linked now, newest first: in force in a generation that has no
  * successor. Each is `x` of its JWK. A replaced key is not among them.
  */

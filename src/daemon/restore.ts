@@ -134,9 +134,9 @@ async function fill(
     for await (const { name, bytes } of files) await writeWhole(join(staging, name), bytes)
     // Loaded when used: the curves are.
     const { demandWhole } = await import('./whole-backup.ts')
-    const { deleteSecrets } = await import('./sealed-secrets.ts')
+    const { changeRestored } = await import('./sealed-secrets.ts')
     const sealed = await demandWhole(staging, contents, path)
-    deleteSecrets(join(staging, 'state.db'), sealed.lost_secrets)
+    changeRestored(join(staging, 'state.db'), sealed.lost_secrets)
     keychain = await openKeychain({ stateDir: staging, choice, credentialsDir })
     for (const [name, secret] of Object.entries(contents.secrets)) {
       written.push(name)

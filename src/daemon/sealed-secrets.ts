@@ -4,8 +4,11 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { PREFIX, isId } from '../crypto/id.ts'
+import { markRestored } from '../device/copied-keys.ts'
+import { readFacts } from '../device/identity.ts'
 import { openVault } from '../device/vault.ts'
 import type { Keychain } from '../keychain/keychain.ts'
+import { metaRows } from '../state/meta.ts'
 import { secretRows } from '../state/secrets.ts'
 import { guarded, transaction } from '../state/sqlite.ts'
 
@@ -47,18 +50,19 @@ export function trySecrets(keychain: Keychain, db: DatabaseSync): SealedSecrets 
 }
 
 /**
- * Deletes records from a `state.db` that no process has open. A sync fetches only secrets that are not
- * on the device, so a damaged record would keep its replacement away.
+ * Changes a restored `state.db` that no process has open: marks the keys of the device as restored,
+ * and deletes damaged records. A sync fetches only secrets that are not on the device, so a damaged
+ * record would keep its replacement away.
  * @throws AppError storage_full
  */
-export function deleteSecrets(path: string, secrets: readonly LostSecret[]): void {
-  if (secrets.length === 0) return
+export function changeRestored(path: string, damaged: readonly LostSecret[]): void {
   guarded(() => {
     const db = new DatabaseSync(path)
     try {
-      const rows = secretRows(db)
+      const [rows, meta] = [secretRows(db), metaRows(db)]
       transaction(db, () => {
-        for (const { id } of secrets) rows.delete(id)
+        if (readFacts({ meta }) !== null) markRestored({ meta })
+        for (const { id } of damaged) rows.delete(id)
       })
     } finally {
       db.close()

@@ -10,6 +10,7 @@ import type { DeviceKeys } from '../crypto/device-keys.ts'
 import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/keychain.ts'
 import type { State } from '../state/state.ts'
+import { forgetCopies } from './copied-keys.ts'
 
 /** The entry of the keychain. */
 const KEYS = 'device'
@@ -55,7 +56,7 @@ export interface SealKeys {
   /** One that was made, and that the log is not known to name: its entry may be on its way. */
   readonly next: OwnSealKey | null
   readonly old: readonly OldSealKey[]
-  /** The place of the own key log with which this was compared last; null while it does not agree. */
+  /** The place of the own key log with which this agreed last; null before the first comparison. */
   readonly seq: number | null
 }
 
@@ -110,9 +111,10 @@ export async function loadKeys(state: Meta, keychain: Keychain): Promise<OwnKeys
   return keys
 }
 
-export function forgetKeys({ meta }: Meta, keychain: Keychain): void {
+export function forgetKeys(state: Meta, keychain: Keychain): void {
   keychain.delete(KEYS)
-  meta.delete(SEAL_KEYS)
+  state.meta.delete(SEAL_KEYS)
+  forgetCopies(state)
 }
 
 const idsOf = ({ newest, next, old }: SealKeys): string[] =>

@@ -1,7 +1,8 @@
 /**
  * Routine rotations (protocol, section 4): each epoch gets another secret after 90 days and up to 14
- * more, so that a copy of a keychain that went unnoticed is of no use for longer. Each device waits
- * another time; the first wins. Nothing is held meanwhile.
+ * more. With the renewal of sealing keys, that ends what a copy of a keychain opens, unless the copy
+ * goes on acting as the device (copied-keys.ts). Each device waits another time; the first wins.
+ * Nothing is held meanwhile.
  */
 import { createHash } from 'node:crypto'
 import type { EpochRow } from '../state/epochs.ts'

@@ -11,6 +11,13 @@ import type { KeyLog } from '../crypto/key-log.ts'
 import { renewSealKey } from '../crypto/key-log-entries.ts'
 import { newSealKey } from '../crypto/seal-key.ts'
 import { AppError } from '../errors.ts'
+import {
+  copyWarning,
+  foreignRenewal,
+  noteCopy,
+  unmarkRestored,
+  wasRestored,
+} from './copied-keys.ts'
 import { type Remembering, continueKeyLog, rememberKeyLog } from './key-log.ts'
 import type { OwnSealKey } from './own-keys.ts'
 import { type Sealing, KEPT_MS, isOld } from './seal-schedule.ts'
@@ -37,19 +44,21 @@ async function nextKey({ identity, now, demandSeat }: Renewing): Promise<OwnSeal
 }
 
 /**
- * Updates the keychain by the sealing key that the own key log names for this device.
- * @returns whether the newest key that the log names is held here; it is not where the state of this
- *   device was restored from before a renewal
+ * Updates the keychain by the sealing key that the own key log names for this device. A renewal that
+ * was not made here is noted, unless this device was just restored from a backup.
+ * @returns whether the newest key that the log names is held here
  */
-function settle({ identity, now }: Renewing, log: KeyLog): boolean {
-  const { sealKeys } = identity
+function settle({ state, identity, now }: Renewing, log: KeyLog): boolean {
+  const { sealKeys, device } = identity
   const kept = sealKeys.read()
+  const foreign = foreignRenewal(log, device, kept)
+  if (foreign !== null && !wasRestored(state)) noteCopy(state, { seq: foreign, device })
   const { newest, next, old } = kept
   const own = log.devices.get(identity.device)
   if (own === undefined) return true
   const isNext = own.seal === next?.id
   const isHeld = isNext || own.seal === newest.id
-  const seq = isHeld ? log.seq : null
+  const seq = isHeld ? log.seq : kept.seq
   const since = now()
   if (next !== null && isNext)
     sealKeys.keep({ newest: next, next: null, old: [...old, { id: newest.id, since }], seq })
@@ -57,15 +66,27 @@ function settle({ identity, now }: Renewing, log: KeyLog): boolean {
     // The log named it, and another one since.
     sealKeys.keep({ newest, next: null, old: [...old, { id: next.id, since }], seq })
   else if (seq !== kept.seq) sealKeys.keep({ ...kept, seq })
+  // After the place was kept: a crash between the two excuses nothing that is not excused already.
+  if (isHeld && wasRestored(state)) unmarkRestored(state)
   return isHeld
 }
 
-/** Gives this device a sealing key that is newer than the one the log names now. */
+/** Throws AppError invalid_state where a copy of the keys was found: it could renew again as well. */
+function requireNoCopy({ state }: Pick<Renewing, 'state'>): void {
+  const warning = copyWarning(state)
+  if (warning !== null)
+    throw new AppError('invalid_state', warning, { details: { state: 'keys_copied' } })
+}
+
+/**
+ * Gives this device a sealing key that is newer than the one the log names now. Ends without one where
+ * the log turns out to have renewals that were not made here.
+ */
 async function renew(device: Renewing, account: Account): Promise<void> {
   const { state, identity, now, demandSeat } = device
   const { sign } = await identity.keys()
   const by = { by: identity.device, kid: identity.kid, seed: sign.secret }
-  for (let isHeld = false; !isHeld;) {
+  for (let isDone = false; !isDone;) {
     const { id: seal, key: seal_key } = await nextKey(device)
     const entryAfter = (log: KeyLog) => {
       const own = log.devices.get(identity.device)
@@ -76,19 +97,22 @@ async function renew(device: Renewing, account: Account): Promise<void> {
     const log = await continueKeyLog(state, account, identity.account, entryAfter, { seal_key })
     demandSeat()
     rememberKeyLog(device, log)
-    isHeld = settle(device, log)
+    isDone = settle(device, log) || copyWarning(state) !== null
   }
 }
 
 /**
- * Settles what became of an earlier renewal, and renews where the key is 90 days old or the log names
- * one that is not held here.
+ * Settles what became of an earlier renewal, and renews where the key is 90 days old, or where this
+ * device was restored from before a renewal. Renews nothing once a copy of the keys was found.
+ * @returns whether it renewed because this device was restored
  * @throws AppError as `continueKeyLog` does, keychain_locked
  */
-export async function renewIfDue(device: Renewing, account: Account): Promise<void> {
+export async function renewIfDue(device: Renewing, account: Account): Promise<boolean> {
   const isHeld = settle(device, await device.identity.keyLog())
+  if (copyWarning(device.state) !== null) return false
   const { newest, next } = device.identity.sealKeys.read()
   if (!isHeld || next !== null || isOld(newest, device.now())) await renew(device, account)
+  return !isHeld
 }
 
 /** At most so many renewals in 7 days. Throws AppError rate_limited, with Retry-After. */
@@ -108,11 +132,14 @@ function requireRoom({ identity, now }: Renewing): void {
  * Renews at the person's request. A key that was made before is not enough: it may have been
  * copied. Its entry may be on its way, so it is settled first.
  * @returns until when the old private half is kept, Unix milliseconds
- * @throws AppError rate_limited, and as `renewIfDue` does
+ * @throws AppError rate_limited, invalid_state where a copy of the keys was found, and as
+ *   `renewIfDue` does
  */
 export async function renewNow(device: Renewing, account: Account): Promise<number> {
+  requireNoCopy(device)
   requireRoom(device)
   if (device.identity.sealKeys.read().next !== null) await renew(device, account)
   await renew(device, account)
+  requireNoCopy(device)
   return device.now() + KEPT_MS
 }

@@ -3,6 +3,7 @@
  * section 3). Needs no curves: most syncs find nothing to do. Times are those of this device's clock;
  * one that lies ahead of it, because the clock was set back since, counts as now.
  */
+import { wasRestored } from './copied-keys.ts'
 import type { Device } from './device.ts'
 import type { OwnSealKey } from './own-keys.ts'
 
@@ -28,7 +29,7 @@ function noteAge({ identity: { sealKeys }, now }: Sealing): void {
 
 /**
  * Whether the sealing keys have to be compared with the own key log, or renewed: the log has grown,
- * an entry may be on its way, or 90 days are over.
+ * an entry may be on its way, 90 days are over, or the keys were restored from a backup.
  * @throws AppError keychain_locked where this device has no keys
  */
 export function isRenewalDue(device: Sealing): boolean {
@@ -36,7 +37,8 @@ export function isRenewalDue(device: Sealing): boolean {
   const { state, identity, now } = device
   const { newest, next, seq } = identity.sealKeys.read()
   const head = state.logs.head('keylog', identity.account)
-  return next !== null || seq !== (head?.seq ?? null) || isOld(newest, now())
+  if (next !== null || seq !== (head?.seq ?? null)) return true
+  return isOld(newest, now()) || wasRestored(state)
 }
 
 /**

@@ -14,6 +14,7 @@ import type { State } from '../state/state.ts'
 import { type ClockWatch, type ServerClock, measureOffset } from './clock.ts'
 import type { Codes } from './codes.ts'
 import type { Identity } from './identity.ts'
+import { copyWarning } from './copied-keys.ts'
 import { newDuties } from './duties.ts'
 import { dropOldKeys } from './former-keys.ts'
 import { dropOpening } from './openings.ts'
@@ -35,6 +36,9 @@ const ORPHAN_MS = 24 * 3600 * 1000
 
 const CLOCK_BEHIND =
   'The clock of this machine is behind what it showed before, so no words verify. Set it right. Where it is right now, and was ahead before: "countersignd sync --clock-is-right".'
+
+const RENEWED =
+  'This device was restored from a backup that was made before its sealing key was renewed, and has renewed it again.'
 
 /** As a limit of rows. */
 const ALL = -1
@@ -127,10 +131,17 @@ export function newSync(options: {
     } else if (watch.state(now()) === 'behind') remark(report, CLOCK_BEHIND)
   }
 
-  async function renewSealKey(): Promise<void> {
+  async function renewSealKey(report: SyncReport): Promise<void> {
     if (!isRenewalDue(options)) return
     const { renewIfDue } = await import('./seal-renewal.ts')
-    await renewIfDue(options, account)
+    if (await renewIfDue(options, account)) remark(report, RENEWED)
+  }
+
+  function warnOfCopy(report: SyncReport): void {
+    const warning = copyWarning(state)
+    if (warning === null) return
+    log('error', 'another copy of the keys of this device is at work', { device: identity.device })
+    remark(report, warning)
   }
 
   /** Where the own key log has grown, looks for a recovery key that another device set. */
@@ -169,7 +180,8 @@ export function newSync(options: {
     if (ownLog.isKnown) await noticeRecoveryKey()
     if (ownLog.isKnown) await pull.ownName(ownLog.profile)
     // Before envelopes are opened: one that cannot be is deleted, and sealed anew to the newest key.
-    if (ownLog.isKnown) await keepSealing(report, renewSealKey)
+    if (ownLog.isKnown) await keepSealing(report, () => renewSealKey(report))
+    warnOfCopy(report)
     await pull.declined()
     await pull.connections(connections, report)
     await keepSealing(report, () => deleteOldHalves(options))

@@ -3,7 +3,7 @@
  * what a sync does for every card, since the curves are loaded when there is something to check.
  */
 import type { Account } from '../api/port.ts'
-import { isKeyUnused } from '../crypto/generations.ts'
+import { isKeyUnused, resetsWithoutKey } from '../crypto/generations.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { type KeyLog, generationRoot, isLinked } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
@@ -41,7 +41,11 @@ const unknown = (account: string): TrustRow => ({
 function judgedBy(row: TrustRow, log: KeyLog, now: number): TrustRow {
   const { seq, generation: newest, generations } = log
   const pinned = row.pinned === 0 ? newest : row.pinned
-  const judged = { ...row, seq, newest, pinned, key_unused: isKeyUnused(generations, pinned) }
+  // Keys that are seen first are pinned, also those of a thief: the log itself shows such a reset.
+  const isWarned = row.pinned === 0 || row.key_unused
+  const key_unused =
+    isKeyUnused(generations, pinned) || (isWarned && resetsWithoutKey(generations).length > 0)
+  const judged = { ...row, seq, newest, pinned, key_unused }
   if (newest === pinned || !isLinked(log, pinned, newest)) return judged
   const reset = log.entries[generationRoot(log, newest).seq]!
   // The entry claims a time. The reset came after the last look, in which it was not.

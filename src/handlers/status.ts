@@ -1,6 +1,7 @@
 import type { Status } from '../api/rest/status.ts'
 import type { InferOutput } from 'valibot'
 import { timeAt } from '../api/fields.ts'
+import { copyWarning } from '../device/copied-keys.ts'
 import type { Device } from '../device/device.ts'
 import { readFacts } from '../device/identity.ts'
 import { noticeTexts } from '../device/notices.ts'
@@ -82,6 +83,8 @@ function ofDevice(device: Device, refused: string | null, backend: string): Foun
   const { state, sync } = device
   const connections = state.connections.count()
   const plural = connections === 1 ? 'connection' : 'connections'
+  const signedIn = `Signed in to ${backend} with ${connections} ${plural} on this device.`
+  const warning = copyWarning(state)
   return {
     authenticated: refused === null,
     // The account server refuses a revoked device like an ended session, and does not say which.
@@ -90,7 +93,7 @@ function ofDevice(device: Device, refused: string | null, backend: string): Foun
     cached_connections: connections,
     last_sync_at: sync.lastGoodAt(),
     notices: noticeTexts(state),
-    summary: refused ?? `Signed in to ${backend} with ${connections} ${plural} on this device.`,
+    summary: refused ?? (warning === null ? signedIn : `${signedIn} ${warning}`),
   }
 }
 

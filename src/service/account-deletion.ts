@@ -6,6 +6,7 @@ import type { Expression, Transaction } from 'kysely'
 import type { Session } from '../api/port.ts'
 import { touchConnectionsOf } from './connection-rows.ts'
 import { departFrom } from './departed.ts'
+import { requireNoFreshReset } from './deletion-wait.ts'
 import { demandApproved, holdDevices } from './device-rows.ts'
 import { notFound } from './faults.ts'
 import type { Ground } from './ground.ts'
@@ -178,8 +179,8 @@ async function machinesOf(
 
 /**
  * Delete the account that asks.
- * @throws AppError invalid_state, `last_owner`, for the only owner of an organisation in which others are; `invalid_token` or `forbidden`
- *   for a device that is not, or no more, an approved one; `not_found` when another request was first. Nothing is deleted then
+ * @throws AppError invalid_state: `last_owner` for the only owner of an organisation in which others are, `reset_without_recovery_key`
+ *   in the 14 days after such a reset; `invalid_token` or `forbidden` for a device that is not, or no more, an approved one; `not_found` when another request was first. Nothing is deleted then
  */
 export async function deleteAccount(ground: Ground, session: Session): Promise<void> {
   const { db, now, scrub, background } = ground
@@ -190,6 +191,7 @@ export async function deleteAccount(ground: Ground, session: Session): Promise<v
     if (session.device !== null) await demandApproved(trx, session)
     const known = trx.selectFrom('accounts').select('id').where('id', '=', account)
     if ((await known.executeTakeFirst()) === undefined) throw notFound('account')
+    await requireNoFreshReset(trx, account, now())
     const held = await holdOrganisations(trx, account)
     const organisations = await endingWith(trx, account)
     await hearNoAlerts(trx, account)

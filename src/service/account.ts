@@ -11,9 +11,11 @@ export const account = (ground: Ground): Service['account'] => ({
   },
 })
 
-export const deletion = ({ db }: Ground): Service['deletion'] => ({
+export const deletion = ({ db, now }: Ground): Service['deletion'] => ({
   read: async (_, session) => {
     await demandApproved(db, session)
+    const { requireNoFreshReset } = await import('./deletion-wait.ts')
+    await requireNoFreshReset(db, session.account, now())
     await endingWith(db, session.account)
     return { account: session.account }
   },

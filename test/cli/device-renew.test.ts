@@ -52,9 +52,18 @@ test('a backup from before a renewal: the restored device renews again, and gets
   }
   await good(['restore', file, '--passphrase-file', passphrase])
   const { err } = await good(['sync'])
+  assert.match(err, /restored from a backup .* has renewed it again/)
   assert.match(err, /sealed to a key that this device no longer has.*seals it again/)
   await bob.good(['sync'])
   assert.equal((await good(['sync'])).err, '')
   const { words } = await bob.json('code', id)
   assert.equal((await restored(['verify'], { env, input: words })).code, EXIT.ok)
+
+  // The device that the backup is of still runs: it finds the renewal of its copy.
+  const atWork = /Another copy of this device's keys is at work/
+  assert.match((await ada.on(['sync'])).err, atWork)
+  assert.match((await ada.json('status')).summary, atWork)
+  const { out } = await ada.on(['doctor'])
+  assert.match(out, /fail +account +Another copy of this device's keys is at work/)
+  assert.match((await ada.on(['device', 'renew'])).err, atWork)
 })

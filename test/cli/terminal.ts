@@ -41,7 +41,10 @@ export function streams({ input = '', person }: Typed = {}) {
     said,
     io: {
       stdout: { write: (text: string) => (said.out += text) },
-      stderr: { write: (text: string) => (said.err += text) },
+      stderr: {
+        write: (text: string) => (said.err += text),
+        ...(person === undefined ? {} : { isTTY: true }),
+      },
       stdin,
     },
   }

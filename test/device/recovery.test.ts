@@ -12,7 +12,7 @@ import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
-import { type Desk, connected, newPaper, takenIn, verifies, worldOf } from './people.ts'
+import { type Desk, connected, isIn, newPaper, takenIn, verifies, worldOf } from './people.ts'
 
 const otherPaper = (): KeyPair => recoveryKeyOf(newRecoverySeed())
 
@@ -134,6 +134,28 @@ describe('a reset without the recovery key', () => {
     assert.deepEqual([after.key_status, after.recovery_key_unused], ['confirmed', false])
   })
 
+  it('warns who sees the account for the first time after it, also once the log has grown', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const paper = await newPaper(bob)
+    const thief = await world.reset('bob')
+    const unused = async () => (await cardAt(ada)).recovery_key_unused
+    await follow(ada, thief)
+    assert.equal(await unused(), true)
+    await newPaper(thief)
+    await ada.sync()
+    assert.equal(await unused(), true)
+    // What is confirmed is no warning any more.
+    const eve = await world.person('eve')
+    await follow(eve, thief)
+    assert.equal((await confirm(eve, thief.id)).recovery_key_unused, false)
+    await eve.sync()
+    assert.equal((await cardAt(eve)).recovery_key_unused, false)
+    const cy = await world.person('cy')
+    const owner = await world.reset('bob', paper)
+    await follow(cy, owner)
+    assert.equal((await cardAt(cy)).recovery_key_unused, false)
+  })
+
   it('does not warn of a key that there never was', async (t) => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     await follow(ada, bob)
@@ -146,6 +168,19 @@ describe('a reset without the recovery key', () => {
 })
 
 describe('a thief who resets the account without the paper', () => {
+  it('cannot delete it, and leaves no connection in trying', async (t) => {
+    const { world, ada, id, paper, bobId } = await two(t)
+    const thief = await world.reset('bob')
+    await assert.rejects(thief.flow.deleteAccount(), refusal('reset_without_recovery_key'))
+    assert(isIn(ada, id, thief))
+    world.later()
+    const owner = await world.reset('bob', paper)
+    assert.equal(owner.id, bobId)
+    await wordsWork(world, ada, owner, id)
+    await owner.flow.deleteAccount()
+    assert.equal((await owner.flow.read()).state, 'signed_out')
+  })
+
   it('is undone by a reset with it: followers and connections go on', async (t) => {
     const { world, ada, id, paper } = await two(t)
     const thief = await world.reset('bob')

@@ -1,6 +1,7 @@
 /** A device that dies at any step of renewing its sealing key, and goes on at its next start. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { copyWarning } from '../../src/device/copied-keys.ts'
 import { rotateNow } from '../../src/device/members.ts'
 import { renewNow } from '../../src/device/seal-renewal.ts'
 import type { Desk } from './people.ts'
@@ -84,6 +85,7 @@ describe('killed at any step', () => {
       await next.sync()
       const { seal, renewals } = await loggedOf(ada)
       assert.equal(halvesOf(ada).at(-1), seal, `killed after call ${at}`)
+      assert.equal(copyWarning(ada.state), null, `killed after call ${at}`)
       renewed(renewals.length - before, at)
       world.later()
       assert(await verifies(next, bob, id), `killed after call ${at}`)

@@ -6,6 +6,7 @@ import { it } from 'node:test'
 import { newId } from '../../src/crypto/id.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { accountRacesSuite } from './account-races.suite.ts'
+import { accountWaitSuite } from './account-wait.suite.ts'
 import { accountEndSuite } from './account.suite.ts'
 import { openServiceDatabase } from './database.ts'
 import { onBothEngines } from './engines.ts'
@@ -15,6 +16,7 @@ import { openSubject } from './subject.ts'
 onBothEngines((name, engine) => {
   accountEndSuite(name, engine)
   accountRacesSuite(name, engine)
+  accountWaitSuite(name, engine)
 })
 
 it('nothing of it can be read in the files of SQLite, also what it had changed or deleted before', async (t) => {

@@ -72,6 +72,12 @@ function signedIn({ config, memory: { identity } }: Ground): Finding {
   return ok(NAME, `${account}, device ${device}, ${server === null ? 'embedded' : `at ${server}`}`)
 }
 
+/** Whether another copy of the keys of this device was found at work. */
+const copied = ({ memory: { identity, copyWarning } }: Ground): Finding[] =>
+  identity === null || copyWarning === null
+    ? []
+    : [fail(NAME, copyWarning, `countersignd device revoke ${identity.device} (on another device)`)]
+
 function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
   const { lastSync, lastGoodSync } = memory
   const age = lastGoodSync === null ? null : now() - Date.parse(lastGoodSync)
@@ -120,6 +126,7 @@ export const account: Check = {
         warn(NAME, 'cannot be told: state.db cannot be read', 'See what is said of state.db.'),
       ]
     if (memory.identity === null) return [nobody(ground)]
-    return [signedIn(ground), ...noticed(ground), ...(await recovery(ground)), synced(ground)]
+    const found = [signedIn(ground), ...copied(ground), ...noticed(ground)]
+    return [...found, ...(await recovery(ground)), synced(ground)]
   },
 }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncReport } from '../../api/rest/sync.ts'
+import { copyWarning } from '../../device/copied-keys.ts'
 import { type Facts, readFacts } from '../../device/identity.ts'
 import { type Notice, noticesOf } from '../../device/notices.ts'
 import { logRows } from '../../state/logs.ts'
@@ -15,6 +16,8 @@ export interface Memory {
   readonly identity: Facts | null
   /** The key log of the own account, as it is remembered. */
   readonly keyLog: readonly string[]
+  /** That another copy of the keys of this device is at work; null where none was found. */
+  readonly copyWarning: string | null
   readonly lastSync: SyncReport | null
   readonly lastGoodSync: string | null
   readonly notices: readonly Notice[]
@@ -26,6 +29,7 @@ const NOTHING: Memory = {
   readable: false,
   identity: null,
   keyLog: [],
+  copyWarning: null,
   lastSync: null,
   lastGoodSync: null,
   notices: [],
@@ -46,6 +50,7 @@ export function memoryOf(stateDir: string | undefined): Memory {
         readable: true,
         identity,
         keyLog: identity === null ? [] : logRows(db).read('keylog', identity.account),
+        copyWarning: copyWarning({ meta }),
         lastSync: meta.get('last_sync') as SyncReport | null,
         lastGoodSync: meta.get('last_good_sync') as string | null,
         notices: noticesOf({ meta }),

@@ -1,0 +1,7 @@
+/** Shows a text with its process id on a screen of its own, with a raw terminal, until a signal ends it. */
+import { harmlessIo } from '../../src/cli/output.ts'
+import { onOwnScreen } from '../../src/cli/own-screen.ts'
+import { openPrompt } from '../../src/cli/prompt.ts'
+
+const io = harmlessIo(process)
+await onOwnScreen(io, 'The words.\n', () => openPrompt(io).askUnseen(`Process ${process.pid}. `))

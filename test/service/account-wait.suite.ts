@@ -1,0 +1,106 @@
+/** The time in which an account is not deleted after a reset without its recovery key. For every engine. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { openServiceDatabase, type ServiceDatabase } from './database.ts'
+import type { Engine } from './engines.ts'
+import type { Fault } from './faults.ts'
+import { enrolByMail, mailedCode, newAddress, protect, resetOf, type Person } from './person.ts'
+import { openSubject, type LocalSubject, type Place } from './subject.ts'
+
+const DAY = 24 * 3_600_000
+
+const isLeft = (error: Fault) => {
+  assert.deepEqual(
+    [error.code, error.details?.state],
+    ['invalid_state', 'reset_without_recovery_key'],
+    error.message,
+  )
+  assert.match(error.message, /can be deleted from 2026-01-15T00:00:00\.000Z on/)
+  return true
+}
+
+export function accountWaitSuite(name: string, { newPlace }: Engine): void {
+  describe(`an account that was reset without its recovery key: ${name}`, () => {
+    let place: Place
+    let subject: LocalSubject
+    let hand: ServiceDatabase
+    before(async () => {
+      place = await newPlace()
+      subject = await openSubject(place)
+      hand = await openServiceDatabase(place)
+    })
+    after(async () => {
+      await hand.close()
+      await subject.close()
+    })
+
+    const end = ({ account }: Person) => account.account.delete({})
+    const ends = async (person: Person) => {
+      await end(person)
+      assert.equal((await rowsOf(person.id)).length, 0)
+    }
+    const rowsOf = (id: string) =>
+      hand.db.selectFrom('accounts').select('id').where('id', '=', id).execute()
+
+    async function refuses(person: Person) {
+      await assert.rejects(end(person), isLeft)
+      const { device, id } = person
+      const who = { account: id, device, session: person.enrolment.session.session_id, token: null }
+      await assert.rejects(subject.service.as(who).deletion.read({}), isLeft)
+      assert.equal((await rowsOf(id)).length, 1)
+    }
+
+    /** As if the server had stored this entry, and those before it, so many days ago. */
+    const ago = (id: string, seq: number, days: number) =>
+      hand.db
+        .updateTable('key_log_entries')
+        .set({ stored_at: subject.clock.ms - days * DAY })
+        .where('account_id', '=', id)
+        .where('seq', '<=', seq)
+        .execute()
+
+    const again = async (email: string, id: string, paper?: Parameters<typeof resetOf>[4]) =>
+      resetOf(subject.server, id, await mailedCode(subject.server, email), undefined, paper)
+
+    test('is not deleted; a reset with the key brings it back, and then it is at once', async () => {
+      const email = newAddress()
+      const ada = await enrolByMail(subject.server, email)
+      const paper = await protect(ada)
+      await refuses(await again(email, ada.id))
+      await ends(await again(email, ada.id, paper))
+    })
+
+    test('is not deleted after further resets, linked among each other, either', async () => {
+      const email = newAddress()
+      const ada = await enrolByMail(subject.server, email)
+      await protect(ada)
+      const theirs = await protect(await again(email, ada.id))
+      await refuses(await again(email, ada.id, theirs))
+    })
+
+    test('is deleted 14 days after that reset, by the clock of the server', async () => {
+      const email = newAddress()
+      const ada = await enrolByMail(subject.server, email)
+      await protect(ada)
+      const next = await again(email, ada.id)
+      await ago(ada.id, 2, 14)
+      await ends(next)
+    })
+
+    test('with a new key since: that one is protected as the first was', async () => {
+      const email = newAddress()
+      const ada = await enrolByMail(subject.server, email)
+      await protect(ada)
+      const paper = await protect(await again(email, ada.id))
+      await ago(ada.id, 3, 100)
+      await refuses(await again(email, ada.id))
+      await ends(await again(email, ada.id, paper))
+    })
+
+    test('is deleted at once where no key was in force', async () => {
+      const email = newAddress()
+      const ada = await enrolByMail(subject.server, email)
+      await ends(await again(email, ada.id))
+    })
+  })
+}
