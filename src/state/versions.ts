@@ -182,7 +182,6 @@ export const VERSIONS: readonly string[] = [
   create table challenges (
     id text primary key,
     connection text,
-    caller text,
     state text not null check (state in ('open', 'ended', 'used')),
     uptime_ms integer not null,
     boot text,
@@ -237,8 +236,7 @@ export const VERSIONS: readonly string[] = [
     connection text not null,
     invitation text not null,
     at integer not null,
-    withdrawn integer not null check (withdrawn in (0, 1)),
-    declined integer not null check (declined in (0, 1))
+    withdrawn integer not null check (withdrawn in (0, 1))
   ) strict, without rowid;
   create index consents_by_connection on consents (connection);
   `,
@@ -255,16 +253,6 @@ export const VERSIONS: readonly string[] = [
   -- dismisses it; and whether they were replaced without one that was in force.
   alter table trust add column recovered_at integer;
   alter table trust add column key_unused integer not null default 0 check (key_unused in (0, 1));
-
-  -- What a person may have read of invitations before they approve one by its id.
-  create table listed_invitations (
-    id text primary key,
-    connection text not null,
-    inviter text not null,
-    changed integer not null check (changed in (0, 1)),
-    listed_at integer not null
-  ) strict, without rowid;
-  create index listed_invitations_by_age on listed_invitations (listed_at);
 
   -- Connections whose history forked, and those that replace them.
   create table forked (
@@ -323,8 +311,20 @@ export const VERSIONS: readonly string[] = [
   create index guests_by_comparable on guests (comparable);
   create index guests_by_external_comparable on guests (external_comparable);
   `,
-  // A confirmation names the safety number that was compared.
+  // A confirmation names the safety number that was compared; challenges count for each caller.
   `
   alter table trust drop column shown;
+  alter table challenges add column caller text;
+  alter table consents add column declined integer not null default 0 check (declined in (0, 1));
+
+  -- What a person may have read of invitations before they approve one by its id.
+  create table listed_invitations (
+    id text primary key,
+    connection text not null,
+    inviter text not null,
+    changed integer not null check (changed in (0, 1)),
+    listed_at integer not null
+  ) strict, without rowid;
+  create index listed_invitations_by_age on listed_invitations (listed_at);
   `,
 ]
