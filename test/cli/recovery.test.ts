@@ -187,8 +187,8 @@ describe('reset --recovery-key', () => {
     const [ada, bob] = [await town.person('ada'), await town.person('bob')]
     const { id } = await ada.json('connection', 'create', '--name', 'B')
     await takenIn(ada, id, [bob])
-    await ada.good(['trust', 'follow', bob.id])
-    await ada.good(['trust', 'confirm', bob.id, '--yes'])
+    const { safety_number: number } = await ada.json('trust', 'follow', bob.id)
+    await ada.good(['trust', 'confirm', bob.id, '--safety-number', number])
     const words = await paperOf(bob)
 
     const thief = await back(town, t, bob)

@@ -87,7 +87,7 @@ test('two people connect, verify, part: the account server, its database and the
     (await bob.json('trust', 'follow', ada.email)).safety_number,
   ]
   assert.equal(numbers[0], numbers[1])
-  await ada.json('trust', 'confirm', bob.account, '--yes')
+  await ada.json('trust', 'confirm', bob.account, '--safety-number', numbers[0])
   const said = [await bob.says(id), await ada.says(id)] as const
   const good = { code: EXIT.ok, verified: true, echo: false, replayed: false }
   assert.deepEqual(await ada.hears(said[0]), good)
