@@ -125,8 +125,11 @@ describe('a consent', () => {
       })),
     )
     const [invitation] = (await lying.account().invitations.pending({})).received
-    await approveInvitation(lying.device(), lying.account(), invitation!.id)
-    assert.deepEqual([...dismissed(lying.state)], [given])
+    const lied = approveInvitation(lying.device(), lying.account(), invitation!.id)
+    await assert.rejects(lied, { code: 'backend_error' })
+    assert.deepEqual(new Set(dismissed(lying.state)), new Set([given, other]))
+    await approveInvitation(bob.device(), bob.account(), invitation!.id)
+    assert.deepEqual([...dismissed(bob.state)], [given])
   })
 
   it('is not withdrawn by declining an earlier invitation to the same connection', async (t) => {
