@@ -29,8 +29,14 @@ export const Time = v.pipe(
   v.description('RFC 3339 in UTC, with milliseconds.'),
 )
 
-/** A time of this wire from Unix milliseconds. */
-export const timeAt = (unixMs: number): string => new Date(unixMs).toISOString()
+/** The last time that the wire can express, in Unix milliseconds. */
+export const LAST_MS = Date.UTC(9999, 11, 31)
+
+/**
+ * A time of this wire from Unix milliseconds; a later one than the wire can express as the last one.
+ * Signed times of others go up to 2^53-1 seconds, and `Date` throws for those.
+ */
+export const timeAt = (unixMs: number): string => new Date(Math.min(unixMs, LAST_MS)).toISOString()
 
 /** Text that is what it says: a lone surrogate would become another character on its way through UTF-8. */
 export const wellFormed = v.check(

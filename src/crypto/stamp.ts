@@ -35,7 +35,7 @@ import { firstIndices, wordsAt } from './words.ts'
 
 const assurance = oneOf(['device', 'verified_email', 'organisation'])
 
-const readStamp = payload({
+const stampForm = payload({
   jti: id(PREFIX.stamp),
   iss: id(PREFIX.account),
   dev: id(PREFIX.device),
@@ -43,11 +43,21 @@ const readStamp = payload({
   len: nullable(natural),
   media_type: nullable(text),
   iat: natural,
-  clock: record({ source: text, offset_ms: integer }),
+  clock: record({ source: oneOf(['server', 'local']), offset_ms: integer }),
   key_log: place,
   ctx: nullable(text),
   assurance,
 })
+
+/** Reads the payload of a stamp. @throws Refusal as `payload` does; `bad_value` for an offset of no server */
+function readStamp(...from: Parameters<typeof stampForm>): StampPayload {
+  const stamp = stampForm(...from)
+  const { source, offset_ms } = stamp.clock
+  const fits = source === 'server' || offset_ms === 0
+  demand(fits, 'bad_value', `clock: the offset is 0 where the source is local, not ${offset_ms}`)
+  return stamp
+}
+
 const readReceipt = payload({
   jti: id(PREFIX.stamp),
   stamp_sha256: base64url(32),
@@ -57,7 +67,7 @@ const readReceipt = payload({
 })
 
 /** As signed; `sha256` and `key_log.head` are base64url, `iat` is Unix seconds. */
-export type StampPayload = ReturnType<typeof readStamp>
+export type StampPayload = ReturnType<typeof stampForm>
 export type ReceiptPayload = ReturnType<typeof readReceipt>
 
 /** What checks offline. */

@@ -1,13 +1,10 @@
 /** What happened to somebody's keys, as their verified key log tells it; the times are those that its entries claim. */
-import { timeAt } from '../api/fields.ts'
+import { LAST_MS, timeAt } from '../api/fields.ts'
 import type { TrustEvent } from '../api/rest/trust-cards.ts'
 import { parseJws } from '../crypto/jws.ts'
 import type { KeyLog } from '../crypto/key-log.ts'
 import type { State } from '../state/state.ts'
 import { rememberedLog } from './remembered.ts'
-
-/** The last moment that the wire can say, Unix milliseconds. */
-const LAST_MS = Date.UTC(9999, 11, 31)
 
 const EVENTS = {
   add: 'key_added',

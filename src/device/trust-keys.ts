@@ -114,7 +114,7 @@ export async function look(device: Trusting, account: Account, card: Hinted): Pr
   const before = state.trust.get(card.user_id)
   if (before === null) return examine(device, account, card.user_id)
   const row = known(device, before)
-  if (isHinted(card, row)) return examine(device, account, card.user_id)
+  if (isHinted(card, row, device.now())) return examine(device, account, card.user_id)
   if (row !== before) state.trust.put(row)
   return row
 }

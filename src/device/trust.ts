@@ -33,9 +33,17 @@ export const statusOf = ({
 /** What a card says of whose it is, and the account server's hint that there are other keys to see. */
 export type Hinted = Pick<TrustCard, 'user_id' | 'key_status'>
 
-/** Whether the account server hints at other keys than those known here. */
-export const isHinted = ({ key_status }: Hinted, row: TrustRow): boolean =>
-  key_status === 'changed_unverified' && statusOf(row) !== key_status
+/** A log of which the account server hints that it changed is fetched again after a minute. */
+const HINTED_MS = 60_000
+
+/**
+ * Whether the account server hints at other keys than those known here. Of keys that were replaced
+ * already the hint does not say whether they were replaced again.
+ * @param now Unix milliseconds
+ */
+export const isHinted = ({ key_status }: Hinted, row: TrustRow, now: number): boolean =>
+  key_status === 'changed_unverified' &&
+  (statusOf(row) !== key_status || Math.abs(now - row.checked_at) >= HINTED_MS)
 
 /** Whether the newest key log entry that is remembered is the one that was judged last. */
 export const isJudged = ({ logs }: State, { account, seq }: TrustRow): boolean =>
@@ -106,7 +114,7 @@ export async function refreshTrust(
     state.names.pin(id, display_name)
     const known = state.trust.get(id)
     const isFresh = known !== null && Math.abs(now() - known.checked_at) < FRESH_MS
-    const isCurrent = isFresh && isJudged(state, known) && !isHinted(card, known)
+    const isCurrent = isFresh && isJudged(state, known) && !isHinted(card, known, now())
     const row = isCurrent ? known : await judged(device, account, card, isFresh)
     if (row.refused !== null) log('warn', 'key log refused', { account: id, reason: row.refused })
   }

@@ -4,7 +4,7 @@ import { timeAt } from '../api/fields.ts'
 import { CONTENT_BYTES } from '../api/rest/stamp.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
 import { PREFIX } from '../crypto/id.ts'
-import { signStamp, stampFragment, stampWords } from '../crypto/stamp.ts'
+import { type StampPayload, signStamp, stampFragment, stampWords } from '../crypto/stamp.ts'
 import { idOf } from '../device/acts.ts'
 import type { Device } from '../device/device.ts'
 import { assuranceIn, demandReceipt } from '../device/receipts.ts'
@@ -60,7 +60,7 @@ async function register(
 }
 
 /** The signed `clock`: the server's offset, or `local` where it is not known, or not any more. */
-function clockOf({ freshness, now }: Device) {
+function clockOf({ freshness, now }: Device): StampPayload['clock'] {
   const offset = freshness.clock(now()) === 'steady' ? freshness.offsetMs() : null
   return offset === null
     ? { source: 'local', offset_ms: 0 }

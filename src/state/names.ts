@@ -69,10 +69,12 @@ export function nameRows(db: DatabaseSync) {
     get: (account: string): string | null => namesOf(account).accepted ?? null,
     of: namesOf,
     set,
-    /** The name that they have signed is the confirmed one from now on. */
+    /**
+     * The name that they have signed is the confirmed one from now on; where the keys that were
+     * confirmed have signed none, there is no confirmed name until they do.
+     */
     confirm(account: string): void {
-      const { self } = namesOf(account)
-      if (self !== undefined) set(account, 'confirmed', self)
+      set(account, 'confirmed', namesOf(account).self ?? null)
     },
     /** Forgets the names of an account; what it signed stays, so that nothing older replaces it. */
     delete: (account: string): boolean => removeAll.run(account) > 0,

@@ -37,6 +37,7 @@ function stampOf(
   device: TestDevice,
   log: readonly string[],
   assurance: Assurance = 'device',
+  iat = AT,
 ): string {
   return sign('stamp+jws', device, {
     v: 2,
@@ -46,7 +47,7 @@ function stampOf(
     sha256: createHash('sha256').update(CONTENT).digest('base64url'),
     len: CONTENT.length,
     media_type: null,
-    iat: AT,
+    iat,
     clock: { source: 'local', offset_ms: 0 },
     key_log: { seq: log.length - 1, head: encodeBase64url(hashOf(log.at(-1)!)) },
     ctx: null,
@@ -236,6 +237,13 @@ describe('a good stamp', () => {
         [code === EXIT.ok, code === EXIT.ok, signer, 'device', rootOf(log[0]!)],
       )
     })
+
+  it('that claims the latest time that can be signed is good, and says the last one of the wire', async (t) => {
+    const stamp = stampOf(ADA, desk, log, 'device', Number.MAX_SAFE_INTEGER)
+    const { code, out } = await verify(t, { stamp, key_log: log }, { root: rootOf(log[0]!) })
+    assert.equal(code, EXIT.ok)
+    assert.match(out, /^signed at +9999-12-31T00:00:00\.000Z/m)
+  })
 
   it('leaves no trace: it makes no state folder, and changes none', async (t) => {
     const { dir } = await verify(t, good())

@@ -138,6 +138,8 @@ describe('stamp', () => {
       { jti: account },
       { ctx: 1 },
       { clock: { source: 'server', offset_ms: '0' } },
+      { clock: { source: 'ntp', offset_ms: 0 } },
+      { clock: { source: 'local', offset_ms: 5 } },
     ]
     for (const change of refused) assert.throws(() => attempt(change), { name: 'Refusal' })
     attempt({ len: null, media_type: null, ctx: null })

@@ -5,7 +5,7 @@ import { createGuestCode } from '../../src/device/guests.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { AppError } from '../../src/errors.ts'
-import { at, instead } from '../handlers/trust-desk.ts'
+import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { called, confirm, connected, give, rename } from './named.ts'
 import { worldOf } from './people.ts'
 
@@ -32,6 +32,20 @@ describe('the name that leads', () => {
     await rename(anew, 'bob')
     await ada.sync()
     assert.deepEqual(called(ada, bob), ['bob', 'self'])
+  })
+
+  it('is the first that confirmed keys sign, not one of the keys before', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    await connected(ada, bob)
+    await confirm(ada, bob)
+    assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
+    const anew = await world.reset('bob')
+    await confirmAt(ada, anew.id)
+    assert.deepEqual(called(ada, anew), ['bob', 'server'])
+    await rename(anew, 'Robert')
+    world.later(2 * 60)
+    await ada.sync()
+    assert.deepEqual(called(ada, anew), ['Robert', 'confirmed'])
   })
 
   it('is the first that they sign, where their keys were confirmed before', async (t) => {

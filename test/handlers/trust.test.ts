@@ -227,6 +227,22 @@ describe('all devices of somebody were replaced', () => {
     assert.equal((await first(ada)).key_status, 'unchanged')
   })
 
+  it('a second reset is seen as soon as the first, by a list and by a sync', async (t) => {
+    const { refreshTrust } = await import('../../src/device/trust.ts')
+    const { world, ada, bob } = await two(t)
+    for (const how of ['list', 'sync']) {
+      for (let reset = 0; reset < 2; reset++) {
+        world.later()
+        await world.reset('bob')
+        if (how === 'sync')
+          await refreshTrust({ ...ada.device(), log: () => undefined }, ada.account())
+        else await listed(ada)
+        const { entries } = await ada.account().keyLogs.read({ account: bob.id })
+        assert.equal(ada.state.logs.head('keylog', bob.id)?.entry, entries.at(-1))
+      }
+    }
+  })
+
   it('what one device confirmed, another has not seen', async (t) => {
     const { world, ada, bob } = await two(t)
     const second = await world.further(ada, 'ada 2')

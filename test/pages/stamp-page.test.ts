@@ -39,7 +39,7 @@ function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' 
     len: content.length,
     media_type: 'text/plain',
     iat: at,
-    clock: { source: 'server', offset_ms: 3 },
+    clock: { source: 'server' as const, offset_ms: 3 },
     key_log: { seq: 0, head: encodeBase64url(hashOf(log)) },
     ctx: of.ctx ?? null,
     assurance: of.claim ?? ('device' as const),
