@@ -270,8 +270,8 @@ export async function rotateRoutinely(
  * `leave` into an `end`, and nothing that is signed into something that is not.
  * @param asLastOwner what the only owner among others does: `stay` refuses, `end` signs the end of
  *   the connection for everybody
- * @returns `left` where the roster must be remembered, so that nobody can show an older one later;
- *   `ended` where nobody else was ever in it
+ * @returns `left` where the roster must be remembered, so that no server can show an older one later;
+ *   `ended` where no other account was ever in it
  * @throws AppError invalid_state for the last owner among others who stays, also where the account
  *   server calls all other owners deleted, and as `continueRoster` does
  */

@@ -25,7 +25,7 @@ const isHigher = (role: Role, than: Role | null | undefined): boolean =>
 
 /**
  * The accounts that came back by a fork, those that they seated or made owners, and those whose new
- * keys they confirmed. Told by the entries of the replacement: an account is out of doubt once
+ * keys they confirmed. Decided by the entries of the replacement: an account is out of doubt once
  * another owner seats it again, or gives it a role where the forked connection still has it.
  * @param lowest the lowest role that an account has in the forked connection, see `lowestRole`
  */

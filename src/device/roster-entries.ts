@@ -263,7 +263,7 @@ export async function changeRoster(
 }
 
 /**
- * The same for an entry that nobody asked for. None goes into a connection that the account is to
+ * The same for an entry that no person asked for. None goes into a connection that the account is to
  * leave: it would count as agreement.
  */
 export const changeUnasked: typeof changeRoster = (device, account, connection, next) =>

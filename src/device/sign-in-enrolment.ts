@@ -77,7 +77,7 @@ async function shown<T>(
 }
 
 /**
- * What the account server tells of a credential, without using it up, with the key log of the account,
+ * What a credential opens at the account server, without using it up, with the key log of the account,
  * which is read in pages.
  * @throws AppError not_signed_in for one that is not taken, backend_error for a log that is too large,
  *   and what the door throws

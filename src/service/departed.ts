@@ -121,7 +121,7 @@ export async function demandNeverUsed(trx: Transaction<Schema>, account: string)
   if (row !== undefined) throw taken()
 }
 
-/** Deletes connections, which the caller chooses, that are without members: whoever the roster still names is deleted. */
+/** Deletes connections, which the caller chooses, that are without members: each account that the roster still names is deleted. */
 export const deleteAbandoned = (trx: Transaction<Schema>) =>
   trx
     .deleteFrom('connections')
