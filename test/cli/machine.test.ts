@@ -64,7 +64,7 @@ describe('the answer to machine create is lost', () => {
       assert.equal(half['machine'], undefined)
       assert(!lost.err.includes(half['d'] as string))
       const early = await call({}, ['machine token', '--key-file', path])
-      assert.match(early.err, /a key without its machine.*machine create.*run that again/)
+      assert.match(early.err, /a key without its machine.*machine create.*repeat that command/)
 
       const done = await run()
       assert.deepEqual([done.code, done.out], [EXIT.ok, `${made}  bot\n`])
