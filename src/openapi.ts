@@ -72,11 +72,14 @@ export const converter =
     return rest
   }
 
-/** The components of these definitions and of every error. */
-export function schemasOf(definitions: Record<string, Schema>): Json {
+/**
+ * The components of these definitions and of every error.
+ * @param inErrors further members of errors, as JSON Schema
+ */
+export function schemasOf(definitions: Record<string, Schema>, inErrors: Json = {}): Json {
   const made = toJsonSchemaDefs(definitions, { ...CONFIG, typeMode: 'output' })
   const { $schema: _, ...schemas } = made as Json
-  return { ...schemas, Error: errorSchema() }
+  return { ...schemas, Error: errorSchema(inErrors) }
 }
 
 /** What each need of the scope table means to a caller. */
@@ -139,7 +142,7 @@ export function openapiDocument({
   const definitions = definitionsOfTable(table)
   const wording: Wording = {
     describe: ({ group, name, need }) => `${textOf(group, name)} ${NEEDS[need]}`,
-    security: (needed) => (needed === 'none' ? [] : undefined),
+    security: ({ need: needed }) => (needed === 'none' ? [] : undefined),
     headers: ({ route }) => (isOnce(route) ? [KEY] : []),
     codes: codesOf,
   }
@@ -180,7 +183,7 @@ export const IDEMPOTENCY_KEY: Json = {
   schema: { type: 'string', minLength: 1, maxLength: 200, pattern: '^[!-~]+$' },
 }
 
-const errorSchema = (): Json => ({
+const errorSchema = (more: Json): Json => ({
   type: 'object',
   required: ['error', 'message'],
   properties: {
@@ -199,5 +202,6 @@ const errorSchema = (): Json => ({
     found: { type: 'integer' },
     word: { type: 'string' },
     suggestions: { type: 'array', items: { type: 'string' } },
+    ...more,
   },
 })

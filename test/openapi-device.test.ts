@@ -9,8 +9,10 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { entrance, signedIn } from '../src/api/device/index.ts'
+import { rest } from '../src/api/rest/index.ts'
 import { ACCOUNT, isGranted, scopeTable } from '../src/auth/scopes.ts'
 import { rowsOf } from '../src/dispatch.ts'
+import { accountRows } from '../src/openapi/account-rows.ts'
 import { deviceDocument } from '../src/openapi/device.ts'
 import {
   type Device,
@@ -52,9 +54,13 @@ test('the schema of OpenAPI 3.1 takes it', async () => {
 
 test('redocly finds no error in it and warns of nothing', () => assertLints(document))
 
-const rows = rowsOf({ ...entrance, ...signedIn }).filter(({ route }) =>
-  route.path.startsWith('/device/v1/'),
-)
+const rows = [
+  ...rowsOf({ ...entrance, ...signedIn }).filter(({ route }) =>
+    route.path.startsWith('/device/v1/'),
+  ),
+  ...rowsOf(accountRows),
+]
+const TOKEN = signedIn.bearer.read.path
 const operationOf = ({ method, path }: { method: string; path: string }): Operation =>
   document.paths[path]?.[method.toLowerCase()] ?? assert.fail(`${method} ${path} is not in it`)
 
@@ -92,12 +98,16 @@ describe('each row', () => {
       assert.equal(success?.content !== undefined, 'reply' in route, route.path)
       const wanted = need(route.method, route.path.slice(1).split('/'))
       const schemes = (security ?? [{ device: [] }]).flatMap((one) => Object.keys(one))
-      assert.equal(schemes.includes('device'), wanted !== 'none', route.path)
+      assert.equal(
+        schemes.includes('device'),
+        wanted !== 'none' && route.path !== TOKEN,
+        route.path,
+      )
       assert.equal(schemes.includes('machine'), wanted !== 'none' && isGranted('full', wanted))
       const refs = parameters.flatMap((it) => ('$ref' in it ? [it.$ref] : []))
       assert.equal(
         refs.includes('#/components/parameters/DPoP'),
-        wanted !== 'none' || route.path === entrance.session.renew.path,
+        (wanted !== 'none' && route.path !== TOKEN) || route.path === entrance.session.renew.path,
         route.path,
       )
     }
@@ -118,8 +128,11 @@ describe('a live server', () => {
 
   /** Of every route the answer to what cannot be right: a body without members, ids of nothing. */
   const questions = rows
-    // The other routes need the session that this one ends.
-    .filter(({ route }) => route.path !== signedIn.currentSession.delete.path)
+    // The other routes need the session that the first ends, and the account that the second deletes.
+    .filter(({ route: { method, path } }) => {
+      const ends = [signedIn.currentSession.delete, rest.account.delete]
+      return !ends.some((one) => one.method === method && one.path === path)
+    })
     .map(({ route }) => ({
       route,
       path: route.path.replaceAll(/{\w+}/g, 'nothing'),

@@ -1,13 +1,15 @@
-/** The errors of the routes under `/device/v1/`, and an example of each. */
+/** The errors of an account server's routes for devices, and an example of each. */
 import type { Entrance, SignedIn } from '../api/device/index.ts'
+import type { Rest } from '../api/rest/index.ts'
 import { isOnce } from '../api/route.ts'
 import type { Code } from '../errors.ts'
+import type { AccountGroups } from './account-rows.ts'
 import { ANYWHERE, BODIES, type ErrorBodies, type Place, byStatus, examplesFrom } from './errors.ts'
 
 /** The errors that any request to an account server can get. */
 const ANY = [...ANYWHERE, 'backend_unavailable'] as const
 
-type Device = SignedIn & Entrance
+type Device = SignedIn & Entrance & Pick<Rest, AccountGroups>
 
 /** What follows from no field of the row. */
 const OWN: {
@@ -46,6 +48,16 @@ const OWN: {
   machines: { create: ['conflict', 'no_active_organisation', 'not_found'] },
   machineTokens: { list: ['forbidden'], create: ['forbidden'], delete: ['forbidden'] },
   bearer: { read: ['forbidden'] },
+  connections: { delete: ['no_device'] },
+  members: {
+    add: ['invalid_state'],
+    remove: ['no_device'],
+  },
+  invitations: { decline: ['invalid_state'], withdraw: ['invalid_state'] },
+  devices: { delete: ['no_device'] },
+  preferences: { update: ['invalid_state'] },
+  trustCards: { create: ['not_found', 'invalid_state'], update: ['no_device'] },
+  account: { delete: ['invalid_state', 'not_found'] },
 }
 
 function specific({ group, name, route, need }: Place): Code[] {

@@ -14,30 +14,35 @@ import {
   definitionsOfTable,
   displayNameOf,
   schemasOf,
+  tagOf,
 } from '../openapi.ts'
+import { accountRows, accountTextOf } from './account-rows.ts'
 import { deviceCodesOf, deviceErrorExamples } from './device-errors.ts'
 import { type Wording, pathsOf } from './paths.ts'
 import { errorComponents } from './responses.ts'
 
 const PREFIX = '/device/v1/'
 
-/** The rows under `/device/v1/`, by group. */
-export const deviceTable: Table = Object.fromEntries(
-  Object.entries<Table[string]>({ ...entrance, ...signedIn }).flatMap(([group, routes]) => {
-    const rows = Object.entries(routes).filter(([, { path }]) => path.startsWith(PREFIX))
-    return rows.length === 0 ? [] : [[group, Object.fromEntries(rows)]]
-  }),
-)
+/** The rows under `/device/v1/`, and those under `/api/v1/` that a client needs, by group. */
+export const deviceTable: Table = {
+  ...Object.fromEntries(
+    Object.entries<Table[string]>({ ...entrance, ...signedIn }).flatMap(([group, routes]) => {
+      const rows = Object.entries(routes).filter(([, { path }]) => path.startsWith(PREFIX))
+      return rows.length === 0 ? [] : [[group, Object.fromEntries(rows)]]
+    }),
+  ),
+  ...accountRows,
+}
 
 const ABOUT = `The interface of an account server to the devices of an account. \`docs/protocol.md\` defines the signed structures in these requests and the checks of a device: the server is not trusted with any of it.
 
 A device proves itself by an access token that is bound to its authentication key (RFC 9449): \`Authorization: DPoP <token>\`, and in \`DPoP\` a proof for this request, with the newest \`DPoP-Nonce\` that the server sent. An answer 401 with \`error="use_dpop_nonce"\` brings a nonce: ask again with it.
 
-Under the same session the account server also answers those routes of a daemon under \`/api/v1/\` that need no device of their own, as the document of the daemon (\`GET /api/v1/openapi.json\` there) describes them.
+The routes under \`/api/v1/\` here are those of a daemon that a client needs as well. Their descriptions say what an account server answers, which has no device of its own: it signs nothing and holds no secret. It answers further routes of the daemon's document, which no client needs.
 
 Every error has one shape: \`{"error": "…", "message": "…"}\`. \`error\` is stable; \`message\` is safe to show. A signed structure that breaks a rule is \`validation_failed\`, with the reason of \`docs/protocol.md\` in \`issues\`.`
 
-/** What each group is about: a missing one does not compile. */
+/** What each group under `/device/v1/` is about: a missing one does not compile. */
 const GROUPS: { readonly [G in Exclude<keyof (SignedIn & Entrance), 'oauth'>]: string } = {
   signIns: 'How a person begins to sign in.',
   enrolment: 'How a device gets its session.',
@@ -66,6 +71,9 @@ const GROUPS: { readonly [G in Exclude<keyof (SignedIn & Entrance), 'oauth'>]: s
   bearer: 'The token that asks.',
 }
 
+/** The one row that only the token of a machine account may ask. */
+const TOKEN = signedIn.bearer.read.path
+
 const NEEDS: Readonly<Record<string, string>> = {
   none: 'Needs no session.',
   device: 'Needs the session of a device, which may be one that waits for approval.',
@@ -82,22 +90,22 @@ const PROOF: Json = { $ref: '#/components/parameters/DPoP' }
 const RENEWAL = entrance.session.renew.path
 
 const wording: Wording = {
-  describe: ({ need, route }) =>
+  describe: ({ group, name, need, route }) =>
     [
-      NEEDS[need],
+      accountTextOf(group, name),
+      route.path === TOKEN ? 'Needs a token of a machine account, of any scope.' : NEEDS[need],
       route.path === RENEWAL ? 'Takes a proof of the authentication key.' : '',
       route.limit === undefined ? '' : `The body has at most ${route.limit} bytes.`,
     ]
       .filter((sentence) => sentence !== '')
       .join(' '),
-  security: (need) =>
-    need === 'none'
-      ? []
-      : need === 'device' || need === 'session'
-        ? undefined
-        : [{ device: [] }, { machine: [] }],
+  security: ({ need, route }) => {
+    if (need === 'none') return []
+    if (route.path === TOKEN) return [{ machine: [] }]
+    return need === 'device' || need === 'session' ? undefined : [{ device: [] }, { machine: [] }]
+  },
   headers: ({ need, route }) => [
-    ...(need !== 'none' || route.path === RENEWAL ? [PROOF] : []),
+    ...((need !== 'none' && route.path !== TOKEN) || route.path === RENEWAL ? [PROOF] : []),
     ...(need !== 'none' && isOnce(route) ? [KEY] : []),
   ],
   codes: deviceCodesOf,
@@ -114,11 +122,14 @@ export function deviceDocument(need: Folded['need']): Json & { openapi: string }
     info: { title: 'Countersign account server', version: '2', description: ABOUT, license },
     servers: [{ url: 'https://countersign.example', description: 'The account server.' }],
     security: [{ device: [] }],
-    tags: Object.entries(GROUPS).map(([name, description]) => ({
-      name,
-      'x-displayName': displayNameOf(name),
-      description,
-    })),
+    tags: [
+      ...Object.entries(GROUPS).map(([name, description]) => ({
+        name,
+        'x-displayName': displayNameOf(name),
+        description,
+      })),
+      ...Object.keys(accountRows).map(tagOf),
+    ],
     paths,
     components: {
       securitySchemes: {
@@ -135,9 +146,15 @@ export function deviceDocument(need: Folded['need']): Json & { openapi: string }
       },
       parameters: { DPoP, IdempotencyKey: IDEMPOTENCY_KEY },
       ...errorComponents(paths, deviceErrorExamples),
-      schemas: schemasOf(definitions),
+      schemas: schemasOf(definitions, { head: HEAD }),
     },
   }
+}
+
+const HEAD: Json = {
+  type: 'string',
+  description:
+    'With `conflict` of a roster or of envelopes: the hash of the newest entry, base64url of 32 bytes.',
 }
 
 const DPoP: Json = {

@@ -10,7 +10,7 @@ import { responsesOf } from './responses.ts'
 export interface Wording {
   readonly describe: (place: Place) => string
   /** The security requirement of an operation; undefined for that of the document. */
-  readonly security: (need: string) => readonly Json[] | undefined
+  readonly security: (place: Place) => readonly Json[] | undefined
   /** The header parameters. */
   readonly headers: (place: Place) => readonly Json[]
   /** The codes that a row may answer, by status. */
@@ -51,10 +51,10 @@ function operation(
   wording: Wording,
   example: Example,
 ): Json {
-  const { group, name, route, need } = place
+  const { group, name, route } = place
   const { body } = route
   const given = [...parameters(route, convert, example), ...wording.headers(place)]
-  const security = wording.security(need)
+  const security = wording.security(place)
   return {
     operationId: path === route.path ? `${group}_${name}` : `${group}_${name}_unversioned`,
     tags: [group],

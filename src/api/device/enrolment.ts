@@ -37,7 +37,12 @@ export const Platform = v.picklist(['linux', 'macos', 'windows', 'other'])
 const credential = {
   code: v.optional(v.pipe(v.string(), v.maxLength(100), v.description('The code of a person.'))),
   assertion: v.optional(
-    v.pipe(Jws, v.description('The assertion of a machine account (RFC 7523 section 2.2).')),
+    v.pipe(
+      Jws,
+      v.description(
+        'The assertion of a machine account (RFC 7523 section 2.2), a new one for each request.',
+      ),
+    ),
   ),
 }
 const Place = v.pipe(v.number(), v.integer(), v.minValue(0))
@@ -63,7 +68,8 @@ export const signIns = {
   read: {
     method: 'POST',
     path: '/device/v1/sign-ins/account',
-    summary: 'Tell which account a code or an assertion opens, without using it up',
+    summary:
+      'Tell which account a code or an assertion opens; the code stays valid, the assertion is used up',
     by: 'account',
     limit: LIMIT,
     repeats: true,
