@@ -5,10 +5,10 @@
 import type { Kysely } from 'kysely'
 import { timeAt } from '../api/fields.ts'
 import { resetsWithoutKey } from '../crypto/generations.ts'
-import { verifyKeyLog } from '../crypto/key-log.ts'
 import { AppError } from '../errors.ts'
 import { entriesOf } from './key-logs.ts'
 import type { Schema } from './schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
 
 const WAIT_MS = 14 * 24 * 3_600_000
 
@@ -33,7 +33,7 @@ export async function requireNoFreshReset(
 ): Promise<void> {
   const { entries, storedAt } = await entriesOf(db, account)
   if (entries.length === 0) return
-  const { generations } = verifyKeyLog(account, entries)
+  const { generations } = await storedKeyLog(account, entries)
   const newest = Math.max(...resetsWithoutKey(generations).map((seq) => storedAt[seq]!))
   if (at < newest + WAIT_MS) throw tooEarly(newest)
 }

@@ -92,14 +92,12 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         const { payload } = parseJws(body.entry, 'keylog+jws')
         const first = payload.get('op') === 'add'
         if (first && owner !== null) throw begunAlready()
-        if (!first) {
-          await demandPrimary(trx, place.account, credential)
-          // Those with a recovery key count apart, so that resets without one do not use up theirs.
-          const about = payload.has('recovery_sig') ? 'signed' : 'unsigned'
-          await countTryIn(trx, place.account, RESETS, now(), about)
-        }
+        if (!first) await demandPrimary(trx, place.account, credential)
         await begin(trx, { place, body, credential, entries, at: now() })
         if (first) return
+        // Those with a recovery key count apart, so that resets without one do not use up theirs.
+        const about = payload.has('recovery_sig') ? 'signed' : 'unsigned'
+        await countTryIn(trx, place.account, RESETS, now(), about)
         await endOtherDevices(trx, place, now())
         await switchOff(trx, place.account)
         // `begin` has verified the signature of a recovery key.

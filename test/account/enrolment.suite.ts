@@ -183,6 +183,7 @@ export function enrolmentSuite(accounts: () => Accounts): void {
         assert.deepEqual(await server.door().signIns.read({ body: { code } }), {
           account_id: null,
           key_log: [],
+          key_log_seq: null,
           email: null,
         })
       await enrolled(server, newMaker(), code)

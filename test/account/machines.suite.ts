@@ -39,6 +39,7 @@ export function machinesSuite(accounts: () => Accounts): void {
       assert.deepEqual(await signIns.read({ body: { assertion: await assert_() } }), {
         account_id: null,
         key_log: [],
+        key_log_seq: null,
         email: null,
       })
       await fails('conflict', enrolment.further(await present(furtherOf(newcomerOf(), ''))))
