@@ -18,7 +18,7 @@ import { ATTEMPT_MS, judgedRelay } from './approval-relay.ts'
 import { requireWords } from './approval-words.ts'
 import type { Device } from './device.ts'
 import { newTurns } from './in-turn.ts'
-import { continueKeyLog, fetchKeyLog, rememberKeyLog } from './key-log.ts'
+import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from './key-log.ts'
 
 /**
  * `waiting`: the new device has sent no commitment. `answered`: its commitment was answered before,
@@ -172,7 +172,7 @@ export function newApprover(
     requireActive(log, identity.device)
     const place = placeFor(log, run.device)
     of.demandSeat()
-    rememberKeyLog(of, log)
+    judged(() => rememberKeyLog(of, log))
     countAttempt(state, 'approving', now())
     const nonce = new Uint8Array(randomBytes(32))
     run.sent = { commitment, answer: { nonce, ...place } }
@@ -244,7 +244,7 @@ export function newApprover(
       return addDevice({ log: before, device, ...signed, at })
     })
     of.demandSeat()
-    rememberKeyLog(of, log)
+    judged(() => rememberKeyLog(of, log))
     return { device_name: name, words: ready.shownHere.join(' ') }
   }
 

@@ -12,7 +12,7 @@ import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
 import { failedContact, notTried } from './first-contact-ends.ts'
 import { keepSecret, keptPlace } from './first-contact-secrets.ts'
-import { fetchKeyLog, rememberKeyLog } from './key-log.ts'
+import { fetchKeyLog, judged, rememberKeyLog } from './key-log.ts'
 import { asTyped } from './typed-words.ts'
 
 /** So many tries in 15 minutes, on the invitee's device. */
@@ -105,7 +105,7 @@ export async function approveByWords(
   const { sid, connection, inviter, expires_at } = await openRun(device, account, id)
   const log = await fetchKeyLog(state, account, identity.account)
   device.demandSeat()
-  rememberKeyLog(device, log)
+  judged(() => rememberKeyLog(device, log))
   const started_at = now()
   state.transaction(() => {
     state.firstContacts.dropTries(started_at - WORDS_MS)

@@ -70,7 +70,10 @@ export async function createGuestCode(
     throw error
   })
   demandSeat()
-  const row = guestRow({ ...made, id, label, expires_at, state: 'active' })
+  // The account server names the external member that was asked for, and no other.
+  const { external_member: answered } = made
+  const external_member = answered?.id === external_member_id ? answered : null
+  const row = guestRow({ ...made, id, label, expires_at, state: 'active', external_member })
   state.guests.put(row)
   codes.putGuest(row)
   return { made, secret }

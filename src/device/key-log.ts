@@ -4,7 +4,7 @@
  */
 import type { Account } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
-import type { Known } from '../crypto/chain.ts'
+import { type Known, lastPlace } from '../crypto/chain.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { readEntry } from '../crypto/key-log-form.ts'
 import { type KeyLog, verifyKeyLog, verifyingKeyLog } from '../crypto/key-log.ts'
@@ -162,16 +162,24 @@ export async function pullKeyLog(
   return log
 }
 
-/** Keep a log that was checked, where no connection depends on it yet. */
+/**
+ * Keep a log that was checked, where no connection depends on it yet.
+ * @throws Refusal `key_log_forked` where another history of it was kept meanwhile
+ */
 export function keepKeyLog({ logs }: State, { account, entries }: KeyLog): void {
-  const first = (logs.head('keylog', account)?.seq ?? -1) + 1
-  for (const [at, entry] of entries.slice(first).entries())
-    logs.append({ kind: 'keylog', subject: account, seq: first + at, entry })
+  const seen = logs.read('keylog', account)
+  const last = Math.min(seen.length, entries.length) - 1
+  const isSame = last < 0 || seen[last] === entries[last]
+  // Logs are verified in slices, so that another request may have kept one meanwhile.
+  demand(isSame, 'key_log_forked', 'another history was remembered meanwhile')
+  for (const [at, entry] of entries.slice(seen.length).entries())
+    logs.append({ kind: 'keylog', subject: account, seq: seen.length + at, entry })
 }
 
 /**
  * Remember a log that was checked. A device that it revokes holds back what that device knows, from
  * now on; where that is this device, its facts say so.
+ * @throws Refusal as `keepKeyLog`
  */
 export function rememberKeyLog(device: Remembering, log: KeyLog): void {
   const { state, identity } = device
@@ -212,7 +220,7 @@ export async function continueKeyLog(
       return judged(() => {
         const isNext = seq === log.seq + 1 && head === encodeBase64url(hashOf(entry))
         demand(isNext, 'rollback', 'the account server has the entry at another place')
-        return verifyKeyLog(id, [...log.entries, entry])
+        return verifyKeyLog(id, [...log.entries, entry], lastPlace(log.entries))
       })
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'conflict' || attempt === ATTEMPTS)

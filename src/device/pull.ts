@@ -250,7 +250,8 @@ export function newPull(of: {
     }
     const kept = new Set(listed.map(({ id }) => id))
     for (const id of before) if (!kept.has(id)) forget(id)
-    noteListed(state)
+    // One that was refused may be an old one, which is not new when it can be read.
+    if (report.ok) noteListed(state)
   }
 
   async function guestCodes(before: ReadonlySet<string>, report: SyncReport) {

@@ -13,7 +13,7 @@ import { nameRecoveryKey, placeAfterHead } from '../crypto/key-log-entries.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
-import { continueKeyLog, fetchKeyLog, rememberKeyLog } from './key-log.ts'
+import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from './key-log.ts'
 import { type SetKey, keepRecoveryLook, recoveryLook } from './recovery-notice.ts'
 import { entryTime } from './trust-history.ts'
 
@@ -56,7 +56,7 @@ const seen = (log: KeyLog): RecoveryKey => ({
 export async function readRecoveryKey(device: Device, account: Account): Promise<RecoveryKey> {
   const log = await fetchKeyLog(device.state, account, device.identity.account)
   device.demandSeat()
-  rememberKeyLog(device, log)
+  judged(() => rememberKeyLog(device, log))
   return seen(log)
 }
 
@@ -87,7 +87,7 @@ export async function putRecoveryKey(
     }
   })
   device.demandSeat()
-  rememberKeyLog(device, log)
+  judged(() => rememberKeyLog(device, log))
   return seen(log)
 }
 

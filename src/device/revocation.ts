@@ -6,7 +6,7 @@ import type { Account } from '../api/port.ts'
 import { revokeDevice } from '../crypto/key-log-entries.ts'
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
-import { continueKeyLog, rememberKeyLog } from './key-log.ts'
+import { continueKeyLog, judged, rememberKeyLog } from './key-log.ts'
 
 /**
  * Revoke a device that the key log names; turn away one that waits for approval. One that is
@@ -31,7 +31,7 @@ export async function revoke(device: Device, account: Account, id: string): Prom
     return revokeDevice({ log: before, device: id, ...by, at: Math.floor(now() / 1000) })
   })
   demandSeat()
-  rememberKeyLog(device, log)
+  judged(() => rememberKeyLog(device, log))
   if (!log.devices.has(id)) {
     await account.devices.delete({ id })
     return

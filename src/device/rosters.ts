@@ -108,6 +108,8 @@ export async function fetchRoster(
     most: state.logs.mostCharacters,
     seqOf: (jws) => readEntry(jws).seq,
     async keep(part) {
+      // The branch of a connection that forked stays as it was when the fork was seen.
+      if (state.forks.has(connection)) return
       const keyLogs = await keyLogsOf(device, account, accountsOf(part), placesIn(part))
       rememberRoster(state, await judge(part, keyLogs))
       wasKept = true

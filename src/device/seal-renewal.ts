@@ -18,7 +18,7 @@ import {
   unmarkRestored,
   wasRestored,
 } from './copied-keys.ts'
-import { type Remembering, continueKeyLog, rememberKeyLog } from './key-log.ts'
+import { type Remembering, continueKeyLog, judged, rememberKeyLog } from './key-log.ts'
 import type { OwnSealKey } from './own-keys.ts'
 import { type Sealing, KEPT_MS, isOld } from './seal-schedule.ts'
 import { revokedHere } from './sign-in-refusals.ts'
@@ -96,7 +96,7 @@ async function renew(device: Renewing, account: Account): Promise<void> {
     }
     const log = await continueKeyLog(state, account, identity.account, entryAfter, { seal_key })
     demandSeat()
-    rememberKeyLog(device, log)
+    judged(() => rememberKeyLog(device, log))
     isDone = settle(device, log) || copyWarning(state) !== null
   }
 }

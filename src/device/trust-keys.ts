@@ -11,7 +11,7 @@ import { rootOf, safetyNumber } from '../crypto/safety-number.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
 import type { TrustRow } from '../state/trust.ts'
-import { type FetchedLog, fetchNamedLog, rememberKeyLog } from './key-log.ts'
+import { type FetchedLog, fetchNamedLog, judged, rememberKeyLog } from './key-log.ts'
 import { keepProfile } from './profiles.ts'
 import { rememberedLog } from './remembered.ts'
 import { entryTime } from './trust-history.ts'
@@ -86,7 +86,10 @@ export async function examine(device: Trusting, account: Account, id: string): P
   let fetched: FetchedLog | null = null
   let refused: string | null = null
   try {
-    fetched = await fetchNamedLog(device, account, id)
+    const { log, ...beside } = await fetchNamedLog(device, account, id)
+    demandSeat()
+    judged(() => rememberKeyLog(device, log))
+    fetched = { log, ...beside }
   } catch (error) {
     refused = refusalIn(state, id, error)
     // An account may have no keys yet.
@@ -95,7 +98,6 @@ export async function examine(device: Trusting, account: Account, id: string): P
   }
   demandSeat()
   return state.transaction(() => {
-    if (fetched !== null) rememberKeyLog(device, fetched.log)
     const before = state.trust.get(id) ?? unknown(id)
     const row = { ...known(device, before), refused, checked_at }
     state.trust.put(row)

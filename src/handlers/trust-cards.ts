@@ -123,6 +123,7 @@ export const trustCards: Handlers['trustCards'] = {
     const card = await account.trustCards.update({ id, body })
     keeper.demandSeat()
     demandOf(card, id)
+    if (row !== null) requireSame(keeper, row)
     // Before another look, which may find another.
     if (body.recovery_seen === true) dismissRecovery(keeper, id)
     if (name !== undefined) keeper.state.names.set(id, 'given', name)
@@ -159,6 +160,18 @@ function requirePair(confirmed: true | undefined, number: string | undefined): v
   throw invalid('body', [{ path, message }])
 }
 
+const otherNumber = () =>
+  new AppError(
+    'conflict',
+    'This is not the safety number of their keys and yours now: they changed, or a digit differs. Compare the number that the trust card has now, then confirm with that one.',
+  )
+
+/** Throws AppError conflict where a sync learned of other keys while the account server was asked. */
+function requireSame({ state }: Device, { account, newest }: TrustRow): void {
+  const now = state.trust.get(account)
+  if (now !== null && (now.newest !== newest || now.refused !== null)) throw otherNumber()
+}
+
 /**
  * The keys to be confirmed, fetched anew.
  * @param number the safety number that the person compared
@@ -175,11 +188,7 @@ async function toConfirm(
   const row = await fresh(device, account, id)
   requireConfirmable(row)
   const { numberWith } = await keys()
-  if (numberWith(device.state, device.identity.account, id) !== number)
-    throw new AppError(
-      'conflict',
-      'This is not the safety number of their keys and yours now: they changed, or a digit differs. Compare the number that the trust card has now, then confirm with that one.',
-    )
+  if (numberWith(device.state, device.identity.account, id) !== number) throw otherNumber()
   return row
 }
 

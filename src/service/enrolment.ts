@@ -7,6 +7,7 @@ import type { Transaction } from 'kysely'
 import type { Open } from '../api/port.ts'
 import { newId } from '../crypto/id.ts'
 import { thumbprint } from '../crypto/jwk.ts'
+import { type KeyLog, isLinked } from '../crypto/key-log.ts'
 import { parseJws } from '../crypto/jws.ts'
 import { demand } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
@@ -93,10 +94,11 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         const first = payload.get('op') === 'add'
         if (first && owner !== null) throw begunAlready()
         if (!first) await demandPrimary(trx, place.account, credential)
-        await begin(trx, { place, body, credential, entries, at: now() })
+        const log = await begin(trx, { place, body, credential, entries, at: now() })
         if (first) return
-        // Those with a recovery key count apart, so that resets without one do not use up theirs.
-        const about = payload.has('recovery_sig') ? 'signed' : 'unsigned'
+        // Those by a recovery key count apart for each line of generations that it links: neither
+        // resets without one, nor those of a thief by a key of their own, use up the owner's.
+        const about = payload.has('recovery_sig') ? `signed${lineOf(log)}x` : 'unsigned'
         await countTryIn(trx, place.account, RESETS, now(), about)
         await endOtherDevices(trx, place, now())
         await switchOff(trx, place.account)
@@ -193,7 +195,7 @@ interface Beginning {
 async function begin(
   trx: Transaction<Schema>,
   { place, body, credential, entries, at }: Beginning,
-): Promise<void> {
+): Promise<KeyLog> {
   const { account, device } = place
   await demandNeverUsed(trx, account)
   const isNew = await makeAccount(trx, credential, account, body.display_name)
@@ -206,7 +208,12 @@ async function begin(
   await addDevice(trx, { ...row, auth_kid, keys: null, approved_at: at }, at)
   const email = credential.code?.email ?? null
   if (isNew && email !== null) await provenAddress(trx, email, account, at)
+  return log
 }
+
+/** The first generation, counted from 1, to which the newest one is linked. */
+const lineOf = (log: KeyLog): number =>
+  1 + log.generations.findIndex((_, at) => isLinked(log, at + 1, log.generations.length))
 
 /**
  * Make the account where there is none: of a machine, which is registered already, or of a person.

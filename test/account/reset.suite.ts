@@ -133,6 +133,18 @@ export function resetSuite(accounts: () => Accounts): void {
       await fails('rate_limited', again())
     })
 
+    test('those by a key of a thief do not use up those of the owner', async () => {
+      const ada = await enrol(server)
+      const paper = await protect(ada)
+      const again = async (key?: KeyPair) =>
+        resetOf(server, ada.id, await server.newEnrolmentCode(ada.id), undefined, key)
+      const stolen = await protect(await again())
+      for (let i = 0; i < MOST; i++) await again(stolen)
+      await fails('rate_limited', again(stolen))
+      const renewed = await again(paper)
+      assert.equal(isLinked(await logOf(renewed), 1, 3 + MOST), true)
+    })
+
     test('takes a credential of that account, and the newest entry', async () => {
       const email = newAddress()
       const [ada, eve] = [await enrolByMail(server, email), await enrolByMail(server, newAddress())]

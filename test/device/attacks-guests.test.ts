@@ -83,7 +83,9 @@ describe('a guest code that the account server lists otherwise', () => {
         ...account.deviceGuestCodes,
         async create(input) {
           const guest = await account.deviceGuestCodes.create(input)
-          return { ...guest, label: 'Mum', expires_at: '2099-01-01T00:00:00.000Z' }
+          const external_member = { id: 'ext_00000000000000000000000000', display_name: 'Mum' }
+          const expires_at = '2099-01-01T00:00:00.000Z'
+          return { ...guest, label: 'Mum', external_member, expires_at }
         },
       },
     }))
