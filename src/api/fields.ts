@@ -30,7 +30,7 @@ export const Time = v.pipe(
 )
 
 /** The last time that the wire can express, in Unix milliseconds. */
-export const LAST_MS = Date.UTC(9999, 11, 31)
+export const LAST_MS = Date.UTC(10_000, 0) - 1
 
 /**
  * A time of this wire from Unix milliseconds; a later one than the wire can express as the last one.

@@ -424,7 +424,7 @@ describe('the history of a card', () => {
     )
     await follow(far, eve.id)
     const [newest] = await history(far, eve.id)
-    assert.deepEqual([newest?.event, newest?.at], ['key_added', '9999-12-31T00:00:00.000Z'])
+    assert.deepEqual([newest?.event, newest?.at], ['key_added', '9999-12-31T23:59:59.999Z'])
   })
 })
 
