@@ -182,6 +182,18 @@ export function onRefusal<T>(work: () => T, toError: (refusal: Refusal) => Error
   }
 }
 
+/** The same of work that is waited for. */
+export async function onRefusalLater<T>(
+  work: () => Promise<T>,
+  toError: (refusal: Refusal) => Error,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof Refusal ? toError(error) : error
+  }
+}
+
 /** Throws a `Refusal` unless the rule holds. */
 export function demand(holds: boolean, reason: Reason, message: string): asserts holds {
   if (!holds) throw new Refusal(reason, message)

@@ -8,7 +8,7 @@ import { type Known, lastPlace } from '../crypto/chain.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { readEntry } from '../crypto/key-log-form.ts'
 import { type KeyLog, verifyKeyLog, verifyingKeyLog } from '../crypto/key-log.ts'
-import { demand, Refusal } from '../crypto/refusal.ts'
+import { type Refusal, demand, onRefusal, onRefusalLater } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { inSlices } from '../slices.ts'
 import type { State } from '../state/state.ts'
@@ -26,33 +26,18 @@ export type Remembering = Pick<Device, 'state' | 'codes' | 'identity' | 'demandS
 /** Each time another device of the same account was faster. */
 const ATTEMPTS = 5
 
-/** The error where what the server sent breaks a rule; any other error as it is. */
-function asFault(cause: unknown): unknown {
-  if (!(cause instanceof Refusal)) return cause
-  return new AppError(
+const serverFault = (cause: Refusal) =>
+  new AppError(
     'backend_error',
     `The account server sent a key log that cannot be right (${cause.reason}), and nothing was changed. The server may be dishonest.`,
     { cause },
   )
-}
 
 /** Do something that judges what the server sent. Throws AppError backend_error where that breaks a rule. */
-export function judged<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    throw asFault(error)
-  }
-}
+export const judged = <T>(work: () => T): T => onRefusal(work, serverFault)
 
 /** The same of what is fetched meanwhile. */
-export async function judging<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw asFault(error)
-  }
-}
+export const judging = <T>(work: () => Promise<T>): Promise<T> => onRefusalLater(work, serverFault)
 
 /** The place that an entry names. Throws Refusal where its form is wrong. */
 export const seqOf = (jws: string): number => readEntry(jws).seq

@@ -10,7 +10,7 @@ import type { PublicJwk } from '../crypto/jwk.ts'
 import { parseJws } from '../crypto/jws.ts'
 import { type KeyLog, recoveryEntry } from '../crypto/key-log.ts'
 import { nameRecoveryKey, placeAfterHead } from '../crypto/key-log-entries.ts'
-import { Refusal } from '../crypto/refusal.ts'
+import { type Refusal, onRefusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import type { Device } from './device.ts'
 import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from './key-log.ts'
@@ -80,11 +80,8 @@ export async function putRecoveryKey(
   const log = await continueKeyLog(state, account, identity.account, (before) => {
     if (before.recovery === key.x) return null
     if (before.seq + 1 !== seq) throw changed()
-    try {
-      return nameRecoveryKey({ log: before, key, ...inForce, ...by, at: Math.floor(now() / 1000) })
-    } catch (cause) {
-      throw cause instanceof Refusal ? notNamed(cause) : cause
-    }
+    const at = Math.floor(now() / 1000)
+    return onRefusal(() => nameRecoveryKey({ log: before, key, ...inForce, ...by, at }), notNamed)
   })
   device.demandSeat()
   judged(() => rememberKeyLog(device, log))

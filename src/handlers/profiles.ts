@@ -4,7 +4,7 @@ import { sealKeyId } from '../crypto/device-public-keys.ts'
 import { isId } from '../crypto/id.ts'
 import { thumbprint } from '../crypto/jwk.ts'
 import { verifyingKeyLog } from '../crypto/key-log.ts'
-import { Refusal } from '../crypto/refusal.ts'
+import { type Refusal, onRefusalLater } from '../crypto/refusal.ts'
 import { seqOf } from '../device/key-log.ts'
 import { readPages } from '../device/log-pages.ts'
 import { AppError } from '../errors.ts'
@@ -12,30 +12,28 @@ import { inSlices } from '../slices.ts'
 import { MOST_CHARACTERS } from '../state/logs.ts'
 import type { Context, Handlers } from './context.ts'
 
+const doesNotHold = (cause: Refusal) =>
+  new AppError(
+    'conflict',
+    `The key log of this account does not hold (${cause.reason}): trust none of its keys.`,
+    { cause },
+  )
+
 /** The key ids that the account's own log vouches for; the server's word alone is not enough. */
 async function vouchedFor(
   { account, device }: Pick<Context, 'account' | 'device'>,
   id: string,
 ): Promise<ReadonlySet<string>> {
-  try {
+  const { active } = await onRefusalLater(async () => {
     const { entries } = await readPages({
       read: (from) => account.keyLogs.read({ account: id, from }),
       known: device?.state.logs.read('keylog', id) ?? [],
       most: MOST_CHARACTERS,
       seqOf,
     })
-    const { active } = await inSlices(verifyingKeyLog(id, entries))
-    return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
-  } catch (cause) {
-    if (!(cause instanceof Refusal)) throw cause
-    throw new AppError(
-      'conflict',
-      `The key log of this account does not hold (${cause.reason}): trust none of its keys.`,
-      {
-        cause,
-      },
-    )
-  }
+    return inSlices(verifyingKeyLog(id, entries))
+  }, doesNotHold)
+  return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
 }
 
 const idOf = (item: PublicKey) =>

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import { readAssertion, verifyAssertion } from '../crypto/client-assertion.ts'
 import type { PublicJwk } from '../crypto/jwk.ts'
 import { LEEWAY_S } from '../crypto/jwt.ts'
-import { Refusal, type Reason } from '../crypto/refusal.ts'
+import { type Reason, Refusal, onRefusalLater } from '../crypto/refusal.ts'
 import { AppError, type Code } from '../errors.ts'
 import type { Ground } from './ground.ts'
 import { activeMachines, tokenEndpoint } from './machines.ts'
@@ -45,10 +45,9 @@ export async function machineOf(
   ground: Needs,
   assertion: string,
 ): Promise<{ machine: string; account: string }> {
-  const { machine, account, jti, exp } = await verified(ground, assertion).catch(
-    (error: unknown) => {
-      throw error instanceof Refusal ? refusedAssertion(error) : error
-    },
+  const { machine, account, jti, exp } = await onRefusalLater(
+    () => verified(ground, assertion),
+    refusedAssertion,
   )
   // Twice the leeway: the clocks of replicas differ too.
   const until = (exp + 2 * LEEWAY_S) * 1000

@@ -2,7 +2,7 @@
 import { invalid } from '../api/input.ts'
 import type { Session } from '../api/port.ts'
 import { isId } from '../crypto/id.ts'
-import { Refusal } from '../crypto/refusal.ts'
+import { type Refusal, onRefusal, onRefusalLater } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 
 /** There is no such thing, or it is somebody else's: the caller cannot tell which. */
@@ -16,28 +16,15 @@ export function demandId(prefix: string, id: string, what: string): void {
   if (!isId(prefix, id)) throw notFound(what)
 }
 
+const faultAt = (path: string) => (refusal: Refusal) =>
+  invalid('body', [{ path, message: `${refusal.reason}: ${refusal.message}` }], refusal)
+
 /** Judge a signed structure of the body; a refusal is the caller's fault at `path`. */
-export function judged<T>(path: string, judge: () => T): T {
-  try {
-    return judge()
-  } catch (error) {
-    throw faultOf(path, error)
-  }
-}
+export const judged = <T>(path: string, judge: () => T): T => onRefusal(judge, faultAt(path))
 
 /** As `judged`, for a judgement that lets other work run meanwhile. */
-export async function judgedLater<T>(path: string, judge: () => Promise<T>): Promise<T> {
-  try {
-    return await judge()
-  } catch (error) {
-    throw faultOf(path, error)
-  }
-}
-
-const faultOf = (path: string, error: unknown): unknown =>
-  error instanceof Refusal
-    ? invalid('body', [{ path, message: `${error.reason}: ${error.message}` }], error)
-    : error
+export const judgedLater = <T>(path: string, judge: () => Promise<T>): Promise<T> =>
+  onRefusalLater(judge, faultAt(path))
 
 /** The device that asks. Throws AppError `no_device` for a bearer of a machine account's token, who has none. */
 export function deviceOf({ device }: Pick<Session, 'device'>): string {
