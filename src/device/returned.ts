@@ -2,6 +2,7 @@
  * Who came back by a fork: a history without a removal, or with a higher role, must not undo what
  * another history of the connection says (protocol, section 4).
  */
+import { inQuotes } from '../api/in-quotes.ts'
 import { type Role, type Roster, goneSince, readEntry } from '../crypto/roster.ts'
 import { AppError } from '../errors.ts'
 import type { State } from '../state/state.ts'
@@ -79,7 +80,7 @@ export function returnedIn(state: State, own: string, replacement: Roster): stri
   return members.map(({ account }) => account).filter((account) => doubtful.has(account))
 }
 
-const nameOf = ({ names }: State, account: string) => `"${names.get(account) ?? account}"`
+const nameOf = ({ names }: State, account: string) => inQuotes(names.get(account) ?? account)
 
 const inviting = (connection: string, account: string) =>
   `Invite them ("countersignd invite ${connection} ${account}") if they belong in it.`
