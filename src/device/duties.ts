@@ -183,12 +183,15 @@ export function newDuties(of: {
   /** Names who came back by a fork: a person decides about them. */
   async function returns(report: SyncReport) {
     for (const id of state.connections.pending()) {
-      const { rememberedRoster } = await import('./remembered.ts')
-      const { cameBack, returnedIn } = await import('./returned.ts')
-      const roster = rememberedRoster(state, id)?.roster
-      const returned =
-        roster === undefined ? [] : returnedIn(state, device.identity.account, roster)
-      for (const one of returned) remark(report, `${named(id)}: ${cameBack(state, id, one)}`)
+      await attempt(id, report, async () => {
+        const { rememberedRoster } = await import('./remembered.ts')
+        const { cameBack, returnedIn } = await import('./returned.ts')
+        const roster = rememberedRoster(state, id)?.roster
+        const returned =
+          roster === undefined ? [] : returnedIn(state, device.identity.account, roster)
+        for (const one of returned) remark(report, `${named(id)}: ${cameBack(state, id, one)}`)
+        return 0
+      })
     }
   }
 
