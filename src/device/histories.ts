@@ -31,18 +31,18 @@ export interface Histories {
 
 const nameOf = (jws: string) => encodeBase64url(hashOf(jws))
 
-/** The entries of a list up to the first one that breaks a rule. */
+/** The roster up to the first entry that breaks a rule; null where the first one does. */
 export function validPart(
   connection: string,
   entries: readonly string[],
   keyLogs: KeyLogs,
-): readonly string[] {
+): Roster | null {
   try {
-    verifyRoster(connection, entries, keyLogs)
-    return entries
+    return verifyRoster(connection, entries, keyLogs)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return entries.slice(0, Number(error.details.entry ?? 0))
+    const end = error.details.entry ?? 0
+    return end === 0 ? null : verifyRoster(connection, entries.slice(0, end), keyLogs)
   }
 }
 
@@ -55,11 +55,8 @@ function lineTo(end: string, jwsOf: ReadonlyMap<string, string>): string[] {
 }
 
 function historyOf(state: State, connection: string, line: readonly string[]): History[] {
-  const keyLogs = rememberedKeyLogs(state, line)
-  const entries = validPart(connection, line, keyLogs)
-  if (entries.length === 0) return []
-  const roster = verifyRoster(connection, entries, keyLogs)
-  return [{ roster, named: new Set(accountsOf(entries)) }]
+  const roster = validPart(connection, line, rememberedKeyLogs(state, line))
+  return roster === null ? [] : [{ roster, named: new Set(accountsOf(roster.entries)) }]
 }
 
 /** The histories of a connection that this device remembers; null for none. */

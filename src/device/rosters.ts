@@ -69,7 +69,7 @@ async function judgeRoster(
       // A list can have both successors of one entry: the second is where it is refused.
       const second = entries.slice(Number(error.details.entry)).slice(0, 1)
       const valid = validPart(connection, entries, keyLogs)
-      keepFork(state, connection, [...new Set([...valid, ...second])])
+      keepFork(state, connection, [...new Set([...(valid?.entries ?? []), ...second])])
     }
     throw error
   }
