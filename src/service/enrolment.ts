@@ -96,14 +96,15 @@ export const enrolment = (ground: Ground): Open['enrolment'] => {
         if (!first) await demandPrimary(trx, place.account, credential)
         const log = await begin(trx, { place, body, credential, entries, at: now() })
         if (first) return
+        // `begin` has verified the signature of a recovery key.
+        const withKey = payload.has('recovery_sig')
         // Those by a recovery key count apart for each line of generations that it links: neither
         // resets without one, nor those of a thief by a key of their own, use up the owner's.
-        const about = payload.has('recovery_sig') ? `signed${lineOf(log)}x` : 'unsigned'
+        const about = withKey ? `signed${lineOf(log)}x` : 'unsigned'
         await countTryIn(trx, place.account, RESETS, now(), about)
         await endOtherDevices(trx, place, now())
         await switchOff(trx, place.account)
-        // `begin` has verified the signature of a recovery key.
-        const of = { deviceName: body.device_name, withKey: payload.has('recovery_sig') }
+        const of = { deviceName: body.device_name, withKey }
         const to = await primaryAddress(trx, place.account)
         lost = to === null ? null : { ...of, to, publicUrl: ground.publicUrl() }
         await tellOfReset(trx, { ...place, ...of }, now())

@@ -29,6 +29,19 @@ export function pageOf(entries: readonly string[], limits: PageLimits): string[]
   return end === -1 ? [...entries] : entries.slice(0, end)
 }
 
+interface Rows {
+  readonly rows: readonly { readonly entry: string }[]
+  readonly newest: { readonly seq: number | null } | undefined
+}
+
+const logPage = ({ rows, newest }: Rows, limits: PageLimits): LogPage => ({
+  entries: pageOf(
+    rows.map(({ entry }) => entry),
+    limits,
+  ),
+  seq: newest?.seq ?? -1,
+})
+
 /** The entries of a key log from place `from` on, as many as one answer holds. */
 export async function keyLogPage(
   db: Kysely<Schema>,
@@ -44,8 +57,7 @@ export async function keyLogPage(
     .execute()
   // Read after the entries, so that a log that grows meanwhile is read on.
   const newest = await log.select(({ fn }) => fn.max('seq').as('seq')).executeTakeFirst()
-  const entries = rows.map(({ entry }) => entry)
-  return { entries: pageOf(entries, limits), seq: newest?.seq ?? -1 }
+  return logPage({ rows, newest }, limits)
 }
 
 /** The same of the roster of a connection. */
@@ -62,8 +74,7 @@ export async function rosterPage(
     .limit(limits.entries)
     .execute()
   const newest = await roster.select(({ fn }) => fn.max('seq').as('seq')).executeTakeFirst()
-  const entries = rows.map(({ entry }) => entry)
-  return { entries: pageOf(entries, limits), seq: newest?.seq ?? -1 }
+  return logPage({ rows, newest }, limits)
 }
 
 /** Whether a page that begins at place `from` reaches the newest entry. */
