@@ -36,7 +36,7 @@ export async function onOwnScreen<T>(
 ): Promise<T> {
   const { stdin, stderr, env } = io
   requireScreen(io)
-  // A terminal without one shows the text as any other.
+  // A dumb terminal has no second screen: the text stays in its scrollback.
   if (env['TERM'] === 'dumb') {
     stderr.write(text)
     return work()
