@@ -61,7 +61,7 @@ export const recoveryKeyMessage = (of: {
 the device ${quoted(of.deviceName)}
 made a recovery key for your account at
 ${of.publicUrl}. A person with its 24 words and
-this mailbox can replace all your devices.
+this mailbox can replace all your devices, and your contacts accept that.
 
 If that was you, there is nothing to do.
 
@@ -69,6 +69,9 @@ If it was not, reset the account on a device that you trust, without a
 recovery key. To revoke the device is not enough: the key stays in force.
 
     countersignd reset --email <this address>
+
+Then compare the safety number with each contact: until they confirm your new
+keys, they accept a reset with those words.
 `,
 })
 
