@@ -97,3 +97,12 @@ test('the letter about a recovery key says that contacts have to confirm the key
     /without a recovery key\..* compare the safety number with each contact: until they confirm your new keys, they accept a reset with those words\. $/,
   )
 })
+
+test('the letter about a reset with the recovery key names who has to confirm it all the same', () => {
+  const of = { to: 'ada@x', deviceName: 'laptop', publicUrl: PUBLIC_URL }
+  const { text } = resetMessage({ ...of, withKey: true })
+  assert.match(
+    text.replaceAll(/\s+/g, ' '),
+    /need not confirm you anew, unless they met or confirmed you after a reset without those words\./,
+  )
+})

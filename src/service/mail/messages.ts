@@ -93,7 +93,8 @@ That took a sign-in code${
     of.withKey
       ? ` and the words of your recovery key.
 The earlier devices are signed out. The people you are connected with need not
-confirm you anew.`
+confirm you anew, unless they met or confirmed you after a reset without those
+words.`
       : `. The earlier devices are signed out, and the
 people you are connected with are asked to confirm you anew.`
   }
