@@ -1,3 +1,5 @@
+import { someoneOf } from '../api/called.ts'
+import type { Code } from '../api/rest/connections.ts'
 import { AppError } from '../errors.ts'
 import { byId, noSuch } from './by-id.ts'
 import { purposeLine } from './challenge.ts'
@@ -42,6 +44,18 @@ async function connectionCode(api: Api, id: string, asked: ReturnType<typeof ask
   }
 }
 
+/** The code of a connection or a guest; that of a guest has no listener. */
+type Shown = Omit<Code, 'connection_id'>
+
+/** Returns the listener for a sentence, named as `verify` names them; null for words for everyone. */
+function listenerOf({ listener, listener_name, name_source, name_marks }: Shown): string | null {
+  if (listener === undefined) return null
+  // Without its source a name would read like a confirmed one.
+  return listener_name === undefined || name_source === undefined || name_marks === undefined
+    ? listener
+    : someoneOf({ display_name: listener_name, name_source, name_marks })
+}
+
 export const codeCommand: Command = {
   usage: 'ID [--challenge WORD [--purpose TEXT] [--listener USER]] [--json]',
   help: `
@@ -62,24 +76,18 @@ say yours.
   },
   args: [1, 1],
   async run({ args: [id = ''], options, withApi, print, say }) {
-    type Code = {
-      words: string
-      valid_until: string
-      listener?: string | undefined
-      listener_name?: string | undefined
-      purpose?: string | undefined
-    }
     const asked = askedBy(options)
     const isGuest = id.startsWith('gst_')
     if (isGuest && asked.challenge !== undefined)
       throw new UsageError('A guest gives no challenge: --challenge is for connections (con_…).')
     const code = isGuest
-      ? await byId('guest code', id, () => withApi<Code>((api) => guestCode(api, id)))
-      : await byId('connection', id, () => withApi<Code>((api) => connectionCode(api, id, asked)))
+      ? await byId('guest code', id, () => withApi<Shown>((api) => guestCode(api, id)))
+      : await byId('connection', id, () => withApi<Shown>((api) => connectionCode(api, id, asked)))
     print(code, code.words)
-    if (code.listener !== undefined)
+    const listener = listenerOf(code)
+    if (listener !== null)
       say(
-        `For ${purposeLine(code.purpose ?? '')}, and for ${shown(code.listener_name ?? code.listener)} alone. Say them only if that is what you mean.`,
+        `For ${purposeLine(code.purpose ?? '')}, and for ${shown(listener)} alone. Say them only if that is what you mean.`,
       )
     say(
       `Good until ${code.valid_until}. If you were called, say them only after "countersignd verify" answered "Verified". Whoever places the call speaks first.`,

@@ -4,20 +4,21 @@ import type { Invitation } from '../api/rest/invitations.ts'
 import { giveConsent } from './consents.ts'
 import type { Device } from './device.ts'
 import { recall } from './dismissed.ts'
-import type { ConsentTo } from './listed-invitations.ts'
+import type { Basis } from './listed-invitations.ts'
 
 /**
  * Approves an invitation by a consent. The inviter keeps the name that they had when the person approved.
- * @param expected the connection and inviter, where words prove them; else those that were listed
+ * @param basis the connection and inviter, where words prove them; else its caller: those that were
+ *   listed
  * @throws AppError as `giveConsent` does
  */
 export async function approveInvitation(
   device: Device,
   account: Account,
   id: string,
-  expected?: ConsentTo,
+  basis?: Basis,
 ): Promise<Invitation> {
-  const approved = await giveConsent(device, account, id, expected)
+  const approved = await giveConsent(device, account, id, basis)
   const { user_id, display_name } = approved.from
   device.demandSeat()
   recall(device.state, approved.connection_id)

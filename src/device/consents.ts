@@ -15,11 +15,11 @@ import type { ConsentRow } from '../state/consents.ts'
 import type { State } from '../state/state.ts'
 import type { Device } from './device.ts'
 import {
-  type ConsentTo,
+  type Basis,
   isSame,
   listedAs,
   otherInvitation,
-  rememberListed,
+  rememberUnlisted,
 } from './listed-invitations.ts'
 import { revokedConsenter } from './late-consents.ts'
 import { leaveOrEnd } from './members.ts'
@@ -37,41 +37,34 @@ type Approving = Pick<Device, 'state' | 'identity' | 'now' | 'demandSeat'>
  * What a consent to an invitation has to name, as the account server answers. Where this device knew
  * nothing of the invitation, the answer is remembered, so that it holds for a repetition.
  */
-async function wantedFor(
-  device: Approving,
-  account: Account,
-  invitation: string,
-  expected: ConsentTo | undefined,
-) {
+async function wantedFor(device: Approving, account: Account, invitation: string, basis: Basis) {
+  const expected = 'reader' in basis ? listedAs(device, invitation, basis.reader) : basis
   const wanted = await account.consents.wanted({ invitation })
-  if (expected === undefined) rememberListed(device, [{ ...wanted, id: invitation }])
-  else if (!isSame(expected, wanted)) throw otherInvitation(expected)
+  if (expected !== undefined) {
+    if (!isSame(expected, wanted)) throw otherInvitation(expected)
+  } else if ('reader' in basis)
+    rememberUnlisted(device, { ...wanted, id: invitation }, basis.reader)
   return wanted
 }
 
 /**
  * Approves an invitation with the key of this device. The consent is remembered before the account
  * server gets it.
- * @param expected what it must be for, where words or a roster prove that; else it must be for what
- *   the account server listed
+ * @param basis what it must be for, where words or a roster prove that; else its caller: it must be
+ *   for what the account server listed
  * @returns the invitation, with the connection and the inviter that the consent names
  * @throws AppError `backend_error` with `state` `other_invitation` where the account server names
- *   others before, and then nothing is signed, or after, and then the consent is withdrawn; what the
- *   account throws
+ *   others before, and then nothing is signed, or after, and then the consent is withdrawn;
+ *   `invalid_state` with `state` `read_again` as `listedAs` does; what the account throws
  */
 export async function giveConsent(
   device: Approving,
   account: Account,
   invitation: string,
-  expected: ConsentTo | undefined = listedAs(device, invitation),
+  basis: Basis = { reader: null },
 ): Promise<Invitation> {
   const { state, identity, now, demandSeat } = device
-  const { connection, inviter, roster_head } = await wantedFor(
-    device,
-    account,
-    invitation,
-    expected,
-  )
+  const { connection, inviter, roster_head } = await wantedFor(device, account, invitation, basis)
   const log = await identity.keyLog()
   const { sign } = await identity.keys()
   const at = now()

@@ -46,8 +46,15 @@ export function wordsForListener(
   if (row === null) return null
   const own = identity.account
   const { user_id: listener, display_name } = listenerIn(row, own, heard.listener)
-  const { display_name: listener_name } = nameOf({ state, own }, listener, display_name)
+  const { display_name: listener_name, ...naming } = nameOf({ state, own }, listener, display_name)
   const code = codes.toListener(connection, { listener, word, purpose }, at)
   if (code === null) return null
-  return { connection_id: connection, ...code, listener, listener_name, purpose: purpose.shown }
+  return {
+    connection_id: connection,
+    ...code,
+    listener,
+    listener_name,
+    ...naming,
+    purpose: purpose.shown,
+  }
 }

@@ -9,8 +9,11 @@ type Both = Awaited<ReturnType<Handlers['invitations']['list']>>
  * Both directions, with the names as this device knows them. What the person can read of those that
  * they received is remembered: an approval is of that.
  */
-async function named({ received, sent }: Both, { account, device }: Context): Promise<Both> {
-  if (device !== null) rememberReceived(device, received)
+async function named(
+  { received, sent }: Both,
+  { account, device, caller }: Context,
+): Promise<Both> {
+  if (device !== null) rememberReceived(device, received, caller?.token ?? null)
   return {
     received: await namedInvitations(received, device, account),
     sent: await namedInvitations(sent, device, account),
@@ -31,7 +34,9 @@ export const invitations: Handlers['invitations'] = {
     }
     if (words === undefined) {
       const { approveInvitation } = await import('../device/approving.ts')
-      const approved = await approveInvitation(keeper, context.account, id)
+      const approved = await approveInvitation(keeper, context.account, id, {
+        reader: context.caller?.token ?? null,
+      })
       return namedInvitation(approved, keeper, context.account)
     }
     const { approveByWords } = await import('../device/four-words.ts')

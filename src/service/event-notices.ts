@@ -271,7 +271,7 @@ export async function tellOfRecoveryKey(
   const note: Note = {
     kind: 'recovery_key_changed',
     title: `A new recovery key, by ${named(name)}`,
-    body: `${named(name)} made a recovery key for your account: a person with its words and your mailbox can replace all your devices. If that was not you, reset the account without it: revoking the device leaves the key in force.`,
+    body: `${named(name)} made a recovery key for your account: a person with its words and your mailbox can replace all your devices, and your contacts accept that. If that was not you, reset the account without it, since revoking the device leaves the key in force. Then compare the safety number with each contact: until they confirm your new keys, they accept a reset with those words.`,
     data: { device_id: device },
   }
   await notify(trx, account, note, at)

@@ -9,8 +9,10 @@ export interface ListedInvitation {
   readonly inviter: string
   /** Whether it was listed with another inviter or connection since. */
   readonly changed: boolean
-  /** When it was listed last, in Unix milliseconds, to the day. */
+  /** When it was listed last, in Unix milliseconds. */
   readonly listed_at: number
+  /** The only caller whose approval rests on this row: a token, '' the command line; null: any. */
+  readonly reader: string | null
 }
 
 export type ListedInvitationRows = ReturnType<typeof listedInvitationRows>
@@ -20,11 +22,17 @@ export function listedInvitationRows(db: DatabaseSync) {
   type Stored = Omit<ListedInvitation, 'changed'> & { readonly changed: number }
   const put = statement(
     db,
-    `insert into listed_invitations (id, connection, inviter, changed, listed_at)
-     values (?, ?, ?, ?, ?)
-     on conflict do update set changed = excluded.changed, listed_at = excluded.listed_at`,
+    `insert into listed_invitations (id, connection, inviter, changed, listed_at, reader)
+     values (?, ?, ?, ?, ?, ?)
+     on conflict do update set changed = excluded.changed, listed_at = excluded.listed_at,
+       reader = excluded.reader`,
   )
   const get = statement<Stored>(db, 'select * from listed_invitations where id = ?')
+  const count = statement<{ all: number }>(db, 'select count(*) as "all" from listed_invitations')
+  const newest = statement<{ at: number | null }>(
+    db,
+    'select max(listed_at) as at from listed_invitations',
+  )
   const dropOld = statement(db, 'delete from listed_invitations where listed_at < ?')
   const dropBeyond = statement(
     db,
@@ -32,18 +40,22 @@ export function listedInvitationRows(db: DatabaseSync) {
        (select id from listed_invitations order by listed_at desc, id desc limit -1 offset ?)`,
   )
   return {
-    /** Stores one, or whether it changed and when it was listed. */
-    put({ id, connection, inviter, changed, listed_at }: ListedInvitation): void {
-      put.run(id, connection, inviter, Number(changed), listed_at)
+    /** Stores one; of one that is stored, whether it changed, when it was listed, and its reader. */
+    put({ id, connection, inviter, changed, listed_at, reader }: ListedInvitation): void {
+      put.run(id, connection, inviter, Number(changed), listed_at, reader)
     },
+    count: (): number => count.get()!.all,
+    /** When the newest was listed, in Unix milliseconds; 0 where there is none. */
+    newest: (): number => newest.get()!.at ?? 0,
     get(id: string): ListedInvitation | null {
       const row = get.get(id)
       return row && { ...row, changed: row.changed === 1 }
     },
-    /** Forgets those that were not listed since a time, Unix milliseconds, and all but the last `most`. */
-    drop(before: number, most: number): void {
+    /** Forgets those that were not listed since a time, in Unix milliseconds. */
+    dropOld(before: number): void {
       dropOld.run(before)
-      dropBeyond.run(most)
     },
+    /** Forgets all but those that were listed last; returns how many it forgot. */
+    dropBeyond: (most: number): number => dropBeyond.run(most),
   }
 }

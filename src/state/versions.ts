@@ -323,7 +323,8 @@ export const VERSIONS: readonly string[] = [
     connection text not null,
     inviter text not null,
     changed integer not null check (changed in (0, 1)),
-    listed_at integer not null
+    listed_at integer not null,
+    reader text
   ) strict, without rowid;
   create index listed_invitations_by_age on listed_invitations (listed_at);
   `,

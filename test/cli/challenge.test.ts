@@ -61,7 +61,10 @@ describe('verify --challenge and code --challenge', () => {
 
     const shown = await bob.good(['code', bank, '--challenge', 'matador', '--purpose', 'Pay 1.200'])
     assert.match(shown.out, /^[a-z]+ [a-z]+ [a-z]+\n$/)
-    assert.match(shown.err, /^For the purpose "pay1200", and for \S+ alone\. Say them only/)
+    assert.match(
+      shown.err,
+      /^For the purpose "pay1200", and for an account that calls itself "[^"\s]+" alone\. Say them only/,
+    )
     assert.doesNotMatch(shown.err, /acc_/)
     assert.notEqual(shown.out.trim(), (await bob.json('code', bank)).words)
 

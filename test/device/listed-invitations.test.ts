@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import type { Invitation } from '../../src/api/rest/invitations.ts'
 import { AppError } from '../../src/errors.ts'
+import { type Context, contextOf } from '../../src/handlers/context.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { type Desk, isIn, worldOf } from './people.ts'
@@ -45,6 +46,24 @@ const listing =
 const list = (desk: Desk) => invitations.list({}, at(desk))
 const approve = (desk: Desk, id: string) => invitations.approve({ id, body: {} }, at(desk))
 const consents = ({ state }: Desk) => state.consents.connections()
+
+/** An account server that lists so many others of the trap, and neither of the honest ones. */
+const flooding = (trap: Trap, count: number, from = 0) =>
+  listing((all) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...asTrap(all[0]!, trap),
+      // Beyond each id that an honest server makes now.
+      id: `inv_7${String(from + n).padStart(25, '0')}`,
+      state: 'pending' as const,
+    })),
+  )
+
+/** The context of a request of another program. */
+const byAnother = (desk: Desk): Context => {
+  const { home, caller } = at(desk)
+  const token = 'tok_2'
+  return contextOf(home, { ...caller!, token }, { token: 'csd_', accept: '' }, null)
+}
 
 const isOther = (error: unknown) => {
   assert(error instanceof AppError)
@@ -109,6 +128,108 @@ describe('an invitation that was listed', () => {
       bob.restart(listing((all) => all.map((one) => ({ ...one, id: other, state: 'pending' })))),
     )
     assert(!listed(bob))
+  })
+})
+
+describe('an invitation of more than a device remembers', () => {
+  const MANY = 10_000
+  const honest = (account: Account) => account
+  const isReadAgain = (error: unknown) => {
+    assert(error instanceof AppError)
+    assert.deepEqual([error.code, error.details.state], ['invalid_state', 'read_again'])
+    return true
+  }
+  const approveByAnother = (desk: Desk, id: string) =>
+    invitations.approve({ id, body: {} }, byAnother(desk))
+
+  it('is not approved for another one once it was forgotten', async (t) => {
+    const { bob, invitation, trap } = await invited(t)
+    await list(bob)
+    await invitations.list({}, byAnother(bob.restart(flooding(trap, MANY))))
+    const lied = bob.restart(wanting(trap))
+    await assert.rejects(approve(lied, invitation), isReadAgain)
+    assert.deepEqual(consents(lied), [])
+  })
+
+  it('is approved at the second try, after a refusal that names connection and inviter', async (t) => {
+    const { ada, bob, id, invitation, trap } = await invited(t)
+    await list(bob)
+    await list(bob.restart(flooding(trap, MANY)))
+    const back = bob.restart(honest)
+    await assert.rejects(approve(back, invitation), (error: unknown) => {
+      assert(isReadAgain(error))
+      const { message } = error as AppError
+      assert(message.includes(id) && message.includes(ada.id), message)
+      return true
+    })
+    assert.equal((await approve(back, invitation)).from.user_id, ada.id)
+  })
+
+  it('is approved at once after it was listed again, and stays among many others of that day', async (t) => {
+    const { world, ada, bob, invitation, trap } = await invited(t)
+    await list(bob)
+    await list(bob.restart(flooding(trap, MANY)))
+    await list(bob.restart(honest))
+    world.later(1)
+    await list(bob.restart(flooding(trap, MANY - 1, MANY)))
+    await assert.rejects(approve(bob.restart(wanting(trap)), invitation), isOther)
+    const { from } = await approve(bob.restart(honest), invitation)
+    assert.equal(from.user_id, ada.id)
+  })
+
+  it('is not forgotten by a list that has it', async (t) => {
+    const { ada, bob, invitation, trap } = await invited(t)
+    await list(bob)
+    await list(bob.restart(flooding(trap, MANY - 1)))
+    const others = flooding(trap, 1, MANY)
+    await list(
+      bob.restart((account) => ({
+        ...account,
+        invitations: {
+          ...account.invitations,
+          list: async (of) => {
+            const [one, many] = await Promise.all([
+              account.invitations.list(of),
+              others(account).invitations.list(of),
+            ])
+            return { received: [...many.received, ...one.received], sent: [] }
+          },
+        },
+      })),
+    )
+    await assert.rejects(approve(bob.restart(wanting(trap)), invitation), isOther)
+    const { from } = await approve(bob.restart(honest), invitation)
+    assert.equal(from.user_id, ada.id)
+  })
+
+  it('is not approved unread where a list for another program named others since', async (t) => {
+    const { bob, invitation, trap } = await invited(t)
+    await list(bob)
+    await list(bob.restart(flooding(trap, MANY)))
+    const trapped = listing((all) => all.map((one) => asTrap(one, trap)), trap)
+    const lied = bob.restart(trapped)
+    await invitations.list({}, byAnother(lied))
+    await assert.rejects(approve(lied, invitation), isReadAgain)
+    assert.deepEqual(consents(lied), [])
+  })
+
+  it('that was read by another program is approved at the second try', async (t) => {
+    const { ada, bob, invitation, trap } = await invited(t)
+    await list(bob)
+    await list(bob.restart(flooding(trap, MANY)))
+    const back = bob.restart(honest)
+    await list(back)
+    await assert.rejects(approveByAnother(back, invitation), isReadAgain)
+    assert.equal((await approveByAnother(back, invitation)).from.user_id, ada.id)
+  })
+
+  it('is approved as before after as long as an invitation can wait', async (t) => {
+    const { world, ada, bob, trap } = await invited(t)
+    await list(bob.restart(flooding(trap, MANY + 1)))
+    world.later(33 * DAY_MINUTES)
+    const later = await ada.invite(await ada.connect('Later'), { user_id: bob.id })
+    const { from } = await approve(bob.restart(honest), later.id)
+    assert.equal(from.user_id, ada.id)
   })
 })
 

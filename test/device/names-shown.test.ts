@@ -7,7 +7,7 @@ import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { AppError } from '../../src/errors.ts'
 import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { called, confirm, connected, give, rename } from './named.ts'
-import { worldOf } from './people.ts'
+import { type Desk, worldOf } from './people.ts'
 
 describe('the name that leads', () => {
   it('is that of the time when the keys were confirmed, until they are confirmed again', async (t) => {
@@ -97,6 +97,43 @@ describe('the name that leads', () => {
       assert(error instanceof AppError)
       return error.code === 'no_device'
     })
+  })
+})
+
+describe('the name of the listener of own words', () => {
+  const named = async (desk: Desk, id: string) => {
+    const { listener_name, name_source, name_marks } = await connections.code(
+      { id, challenge: 'matador' },
+      at(desk),
+    )
+    return [listener_name, name_source, name_marks]
+  }
+  const matched = async (desk: Desk, speaker: Desk, id: string) => {
+    const { matches } = await desk.hears(speaker.words(id))
+    const { display_name, name_source, name_marks } = matches[0]!
+    return [display_name, name_source, name_marks]
+  }
+
+  it('has the source and the marks that a match with their words has', async (t) => {
+    const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    const id = await connected(ada, bob)
+    assert.deepEqual(await named(ada, id), ['bob', 'self', []])
+    await connected(ada, cy, 'Club')
+    await rename(cy, 'Bob')
+    await ada.sync()
+    assert.deepEqual(await named(ada, id), ['bob', 'self', ['equal']])
+    assert.deepEqual(await matched(ada, bob, id), await named(ada, id))
+    await confirm(ada, bob)
+    world.later(1)
+    assert.deepEqual(await named(ada, id), ['bob', 'confirmed', ['equal']])
+    assert.deepEqual(await matched(ada, bob, id), await named(ada, id))
+  })
+
+  it('is not in the words for everyone', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    const code = await connections.code({ id }, at(ada))
+    assert(!('listener_name' in code || 'name_source' in code || 'name_marks' in code))
   })
 })
 

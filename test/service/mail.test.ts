@@ -87,3 +87,22 @@ test('letters say who writes, why, and what to do; none has its code in the subj
   assert.equal(codeIn({ text: letters[0]!.text } as Letter), code)
   for (const letter of letters.slice(1)) assert.ok(letter.text.includes('"laptop 2"'))
 })
+
+test('the letter about a recovery key says that contacts have to confirm the keys of a reset without it', () => {
+  const { text } = recoveryKeyMessage({ to: 'ada@x', deviceName: 'laptop', publicUrl: PUBLIC_URL })
+  const [ifYou, ifNot] = text.replaceAll(/\s+/g, ' ').split('If it was not,')
+  assert.match(ifYou!, /can replace all your devices, and your contacts accept that\./)
+  assert.match(
+    ifNot!,
+    /without a recovery key\..* compare the safety number with each contact: until they confirm your new keys, they accept a reset with those words\. $/,
+  )
+})
+
+test('the letter about a reset with the recovery key names who has to confirm it all the same', () => {
+  const of = { to: 'ada@x', deviceName: 'laptop', publicUrl: PUBLIC_URL }
+  const { text } = resetMessage({ ...of, withKey: true })
+  assert.match(
+    text.replaceAll(/\s+/g, ' '),
+    /need not confirm you anew, unless they met or confirmed you after a reset without those words\./,
+  )
+})

@@ -391,12 +391,15 @@ kept(
 kept(
   'listed invitations: as they were first, with whether that changed; the last ones are kept',
   ({ listedInvitations: rows }) => {
-    const first = { connection: 'con_1', inviter: 'acc_1', changed: false }
+    const first = { connection: 'con_1', inviter: 'acc_1', changed: false, reader: null }
     rows.put({ ...first, id: 'inv_1', listed_at: 1 })
-    rows.put({ connection: 'con_2', inviter: 'acc_2', id: 'inv_1', changed: true, listed_at: 4 })
+    const other = { connection: 'con_2', inviter: 'acc_2', changed: true, reader: 'tok_1' }
+    rows.put({ ...other, id: 'inv_1', listed_at: 4 })
     for (const listed_at of [0, 1, 2, 3])
       rows.put({ ...first, id: `inv_old_${listed_at}`, listed_at })
-    rows.drop(1, 2)
+    rows.dropOld(1)
+    assert.deepEqual([rows.count(), rows.newest()], [4, 4])
+    assert.equal(rows.dropBeyond(2), 2)
   },
   ({ listedInvitations: rows }) => {
     assert.deepEqual(plain(rows.get('inv_1')), {
@@ -405,6 +408,7 @@ kept(
       inviter: 'acc_1',
       changed: true,
       listed_at: 4,
+      reader: 'tok_1',
     })
     assert.deepEqual(
       [0, 1, 2, 3].filter((at) => rows.get(`inv_old_${at}`) !== null),

@@ -14,7 +14,7 @@ import {
 import type { Routes } from '../route.ts'
 import { ContactWords } from './first-contacts.ts'
 import { Invitation } from './invitations.ts'
-import { namedEntries } from './names.ts'
+import { NameMarks, NameSource, namedEntries } from './names.ts'
 
 export const ConnectionName = name(200)
 
@@ -126,7 +126,11 @@ export const Code = named(
     listener: v.optional(
       v.pipe(id('acc_'), v.description('With a challenge: the one whom the words are for.')),
     ),
-    listener_name: v.optional(v.pipe(v.string(), v.description('The same by name.'))),
+    listener_name: v.optional(
+      v.pipe(v.string(), v.description('Their name. Show it as `name_source` requires.')),
+    ),
+    name_source: v.optional(NameSource),
+    name_marks: v.optional(NameMarks),
     purpose: v.optional(ShownPurpose),
   }),
 )

@@ -61,7 +61,7 @@ export const recoveryKeyMessage = (of: {
 the device ${quoted(of.deviceName)}
 made a recovery key for your account at
 ${of.publicUrl}. A person with its 24 words and
-this mailbox can replace all your devices.
+this mailbox can replace all your devices, and your contacts accept that.
 
 If that was you, there is nothing to do.
 
@@ -69,6 +69,9 @@ If it was not, reset the account on a device that you trust, without a
 recovery key. To revoke the device is not enough: the key stays in force.
 
     countersignd reset --email <this address>
+
+Then compare the safety number with each contact: until they confirm your new
+keys, they accept a reset with those words.
 `,
 })
 
@@ -90,7 +93,8 @@ That took a sign-in code${
     of.withKey
       ? ` and the words of your recovery key.
 The earlier devices are signed out. The people you are connected with need not
-confirm you anew.`
+confirm you anew, unless they met or confirmed you after a reset without those
+words.`
       : `. The earlier devices are signed out, and the
 people you are connected with are asked to confirm you anew.`
   }
