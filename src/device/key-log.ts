@@ -4,10 +4,9 @@
  */
 import type { Account } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
-import { type Known, lastPlace } from '../crypto/chain.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { readEntry } from '../crypto/key-log-form.ts'
-import { type KeyLog, verifyKeyLog, verifyingKeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, type KnownLog, verifyKeyLog, verifyingKeyLog } from '../crypto/key-log.ts'
 import { type Refusal, demand, onRefusal, onRefusalLater } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { inSlices } from '../slices.ts'
@@ -18,6 +17,7 @@ import { changeFacts, readFacts } from './identity.ts'
 import { judgeHolds } from './kept-connection.ts'
 import { MOST_OWN_CHARACTERS, readPages } from './log-pages.ts'
 import { keepProfile } from './profiles.ts'
+import { rememberedEntries } from './remembered.ts'
 import { keepSealKeys } from './seal-keys.ts'
 
 /** What remembers key logs; `demandSeat` throws AppError not_signed_in once this device has signed out. */
@@ -42,11 +42,6 @@ export const judging = <T>(work: () => Promise<T>): Promise<T> => onRefusalLater
 /** The place that an entry names. Throws Refusal where its form is wrong. */
 export const seqOf = (jws: string): number => readEntry(jws).seq
 
-function knownOf({ logs }: State, account: string): Known | undefined {
-  const head = logs.head('keylog', account)
-  return head === null ? undefined : { seq: head.seq, head: hashOf(head.entry) }
-}
-
 /**
  * Check a key log that the server sent.
  * @param known what it must continue; without it, what this device has seen
@@ -56,8 +51,14 @@ export const judgeKeyLog = (
   state: State,
   account: string,
   entries: readonly string[],
-  known: Known | undefined = knownOf(state, account),
+  known: KnownLog | undefined = rememberedEntries(state, account).known,
 ): KeyLog => judged(() => verifyKeyLog(account, entries, known))
+
+/** Refuses a key log that contradicts the one remembered here. */
+function requireSameHistory({ logs }: State, { account, entries }: KeyLog): void {
+  const isSame = logs.isSameHistory('keylog', account, entries)
+  demand(isSame, 'key_log_forked', 'another history was remembered meanwhile')
+}
 
 /** A key log that was checked, with what came beside it, which was not. */
 export interface FetchedLog {
@@ -76,11 +77,11 @@ export interface FetchedLog {
 async function readKeyLog(
   state: State,
   account: Account,
-  of: { id: string; known?: Known; keep?: (log: KeyLog) => void },
+  of: { id: string; known?: KnownLog; keep?: (log: KeyLog) => void },
 ): Promise<FetchedLog> {
   const { id, keep } = of
   const verified = (entries: readonly string[]): Promise<KeyLog> =>
-    inSlices(verifyingKeyLog(id, entries, of.known ?? knownOf(state, id)))
+    inSlices(verifyingKeyLog(id, entries, of.known ?? rememberedEntries(state, id).known))
   const { entries, last } = await readPages({
     read: (from) => account.keyLogs.read({ account: id, from }),
     known: state.logs.read('keylog', id),
@@ -101,7 +102,7 @@ export async function fetchKeyLog(
   state: State,
   account: Account,
   id: string,
-  known?: Known,
+  known?: KnownLog,
 ): Promise<KeyLog> {
   const { log } = await judging(() => readKeyLog(state, account, { id, ...(known && { known }) }))
   return log
@@ -151,14 +152,16 @@ export async function pullKeyLog(
  * Keep a log that was checked, where no connection depends on it yet.
  * @throws Refusal `key_log_forked` where another history of it was kept meanwhile
  */
-export function keepKeyLog({ logs }: State, { account, entries }: KeyLog): void {
-  const seen = logs.read('keylog', account)
-  const last = Math.min(seen.length, entries.length) - 1
-  const isSame = last < 0 || seen[last] === entries[last]
+export function keepKeyLog(state: State, log: KeyLog): void {
   // Logs are verified in slices, so that another request may have kept one meanwhile.
-  demand(isSame, 'key_log_forked', 'another history was remembered meanwhile')
-  for (const [at, entry] of entries.slice(seen.length).entries())
-    logs.append({ kind: 'keylog', subject: account, seq: seen.length + at, entry })
+  requireSameHistory(state, log)
+  const { account, entries, heads, vouchers } = log
+  const from = (state.logs.head('keylog', account)?.seq ?? -1) + 1
+  for (const [at, entry] of entries.slice(from).entries()) {
+    const seq = from + at
+    const voucher = vouchers.get(encodeBase64url(heads[seq]!)) ?? null
+    state.logs.append({ kind: 'keylog', subject: account, seq, entry, voucher })
+  }
 }
 
 /**
@@ -205,7 +208,7 @@ export async function continueKeyLog(
       return judged(() => {
         const isNext = seq === log.seq + 1 && head === encodeBase64url(hashOf(entry))
         demand(isNext, 'rollback', 'the account server has the entry at another place')
-        return verifyKeyLog(id, [...log.entries, entry], lastPlace(log.entries))
+        return verifyKeyLog(id, [...log.entries, entry], log)
       })
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'conflict' || attempt === ATTEMPTS)
