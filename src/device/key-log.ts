@@ -17,7 +17,7 @@ import { changeFacts, readFacts } from './identity.ts'
 import { judgeHolds } from './kept-connection.ts'
 import { MOST_OWN_CHARACTERS, readPages } from './log-pages.ts'
 import { keepProfile } from './profiles.ts'
-import { rememberedEntries } from './remembered.ts'
+import { rememberedEntries, rememberedLog } from './remembered.ts'
 import { keepSealKeys } from './seal-keys.ts'
 
 /** What remembers key logs; `demandSeat` throws AppError not_signed_in once this device has signed out. */
@@ -60,6 +60,16 @@ function requireSameHistory({ logs }: State, { account, entries }: KeyLog): void
   demand(isSame, 'key_log_forked', 'another history was remembered meanwhile')
 }
 
+/**
+ * The longer of a checked key log and the one that was remembered while it was read.
+ * @throws Refusal `key_log_forked` where they contradict each other
+ */
+function newestOf(state: State, log: KeyLog): KeyLog {
+  requireSameHistory(state, log)
+  const seq = state.logs.head('keylog', log.account)?.seq ?? -1
+  return seq > log.seq ? rememberedLog(state, log.account)! : log
+}
+
 /** A key log that was checked, with what came beside it, which was not. */
 export interface FetchedLog {
   readonly log: KeyLog
@@ -68,9 +78,12 @@ export interface FetchedLog {
 }
 
 /**
- * Fetch a key log from the newest entry known here on, in pages, and check it.
+ * Fetch a key log from the newest entry known here on, in pages, and check it. Answers to several
+ * requests can come in another order than they were sent, so that each is judged by what was known
+ * when it was asked for: an older one that comes later is no log that goes back.
  * @param of `known` is what it must continue, without it what this device has seen; `keep` keeps a
  *   first part of a log of several pages, which was checked
+ * @returns the log, or the one that was remembered meanwhile if that is longer
  * @throws Refusal for a log that breaks a rule, goes back or forks, `too_large`; what the account and
  *   `keep` throw
  */
@@ -80,17 +93,22 @@ async function readKeyLog(
   of: { id: string; known?: KnownLog; keep?: (log: KeyLog) => void },
 ): Promise<FetchedLog> {
   const { id, keep } = of
-  const verified = (entries: readonly string[]): Promise<KeyLog> =>
-    inSlices(verifyingKeyLog(id, entries, of.known ?? rememberedEntries(state, id).known))
+  const remembered = rememberedEntries(state, id)
+  let known = of.known ?? remembered.known
+  const verified = async (entries: readonly string[]): Promise<KeyLog> => {
+    const log = await inSlices(verifyingKeyLog(id, entries, known))
+    known = log
+    return log
+  }
   const { entries, last } = await readPages({
     read: (from) => account.keyLogs.read({ account: id, from }),
-    known: state.logs.read('keylog', id),
+    known: remembered.entries,
     most: id === readFacts(state)?.account ? MOST_OWN_CHARACTERS : state.logs.mostCharacters,
     seqOf,
     ...(keep && { keep: async (entries) => keep(await verified(entries)) }),
   })
   const { seal_keys: sealKeys, profile } = last
-  return { log: await verified(entries), sealKeys, profile }
+  return { log: newestOf(state, await verified(entries)), sealKeys, profile }
 }
 
 /**
