@@ -26,6 +26,20 @@ export type Generation = {
 export type Generations = readonly Readonly<Generation>[]
 
 /**
+ * The recovery key that made the `recovery_sig` of a reset: `x` of its JWK, by the hash of the reset
+ * (base64url). A reset does not name that key, so that finding it takes up to 255 signature checks.
+ */
+export type Vouchers = ReadonlyMap<string, string>
+
+/** What is known of a reset before it is read. */
+type Before = {
+  /** Whether it was verified before. */
+  readonly proven: boolean
+  /** Of one that was: the recovery key found then, if it is known still. */
+  readonly voucher: string | undefined
+}
+
+/**
  * Whether generation `to` is linked to generation `from` (both count from 1): the same, or reached
  * over successors. A reset that was made with a replaced key links to nothing.
  */
@@ -95,20 +109,20 @@ const LAST_GENERATIONS = 16
 
 /**
  * Adds the generation that a reset begins; yields after each recovery key tried.
- * @param proven whether the entry was verified before
+ * @returns the recovery key that made its `recovery_sig`; null for a reset without
  * @throws Refusal `bad_recovery_sig` for a signature under no generation's key in force; `log_full`
  *   where the log has all its generations, or keeps the rest for another recovery key
  */
 export function* addGeneration(
   generations: Generation[],
   entry: ResetEntry,
-  proven: boolean,
-): Generator<void, void, void> {
+  before: Before,
+): Generator<void, string | null, void> {
   const next = generations.length + 1
   const most = `a log has at most ${MOST_GENERATIONS} generations`
   demand(next <= MOST_GENERATIONS, 'log_full', most)
   const recovery =
-    entry.recovery_sig === undefined ? null : yield* vouchingKey(generations, entry, proven)
+    entry.recovery_sig === undefined ? null : yield* vouchingKey(generations, entry, before)
   const isTaken = next <= MOST_GENERATIONS - LAST_GENERATIONS || mayTakeLast(generations, recovery)
   const kept = `${most}, the last ${LAST_GENERATIONS} of them for resets with the recovery key`
   demand(isTaken, 'log_full', kept)
@@ -118,6 +132,7 @@ export function* addGeneration(
     }
   }
   generations.push({ root: entry.seq, recovery, successor: null })
+  return recovery
 }
 
 /**
@@ -154,28 +169,36 @@ export function replaceRecoveryKey(
   generations.at(-1)!.recovery = entry.key.x
 }
 
-/** The key that made a recovery signature, by the signature. A log is read often; this key is tried first. */
-const vouchers = new Map<string, string>()
-const MOST_VOUCHERS = 8192
+/**
+ * The key that made a recovery signature, by the signature: the one to try first when a log comes
+ * again whose vouchers are not stored.
+ */
+const firstTries = new Map<string, string>()
+const MOST_FIRST_TRIES = 8192
+
+function tryFirst(signature: string, key: string): void {
+  // The oldest goes.
+  if (firstTries.size === MOST_FIRST_TRIES) firstTries.delete(firstTries.keys().next().value!)
+  firstTries.set(signature, key)
+}
 
 /** The key in force in some generation that made the signature of a reset; yields after each try. */
 function* vouchingKey(
   generations: Generations,
   entry: ResetEntry,
-  proven: boolean,
+  { proven, voucher }: Before,
 ): Generator<void, string, void> {
   const signature = entry.recovery_sig!
   const inForce = generations.map(({ recovery }) => recovery).filter((key) => key !== null)
-  const before = vouchers.get(signature)
+  if (proven && voucher !== undefined && inForce.includes(voucher)) return voucher
+  const before = firstTries.get(signature)
   const first = before !== undefined && inForce.includes(before) ? [before] : []
   const keys = [...new Set([...first, ...inForce.toReversed()])]
   for (const [at, key] of keys.entries()) {
     // One of the keys made a proven signature: when no other did, the last one did.
-    if (proven && at === keys.length - 1) return key
-    if (isVouchedFor(entry, signature, key)) {
-      // The oldest goes.
-      if (vouchers.size === MOST_VOUCHERS) vouchers.delete(vouchers.keys().next().value!)
-      vouchers.set(signature, key)
+    const isLast = proven && at === keys.length - 1
+    if (isLast || isVouchedFor(entry, signature, key)) {
+      tryFirst(signature, key)
       return key
     }
     yield

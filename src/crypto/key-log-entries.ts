@@ -6,7 +6,7 @@ import { randomBytes } from '@noble/hashes/utils.js'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { accountIdOf } from './account-id.ts'
 import { encodeBase64url } from './base64url.ts'
-import { lastPlace, NO_PREV } from './chain.ts'
+import { NO_PREV } from './chain.ts'
 import { publicKeys, type DeviceKeys, type KeyPair } from './device-keys.ts'
 import { rawKeys, type LoggedKeys } from './device-public-keys.ts'
 import { recoveryInput, type Vouched } from './generations.ts'
@@ -111,9 +111,11 @@ export const placeAfterHead = (log: KeyLog): Place['chain'] => placeIn(log).chai
 /** Where an entry goes: the entries before, and the members that bind it to its place. */
 type Place = {
   before: readonly string[]
+  /** `before` as it was verified; absent for none. */
+  known?: KeyLog
   chain: { account: string; seq: number; prev: string }
 }
-const placeIn = (log: KeyLog): Place => placeAfter(log.account, log.entries)
+const placeIn = (log: KeyLog): Place => ({ ...placeAfter(log.account, log.entries), known: log })
 
 function placeAfter(account: string, before: readonly string[]): Place {
   const last = before.at(-1)
@@ -127,11 +129,15 @@ type What = Partial<Record<'device' | 'salt' | 'seal' | 'recovery_sig', string>>
   key?: KeyPair['jwk']
 }
 
-function nextEntry({ before, chain }: Place, what: What, { by, kid, seed, at }: Signed): string {
+function nextEntry(
+  { before, known, chain }: Place,
+  what: What,
+  { by, kid, seed, at }: Signed,
+): string {
   const { op, device, keys, salt, seal, key, recovery_sig } = what
   const members = { op, device, keys, salt, seal, key, recovery_sig }
   // JSON.stringify leaves out what is undefined.
   const jws = signJws('keylog+jws', kid, { v: 2, ...chain, ...members, by, at }, seed)
-  verifyKeyLog(chain.account, [...before, jws], lastPlace(before))
+  verifyKeyLog(chain.account, [...before, jws], known)
   return jws
 }

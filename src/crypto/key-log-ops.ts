@@ -1,8 +1,8 @@
 /** What the entries of a key log do (section 3), and who may sign each. */
 import { accountIdOf } from './account-id.ts'
-import { decodeBase64url } from './base64url.ts'
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { rawKeys, type LoggedKeys } from './device-public-keys.ts'
-import { addGeneration, replaceRecoveryKey, type Generation } from './generations.ts'
+import { addGeneration, replaceRecoveryKey, type Generation, type Vouchers } from './generations.ts'
 import { thumbprint } from './jwk.ts'
 import type { ParsedJws } from './jws.ts'
 import { verifyJws } from './jws-signature.ts'
@@ -35,6 +35,7 @@ export type State = {
   /** The ids of the unrevoked ones. */
   readonly active: Set<string>
   readonly generations: Generation[]
+  readonly vouchers: Map<string, string>
   /** Every public key that the log named: `x` of JWKs, and ids of sealing keys. */
   readonly keys: Set<string>
 }
@@ -74,13 +75,14 @@ export function verifySignedBy(
 /**
  * The state after an entry, from the state before it (none at seq 0); yields as `addGeneration`.
  * @param proven whether the entry was verified before
+ * @param vouchers the recovery keys found then, as far as they are known still
  * @throws Refusal the first rule broken: see `verifyKeyLog`
  */
 export function* applyEntry(
   before: State | undefined,
   entry: Entry,
-  _hash: Uint8Array,
-  proven: boolean,
+  hash: Uint8Array,
+  { proven, vouchers }: { proven: boolean; vouchers: Vouchers | undefined },
 ): Generator<void, State, void> {
   if (before === undefined) return firstState(entry as FirstEntry, proven)
   if (entry.op === 'reset') verifySelfSigned(entry, 'reset_not_self_signed', proven)
@@ -94,9 +96,7 @@ export function* applyEntry(
       revokeDevice(before, entry)
       break
     case 'reset':
-      yield* addGeneration(before.generations, entry, proven)
-      revokeAll(before, entry.seq)
-      addDevice(before, entry)
+      yield* resetTo(before, entry, encodeBase64url(hash), { proven, vouchers })
       break
     case 'renew':
       renewSealingKey(before, entry)
@@ -115,7 +115,13 @@ function firstState(entry: FirstEntry, proven: boolean): State {
   const message = `the first keys are those of ${certified}, not those of ${entry.account}`
   demand(certified === entry.account, 'account_mismatch', message)
   const generations = [{ root: 0, recovery: null, successor: null }]
-  const state: State = { devices: new Map(), active: new Set(), generations, keys: new Set() }
+  const state: State = {
+    devices: new Map(),
+    active: new Set(),
+    generations,
+    vouchers: new Map(),
+    keys: new Set(),
+  }
   addDevice(state, entry)
   return state
 }
@@ -130,6 +136,19 @@ function verifySelfSigned(
   const own = entry.by === entry.device && entry.jws.kid === kid
   demand(own, otherwise, 'signed by another device than the one it names')
   verifySignedBy({ kid, keys: entry.keys }, entry.jws, proven)
+}
+
+function* resetTo(
+  state: State,
+  entry: ResetEntry,
+  hash: string,
+  { proven, vouchers }: { proven: boolean; vouchers: Vouchers | undefined },
+): Generator<void, void, void> {
+  const before = { proven, voucher: vouchers?.get(hash) }
+  const voucher = yield* addGeneration(state.generations, entry, before)
+  if (voucher !== null) state.vouchers.set(hash, voucher)
+  revokeAll(state, entry.seq)
+  addDevice(state, entry)
 }
 
 function addDevice(state: State, { device: id, keys, seq }: EntryOf<'add'> | ResetEntry): void {

@@ -4,7 +4,7 @@
  * decides nothing.
  */
 import { finish, follow, type Known } from './chain.ts'
-import { keyInForce, type Generations } from './generations.ts'
+import { keyInForce, type Generations, type Vouchers } from './generations.ts'
 import { readEntry, readVerified, type Entry } from './key-log-form.ts'
 import { applyEntry, type Device, type State } from './key-log-ops.ts'
 import { demand, Refusal } from './refusal.ts'
@@ -22,6 +22,8 @@ export type KeyLog = {
   /** 1, and one more for each reset. */
   generation: number
   generations: Generations
+  /** Of each reset with a `recovery_sig`. */
+  vouchers: Vouchers
   /** The recovery key in force: `x` of its JWK, or null. */
   recovery: string | null
   /** As received. */
@@ -31,6 +33,12 @@ export type KeyLog = {
   /** The unrevoked ones, in order of addition. */
   active: readonly Device[]
 }
+
+/**
+ * The highest place verified before. Where the recovery keys found then are known, they are not
+ * searched again; a `KeyLog` has them.
+ */
+export type KnownLog = Known & { readonly vouchers?: Vouchers }
 
 /**
  * Verifies the log of `account`. `entries` are the JWSs in order; `known` is the highest place that
@@ -43,8 +51,11 @@ export type KeyLog = {
  *   `missing_recovery_sig`, `bad_recovery_sig`, `duplicate_device`, `duplicate_key`,
  *   `unknown_device`, `already_revoked`
  */
-export const verifyKeyLog = (account: string, entries: readonly string[], known?: Known): KeyLog =>
-  finish(verifyingKeyLog(account, entries, known))
+export const verifyKeyLog = (
+  account: string,
+  entries: readonly string[],
+  known?: KnownLog,
+): KeyLog => finish(verifyingKeyLog(account, entries, known))
 
 /**
  * As `verifyKeyLog`, but yields after each entry and each recovery key tried, so that a caller can
@@ -53,16 +64,18 @@ export const verifyKeyLog = (account: string, entries: readonly string[], known?
 export function* verifyingKeyLog(
   account: string,
   entries: readonly string[],
-  known?: Known,
+  known?: KnownLog,
 ): Generator<void, KeyLog, void> {
   const read = (text: string, proven: boolean): Entry => {
     const entry = proven ? readVerified(text) : readEntry(text)
     demand(entry.account === account, 'wrong_account', 'an entry of another account')
     return entry
   }
-  const rules = { read, apply: applyEntry, forked: 'key_log_forked' } as const
+  const apply = (before: State | undefined, entry: Entry, hash: Uint8Array, proven: boolean) =>
+    applyEntry(before, entry, hash, { proven, vouchers: known?.vouchers })
+  const rules = { read, apply, forked: 'key_log_forked' } as const
   const { state, heads } = yield* follow<Entry, State>(entries, rules, known)
-  const { devices, generations } = state
+  const { devices, generations, vouchers } = state
   return {
     account,
     seq: heads.length - 1,
@@ -70,6 +83,7 @@ export function* verifyingKeyLog(
     heads,
     generation: generations.length,
     generations,
+    vouchers,
     recovery: keyInForce(generations),
     entries,
     devices,

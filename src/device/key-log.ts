@@ -4,10 +4,9 @@
  */
 import type { Account } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
-import { type Known, lastPlace } from '../crypto/chain.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { readEntry } from '../crypto/key-log-form.ts'
-import { type KeyLog, verifyKeyLog, verifyingKeyLog } from '../crypto/key-log.ts'
+import { type KeyLog, type KnownLog, verifyKeyLog, verifyingKeyLog } from '../crypto/key-log.ts'
 import { type Refusal, demand, onRefusal, onRefusalLater } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { inSlices } from '../slices.ts'
@@ -18,6 +17,7 @@ import { changeFacts, readFacts } from './identity.ts'
 import { judgeHolds } from './kept-connection.ts'
 import { MOST_OWN_CHARACTERS, readPages } from './log-pages.ts'
 import { keepProfile } from './profiles.ts'
+import { rememberedEntries, rememberedLog } from './remembered.ts'
 import { keepSealKeys } from './seal-keys.ts'
 
 /** What remembers key logs; `demandSeat` throws AppError not_signed_in once this device has signed out. */
@@ -42,11 +42,6 @@ export const judging = <T>(work: () => Promise<T>): Promise<T> => onRefusalLater
 /** The place that an entry names. Throws Refusal where its form is wrong. */
 export const seqOf = (jws: string): number => readEntry(jws).seq
 
-function knownOf({ logs }: State, account: string): Known | undefined {
-  const head = logs.head('keylog', account)
-  return head === null ? undefined : { seq: head.seq, head: hashOf(head.entry) }
-}
-
 /**
  * Check a key log that the server sent.
  * @param known what it must continue; without it, what this device has seen
@@ -56,8 +51,24 @@ export const judgeKeyLog = (
   state: State,
   account: string,
   entries: readonly string[],
-  known: Known | undefined = knownOf(state, account),
+  known: KnownLog | undefined = rememberedEntries(state, account).known,
 ): KeyLog => judged(() => verifyKeyLog(account, entries, known))
+
+/** Refuses a key log that contradicts the one remembered here. */
+function requireSameHistory({ logs }: State, { account, entries }: KeyLog): void {
+  const isSame = logs.isSameHistory('keylog', account, entries)
+  demand(isSame, 'key_log_forked', 'another history was remembered meanwhile')
+}
+
+/**
+ * The longer of a checked key log and the one that was remembered while it was read.
+ * @throws Refusal `key_log_forked` where they contradict each other
+ */
+function newestOf(state: State, log: KeyLog): KeyLog {
+  requireSameHistory(state, log)
+  const seq = state.logs.head('keylog', log.account)?.seq ?? -1
+  return seq > log.seq ? rememberedLog(state, log.account)! : log
+}
 
 /** A key log that was checked, with what came beside it, which was not. */
 export interface FetchedLog {
@@ -67,29 +78,37 @@ export interface FetchedLog {
 }
 
 /**
- * Fetch a key log from the newest entry known here on, in pages, and check it.
+ * Fetch a key log from the newest entry known here on, in pages, and check it. Answers to several
+ * requests can come in another order than they were sent, so that each is judged by what was known
+ * when it was asked for: an older one that comes later is no log that goes back.
  * @param of `known` is what it must continue, without it what this device has seen; `keep` keeps a
  *   first part of a log of several pages, which was checked
+ * @returns the log, or the one that was remembered meanwhile if that is longer
  * @throws Refusal for a log that breaks a rule, goes back or forks, `too_large`; what the account and
  *   `keep` throw
  */
 async function readKeyLog(
   state: State,
   account: Account,
-  of: { id: string; known?: Known; keep?: (log: KeyLog) => void },
+  of: { id: string; known?: KnownLog; keep?: (log: KeyLog) => void },
 ): Promise<FetchedLog> {
   const { id, keep } = of
-  const verified = (entries: readonly string[]): Promise<KeyLog> =>
-    inSlices(verifyingKeyLog(id, entries, of.known ?? knownOf(state, id)))
+  const remembered = rememberedEntries(state, id)
+  let known = of.known ?? remembered.known
+  const verified = async (entries: readonly string[]): Promise<KeyLog> => {
+    const log = await inSlices(verifyingKeyLog(id, entries, known))
+    known = log
+    return log
+  }
   const { entries, last } = await readPages({
     read: (from) => account.keyLogs.read({ account: id, from }),
-    known: state.logs.read('keylog', id),
+    known: remembered.entries,
     most: id === readFacts(state)?.account ? MOST_OWN_CHARACTERS : state.logs.mostCharacters,
     seqOf,
     ...(keep && { keep: async (entries) => keep(await verified(entries)) }),
   })
   const { seal_keys: sealKeys, profile } = last
-  return { log: await verified(entries), sealKeys, profile }
+  return { log: newestOf(state, await verified(entries)), sealKeys, profile }
 }
 
 /**
@@ -101,7 +120,7 @@ export async function fetchKeyLog(
   state: State,
   account: Account,
   id: string,
-  known?: Known,
+  known?: KnownLog,
 ): Promise<KeyLog> {
   const { log } = await judging(() => readKeyLog(state, account, { id, ...(known && { known }) }))
   return log
@@ -151,14 +170,16 @@ export async function pullKeyLog(
  * Keep a log that was checked, where no connection depends on it yet.
  * @throws Refusal `key_log_forked` where another history of it was kept meanwhile
  */
-export function keepKeyLog({ logs }: State, { account, entries }: KeyLog): void {
-  const seen = logs.read('keylog', account)
-  const last = Math.min(seen.length, entries.length) - 1
-  const isSame = last < 0 || seen[last] === entries[last]
+export function keepKeyLog(state: State, log: KeyLog): void {
   // Logs are verified in slices, so that another request may have kept one meanwhile.
-  demand(isSame, 'key_log_forked', 'another history was remembered meanwhile')
-  for (const [at, entry] of entries.slice(seen.length).entries())
-    logs.append({ kind: 'keylog', subject: account, seq: seen.length + at, entry })
+  requireSameHistory(state, log)
+  const { account, entries, heads, vouchers } = log
+  const from = (state.logs.head('keylog', account)?.seq ?? -1) + 1
+  for (const [at, entry] of entries.slice(from).entries()) {
+    const seq = from + at
+    const voucher = vouchers.get(encodeBase64url(heads[seq]!)) ?? null
+    state.logs.append({ kind: 'keylog', subject: account, seq, entry, voucher })
+  }
 }
 
 /**
@@ -205,7 +226,7 @@ export async function continueKeyLog(
       return judged(() => {
         const isNext = seq === log.seq + 1 && head === encodeBase64url(hashOf(entry))
         demand(isNext, 'rollback', 'the account server has the entry at another place')
-        return verifyKeyLog(id, [...log.entries, entry], lastPlace(log.entries))
+        return verifyKeyLog(id, [...log.entries, entry], log)
       })
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'conflict' || attempt === ATTEMPTS)

@@ -3,9 +3,11 @@
  * it was stored, so that reading them verifies no signature again; every other rule is checked. A
  * state database that a backup brings is authenticated with the backup (AES-256-GCM).
  */
+import { encodeBase64url } from '../crypto/base64url.ts'
 import { lastPlace } from '../crypto/chain.ts'
+import { hashOf } from '../crypto/jws.ts'
+import { type KeyLog, type KnownLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { Refusal } from '../crypto/refusal.ts'
-import { type KeyLog, verifyKeyLog } from '../crypto/key-log.ts'
 import { type KeyLogs, type Roster, accountsOf, readEntry, verifyRoster } from '../crypto/roster.ts'
 import type { State } from '../state/state.ts'
 import { readFacts } from './identity.ts'
@@ -17,10 +19,30 @@ export interface Known {
   readonly keyLogs: KeyLogs
 }
 
+/** The entries of a key log, and what is known of them; undefined for none. */
+export interface RememberedEntries {
+  readonly entries: readonly string[]
+  readonly known: KnownLog | undefined
+}
+
+/** The entries of the key log of an account as they are remembered. */
+export function rememberedEntries(
+  { logs }: Pick<State, 'logs'>,
+  account: string,
+): RememberedEntries {
+  const stored = logs.keyLog(account)
+  const entries = stored.map(({ entry }) => entry)
+  const vouchers = new Map<string, string>()
+  for (const { entry, voucher } of stored)
+    if (voucher !== null) vouchers.set(encodeBase64url(hashOf(entry)), voucher)
+  const last = lastPlace(entries)
+  return { entries, known: last && { ...last, vouchers } }
+}
+
 /** The key log of an account; null when none is remembered. */
-export function rememberedLog({ logs }: State, account: string): KeyLog | null {
-  const entries = logs.read('keylog', account)
-  return entries.length === 0 ? null : verifyKeyLog(account, entries, lastPlace(entries))
+export function rememberedLog(state: Pick<State, 'logs'>, account: string): KeyLog | null {
+  const { entries, known } = rememberedEntries(state, account)
+  return known === undefined ? null : verifyKeyLog(account, entries, known)
 }
 
 /** The key logs of the accounts that entries name, those that are remembered. */
@@ -60,9 +82,8 @@ export function keepFork(
  */
 export function rememberRoster(state: State, roster: Roster): void {
   const { connection, entries } = roster
-  const seen = state.logs.read('roster', connection)
-  const from = seen.length
-  if (seen.some((entry, seq) => seq < entries.length && entry !== entries[seq])) {
+  const from = (state.logs.head('roster', connection)?.seq ?? -1) + 1
+  if (!state.logs.isSameHistory('roster', connection, entries)) {
     keepFork(state, connection, entries)
     throw new Refusal('roster_forked', 'another history of the connection is remembered')
   }

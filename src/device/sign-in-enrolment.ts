@@ -5,7 +5,6 @@
 import type { Session } from '../api/device/enrolment.ts'
 import type { Door } from '../api/port.ts'
 import { encodeBase64url } from '../crypto/base64url.ts'
-import { lastPlace } from '../crypto/chain.ts'
 import { publicKeys } from '../crypto/device-keys.ts'
 import type { LoggedKeys } from '../crypto/device-public-keys.ts'
 import { thumbprint } from '../crypto/jwk.ts'
@@ -154,7 +153,7 @@ function keepLog(state: State, { log }: Opens, { account, entry }: Way): void {
   const before = log?.entries ?? []
   const entries = before.includes(entry) ? before : [...before, entry]
   // Where this device remembers nothing, what it read of the log was verified a moment ago.
-  const known = state.logs.head('keylog', account) === null ? lastPlace(before) : undefined
+  const known = state.logs.head('keylog', account) === null ? (log ?? undefined) : undefined
   keepKeyLog(state, judgeKeyLog(state, account, entries, known))
 }
 

@@ -1,5 +1,4 @@
 /** How a device may join the account that its code or key opens, as the account's key log says. Pure but for new ids. */
-import { lastPlace } from '../crypto/chain.ts'
 import { publicKeys } from '../crypto/device-keys.ts'
 import { type LoggedKeys, sameKeys } from '../crypto/device-public-keys.ts'
 import { parseJws } from '../crypto/jws.ts'
@@ -40,12 +39,13 @@ const allLost = () =>
 const isOwn = (keys: LoggedKeys | undefined, draft: Draft) =>
   keys !== undefined && sameKeys(keys, publicKeys(draft.keys))
 
-/** The entry of the draft where it still fits: it must follow these entries and name this device with these keys. */
-function earlier(draft: Draft, account: string, before: readonly string[]): string | null {
+/** The entry of the draft where it still fits: it must follow this log and name this device with these keys. */
+function earlier(draft: Draft, account: string, before: KeyLog | null): string | null {
   const { way, device } = draft
   if (way === null || way.entry === null || way.account !== account) return null
   try {
-    const log = verifyKeyLog(account, [...before, way.entry], lastPlace(before))
+    const entries = [...(before?.entries ?? []), way.entry]
+    const log = verifyKeyLog(account, entries, before ?? undefined)
     return isOwn(log.devices.get(device)?.keys, draft) ? way.entry : null
   } catch (error) {
     if (error instanceof Refusal) return null
@@ -81,7 +81,7 @@ export function ownEntry({ entries, devices }: KeyLog, device: string): string |
 /** The account begins with this device, and gets its id from the device's keys. */
 function first(draft: Draft, now: number): Way {
   const { device, keys, way } = draft
-  const entry = way === null ? null : earlier(draft, way.account, [])
+  const entry = way === null ? null : earlier(draft, way.account, null)
   if (way !== null && entry !== null) return { account: way.account, entry }
   return addFirst({ salt: newSalt(), device, keys, at: seconds(now) })
 }
@@ -120,7 +120,7 @@ function wayBy(
     return { account: account_id, entry: null }
   }
   const { device, keys } = draft
-  const again = earlier(draft, account_id, log.entries)
+  const again = earlier(draft, account_id, log)
   // One from before the recovery key vouched for it is no use any more.
   if (again !== null && (signature === undefined || isVouchedFor(again)))
     return { account: account_id, entry: again }

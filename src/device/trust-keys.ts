@@ -67,12 +67,15 @@ export function rejudged({ state, now }: Knowing, row: TrustRow): TrustRow {
   return judgedBy(row, rememberedLog(state, account)!, now())
 }
 
-/** Why a log was refused; null for an error that says nothing of it. */
-function refusalIn({ logs }: State, id: string, error: unknown): string | null {
+/**
+ * Why a log was refused; null for an error that says nothing of it.
+ * @param wasKnown whether this device had a part of the log when it asked for it
+ */
+function refusalIn(error: unknown, wasKnown: boolean): string | null {
   if (!(error instanceof AppError)) return null
   if (error.cause instanceof Refusal) return error.cause.reason
   // A log that was there does not vanish.
-  return error.code === 'not_found' && logs.head('keylog', id) !== null ? 'rollback' : null
+  return error.code === 'not_found' && wasKnown ? 'rollback' : null
 }
 
 /**
@@ -83,6 +86,7 @@ function refusalIn({ logs }: State, id: string, error: unknown): string | null {
 export async function examine(device: Trusting, account: Account, id: string): Promise<TrustRow> {
   const { state, now, demandSeat } = device
   const checked_at = now()
+  const wasKnown = state.logs.head('keylog', id) !== null
   let fetched: FetchedLog | null = null
   let refused: string | null = null
   try {
@@ -91,7 +95,7 @@ export async function examine(device: Trusting, account: Account, id: string): P
     judged(() => rememberKeyLog(device, log))
     fetched = { log, ...beside }
   } catch (error) {
-    refused = refusalIn(state, id, error)
+    refused = refusalIn(error, wasKnown)
     // An account may have no keys yet.
     const hasNone = error instanceof AppError && error.code === 'not_found'
     if (refused === null && !hasNone) throw error

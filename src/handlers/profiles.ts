@@ -7,6 +7,7 @@ import { verifyingKeyLog } from '../crypto/key-log.ts'
 import { type Refusal, onRefusalLater } from '../crypto/refusal.ts'
 import { seqOf } from '../device/key-log.ts'
 import { readPages } from '../device/log-pages.ts'
+import { rememberedEntries } from '../device/remembered.ts'
 import { AppError } from '../errors.ts'
 import { inSlices } from '../slices.ts'
 import { MOST_CHARACTERS } from '../state/logs.ts'
@@ -25,13 +26,14 @@ async function vouchedFor(
   id: string,
 ): Promise<ReadonlySet<string>> {
   const { active } = await onRefusalLater(async () => {
+    const remembered = device === null ? null : rememberedEntries(device.state, id)
     const { entries } = await readPages({
       read: (from) => account.keyLogs.read({ account: id, from }),
-      known: device?.state.logs.read('keylog', id) ?? [],
+      known: remembered?.entries ?? [],
       most: MOST_CHARACTERS,
       seqOf,
     })
-    return inSlices(verifyingKeyLog(id, entries))
+    return inSlices(verifyingKeyLog(id, entries, remembered?.known))
   }, doesNotHold)
   return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
 }

@@ -317,6 +317,9 @@ export const VERSIONS: readonly string[] = [
   alter table challenges add column caller text;
   alter table consents add column declined integer not null default 0 check (declined in (0, 1));
 
+  -- Of a reset in a key log with a recovery_sig: the recovery key that made it, \`x\` of its JWK.
+  alter table logs add column voucher text;
+
   -- What a person may have read of invitations before they approve one by its id.
   create table listed_invitations (
     id text primary key,

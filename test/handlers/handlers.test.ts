@@ -6,6 +6,7 @@ import type { Account } from '../../src/api/port.ts'
 import type { Content } from '../../src/api/route.ts'
 import { hashOf } from '../../src/crypto/jws.ts'
 import { verifyStamp } from '../../src/crypto/stamp.ts'
+import { renewNow } from '../../src/device/seal-renewal.ts'
 import { AppError, type Code } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
@@ -306,6 +307,22 @@ describe('keys of a profile', () => {
     })
     await fails('conflict', profiles.keys(page, wrongLog))
     await fails('not_found', profiles.keys({ ...page, id: 'acc_none' }, context))
+  })
+
+  it('are not those of a key log older than the one remembered', async (t) => {
+    const { device } = await desk(t)
+    const id = device.identity.account
+    await renewNow(device, device.account)
+    const older = contextOf(device, {
+      keyLogs: {
+        ...device.account.keyLogs,
+        async read(of) {
+          const { entries, ...log } = await device.account.keyLogs.read({ ...of, from: 0 })
+          return { ...log, entries: entries.slice(0, 1).slice(of.from ?? 0), seq: 0 }
+        },
+      },
+    })
+    await fails('conflict', profiles.keys({ id, limit: 50 }, older))
   })
 })
 

@@ -1,0 +1,151 @@
+/** Two reads of one log at the same time, whose answers come in another order than they were sent. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it } from 'node:test'
+import type { Account } from '../../src/api/port.ts'
+import { newId } from '../../src/crypto/id.ts'
+import { thumbprint } from '../../src/crypto/jwk.ts'
+import { hashOf } from '../../src/crypto/jws.ts'
+import { renewSealKey } from '../../src/crypto/key-log-entries.ts'
+import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { AppError } from '../../src/errors.ts'
+import { fetchKeyLog, fetchNamedLog, pullKeyLog } from '../../src/device/key-log.ts'
+import { rotateNow } from '../../src/device/members.ts'
+import { rememberedLog, rememberRoster } from '../../src/device/remembered.ts'
+import { fetchRoster } from '../../src/device/rosters.ts'
+import { examine } from '../../src/device/trust-keys.ts'
+import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
+import { instead } from '../handlers/trust-desk.ts'
+import { paged } from './paged.ts'
+import { type Desk, connected, worldOf } from './people.ts'
+
+/** A key log of one entry, and how it continues: each call answers another history. */
+function newLog() {
+  const [keys, device] = [newDeviceKeys(), newId('dev_', 1)]
+  const { account, entry } = firstOf(device, keys, 1)
+  const by = { by: device, kid: thumbprint(keys.sign.jwk), seed: keys.sign.secret, at: 1 }
+  function renewed(times: number, from: readonly string[] = [entry]): string[] {
+    const log = verifyKeyLog(account, from)
+    if (times === 0) return [...from]
+    const seal = randomBytes(32).toString('base64url')
+    return renewed(times - 1, [...from, renewSealKey({ log, seal, ...by })])
+  }
+  return { account, renewed }
+}
+
+/** The account of a desk, whose server answers with a key log. */
+const showing = (desk: Desk, entries: readonly string[]): Account =>
+  instead('keyLogs', 'read', () => async (of) => ({ ...paged(entries, of), seal_keys: [] }))(
+    desk.account(),
+  )
+
+/** The same server; its answers are held back until `release` is called. */
+function late<G extends 'keyLogs' | 'rosters'>(account: Account, group: G) {
+  const gate = Promise.withResolvers<void>()
+  const read = account[group].read as (of: never) => Promise<unknown>
+  const held = async (of: never) => {
+    const answer = await read(of)
+    await gate.promise
+    return answer
+  }
+  return {
+    account: { ...account, [group]: { ...account[group], read: held } } as Account,
+    release: gate.resolve,
+  }
+}
+
+describe('an answer with an older key log that comes late', () => {
+  for (const known of [0, 2])
+    it(`is no rollback, and the longer log stays; ${known} entries known before`, async (t) => {
+      const { ada } = await worldOf(t, 'ada')
+      const { account, renewed } = newLog()
+      const [device, state] = [ada.device(), ada.state]
+      const old = renewed(2)
+      const long = renewed(2, old)
+      if (known > 0) await pullKeyLog(device, showing(ada, old.slice(0, known)), account)
+      const slow = late(showing(ada, old), 'keyLogs')
+      const reads = [
+        pullKeyLog(device, slow.account, account),
+        fetchKeyLog(state, slow.account, account),
+        fetchNamedLog(device, slow.account, account).then(({ log }) => log),
+      ]
+      await pullKeyLog(device, showing(ada, long), account)
+      slow.release()
+      // Each gets the longer log, which may have revocations that the older one has not.
+      for (const log of await Promise.all(reads)) assert.deepEqual(log.entries, long)
+      assert.deepEqual(rememberedLog(state, account)?.entries, long)
+    })
+
+  it('is refused where it is of another history', async (t) => {
+    const { ada } = await worldOf(t, 'ada')
+    const { account, renewed } = newLog()
+    const device = ada.device()
+    const [one, other] = [renewed(3), renewed(1)]
+    const slow = late(showing(ada, other), 'keyLogs')
+    const reads = [
+      pullKeyLog(device, slow.account, account),
+      fetchKeyLog(ada.state, slow.account, account),
+    ]
+    await pullKeyLog(device, showing(ada, one), account)
+    slow.release()
+    for (const outcome of await Promise.allSettled(reads)) {
+      assert(outcome.status === 'rejected')
+      const { reason: error } = outcome
+      const { reason } = error instanceof AppError ? (error.cause as { reason: string }) : error
+      assert.equal(reason, 'key_log_forked')
+    }
+    assert.deepEqual(rememberedLog(ada.state, account)?.entries, one)
+  })
+
+  it('is a rollback where the longer log was known when it was asked for', async (t) => {
+    const { ada } = await worldOf(t, 'ada')
+    const { account, renewed } = newLog()
+    const device = ada.device()
+    const old = renewed(1)
+    const long = renewed(2, old)
+    await pullKeyLog(device, showing(ada, long), account)
+    await assert.rejects(pullKeyLog(device, showing(ada, old), account), { reason: 'rollback' })
+    const forked = showing(ada, renewed(3))
+    await assert.rejects(pullKeyLog(device, forked, account), { reason: 'key_log_forked' })
+    assert.deepEqual(rememberedLog(ada.state, account)?.entries, long)
+  })
+
+  it('or with none refuses no key log that was unknown when it was asked for', async (t) => {
+    const { ada } = await worldOf(t, 'ada')
+    const { account, renewed } = newLog()
+    const absent = instead('keyLogs', 'read', () => async () => {
+      throw new AppError('not_found', 'There is no such account.')
+    })(ada.account())
+    const gate = Promise.withResolvers<void>()
+    const slow = instead('keyLogs', 'read', (read) => async (of) => {
+      await gate.promise
+      return read(of)
+    })(absent)
+    const looked = examine(ada.device(), slow, account)
+    await pullKeyLog(ada.device(), showing(ada, renewed(1)), account)
+    gate.resolve()
+    assert.equal((await looked).refused, null)
+    assert.equal((await examine(ada.device(), absent, account)).refused, 'rollback')
+  })
+})
+
+describe('an answer with an older roster that comes late', () => {
+  it('is no rollback, and the longer roster stays', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    await bob.sync()
+    const device = bob.device()
+    const slow = late(bob.account(), 'rosters')
+    const asked = fetchRoster(device, slow.account, id)
+    await rotateNow(ada.device(), ada.account(), id)
+    const { roster } = await fetchRoster(device, bob.account(), id)
+    rememberRoster(bob.state, roster)
+    slow.release()
+    const older = await asked
+    assert.equal(older.roster.seq, roster.seq - 1)
+    assert.equal(older.fresh, false)
+    rememberRoster(bob.state, older.roster)
+    const kept = bob.state.logs.head('roster', id)!.entry
+    assert.deepEqual(hashOf(kept), roster.head)
+  })
+})
