@@ -8,6 +8,7 @@ import { dismissed } from '../../src/device/dismissed.ts'
 import { remove, rotateNow } from '../../src/device/members.ts'
 import { noWords } from '../../src/device/no-words.ts'
 import { leave } from '../../src/handlers/connections.ts'
+import { checkRoles } from './history-roles.ts'
 import { confirmNow, isStolen, paperInForce, type Scene, syncNamed } from './history-steps.ts'
 import { activeIn, hasSecret, memberIn, type Truth, truthOf, truths } from './history-truth.ts'
 import type { Seat } from './seats.ts'
@@ -199,23 +200,6 @@ async function hears(scene: Scene, id: string, those: readonly Seat[]): Promise<
   }
 }
 
-/** Who came into a replacement for the first time has the role of the history that was replaced. */
-function keepsRoles(scene: Scene, { id, entries }: Truth): void {
-  const read = (jws: string) =>
-    JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString()) as Record<string, string>
-  const { replaces, device } = read(entries[0]!)
-  if (replaces === undefined) return
-  const opener = scene.seats.find(({ identity }) => identity.device === device)!
-  const before = truthOf(scene, replaces, { entries: opener.state.logs.read('roster', replaces) })
-  const seen = new Set<string>()
-  for (const { op, member = '', role } of entries.map(read)) {
-    if (op !== 'add' || seen.has(member)) continue
-    seen.add(member)
-    const found = before.members.find(({ account }) => account === member)
-    assert.equal(role, found?.role ?? 'member', `a role in ${id}`)
-  }
-}
-
 /** Checks one connection; answers how many devices have its words. */
 export async function check(
   scene: Scene,
@@ -245,7 +229,7 @@ export async function check(
         assert(!held.get(seat)!.has(secret), 'a former one knows the secret')
     }
   }
-  keepsRoles(scene, truth)
+  checkRoles(scene, truth)
   await hears(scene, id, speaking)
   return speaking.length
 }
