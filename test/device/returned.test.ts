@@ -112,6 +112,18 @@ describe('the owner who replaces a forked connection', () => {
     await synced(bob)
     assert.equal(roleOf(bob, anew, cy), 'member')
   })
+
+  it('comes back as a member after another owner removed it there', async (t) => {
+    const of = await scene(t)
+    const { ada, bob } = of
+    await rotates(of.id)(ada)
+    const anew = await replaced(of)
+    await settle(ada, bob)
+    await remove(ada.device(), ada.account(), anew, bob.id)
+    await bob.sync()
+    await takenIn(ada, anew, [bob])
+    assert.equal(roleOf(ada, anew, bob), 'member')
+  })
 })
 
 describe('a device that follows to a replacement', () => {
