@@ -39,6 +39,25 @@ export const EXAMPLES: [Step[], Frame][] = [
       { do: 'remove', by: 0, whom: 0 },
     ),
   ),
+  // A member is removed in the other history after the replacement took it in.
+  plan(
+    { do: 'split', by: 0, devices: 0b01100 },
+    { do: 'rotate', by: 0 },
+    { do: 'rotate', by: 2 },
+    { do: 'show', by: 0 },
+    { do: 'sync', by: 0 },
+    { do: 'sync', by: 4 },
+    { do: 'sync', by: 0 },
+    { do: 'remove', by: 2, whom: 2 },
+  ),
+  // Whoever is left in the branch of an owner left the other history: there is nobody to invite.
+  withSecond(
+    plan(
+      { do: 'split', by: 0, devices: 0b11000 },
+      { do: 'leave', by: 4 },
+      { do: 'remove', by: 2, whom: 0 },
+    ),
+  ),
   // A thief resets the account of an owner, who undoes it with the recovery key.
   plan(
     { do: 'paper', by: 2 },

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import type { Scene } from './history-steps.ts'
 import { type Truth, truthOf } from './history-truth.ts'
 import { hashed, payloadOf } from './memory-branches.ts'
+import type { Seat } from './seats.ts'
 
 /** What an account is at the end of a history that names it. */
 const LOWEST_FIRST = ['gone', 'member', 'owner'] as const
@@ -28,19 +29,32 @@ export function noteHeld({
     const { op, device } = payloadOf(entry)
     const { replaces } = openingOf({ server }, connection)
     if (op !== 'add' || replaces === undefined) return
-    const { state } = seats.find(({ identity }) => identity.device === device)!
-    const others = state.forks.read(replaces).map((other) => other.entry)
-    heldAt.set(entry, [...state.logs.read('roster', replaces), ...others])
+    const signer = seats.find(({ identity }) => identity.device === device)!
+    heldAt.set(entry, heldBy(signer, replaces).all)
   })
 }
 
+/** What a device holds of a connection: the branch that it keeps, and the entries of all others. */
+function heldBy({ state }: Seat, connection: string) {
+  const kept = state.logs.read('roster', connection)
+  return { kept, all: [...kept, ...state.forks.read(connection).map(({ entry }) => entry)] }
+}
+
 /** All histories that begin like this one: each up to an entry that no other one follows. */
-function historiesFrom(line: readonly string[], entries: ReadonlySet<string>): string[][] {
+function historiesFrom(line: readonly string[], entries: readonly string[]): string[][] {
   const head = hashed(line.at(-1)!)
-  const next = [...entries].filter((jws) => payloadOf(jws).prev === head)
+  const next = entries.filter((jws) => payloadOf(jws).prev === head)
   if (next.length === 0) return [[...line]]
   return next.flatMap((jws) => historiesFrom([...line, jws], entries))
 }
+
+const truthsFrom = (
+  scene: Scene,
+  connection: string,
+  line: readonly string[],
+  entries: readonly string[],
+): Truth[] =>
+  historiesFrom(line, entries).map((one) => truthOf(scene, connection, { entries: one }))
 
 const names = ({ entries }: Truth, account: string): boolean =>
   entries.map(payloadOf).some(({ actor, member }) => actor === account || member === account)
@@ -65,10 +79,8 @@ export function checkRoles(scene: Scene, { id, entries }: Truth): void {
   for (const entry of entries) {
     const { op, device, member = '', role } = payloadOf(entry)
     if (op !== 'add') continue
-    const held = new Set(scene.heldAt.get(entry)!)
-    const histories: Truth[] = historiesFrom([...held].slice(0, 1), held).map((line) =>
-      truthOf(scene, replaces, { entries: line }),
-    )
+    const held = scene.heldAt.get(entry)!
+    const histories = truthsFrom(scene, replaces, held.slice(0, 1), held)
     const standing: Standing | undefined = seated.has(member)
       ? 'member'
       : lowestStanding(histories, member)
@@ -77,4 +89,38 @@ export function checkRoles(scene: Scene, { id, entries }: Truth): void {
     assert.equal(role, standing === 'owner' ? 'owner' : 'member', `a role in ${id}`)
     seated.add(member)
   }
+}
+
+/** The other members of the branch that a device keeps, but for those who are gone in a history. */
+export function toInvite(scene: Scene, seat: Seat, { id, members }: Truth): string[] {
+  const { kept, all } = heldBy(seat, id)
+  const histories = truthsFrom(scene, id, kept.slice(0, 1), all)
+  return members
+    .map(({ account }) => account)
+    .filter((account) => account !== seat.identity.account)
+    .filter((account) => lowestStanding(histories, account) !== 'gone')
+}
+
+/**
+ * The members of a replacement whom its `open` or their first `add` seats higher than the history
+ * that a device keeps does, and at the devices of its opener, than any history does: they came back
+ * by the fork, which a device can hear of after the replacement was opened.
+ */
+export function cameBack(scene: Scene, seat: Seat, { id, entries, members }: Truth): string[] {
+  const { replaces, actor: opener } = payloadOf(entries[0]!)
+  const { kept, all } = heldBy(seat, replaces ?? id)
+  if (replaces === undefined || kept.length === 0) return []
+  const isOpener = opener === seat.identity.account
+  const histories = truthsFrom(scene, replaces, isOpener ? kept.slice(0, 1) : kept, all)
+  const seated = new Map<string, Standing>([[opener, 'owner']])
+  for (const { op, member = '', role = 'member' } of entries.map(payloadOf))
+    if (op === 'add' && !seated.has(member)) seated.set(member, role)
+  const isHigher = (account: string): boolean => {
+    const before = lowestStanding(histories, account)
+    const now = LOWEST_FIRST.indexOf(seated.get(account)!)
+    return before !== undefined && now > LOWEST_FIRST.indexOf(before)
+  }
+  return members
+    .map(({ account }) => account)
+    .filter((account) => account !== seat.identity.account && isHigher(account))
 }
