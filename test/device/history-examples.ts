@@ -50,6 +50,17 @@ export const EXAMPLES: [Step[], Frame][] = [
     { do: 'sync', by: 0 },
     { do: 'remove', by: 2, whom: 2 },
   ),
+  // The same before the replacement took it in.
+  withSecond(
+    plan(
+      { do: 'split', by: 0, devices: 0b01100 },
+      { do: 'rotate', by: 0 },
+      { do: 'rotate', by: 2 },
+      { do: 'show', by: 0 },
+      { do: 'remove', by: 2, whom: 2 },
+      { do: 'sync', by: 4 },
+    ),
+  ),
   // Whoever is left in the branch of an owner left the other history: there is nobody to invite.
   withSecond(
     plan(

@@ -49,7 +49,7 @@ const RESETS = 3
 
 /** Names of what was refused; a report that names none is a failure. */
 const NAMED =
-  /(refused|cannot be right|not valid|hold) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you have looked at|only owner|came back by the fork/
+  /(refused|cannot be right|not valid|hold) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you have looked at|only owner|came back by the fork|was not taken in/
 
 /** Runs a sync; what it complains of has a name. */
 export async function syncNamed(on: Device): Promise<void> {
