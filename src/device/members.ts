@@ -15,7 +15,6 @@ import {
   confirmMember,
   endConnection,
   goneSince,
-  lastConsentOf,
   holdersOf,
   isHeld,
   leave,
@@ -119,8 +118,8 @@ export async function takeIn(
       invites.delete(connection, target)
       throw leftOutError(device.state, connection, member)
     }
-    // Only who comes for the first time keeps the role: who was removed here comes back as a member.
-    const role = lastConsentOf(roster, member) === null ? (had ?? 'member') : 'member'
+    // An account that left this roster or was removed comes back as a member, its opener too.
+    const role = goneSince(roster, member, 0).length === 0 ? (had ?? 'member') : 'member'
     const what = { member, memberLog, role, consent } as const
     const entry = unlessStale(() => addMember({ roster, keyLogs: logs, ...what, ...signer }))
     return { entry, k: null, to: (one) => one === member, newcomer: log }

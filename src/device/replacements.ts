@@ -56,6 +56,18 @@ export function leftOutOf(state: State, forked: string): (account: string) => bo
 }
 
 /**
+ * The other members of the branch kept here: those whom a device of this account invites to a
+ * replacement by itself, and those who are left out of it.
+ */
+export function othersIn(state: State, { roster }: Known, own: string) {
+  const isLeftOut = leftOutOf(state, roster.connection)
+  const others = present(state, roster)
+    .members.map(({ account }) => account)
+    .filter((account) => account !== own)
+  return { invited: others.filter((one) => !isLeftOut(one)), leftOut: others.filter(isLeftOut) }
+}
+
+/**
  * Whether every member of one connection is in another, as this device knows both, but for those
  * who are left out of the replacements of `forked`.
  */
@@ -110,6 +122,8 @@ function nextStep(state: State, own: string, id: string): string {
   }
   const branch = rememberedRoster(state, id)
   const owners = branch === null ? [] : ownersOf(state, branch)
+  if (branch !== null && owners.includes(own) && othersIn(state, branch, own).invited.length === 0)
+    return 'There is nobody to invite to a new connection in its place: the other members left one of the two histories, or were removed there. Make a new connection with those who belong in it ("countersignd connection create"), and delete this one.'
   if (owners.includes(own))
     return 'A device of an owner opens a new connection in its place: this one does so at a sync ("countersignd sync").'
   const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} for one`

@@ -17,9 +17,11 @@ const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 40)
 const SEED = process.env['SEED']
 const PATH = process.env['SEED_PATH']
 
+const TIMEOUT_MS = RUNS * 5_000 + 60_000
+
 it(
   `any history of five devices, ${RUNS} of them`,
-  { timeout: RUNS * 5_000 + 60_000 },
+  { timeout: TIMEOUT_MS },
   async (t: TestContext) => {
     const seed = SEED === undefined ? {} : { seed: Number(SEED) }
     const path = PATH === undefined ? {} : { path: PATH }
@@ -36,7 +38,15 @@ it(
           for (const state of folders) state.close()
         }
       }),
-      { numRuns: RUNS, ...seed, ...path, examples: EXAMPLES },
+      {
+        numRuns: RUNS,
+        ...seed,
+        ...path,
+        examples: EXAMPLES,
+        // To look for a smaller plan takes minutes: what was found by then is reported.
+        interruptAfterTimeLimit: TIMEOUT_MS - 10_000,
+        markInterruptAsFailure: true,
+      },
     )
     t.diagnostic(JSON.stringify(ends))
   },

@@ -8,6 +8,7 @@ import { dismissed } from '../../src/device/dismissed.ts'
 import { remove, rotateNow } from '../../src/device/members.ts'
 import { noWords } from '../../src/device/no-words.ts'
 import { leave } from '../../src/handlers/connections.ts'
+import { cameBack, checkRoles, toInvite } from './history-roles.ts'
 import { confirmNow, isStolen, paperInForce, type Scene, syncNamed } from './history-steps.ts'
 import { activeIn, hasSecret, memberIn, type Truth, truthOf, truths } from './history-truth.ts'
 import type { Seat } from './seats.ts'
@@ -78,6 +79,19 @@ const deciding = (scene: Scene, truth: Truth) =>
           memberIn(truth, seat)?.role === 'owner' && !isStolen(scene, seat.identity.account),
       )
 
+/** Owners whose devices say that an account came back by a fork remove it. */
+async function removeReturned(scene: Scene): Promise<void> {
+  for (const by of liveOf(scene))
+    for (const id of scene.server.rosters.ids()) {
+      const truth = truthOf(scene, id, scene.server.rosters.get(id)!)
+      const isOwner = memberIn(truth, by)?.role === 'owner' && wholeIn(scene, truth).includes(by)
+      if (!isOwner || (await reasonOf(scene, by, id)) !== 'member_returned') continue
+      for (const member of cameBack(scene, by, truth))
+        await remove(by.device, by.account, id, member)
+      await syncNamed(by.device)
+    }
+}
+
 /** The people compare safety numbers: they confirm keys, and remove accounts that a thief has. */
 async function decide(scene: Scene): Promise<void> {
   for (const truth of truths(scene)) {
@@ -110,6 +124,7 @@ export async function settle(scene: Scene, isSecond: boolean): Promise<void> {
   for (const id of scene.server.rosters.ids()) scene.server.rosters.lies.join(id, isSecond)
   await undoThefts(scene)
   await rest(scene)
+  await removeReturned(scene)
   await decide(scene)
   await rest(scene)
   for (const truth of truths(scene)) {
@@ -149,15 +164,17 @@ async function checkFork(scene: Scene, seat: Seat, id: string): Promise<void> {
   const branch = truthOf(scene, id, { entries })
   const isOwner = memberIn(branch, seat)?.role === 'owner'
   const isConfirmed = !branch.unconfirmed.includes(identity.account)
-  const mayReplace = isOwner && isConfirmed && branch.members.length > 1 && !branch.ended
+  const mayReplace =
+    isOwner && isConfirmed && !branch.ended && toInvite(scene, seat, branch).length > 0
   if (mayReplace) assert.notEqual(state.replacements.inPlaceOf(id), null, 'an owner replaces it')
 }
 
 /** Whether a reason holds, by what the second implementation says of the connection. */
-function assertReason(scene: Scene, truth: Truth, reason: string): void {
+function assertReason(scene: Scene, seat: Seat, truth: Truth, reason: string): void {
   const { unconfirmed, members, ended } = truth
   const isDoubtful = unconfirmed.length > 0 || members.some((one) => isStolen(scene, one.account))
   if (reason === 'ended') assert(ended)
+  else if (reason === 'member_returned') assert.notDeepEqual(cameBack(scene, seat, truth), [])
   else {
     assert.match(reason, /^(changed_unverified|rotation_pending)$/)
     assert(isDoubtful, reason)
@@ -169,7 +186,7 @@ async function agrees(scene: Scene, truth: Truth, seat: Seat): Promise<boolean> 
   const { state } = seat
   const reason = await reasonOf(scene, seat, truth.id)
   if (reason !== null) {
-    assertReason(scene, truth, reason)
+    assertReason(scene, seat, truth, reason)
     return false
   }
   assert.deepEqual([truth.held, truth.rotation_pending, truth.ended], [[], false, false])
@@ -196,23 +213,6 @@ async function hears(scene: Scene, id: string, those: readonly Seat[]): Promise<
     const { verified, matches } = await device.verifier.verify(said.words, null)
     assert.equal(verified, true)
     assert(matches.some((match) => match.connection_id === id))
-  }
-}
-
-/** Who came into a replacement for the first time has the role of the history that was replaced. */
-function keepsRoles(scene: Scene, { id, entries }: Truth): void {
-  const read = (jws: string) =>
-    JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString()) as Record<string, string>
-  const { replaces, device } = read(entries[0]!)
-  if (replaces === undefined) return
-  const opener = scene.seats.find(({ identity }) => identity.device === device)!
-  const before = truthOf(scene, replaces, { entries: opener.state.logs.read('roster', replaces) })
-  const seen = new Set<string>()
-  for (const { op, member = '', role } of entries.map(read)) {
-    if (op !== 'add' || seen.has(member)) continue
-    seen.add(member)
-    const found = before.members.find(({ account }) => account === member)
-    assert.equal(role, found?.role ?? 'member', `a role in ${id}`)
   }
 }
 
@@ -245,7 +245,7 @@ export async function check(
         assert(!held.get(seat)!.has(secret), 'a former one knows the secret')
     }
   }
-  keepsRoles(scene, truth)
+  checkRoles(scene, truth)
   await hears(scene, id, speaking)
   return speaking.length
 }

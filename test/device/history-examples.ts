@@ -1,10 +1,15 @@
 /** Histories that every run begins with: each is about one promise of the protocol. */
 import type { Frame, Step, What } from './history-plans.ts'
 
-const FRAME: Frame = { full: true, isSecond: false }
 const plan = (...steps: readonly What[]): [Step[], Frame] => [
   steps.map((what) => ({ what, crash: null })),
-  FRAME,
+  { full: true, isSecond: false },
+]
+
+/** The same plan, of which the honest server goes on with the second history. */
+const withSecond = ([steps, frame]: [Step[], Frame]): [Step[], Frame] => [
+  steps,
+  { ...frame, isSecond: true },
 ]
 
 /** Devices 0 and 1 are the first owner's, 2 and 3 the second owner's, 4 the member's. */
@@ -22,6 +27,47 @@ export const EXAMPLES: [Step[], Frame][] = [
     { do: 'remove', by: 0, whom: 2 },
     { do: 'rotate', by: 4 },
     { do: 'show', by: 2 },
+  ),
+  // An owner whom one history made a member opens the replacement, and the other history removed
+  // somebody: each account has the lowest role that the opener heard of.
+  withSecond(
+    plan(
+      { do: 'split', by: 0, devices: 0b10100 },
+      { do: 'remove', by: 3, whom: 2 },
+      { do: 'demote', by: 2, whom: 0 },
+      { do: 'rotate', by: 2 },
+      { do: 'remove', by: 0, whom: 0 },
+    ),
+  ),
+  // A member is removed in the other history after the replacement took it in.
+  plan(
+    { do: 'split', by: 0, devices: 0b01100 },
+    { do: 'rotate', by: 0 },
+    { do: 'rotate', by: 2 },
+    { do: 'show', by: 0 },
+    { do: 'sync', by: 0 },
+    { do: 'sync', by: 4 },
+    { do: 'sync', by: 0 },
+    { do: 'remove', by: 2, whom: 2 },
+  ),
+  // The same before the replacement took it in.
+  withSecond(
+    plan(
+      { do: 'split', by: 0, devices: 0b01100 },
+      { do: 'rotate', by: 0 },
+      { do: 'rotate', by: 2 },
+      { do: 'show', by: 0 },
+      { do: 'remove', by: 2, whom: 2 },
+      { do: 'sync', by: 4 },
+    ),
+  ),
+  // Whoever is left in the branch of an owner left the other history: there is nobody to invite.
+  withSecond(
+    plan(
+      { do: 'split', by: 0, devices: 0b11000 },
+      { do: 'leave', by: 4 },
+      { do: 'remove', by: 2, whom: 0 },
+    ),
   ),
   // A thief resets the account of an owner, who undoes it with the recovery key.
   plan(

@@ -9,6 +9,7 @@ import type { State } from '../../src/state/state.ts'
 import { T0 } from './bench.ts'
 import { allLeave, check, neverBack, noteRevoked, settle } from './history-end.ts'
 import type { Frame, Step } from './history-plans.ts'
+import { noteHeld } from './history-roles.ts'
 import { type Scene, take } from './history-steps.ts'
 import { hasSecret, truths } from './history-truth.ts'
 import { payloadOf } from './memory-branches.ts'
@@ -62,6 +63,8 @@ export async function history(
     Array.from({ length: 5 }, newFolder),
     [2, 2, 1],
   )
+  const heldAt = new Map<string, readonly string[]>()
+  noteHeld({ server, seats, heldAt })
   const connection = await opened(seats[0]!, seats, full)
   const scene: Scene = {
     server,
@@ -70,6 +73,8 @@ export async function history(
     clock,
     split: new Set(),
     papers: new Map(),
+    heldAt,
+    byHand: new Set(),
     comeBack: (owner, how) => comeBack(owner, newFolder(), how),
   }
   /** Every secret that was ever the current one, as somebody held it. */

@@ -37,6 +37,10 @@ export interface Scene {
   readonly split: Set<string>
   /** What the owner of an account, and thieves of it, wrote down: the oldest first. */
   readonly papers: Map<string, KeyPair[]>
+  /** By entry that takes an account into a replacement: what its signer held, see `noteHeld`. */
+  readonly heldAt: ReadonlyMap<string, readonly string[]>
+  /** Invitations that a person made: device, connection and account, with spaces between. */
+  readonly byHand: Set<string>
   /** All devices of an account are lost, and a new one comes. */
   readonly comeBack: (owner: number, how: ComingBack) => Promise<void>
 }
@@ -45,7 +49,7 @@ const RESETS = 3
 
 /** Names of what was refused; a report that names none is a failure. */
 const NAMED =
-  /(refused|cannot be right|not valid|hold) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you have looked at|only owner/
+  /(refused|cannot be right|not valid|hold) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you have looked at|only owner|came back by the fork|was not taken in/
 
 /** Runs a sync; what it complains of has a name. */
 export async function syncNamed(on: Device): Promise<void> {
@@ -147,12 +151,13 @@ async function act(scene: Scene, by: Seat, what: What, on: Device, account: Acco
       for (const { envelopes } of server.rosters.branches(connection)) envelopes.clear()
       return
     case 'add':
-      await invite(on, account, connection, { user_id: accountOf(what.whom) })
-      await on.sync.run('request')
+    case 'invite': {
+      const user_id = accountOf(what.whom)
+      scene.byHand.add(`${id} ${connection} ${user_id}`)
+      await invite(on, account, connection, { user_id })
+      if (what.do === 'add') await on.sync.run('request')
       return
-    case 'invite':
-      await invite(on, account, connection, { user_id: accountOf(what.whom) })
-      return
+    }
     case 'remove':
       return remove(on, account, connection, accountOf(what.whom))
     case 'promote':

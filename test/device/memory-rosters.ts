@@ -37,6 +37,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
   /** Every envelope that was ever stored for a device, and every consent given for an account. */
   const [envelopes, consents] = [new Map<string, string[]>(), new Map<string, string[]>()]
   let updates = T0
+  let appended: (connection: string, entry: string) => void = () => undefined
 
   const note = (all: Map<string, string[]>, key: string, one: string) =>
     all.set(key, [...(all.get(key) ?? []), one])
@@ -150,6 +151,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
         apply(branch, body.entry)
         store(id, branch, body.envelopes)
         touch(id)
+        appended(id, body.entry)
       }
       const { entries } = branchFor(kept.get(id)!, device)
       return { seq: entries.length - 1, head: hashed(entries.at(-1)!) }
@@ -249,6 +251,10 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
     sealed: (id: string, device: string) => envelopes.get(`${id} ${device}`) ?? [],
     /** All consents by which an account was ever taken into a connection, the oldest first. */
     consented: (id: string, account: string) => consents.get(`${id} ${account}`) ?? [],
+    /** Calls this with every entry that a device appends from now on. */
+    onAppend: (call: typeof appended): void => {
+      appended = call
+    },
     /** Grows with every change. */
     updates: () => updates,
   }

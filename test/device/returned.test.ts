@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { openConnection } from '../../src/device/connections.ts'
 import { leaveOrEnd, remove, setRole } from '../../src/device/members.ts'
+import { noWords } from '../../src/device/no-words.ts'
 import { rememberedRoster } from '../../src/device/remembered.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
@@ -111,6 +112,33 @@ describe('the owner who replaces a forked connection', () => {
     await bob.invite(anew, { user_id: cy.id })
     await synced(bob)
     assert.equal(roleOf(bob, anew, cy), 'member')
+  })
+
+  it('opens nothing where each other member left one of the histories, and says what to do', async (t) => {
+    const { world, ada, bob: before, cy, id } = await owned(t)
+    const { desk: bob } = await lost(before, id, (desk) =>
+      remove(desk.device(), desk.account(), id, ada.id),
+    )
+    await remove(ada.device(), ada.account(), id, cy.id)
+    await synced(bob)
+    world.later(10)
+    await synced(bob)
+    assert.equal(bob.state.replacements.inPlaceOf(id), null)
+    const { message, details } = await noWords(bob.device(), bob.account(), id)
+    assert.equal(details.state, 'roster_forked')
+    assert.match(message, /nobody to invite .* Make a new connection .* delete this one/)
+  })
+
+  it('comes back as a member after another owner removed it there', async (t) => {
+    const of = await scene(t)
+    const { ada, bob } = of
+    await rotates(of.id)(ada)
+    const anew = await replaced(of)
+    await settle(ada, bob)
+    await remove(ada.device(), ada.account(), anew, bob.id)
+    await bob.sync()
+    await takenIn(ada, anew, [bob])
+    assert.equal(roleOf(ada, anew, bob), 'member')
   })
 })
 
