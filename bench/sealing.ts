@@ -5,6 +5,9 @@
  *   node bench/sealing.ts
  */
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Account } from '../src/api/port.ts'
 import { encodeBase64url } from '../src/crypto/base64url.ts'
@@ -22,7 +25,7 @@ import { addMember, openEntry, rotate, verifyRoster } from '../src/crypto/roster
 import { hpkeSuite1 } from '../src/crypto/seal-key.ts'
 import { publicKeys } from '../src/crypto/device-keys.ts'
 import { type Recipient, sealedTo } from '../src/device/seal-keys.ts'
-import type { State } from '../src/state/state.ts'
+import { type State, openState } from '../src/state/state.ts'
 import {
   AT,
   consentTo,
@@ -83,8 +86,8 @@ function sizes(): void {
   for (const [what, text] of lines) say(`${what}: ${text.length} bytes`)
 }
 
-/** Devices as a key log names them, and where their sealing keys are found. */
-function recipients(): { those: Recipient[]; state: Pick<State, 'sealKeys' | 'logs'> } {
+/** Devices as a key log names them, with their sealing keys in a state database. */
+function recipients(state: State): Recipient[] {
   const keys = new Map<string, Uint8Array>()
   const those = Array.from({ length: ENVELOPES }, () => {
     const { publicKey } = newSealKey()
@@ -92,12 +95,12 @@ function recipients(): { those: Recipient[]; state: Pick<State, 'sealKeys' | 'lo
     keys.set(seal, publicKey)
     return { account: A.account, device: { id: newId(PREFIX.device, Date.now()), seal } }
   })
-  const sealKeys = { get: (_: string, id: string) => keys.get(id) ?? null }
-  return { those, state: { sealKeys } } as unknown as ReturnType<typeof recipients>
+  state.sealKeys.add(A.account, keys)
+  return those
 }
 
 /** The library alone, on the same keys. */
-async function bare({ those, state }: ReturnType<typeof recipients>): Promise<void> {
+async function bare(state: State, those: readonly Recipient[]): Promise<void> {
   const suite = hpkeSuite1()
   for (const { account, device } of those) {
     const key = await suite.DeserializePublicKey(state.sealKeys.get(account, device.seal)!)
@@ -114,15 +117,17 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from
 }
 
-async function sealing(): Promise<void> {
-  const to = recipients()
-  const seal = () => sealedTo(to.state, {} as Account, { roster: alone, k }, to.those)
+async function sealing(state: State): Promise<void> {
+  const those = recipients(state)
+  // It is not asked: all keys are in the state.
+  const account = {} as Account
+  const seal = () => sealedTo(state, account, { roster: alone, k }, those)
   const [envelope = ''] = await seal()
   say(`envelope: ${envelope.length} bytes`)
-  await bare(to)
+  await bare(state, those)
   const [ours, ratios, stalls, rests, slices]: number[][] = [[], [], [], [], []]
   for (let round = 0; round < ROUNDS; round++) {
-    const theirs = await timed(() => bare(to))
+    const theirs = await timed(() => bare(state, those))
     let own = 0
     stalls!.push(await stalled(async () => (own = await timed(seal))))
     rests!.push(await stalled(() => wait(2_000)))
@@ -137,4 +142,11 @@ async function sealing(): Promise<void> {
 }
 
 sizes()
-await sealing()
+const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
+const state = openState(folder)
+try {
+  await sealing(state)
+} finally {
+  state.close()
+  rmSync(folder, { recursive: true })
+}

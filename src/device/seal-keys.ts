@@ -16,7 +16,7 @@ import type { State } from '../state/state.ts'
 /** A device of a member that shall have the secret. */
 export interface Recipient {
   readonly account: string
-  readonly device: LoggedDevice
+  readonly device: Pick<LoggedDevice, 'id' | 'seal'>
 }
 
 /**

@@ -106,7 +106,7 @@ describe('an account with 1,600 devices', () => {
 })
 
 describe('the order of recipients', () => {
-  const one = (account: string, id: string) => ({ account, device: { id } }) as Recipient
+  const one = (account: string, id: string): Recipient => ({ account, device: { id, seal: '' } })
 
   it('is this device, the others of its account, and then all others', () => {
     const all = [one('b', '1'), one('a', '2'), one('c', '3'), one('a', '4')]
@@ -124,9 +124,10 @@ describe('sealing to many devices', () => {
     const account = newId(PREFIX.account, T0)
     const keys = new Map(sealKeys(100).map((key) => [sealKeyId(key), key]))
     state.sealKeys.add(account, keys)
-    const recipients = [...keys.keys()].map(
-      (seal, i) => ({ account, device: { id: newId(PREFIX.device, T0 + i), seal } }) as Recipient,
-    )
+    const recipients: Recipient[] = [...keys.keys()].map((seal, i) => ({
+      account,
+      device: { id: newId(PREFIX.device, T0 + i), seal },
+    }))
     const connection = newId(PREFIX.connection, T0)
     const roster = { connection, epoch: 1, epochHead: new Uint8Array(32) } as Roster
     // The server is asked for nothing: every key is here.
