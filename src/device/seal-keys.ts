@@ -52,24 +52,21 @@ export function keepSealKeys(
   sealKeys.forgetOthers(account, wanted)
 }
 
-/** Ask once more for keys that were not there when the log was fetched. */
+/** Asks once more for the sealing keys of an account that were not there when its log was fetched. */
 async function fetchMissing(
   { sealKeys, logs }: Pick<State, 'sealKeys' | 'logs'>,
   account: Account,
-  recipients: readonly Recipient[],
+  of: { id: string; wanted: ReadonlySet<string> },
 ): Promise<void> {
-  for (const [id, those] of Map.groupBy(recipients, (one) => one.account)) {
-    await setImmediate()
-    if (those.every(({ device }) => sealKeys.has(id, device.seal))) continue
-    // The log is known; the keys stand beside each page of it.
-    const from = logs.head('keylog', id)?.seq ?? 0
-    const read = account.keyLogs.read({ account: id, from })
-    const { seal_keys } = await read.catch((error: unknown) => {
-      if (error instanceof AppError && error.code === 'not_found') return { seal_keys: [] }
-      throw error
-    })
-    sealKeys.add(id, keysById(seal_keys, new Set(those.map(({ device }) => device.seal))))
-  }
+  const { id, wanted } = of
+  // The log is known; the keys stand beside each page of it.
+  const from = logs.head('keylog', id)?.seq ?? 0
+  const read = account.keyLogs.read({ account: id, from })
+  const { seal_keys } = await read.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'not_found') return { seal_keys: [] }
+    throw error
+  })
+  sealKeys.add(id, keysById(seal_keys, wanted))
 }
 
 /**
@@ -87,11 +84,19 @@ export async function sealedTo(
   recipients: readonly Recipient[],
 ): Promise<string[]> {
   const { roster, k } = of
-  await fetchMissing(state, account, recipients)
   const envelopes: string[] = []
-  for (const { account: owner, device } of recipients) {
+  const asked = new Set<string>()
+  for (const { account: id, device } of recipients) {
     await setImmediate()
-    const publicKey = state.sealKeys.get(owner, device.seal)
+    const keyOf = () => state.sealKeys.get(id, device.seal)
+    let publicKey = keyOf()
+    if (publicKey === null && !asked.has(id)) {
+      asked.add(id)
+      const those = recipients.filter((one) => one.account === id)
+      const wanted = new Set(those.map((one) => one.device.seal))
+      await fetchMissing(state, account, { id, wanted })
+      publicKey = keyOf()
+    }
     if (publicKey === null) continue
     const to = { recipient: device.id, kid: device.seal, publicKey }
     const envelope = await sealEnvelope(roster, k, to).catch(nothing)

@@ -17,13 +17,11 @@ export function sealKeyRows(db: DatabaseSync) {
     db,
     'select key from seal_keys where account = ? and id = ?',
   )
-  const has = statement(db, 'select 1 from seal_keys where account = ? and id = ?')
   const ids = statement<{ id: string }>(db, 'select id from seal_keys where account = ?')
   const remove = statement(db, 'delete from seal_keys where account = ? and id = ?')
   return {
     /** The 1,216 bytes of a key; null where it is not known here. */
     get: (account: string, id: string): Uint8Array | null => get.get(account, id)?.key ?? null,
-    has: (account: string, id: string): boolean => has.get(account, id) !== null,
     /** Adds the keys of an account that are new. */
     add(account: string, keys: ReadonlyMap<string, Uint8Array>): void {
       transaction(db, () => {
