@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 /** A new folder of mode 0700 that goes away with the test. */
 export function freshFolder(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-'))
-  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  // A database that the test closes only after this may still write files into it.
+  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 10 }))
   return dir
 }
