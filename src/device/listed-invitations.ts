@@ -4,9 +4,8 @@
  * name others in between.
  *
  * A server that lists very many invitations makes the device forget some. Then one that is listed
- * anew may have been read before, with other names. So for a while after that, an approval rests only
- * on a list that the same caller got; without one it is refused once, and the refusal says what the
- * next try is for.
+ * anew may have been read before, with other names. So for a while after that, the first approval of
+ * each caller is refused, and the refusal says what the next one is for.
  */
 import type { Invitation } from '../api/rest/invitations.ts'
 import { LONGEST_INVITATION_S } from '../api/rest/presets.ts'
@@ -33,10 +32,10 @@ interface Listed extends ConsentTo {
   readonly id: string
 }
 
-/** The caller of a list or an approval: the id of a token, null for the command line. */
+/** The caller of an approval: the id of a token, null for the command line. */
 export type Reader = string | null
 
-/** The basis of an approval: a proof of what it is for, or the lists that its caller got. */
+/** The basis of an approval: a proof of what it is for, or what was listed and its caller. */
 export type Basis = ConsentTo | { readonly reader: Reader }
 
 type Listing = Pick<Device, 'state' | 'now' | 'demandSeat'>
@@ -72,29 +71,31 @@ function hasForgotten({ state, now }: Pick<Listing, 'state' | 'now'>): boolean {
 
 const nameOf = (reader: Reader): string => reader ?? ''
 
+/** The reader of what no caller was shown by a refusal. */
+const NOBODY = '-'
+/** The inviter where the account server names none; no answer of it fits that. */
+const NO_INVITER = 'unknown'
+
 /** Keeps one; whether anything was written. What it was listed with first stays. */
 function keep(
   { state }: Listing,
   listed: Listed,
-  { listed_at, reader }: { listed_at: number; reader: string | null },
+  { listed_at, reader: first }: { listed_at: number; reader: string | null },
 ): boolean {
   const known = state.listedInvitations.get(listed.id)
   const changed = known !== null && (known.changed || !isSame(known, listed))
-  // A row from before any was forgotten is for every caller.
-  const row = { changed, listed_at, reader: known?.reader === null ? null : reader }
-  const isKept =
-    known?.listed_at === listed_at && known.changed === changed && known.reader === row.reader
-  if (isKept) return false
-  state.listedInvitations.put({ ...listed, ...row })
+  if (known?.listed_at === listed_at && known.changed === changed) return false
+  // A list changes no reader: programs that list again and again would take it away.
+  const reader = known === null ? first : known.reader
+  state.listedInvitations.put({ ...listed, changed, listed_at, reader })
   return true
 }
 
 /**
  * Remembers the inviter and the connection of invitations, as the account server names them.
- * @param reader the caller to whom they are shown
  * @throws AppError not_signed_in when this device signed out meanwhile
  */
-export function rememberListed(device: Listing, listed: readonly Listed[], reader: Reader): void {
+export function rememberListed(device: Listing, listed: readonly Listed[]): void {
   if (listed.length === 0) return
   device.demandSeat()
   const { state, now } = device
@@ -106,7 +107,7 @@ export function rememberListed(device: Listing, listed: readonly Listed[], reade
     const isFull = hasForgotten(device) || rows.count() + listed.length > MOST
     // Where some are forgotten, those of this list stay longest, also if the clock went back.
     const as = isFull
-      ? { listed_at: Math.max(at, rows.newest() + 1), reader: nameOf(reader) }
+      ? { listed_at: Math.max(at, rows.newest() + 1), reader: NOBODY }
       : { listed_at: today, reader: null }
     // One after the other: a list may name one invitation twice.
     const kept = listed.filter((one) => keep(device, one, as))
@@ -118,27 +119,22 @@ export function rememberListed(device: Listing, listed: readonly Listed[], reade
 
 /**
  * Remembers the invitations of a list that can be approved.
- * @param reader the caller to whom they are shown
  * @throws AppError not_signed_in when this device signed out meanwhile
  */
-export function rememberReceived(
-  device: Listing,
-  received: readonly Invitation[],
-  reader: Reader,
-): void {
+export function rememberReceived(device: Listing, received: readonly Invitation[]): void {
   const listed = received
     .filter(isOpen)
-    .flatMap(({ id, connection_id: connection, from: { user_id: inviter } }) =>
-      inviter === null ? [] : [{ id, connection, inviter }],
-    )
-  rememberListed(device, listed, reader)
+    .map(({ id, connection_id: connection, from: { user_id: inviter } }) => {
+      return { id, connection, inviter: inviter ?? NO_INVITER }
+    })
+  rememberListed(device, listed)
 }
 
 /**
  * The inviter and the connection with which an invitation was listed; undefined where it was not.
  * @param reader the caller who approves it
  * @throws AppError `backend_error` with `state` `other_invitation` where lists named different ones;
- *   `invalid_state` with `state` `read_again` once where it may have been listed to this caller with
+ *   `invalid_state` with `state` `read_again` once for each caller where it may have been listed with
  *   others, which were forgotten
  */
 export function listedAs(
@@ -158,11 +154,14 @@ export function listedAs(
 /**
  * Remembers an invitation that is approved without a list, as the account server names it.
  * @param reader the caller who approves it
- * @throws AppError `invalid_state` with `state` `read_again` once where it may have been listed and
- *   forgotten; not_signed_in when this device signed out meanwhile
+ * @throws AppError as `listedAs` does, where a list came meanwhile too; not_signed_in when this
+ *   device signed out meanwhile
  */
 export function rememberUnlisted(device: Listing, named: Listed, reader: Reader): void {
-  const mayBeForgotten = hasForgotten(device)
-  rememberListed(device, [named], reader)
-  if (mayBeForgotten) throw readAgain(named)
+  const rows = device.state.listedInvitations
+  const isAlone = rows.get(named.id) === null && !hasForgotten(device)
+  rememberListed(device, [named])
+  const row = rows.get(named.id)!
+  if (isAlone) rows.put({ ...row, reader: null })
+  else listedAs(device, named.id, reader)
 }

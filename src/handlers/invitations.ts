@@ -9,11 +9,8 @@ type Both = Awaited<ReturnType<Handlers['invitations']['list']>>
  * Both directions, with the names as this device knows them. What the person can read of those that
  * they received is remembered: an approval is of that.
  */
-async function named(
-  { received, sent }: Both,
-  { account, device, caller }: Context,
-): Promise<Both> {
-  if (device !== null) rememberReceived(device, received, caller?.token ?? null)
+async function named({ received, sent }: Both, { account, device }: Context): Promise<Both> {
+  if (device !== null) rememberReceived(device, received)
   return {
     received: await namedInvitations(received, device, account),
     sent: await namedInvitations(sent, device, account),

@@ -105,6 +105,35 @@ describe('an invitation that was listed', () => {
     assert.deepEqual(consents(bob), [])
   })
 
+  it('is not approved where it was listed without an inviter', async (t) => {
+    const { bob, invitation, trap } = await invited(t)
+    const unnamed = (all: readonly Invitation[]) =>
+      all.map((one) => ({ ...one, from: { ...one.from, user_id: null } }))
+    const lied = bob.restart(listing(unnamed, trap))
+    await list(lied)
+    await assert.rejects(approve(lied, invitation), isOther)
+    assert.deepEqual(consents(lied), [])
+  })
+
+  it('is not approved for another one where the list came while it was approved', async (t) => {
+    const { bob, invitation, trap } = await invited(t)
+    const asked = Promise.withResolvers<void>()
+    const listed = Promise.withResolvers<void>()
+    const slow = bob.restart(
+      instead('consents', 'wanted', (honest) => async (of) => {
+        asked.resolve()
+        await listed.promise
+        return { ...(await honest(of)), ...trap }
+      }),
+    )
+    const approving = approve(slow, invitation)
+    await asked.promise
+    await list(slow)
+    listed.resolve()
+    await assert.rejects(approving, isOther)
+    assert.deepEqual(consents(slow), [])
+  })
+
   it('is not approved where one list has it twice', async (t) => {
     const { bob, invitation, trap } = await invited(t)
     const twice = listing((all) => [...all.map((one) => asTrap(one, trap)), ...all], trap)
@@ -165,14 +194,16 @@ describe('an invitation of more than a device remembers', () => {
     assert.equal((await approve(back, invitation)).from.user_id, ada.id)
   })
 
-  it('is approved at once after it was listed again, and stays among many others of that day', async (t) => {
+  it('is approved at the second try after it was listed again, and stays among many others of that day', async (t) => {
     const { world, ada, bob, invitation, trap } = await invited(t)
     await list(bob)
     await list(bob.restart(flooding(trap, MANY)))
     await list(bob.restart(honest))
     world.later(1)
     await list(bob.restart(flooding(trap, MANY - 1, MANY)))
-    await assert.rejects(approve(bob.restart(wanting(trap)), invitation), isOther)
+    const lied = bob.restart(wanting(trap))
+    await assert.rejects(approve(lied, invitation), isReadAgain)
+    await assert.rejects(approve(lied, invitation), isOther)
     const { from } = await approve(bob.restart(honest), invitation)
     assert.equal(from.user_id, ada.id)
   })
@@ -209,6 +240,27 @@ describe('an invitation of more than a device remembers', () => {
     const trapped = listing((all) => all.map((one) => asTrap(one, trap)), trap)
     const lied = bob.restart(trapped)
     await invitations.list({}, byAnother(lied))
+    await assert.rejects(approve(lied, invitation), isReadAgain)
+    assert.deepEqual(consents(lied), [])
+  })
+
+  it('is approved at the second try while a program lists again and again', async (t) => {
+    const { ada, bob, invitation, trap } = await invited(t)
+    await list(bob.restart(flooding(trap, MANY + 1)))
+    const back = bob.restart(honest)
+    await list(back)
+    await invitations.list({}, byAnother(back))
+    await assert.rejects(approve(back, invitation), isReadAgain)
+    await invitations.list({}, byAnother(back))
+    assert.equal((await approve(back, invitation)).from.user_id, ada.id)
+  })
+
+  it('is not approved unread where a program with the rights of the command line listed others', async (t) => {
+    const { bob, invitation, trap } = await invited(t)
+    await list(bob)
+    await list(bob.restart(flooding(trap, MANY)))
+    const lied = bob.restart(listing((all) => all.map((one) => asTrap(one, trap)), trap))
+    await list(lied)
     await assert.rejects(approve(lied, invitation), isReadAgain)
     assert.deepEqual(consents(lied), [])
   })
