@@ -4,6 +4,7 @@
  * left or was made a member in one of them gains nothing by another.
  */
 import { encodeBase64url } from '../crypto/base64url.ts'
+import { lastPlace } from '../crypto/chain.ts'
 import { hashOf } from '../crypto/jws.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import {
@@ -31,18 +32,25 @@ export interface Histories {
 
 const nameOf = (jws: string) => encodeBase64url(hashOf(jws))
 
-/** The roster up to the first entry that breaks a rule; null where the first one does. */
+/**
+ * The roster up to the first entry that breaks a rule; null where the first one does.
+ * @param proven entries that were verified before: where both lists begin alike, no signature is
+ *   verified again
+ */
 export function validPart(
   connection: string,
   entries: readonly string[],
   keyLogs: KeyLogs,
+  proven: readonly string[],
 ): Roster | null {
+  const differs = entries.findIndex((jws, at) => jws !== proven[at])
+  const known = lastPlace(differs === -1 ? entries : entries.slice(0, differs))
   try {
-    return verifyRoster(connection, entries, keyLogs)
+    return verifyRoster(connection, entries, keyLogs, known)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const end = error.details.entry ?? 0
-    return end === 0 ? null : verifyRoster(connection, entries.slice(0, end), keyLogs)
+    return end === 0 ? null : validPart(connection, entries.slice(0, end), keyLogs, proven)
   }
 }
 
@@ -54,8 +62,9 @@ function lineTo(end: string, jwsOf: ReadonlyMap<string, string>): string[] {
   return line.reverse()
 }
 
-function historyOf(state: State, connection: string, line: readonly string[]): History[] {
-  const roster = validPart(connection, line, rememberedKeyLogs(state, line))
+function historyOf(state: State, branch: Roster, line: readonly string[]): History[] {
+  const keyLogs = rememberedKeyLogs(state, line)
+  const roster = validPart(branch.connection, line, keyLogs, branch.entries)
   return roster === null ? [] : [{ roster, named: new Set(accountsOf(roster.entries)) }]
 }
 
@@ -69,7 +78,7 @@ export function historiesOf(state: State, connection: string): Histories | null 
   const followed = new Set(others.map((jws) => readEntry(jws).prev))
   const all = others
     .filter((jws) => !followed.has(nameOf(jws)))
-    .flatMap((end) => historyOf(state, connection, lineTo(end, jwsOf)))
+    .flatMap((end) => historyOf(state, branch.roster, lineTo(end, jwsOf)))
   const isKept = ({ roster }: History) => roster.entries.includes(entries.at(-1)!)
   const kept = all.filter(isKept)
   const own = { roster: branch.roster, named: new Set(accountsOf(entries)) }

@@ -122,10 +122,9 @@ function nextStep(state: State, own: string, id: string): string {
   }
   const branch = rememberedRoster(state, id)
   const owners = branch === null ? [] : ownersOf(state, branch)
-  if (branch !== null && owners.includes(own) && othersIn(state, branch, own).invited.length === 0)
-    return 'There is nobody to invite to a new connection in its place: the other members left one of the two histories, or were removed there. Make a new connection with those who belong in it ("countersignd connection create"), and delete this one.'
+  // Whom it would invite is not looked up here: that verifies histories, and any request can ask.
   if (owners.includes(own))
-    return 'A device of an owner opens a new connection in its place: this one does so at a sync ("countersignd sync").'
+    return 'A device of an owner opens a new connection in its place: this one does so at a sync ("countersignd sync"), unless both histories together leave nobody to invite. If none comes, make a new connection with those who belong in it ("countersignd connection create"), and delete this one.'
   const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} for one`
   return `A device of an owner that saw both opens a new connection in its place, which this device joins at a sync. If none comes, make a new one${ask}.`
 }

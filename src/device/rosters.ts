@@ -68,7 +68,7 @@ async function judgeRoster(
     if (error instanceof Refusal && error.reason === 'roster_forked') {
       // A list can have both successors of one entry: the second is where it is refused.
       const second = entries.slice(Number(error.details.entry)).slice(0, 1)
-      const valid = validPart(connection, entries, keyLogs)
+      const valid = validPart(connection, entries, keyLogs, state.logs.read('roster', connection))
       keepFork(state, connection, [...new Set([...(valid?.entries ?? []), ...second])])
     }
     throw error
