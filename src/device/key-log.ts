@@ -64,7 +64,7 @@ function requireSameHistory({ logs }: State, { account, entries }: KeyLog): void
  * The longer of a checked key log and the one that was remembered while it was read.
  * @throws Refusal `key_log_forked` where they contradict each other
  */
-function newestOf(state: State, log: KeyLog): KeyLog {
+export function newestOf(state: State, log: KeyLog): KeyLog {
   requireSameHistory(state, log)
   const seq = state.logs.head('keylog', log.account)?.seq ?? -1
   return seq > log.seq ? rememberedLog(state, log.account)! : log

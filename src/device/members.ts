@@ -27,7 +27,7 @@ import {
 import { onRefusal } from '../crypto/refusal.ts'
 import { AppError } from '../errors.ts'
 import { present } from './departed.ts'
-import { pullKeyLog } from './key-log.ts'
+import { newestOf, pullKeyLog } from './key-log.ts'
 import { frequentHolders, noteHoldUps } from './hold-ups.ts'
 import { demandLooked } from './looked-at.ts'
 import {
@@ -95,11 +95,13 @@ export async function takeIn(
 ): Promise<number> {
   const { connection, member, target, consent } = of
   const { invites } = device.state
-  const log = await pullKeyLog(device, account, member)
-  demandLooked(device.state, log, false)
-  const memberLog = { seq: log.seq, head: log.head }
+  const pulled = await pullKeyLog(device, account, member)
   const own = device.identity.account
   const next = ({ roster, keyLogs }: Known, signer: Signer, holds: boolean): Next | null => {
+    // The roster was fetched since, and more of the log may have come with it.
+    const log = newestOf(device.state, pulled)
+    demandLooked(device.state, log, false)
+    const memberLog = { seq: log.seq, head: log.head }
     if (isOver(device, roster, { target, member })) {
       invites.delete(connection, target)
       return null
@@ -310,10 +312,11 @@ export async function confirmKeys(
   { connection, member }: { connection: string; member: string },
 ): Promise<number> {
   const { invites } = device.state
-  const log = await pullKeyLog(device, account, member)
-  demandLooked(device.state, log, true)
+  const pulled = await pullKeyLog(device, account, member)
   const { sealed } = await changeRoster(device, account, connection, (known, signer) => {
     const { roster } = known
+    const log = newestOf(device.state, pulled)
+    demandLooked(device.state, log, true)
     const keyLogs = new Map(known.keyLogs).set(member, log)
     const isDue = unconfirmedMembers(roster, keyLogs).includes(member)
     if (!isDue || isOver(device, roster, { target: member, member })) return null

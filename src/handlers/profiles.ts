@@ -5,7 +5,7 @@ import { isId } from '../crypto/id.ts'
 import { thumbprint } from '../crypto/jwk.ts'
 import { verifyingKeyLog } from '../crypto/key-log.ts'
 import { type Refusal, onRefusalLater } from '../crypto/refusal.ts'
-import { seqOf } from '../device/key-log.ts'
+import { newestOf, seqOf } from '../device/key-log.ts'
 import { readPages } from '../device/log-pages.ts'
 import { rememberedEntries } from '../device/remembered.ts'
 import { AppError } from '../errors.ts'
@@ -33,7 +33,9 @@ async function vouchedFor(
       most: MOST_CHARACTERS,
       seqOf,
     })
-    return inSlices(verifyingKeyLog(id, entries, remembered?.known))
+    const log = await inSlices(verifyingKeyLog(id, entries, remembered?.known))
+    // Another answer may have brought a revocation meanwhile.
+    return device === null ? log : newestOf(device.state, log)
   }, doesNotHold)
   return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
 }

@@ -10,12 +10,13 @@ import { renewSealKey } from '../../src/crypto/key-log-entries.ts'
 import { verifyKeyLog } from '../../src/crypto/key-log.ts'
 import { AppError } from '../../src/errors.ts'
 import { fetchKeyLog, fetchNamedLog, pullKeyLog } from '../../src/device/key-log.ts'
-import { rotateNow } from '../../src/device/members.ts'
+import { rotateNow, takeIn } from '../../src/device/members.ts'
 import { rememberedLog, rememberRoster } from '../../src/device/remembered.ts'
 import { fetchRoster } from '../../src/device/rosters.ts'
 import { examine } from '../../src/device/trust-keys.ts'
+import { profiles } from '../../src/handlers/profiles.ts'
 import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
-import { instead } from '../handlers/trust-desk.ts'
+import { at, instead } from '../handlers/trust-desk.ts'
 import { paged } from './paged.ts'
 import { type Desk, connected, worldOf } from './people.ts'
 
@@ -126,6 +127,69 @@ describe('an answer with an older key log that comes late', () => {
     gate.resolve()
     assert.equal((await looked).refused, null)
     assert.equal((await examine(ada.device(), absent, account)).refused, 'rollback')
+  })
+})
+
+describe('a device that is revoked while a request is on its way', () => {
+  it('is not among the keys of the profile', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const phone = await world.further(ada, 'phone')
+    await pullKeyLog(bob.device(), bob.account(), ada.id)
+    const old = await bob.account().profiles.keys({ id: ada.id, limit: 50 })
+    const slow = late(bob.account(), 'keyLogs')
+    const asked = profiles.keys(
+      { id: ada.id, limit: 50 },
+      at(bob.restart(() => instead('profiles', 'keys', () => async () => old)(slow.account))),
+    )
+    await ada.revoke(phone.deviceId)
+    const back = bob.restart((account) => account)
+    const { devices } = await pullKeyLog(back.device(), back.account(), ada.id)
+    slow.release()
+    const { items } = await asked
+    const { keys, seal } = devices.get(phone.deviceId)!
+    const ids = items.map(({ id }) => id)
+    assert(!ids.includes(thumbprint(keys.sign)) && !ids.includes(seal))
+  })
+
+  it('gets no secret with the entry that takes its account in', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const phone = await world.further(bob, 'phone')
+    const id = await ada.connect()
+    await ada.invite(id, { user_id: bob.id })
+    await bob.approve()
+    const { joins } = await ada.account().duties.read({})
+    const { seal_keys } = await ada.account().keyLogs.read({ account: bob.id })
+    // The server goes on giving the key of the revoked device.
+    const giving = instead('keyLogs', 'read', (read) => async (of) => {
+      const answer = await read(of)
+      return of.account === bob.id ? { ...answer, seal_keys } : answer
+    })(ada.account())
+    const asked = Promise.withResolvers<void>()
+    const revoked = Promise.withResolvers<void>()
+    const sealedTo: string[] = []
+    const slow = instead('rosters', 'read', (read) => async (of) => {
+      asked.resolve()
+      await revoked.promise
+      return read(of)
+    })(
+      instead('rosters', 'append', (append) => async (of) => {
+        sealedTo.push(...of.body.envelopes)
+        return append(of)
+      })(giving),
+    )
+    const taking = takeIn(ada.device(), slow, {
+      connection: id,
+      member: bob.id,
+      target: bob.id,
+      consent: joins[0]!.consent,
+    })
+    await asked.promise
+    await bob.revoke(phone.deviceId)
+    await pullKeyLog(ada.device(), ada.account(), bob.id)
+    revoked.resolve()
+    await taking
+    assert(sealedTo.every((envelope) => !envelope.includes(phone.deviceId)))
+    assert.notEqual(sealedTo.length, 0)
   })
 })
 
