@@ -103,6 +103,6 @@ test('the letter about a reset with the recovery key names who has to confirm it
   const { text } = resetMessage({ ...of, withKey: true })
   assert.match(
     text.replaceAll(/\s+/g, ' '),
-    /need not confirm you anew, unless they met or confirmed you after a reset without those words\./,
+    /know you by keys that those words vouch for need not confirm you again; all others have to\./,
   )
 })

@@ -91,10 +91,9 @@ all devices of your account at ${of.publicUrl}
 were replaced by a new one, ${quoted(of.deviceName)}.
 That took a sign-in code${
     of.withKey
-      ? ` and the words of your recovery key.
-The earlier devices are signed out. The people you are connected with need not
-confirm you anew, unless they met or confirmed you after a reset without those
-words.`
+      ? ` and the words of a recovery key of yours.
+The earlier devices are signed out. People who know you by keys that those
+words vouch for need not confirm you again; all others have to.`
       : `. The earlier devices are signed out, and the
 people you are connected with are asked to confirm you anew.`
   }
