@@ -1,7 +1,8 @@
 /** Names and labels inside the quotation marks of a sentence. */
 
 /** Quotation marks, and letters that look like them. */
-const MARKS = /["\u201c-\u201f\u2033\u2036\u301d-\u301f\uff02]/g
+const MARKS =
+  /["\u02ba\u05f4\u201c-\u201f\u2033\u2036\u275b-\u275e\u3003\u301d-\u301f\uff02\u{1f676}-\u{1f678}]/gu
 
 /**
  * The name in double quotes, its own double quotes as single ones. Without that a name such as

@@ -141,12 +141,12 @@ describe('a name in a sentence', () => {
   it('cannot end its quotation, whatever quotation marks it has', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
-    const forged = 'x" ("y"), Mum (“Mum”), guest "z'
+    const forged = 'x" ("y"), Mum (“Mum”), ❞ ʺ ״ 〃 🙷 guest "z'
     await rename(bob, forged)
     await ada.sync()
     const { summary, matches } = await ada.hears(bob.words(id))
     assert.equal(matches[0]?.display_name, forged)
-    const quoted = `"x' ('y'), Mum ('Mum'), guest 'z"`
+    const quoted = `"x' ('y'), Mum ('Mum'), ' ' ' ' ' guest 'z"`
     assert.equal(summary, `Verified: the words of an account that calls itself ${quoted} ("Bank").`)
   })
 })
