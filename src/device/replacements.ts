@@ -56,18 +56,6 @@ export function leftOutOf(state: State, forked: string): (account: string) => bo
 }
 
 /**
- * The other members of the branch kept here: those whom a device of this account invites to a
- * replacement by itself, and those who are left out of it.
- */
-export function othersIn(state: State, { roster }: Known, own: string) {
-  const isLeftOut = leftOutOf(state, roster.connection)
-  const others = present(state, roster)
-    .members.map(({ account }) => account)
-    .filter((account) => account !== own)
-  return { invited: others.filter((one) => !isLeftOut(one)), leftOut: others.filter(isLeftOut) }
-}
-
-/**
  * Whether every member of one connection is in another, as this device knows both, but for those
  * who are left out of the replacements of `forked`.
  */
@@ -122,7 +110,7 @@ function nextStep(state: State, own: string, id: string): string {
   }
   const branch = rememberedRoster(state, id)
   const owners = branch === null ? [] : ownersOf(state, branch)
-  // Whom it would invite is not looked up here: that verifies histories, and any request can ask.
+  // The accounts to invite are not looked up: that verifies histories, at each request for words.
   if (owners.includes(own))
     return 'A device of an owner opens a new connection in its place: this one does so at a sync ("countersignd sync"), unless both histories together leave nobody to invite. If none comes, make a new connection with those who belong in it ("countersignd connection create"), and delete this one.'
   const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} for one`

@@ -10,19 +10,13 @@ import type { ForkedRow } from '../state/replacements.ts'
 import type { State } from '../state/state.ts'
 import { openConnection } from './connections.ts'
 import { giveConsent } from './consents.ts'
+import { present } from './departed.ts'
 import { dismissed } from './dismissed.ts'
 import { pullKeyLog } from './key-log.ts'
 import { holdRefused, keepRoster } from './kept-connection.ts'
 import { leaveOrEnd } from './members.ts'
 import { keepFork, rememberedRoster } from './remembered.ts'
-import {
-  areAllIn,
-  leftOutOf,
-  mayReplace,
-  othersIn,
-  ownersOf,
-  replacementsOf,
-} from './replacements.ts'
+import { areAllIn, leftOutOf, mayReplace, ownersOf, replacementsOf } from './replacements.ts'
 import type { Signing } from './roster-entries.ts'
 import { type Fork, fetchRoster, judgeFork } from './rosters.ts'
 
@@ -147,13 +141,16 @@ export async function openReplacement(
   if (replacementsOf(state, identity.account, connection).length > 0) return null
   const turn = ownersOf(state, branch).indexOf(identity.account)
   if (turn === -1 || Math.abs(now() - seen_at) < turn * TURN_MS) return null
-  const { invited, leftOut } = othersIn(state, branch, identity.account)
-  const invite = invited.map((one) => ({ user_id: one }))
+  const isLeftOut = leftOutOf(state, connection)
+  const others = present(state, branch.roster)
+    .members.map((one) => one.account)
+    .filter((one) => one !== identity.account)
+  const invite = others.filter((one) => !isLeftOut(one)).map((one) => ({ user_id: one }))
   const fork = evidence(state, connection)
   if (invite.length === 0 || fork === null) return null
   const wanted = { name: row.name, invite, preset_id: null, replaces: connection, fork }
   const made = await openConnection(device, account, wanted, { id: act, at: seen_at })
-  return { id: made.id, leftOut }
+  return { id: made.id, leftOut: others.filter(isLeftOut) }
 }
 
 /** Judges what is in place of a connection that forked, by what is known now. */
