@@ -170,8 +170,8 @@ export function replaceRecoveryKey(
 }
 
 /**
- * The key that made a recovery signature, by the signature: the one to try first when a log comes
- * again whose vouchers are not stored.
+ * The key that made a recovery signature, by the signature: the one to try first when a log without
+ * stored vouchers is read again.
  */
 const firstTries = new Map<string, string>()
 const MOST_FIRST_TRIES = 8192

@@ -11,7 +11,7 @@ export interface ListedInvitation {
   readonly changed: boolean
   /** When it was listed last, in Unix milliseconds. */
   readonly listed_at: number
-  /** The only caller whose approval rests on this row: a token, '' the command line; null: any. */
+  /** The only caller that approves by this row: a token, '' the command line; null: any. */
   readonly reader: string | null
 }
 

@@ -79,7 +79,7 @@ const deciding = (scene: Scene, truth: Truth) =>
           memberIn(truth, seat)?.role === 'owner' && !isStolen(scene, seat.identity.account),
       )
 
-/** Owners whose devices say that an account came back by a fork remove it. */
+/** Owners remove accounts that came back by a fork, where their devices report that. */
 async function removeReturned(scene: Scene): Promise<void> {
   for (const by of liveOf(scene))
     for (const id of scene.server.rosters.ids()) {
