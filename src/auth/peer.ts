@@ -45,10 +45,12 @@ type Owners = ReadonlyMap<string, number | null>
 /**
  * The owner of every socket in a listing (the text of `/proc/net/tcp` or `tcp6`): a uid, or null
  * where it is not known. A socket that its client closed has uid 0 and inode 0, so only a live
- * socket has an owner, and of two rows with the same addresses neither has.
+ * socket has an owner, and of two sockets with the same addresses neither has. The kernel writes
+ * the listing in parts and may repeat a row when a socket opens in between: one inode is one socket.
  */
 export function ownersIn(listing: string): Owners {
   const owners = new Map<string, number | null>()
+  const inodes = new Map<string, string | undefined>()
   // The first line is the heading.
   let start = listing.indexOf('\n') + 1
   while (start > 0 && start < listing.length) {
@@ -61,8 +63,10 @@ export function ownersIn(listing: string): Owners {
       const ends = listing.slice(from, to)
       const cells = listing.slice(to + 1, next === 0 ? undefined : next - 1).split(/ +/)
       const [, , , , uid, , inode] = cells
-      const isLive = state === ESTABLISHED && inode !== '0' && !owners.has(ends)
+      const isAlone = !owners.has(ends) || inodes.get(ends) === inode
+      const isLive = state === ESTABLISHED && inode !== '0' && isAlone
       owners.set(ends, isLive ? Number(uid) : null)
+      inodes.set(ends, inode)
     }
     start = next
   }
@@ -129,25 +133,38 @@ function newReader<T>(read: () => Promise<T>): () => Promise<T> {
   return () => (running === null ? begin() : (next ??= running.then(begin)))
 }
 
-async function readOwners(name: Listing): Promise<Owners> {
+async function readListing(name: Listing): Promise<string> {
   // Loaded here: a start does not need it, and it takes as long as making a server.
   const { readFile } = await import('node:fs/promises')
-  return ownersIn(await readFile(pathOf(name), 'latin1').catch(() => ''))
+  return readFile(pathOf(name), 'latin1').catch(() => '')
 }
 
-const readers = Object.fromEntries(
-  (['tcp', 'tcp6'] as const).map((name) => [name, newReader(() => readOwners(name))]),
-) as Record<Listing, () => Promise<Owners>>
+/** The readings for one socket: a row can be missing from a listing while other sockets close. */
+const MOST_READINGS = 3
 
-/** As `peerUid`, without blocking the event loop; all waiting look-ups share one reading. */
-export async function askPeerUid(socket: Socket): Promise<number | null> {
-  if (process.platform !== 'linux') return null
-  for (const { name, ends } of placesOf(socket)) {
-    const uid = (await readers[name]()).get(ends) ?? null
-    if (uid !== null) return uid
+/**
+ * Looks up uids as `peerUid` does, without blocking the event loop. All waiting look-ups share one
+ * reading.
+ * @param read returns the text of a listing
+ */
+export function newPeerLookup(
+  read: (name: Listing) => Promise<string>,
+): (socket: Socket) => Promise<number | null> {
+  const newListingReader = (name: Listing) => newReader(async () => ownersIn(await read(name)))
+  const readers = { tcp: newListingReader('tcp'), tcp6: newListingReader('tcp6') }
+  return async (socket) => {
+    for (let reading = 0; reading < MOST_READINGS; reading++)
+      for (const { name, ends } of placesOf(socket)) {
+        const uid = (await readers[name]()).get(ends) ?? null
+        if (uid !== null) return uid
+      }
+    return null
   }
-  return null
 }
+
+/** As `peerUid`, without blocking the event loop. Null on systems other than Linux. */
+export const askPeerUid: (socket: Socket) => Promise<number | null> =
+  process.platform === 'linux' ? newPeerLookup(readListing) : () => Promise.resolve(null)
 
 /**
  * The uids that user names (or decimal uids) stand for, read from the text of `/etc/passwd`. Throws

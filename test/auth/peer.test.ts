@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { ownersIn, peerCheck, peerUid, uidsOf } from '../../src/auth/peer.ts'
+import { newPeerLookup, ownersIn, peerCheck, peerUid, uidsOf } from '../../src/auth/peer.ts'
 import { EXIT, StartError } from '../../src/errors.ts'
 
 const HEAD =
@@ -30,8 +30,14 @@ const cases: [name: string, text: string, uid: number | null][] = [
   ['nothing', '', null],
   ['a heading alone', listing(), null],
   [
-    'two rows of the same ends',
-    listing(row(CLIENT, SERVER), row(CLIENT, SERVER, { uid: '0' })),
+    'two sockets with the same addresses',
+    listing(row(CLIENT, SERVER), row(CLIENT, SERVER, { uid: '0', inode: '77002' })),
+    null,
+  ],
+  ['one socket listed twice', listing(row(CLIENT, SERVER), serverSide, row(CLIENT, SERVER)), 1000],
+  [
+    'one socket listed twice, and another',
+    listing(row(CLIENT, SERVER), row(CLIENT, SERVER, { inode: '77002' }), row(CLIENT, SERVER)),
     null,
   ],
   [
@@ -115,6 +121,30 @@ test('a socket that is gone is nobody', LINUX, () =>
     assert.equal(peerUid(accepted), null)
   }),
 )
+
+/** The end of a connection at the server, with the addresses of the rows above. */
+const accepted = {
+  remoteAddress: '127.0.0.1',
+  remotePort: 0xd431,
+  localAddress: '127.0.0.1',
+  localPort: 0x4d6d,
+} as Socket
+
+test('a socket that one reading missed is found in the next', async () => {
+  const texts = { tcp: [listing(listener), listing(serverSide, row(CLIENT, SERVER))], tcp6: [''] }
+  const lookup = newPeerLookup((name) => Promise.resolve(texts[name].shift() ?? ''))
+  assert.equal(await lookup(accepted), 1000)
+})
+
+test('a socket without an owner costs three readings of each listing', async () => {
+  const read: string[] = []
+  const lookup = newPeerLookup((name) => {
+    read.push(name)
+    return Promise.resolve(listing(row(CLIENT, SERVER, { inode: '0' })))
+  })
+  assert.equal(await lookup(accepted), null)
+  assert.deepEqual(read, ['tcp', 'tcp6', 'tcp', 'tcp6', 'tcp', 'tcp6'])
+})
 
 const PASSWD = `root:x:0:0:root:/root:/bin/sh
 daemon:x:1:1::/:/bin/false
