@@ -45,19 +45,21 @@ const apart = (name, filter, find) => ({
     }),
 })
 
-// `src/program.ts` loads the program; its sources are no part of the first file.
+// `src/runtime/program.ts` loads the program; its sources are no part of the first file.
 const program = apart('program', /^\.\/cli\/run\.ts$/, () => './program.cjs')
 const libraries = apart('libraries', /^[^.]/, (path) =>
   path in LIBRARIES ? `./lib/${LIBRARIES[path]}.cjs` : undefined,
 )
 /** Of the Model Context Protocol's SDK, what the program uses: two modules of one package, so that they are one library. */
-const SDK = 'src/tools/sdk.ts'
-const sdk = apart('sdk', /^\.\.?\/(tools\/)?sdk\.ts$/, () => './lib/mcp.cjs')
+const SDK = 'src/api/tools/sdk.ts'
+const sdk = apart('sdk', /^[./]+\/(api\/tools\/)?sdk\.ts$/, () => './lib/mcp.cjs')
 
 /** What the documents say and show beside the table, which only they need. */
-const TEXTS = 'src/openapi/descriptions/index.ts'
-const documents = apart('documents', /^\.\.?\/openapi\/(examples\.json|descriptions\/)/, (path) =>
-  path.endsWith('.json') ? './lib/examples.json' : './lib/descriptions.cjs',
+const TEXTS = 'src/api/openapi/descriptions/index.ts'
+const documents = apart(
+  'documents',
+  /\/(openapi\/examples\.json|descriptions\/index\.ts)$/,
+  (path) => (path.endsWith('.json') ? './lib/examples.json' : './lib/descriptions.cjs'),
 )
 
 /** Loading node:crypto takes a tenth of the start, and the first answer does not need it: its members load it when read. */
@@ -111,7 +113,7 @@ async function bundleHandbook() {
 
 /** What a daemon really answered, without the spaces for readers. */
 async function copyExamples() {
-  const examples = JSON.parse(await readFile('src/openapi/examples.json', 'utf8'))
+  const examples = JSON.parse(await readFile('src/api/openapi/examples.json', 'utf8'))
   await mkdir('dist/lib', { recursive: true })
   await writeFile('dist/lib/examples.json', JSON.stringify(examples))
 }
@@ -128,7 +130,7 @@ const built = await Promise.all([
     ...node,
     entryPoints: ['src/cli/run.ts'],
     outfile: 'dist/program.cjs',
-    // As `src/program.ts` compiles it: a text of this size is not to be copied into another.
+    // As `src/runtime/program.ts` compiles it: a text of this size is not to be copied into another.
     banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
     footer: { js: '})' },
     charset: 'ascii',
@@ -171,7 +173,7 @@ const built = await Promise.all([
 ])
 
 const programBytes = await readFile('dist/program.cjs')
-// `src/program.ts` reads it as such; the bundler escapes what it can, which is no regular expression.
+// `src/runtime/program.ts` reads it as such; the bundler escapes what it can, which is no regular expression.
 if (programBytes.some((byte) => byte > 127))
   throw new Error(
     'dist/program.cjs is not ASCII: escape what is not, in a regular expression or a template.',

@@ -7,8 +7,8 @@ import { registerHooks } from 'node:module'
 import { dirname, join } from 'node:path'
 import { rest } from './src/api/rest/index.ts'
 import { ACCOUNT, REST, scopeTable } from './src/auth/scopes.ts'
-import { deviceDocument } from './src/openapi/device.ts'
-import { openapiDocument } from './src/openapi.ts'
+import { deviceDocument } from './src/api/openapi/device.ts'
+import { openapiDocument } from './src/api/openapi/document.ts'
 
 // openapi-typescript prints with the compiler of TypeScript 5, which programs may call; the one that checks this project they may not.
 registerHooks({

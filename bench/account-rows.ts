@@ -6,8 +6,8 @@ import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import pg from 'pg'
 import { accountIdOf } from '../src/crypto/account-id.ts'
 import { rawKeys, sealKeyId } from '../src/crypto/device-public-keys.ts'
-import { newId } from '../src/crypto/id.ts'
-import { type PublicJwk, thumbprint } from '../src/crypto/jwk.ts'
+import { newId } from '../src/crypto/encoding/id.ts'
+import { type PublicJwk, thumbprint } from '../src/crypto/jose/jwk.ts'
 
 /** Of more live codes that were mailed, the server would send no other. */
 const MAILED = 900

@@ -10,21 +10,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Account } from '../src/api/port.ts'
-import { encodeBase64url } from '../src/crypto/base64url.ts'
+import { encodeBase64url } from '../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../src/crypto/device-public-keys.ts'
-import { newId, PREFIX } from '../src/crypto/id.ts'
+import { newId, PREFIX } from '../src/crypto/encoding/id.ts'
 import {
   addDevice,
   nameRecoveryKey,
   renewSealKey,
   resetLog,
   revokeDevice,
-} from '../src/crypto/key-log-entries.ts'
-import { verifyKeyLog } from '../src/crypto/key-log.ts'
-import { addMember, openEntry, rotate, verifyRoster } from '../src/crypto/roster.ts'
+} from '../src/crypto/logs/key-log-entries.ts'
+import { verifyKeyLog } from '../src/crypto/logs/key-log.ts'
+import { addMember, openEntry, rotate, verifyRoster } from '../src/crypto/logs/roster.ts'
 import { hpkeSuite1 } from '../src/crypto/seal-key.ts'
 import { publicKeys } from '../src/crypto/device-keys.ts'
-import { type Recipient, sealedTo } from '../src/device/seal-keys.ts'
+import { type Recipient, sealedTo } from '../src/device/identity/seal-keys.ts'
 import { type State, openState } from '../src/state/state.ts'
 import {
   AT,

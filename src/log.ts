@@ -2,10 +2,10 @@
  * The log: JSON lines on standard error. One redactor stands before every line, so that no caller of it can leak a secret:
  * whatever looks like one is cut out.
  */
-import { redact } from './crypto/redact.ts'
+import { redact } from './crypto/encoding/redact.ts'
 import { AppError } from './errors.ts'
 
-export { redact } from './crypto/redact.ts'
+export { redact } from './crypto/encoding/redact.ts'
 
 export type Level = 'error' | 'warn' | 'info' | 'debug'
 type Fields = Readonly<Record<string, unknown>>

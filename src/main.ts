@@ -40,12 +40,12 @@ type Program = typeof import('./cli/run.ts')
 
 async function program(): Promise<Program> {
   if (typeof PROGRAM_BUILD !== 'string') return import('./cli/run.ts')
-  const { isExecutable } = await import('./executable.ts')
+  const { isExecutable } = await import('./runtime/executable.ts')
   if (isExecutable) {
-    const { loadCarried } = await import('./carried.ts')
+    const { loadCarried } = await import('./runtime/embedded-assets.ts')
     return loadCarried() as Program
   }
-  const { loadProgram } = await import('./program.ts')
+  const { loadProgram } = await import('./runtime/program.ts')
   return loadProgram(join(import.meta.dirname, 'program.cjs'), PROGRAM_BUILD) as Program
 }
 

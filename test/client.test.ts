@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { rest } from '../src/api/rest/index.ts'
 import type { Table } from '../src/api/route.ts'
-import { type Outgoing, clientOf } from '../src/client.ts'
-import { rowsOf } from '../src/dispatch.ts'
+import { type Outgoing, clientOf } from '../src/api/client.ts'
+import { rowsOf } from '../src/http/dispatch.ts'
 import { type TestDaemon, startDaemon } from './daemon.ts'
 
 const sent: Outgoing[] = []

@@ -1,7 +1,7 @@
 /** What the URL of a mail relay says, and what of it keeps the program from starting. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config/config.ts'
 import { type Relay, relayOf } from '../src/config/relay.ts'
 import { EXIT, StartError } from '../src/errors.ts'
 

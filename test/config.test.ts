@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig } from '../src/config.ts'
-import type { Config } from '../src/config.ts'
+import { readConfig } from '../src/config/config.ts'
+import type { Config } from '../src/config/config.ts'
 import { EXIT, StartError } from '../src/errors.ts'
 
 type Env = Record<string, string>

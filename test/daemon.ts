@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commandLineToken } from '../src/auth/proof.ts'
 import type { Scope } from '../src/auth/scopes.ts'
-import { readConfig } from '../src/config.ts'
-import { serve } from '../src/daemon.ts'
+import { readConfig } from '../src/config/config.ts'
+import { serve } from '../src/daemon/daemon.ts'
 import { newLog } from '../src/log.ts'
-import { type Runtime, readRuntime, stateSecret } from '../src/state/runtime.ts'
+import { type Runtime, readRuntime, stateSecret } from '../src/storage/runtime-file.ts'
 
 export interface Answer {
   readonly status: number

@@ -5,7 +5,7 @@ import * as v from 'valibot'
 import { Page } from '../src/api/fields.ts'
 import { type Table } from '../src/api/route.ts'
 import type { Need, Standing } from '../src/auth/scopes.ts'
-import { type Gate, type Request, newDispatch, rowsOf } from '../src/dispatch.ts'
+import { type Gate, type Request, newDispatch, rowsOf } from '../src/http/dispatch.ts'
 import { AppError } from '../src/errors.ts'
 
 const table = {

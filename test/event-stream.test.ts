@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { deltaOf, errorEvent, failureOf, outcomeOf } from '../src/api/completion.ts'
+import { deltaOf, errorEvent, failureOf, outcomeOf } from '../src/api/chat-events.ts'
 import { type StreamEvent, isEventStream, newEventReader } from '../src/api/event-stream.ts'
 import { AppError } from '../src/errors.ts'
 import { delta } from './service/endpoint.ts'

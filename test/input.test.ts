@@ -7,8 +7,8 @@ import { parse } from '../src/api/input.ts'
 import type { Schema, Table } from '../src/api/route.ts'
 import { rest } from '../src/api/rest/index.ts'
 import { AppError } from '../src/errors.ts'
-import { rowsOf } from '../src/dispatch.ts'
-import { accountTable } from '../src/server/account.ts'
+import { rowsOf } from '../src/http/dispatch.ts'
+import { accountTable } from '../src/http/account-listener.ts'
 
 /** What a caller is told of this value: the message, and that of each issue. */
 function told(schema: Schema, value: unknown): string[] {

@@ -114,7 +114,7 @@ for (const harmless of [
   'GET /api/v1/connections/con_01k9zq3v5w8x2y4z6a8b0c2d4e/code',
   'tok_01k9zq3v5w8x2y4z6a8b0c2d4e',
   '2026-01-02T03:04:05.678Z',
-  'file:///opt/countersign/src/server/server.ts:123:45',
+  'file:///opt/countersign/src/http/server.ts:123:45',
   'The request is not valid (body, name): Give at least one character.',
   'Bearer',
 ])

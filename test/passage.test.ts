@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { type Break, type Bounds, passage } from '../src/api/passage.ts'
+import { type Break, type Bounds, passage } from '../src/api/stream-relay.ts'
 import { AppError } from '../src/errors.ts'
 
 const LONG: Bounds = { silenceMs: 60_000, wholeMs: 60_000, most: 1_000_000 }

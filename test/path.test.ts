@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { AppError } from '../src/errors.ts'
-import { splitTarget } from '../src/path.ts'
+import { splitTarget } from '../src/http/path.ts'
 
 const split: [target: string, segments: string[], query: string][] = [
   ['/', [], ''],

@@ -25,7 +25,7 @@ const source = (word: string) => `(function (exports, require, module, __filenam
 /** Load the program in a process of its own, and give back what it says. */
 function said(build: string): string {
   writeFileSync(join(dir, 'beside.cjs'), "module.exports = 'beside'\n")
-  const loader = join(import.meta.dirname, '../src/program.ts')
+  const loader = join(import.meta.dirname, '../src/runtime/program.ts')
   const script = `
     import { loadProgram } from ${JSON.stringify(loader)}
     console.log(loadProgram(${JSON.stringify(file)}, ${JSON.stringify(build)}).say())`

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { Page } from '../src/api/fields.ts'
-import { decodeQuery } from '../src/query.ts'
+import { decodeQuery } from '../src/http/query.ts'
 
 const Everything = v.strictObject({
   text: v.optional(v.string()),

@@ -2,7 +2,7 @@
  * Pages of a list, newest first. Ids begin with their time, so the order is that of the ids and a cursor is the last id
  * shown: a row that is added or removed meanwhile neither repeats nor hides another.
  */
-import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
+import { decodeBase64url, encodeBase64url } from '../crypto/encoding/base64url.ts'
 import { AppError } from '../errors.ts'
 import type { Page } from './fields.ts'
 

@@ -3,7 +3,7 @@
  * replies are open, so that a newer server may say more. No transforms: what is sent is what is read.
  */
 import * as v from 'valibot'
-import { isId } from '../crypto/id.ts'
+import { isId } from '../crypto/encoding/id.ts'
 
 /** A resource id: its prefix and 26 characters, opaque to callers. */
 export const id = (prefix: string) =>

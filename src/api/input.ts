@@ -1,6 +1,6 @@
 /** Input judged by the schema of its row, and how its faults are told: alike wherever a request comes in. */
 import { type BaseIssue, getDotPath, safeParse } from 'valibot'
-import { redact } from '../crypto/redact.ts'
+import { redact } from '../crypto/encoding/redact.ts'
 import { AppError, type Issue } from '../errors.ts'
 import type { Schema } from './route.ts'
 

@@ -1,5 +1,5 @@
-import { marked, someoneOf } from './called.ts'
-import { inQuotes, withoutQuotes } from './in-quotes.ts'
+import { marked, someoneOf } from './name-text.ts'
+import { inQuotes, withoutQuotes } from './quotation-marks.ts'
 import type { Match } from './rest/verify.ts'
 
 /**

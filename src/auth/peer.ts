@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import type { TokenUsers } from '../config.ts'
+import type { TokenUsers } from '../config/config.ts'
 import { StartError } from '../errors.ts'
 
 /** States of a connection, as Linux numbers them. */

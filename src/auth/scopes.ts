@@ -2,7 +2,7 @@
  * The scope table: what a request needs, from its method and path alone, before any routing. Nothing on a row can change it.
  * The first rule that fits decides; what no rule names needs a token, so a forgotten path is closed, not open.
  */
-import { redact } from '../crypto/redact.ts'
+import { redact } from '../crypto/encoding/redact.ts'
 import { AppError } from '../errors.ts'
 
 export type Scope = 'read' | 'write' | 'full'

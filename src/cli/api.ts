@@ -4,14 +4,14 @@
  */
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
-import { type Outgoing, clientOf } from '../client.ts'
-import type { Config } from '../config.ts'
+import { type Outgoing, clientOf } from '../api/client.ts'
+import type { Config } from '../config/config.ts'
 import { AppError, StartError } from '../errors.ts'
-import { readPrivate } from '../state/folder.ts'
-import type { Lock } from '../state/lock.ts'
+import { readPrivate } from '../storage/folder.ts'
+import type { Lock } from '../storage/lock.ts'
 import type { Api, Io } from './command.ts'
-import type { DaemonConnection } from './connection-to-daemon.ts'
-import { holderAt } from './holder.ts'
+import type { DaemonConnection } from './daemon-connection.ts'
+import { holderAt } from './lock-owner.ts'
 import { newWaiting } from './waiting.ts'
 
 const TABLE = { ...rest, ...local }
@@ -75,10 +75,10 @@ async function here<T>(
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
   const [{ openDaemon }, { newLog }, { splitTarget }, { newRequestId }] = await Promise.all([
-    import('../daemon.ts'),
+    import('../daemon/daemon.ts'),
     import('../log.ts'),
-    import('../path.ts'),
-    import('../server/reply.ts'),
+    import('../http/path.ts'),
+    import('../http/reply.ts'),
   ])
   // What goes well, the command itself says to the person.
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel

@@ -1,5 +1,5 @@
 /** Things that people name by id: what is not there is said in words of the command line, which has no paths. */
-import { isId } from '../crypto/id.ts'
+import { isId } from '../crypto/encoding/id.ts'
 import { AppError } from '../errors.ts'
 
 const KINDS = {

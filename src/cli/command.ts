@@ -3,7 +3,7 @@ import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Local } from '../api/local/index.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Calls } from '../api/route.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Platform } from '../config/values.ts'
 
 /** The calls of the REST table and of the command line's own, answered by the running daemon or by this process. */

@@ -10,507 +10,509 @@ interface Listed {
 export const COMMANDS: Readonly<Record<string, Listed>> = {
   serve: {
     summary: 'Run the daemon',
-    load: async () => (await import('./serve.ts')).serveCommand,
+    load: async () => (await import('./commands/serve.ts')).serveCommand,
   },
   server: {
     summary: 'Run an account server, for many daemons',
-    load: async () => (await import('./server.ts')).serverCommand,
+    load: async () => (await import('./commands/server.ts')).serverCommand,
   },
   mcp: {
     summary: 'Speak the Model Context Protocol, for programs that start their tools themselves',
-    load: async () => (await import('./mcp.ts')).mcpCommand,
+    load: async () => (await import('./commands/mcp.ts')).mcpCommand,
   },
   status: {
     summary: 'Show the state of the daemon',
-    load: async () => (await import('./status.ts')).statusCommand,
+    load: async () => (await import('./commands/status.ts')).statusCommand,
   },
   health: {
     summary: 'Ask whether the daemon answers, for monitors and unit files',
-    load: async () => (await import('./health.ts')).healthCommand,
+    load: async () => (await import('./commands/health.ts')).healthCommand,
   },
   'service install': {
     summary: 'Install the daemon as a service of this machine or user',
-    load: async () => (await import('./service.ts')).serviceInstall,
+    load: async () => (await import('./commands/service.ts')).serviceInstall,
   },
   'service uninstall': {
     summary: 'Remove the service',
-    load: async () => (await import('./service.ts')).serviceUninstall,
+    load: async () => (await import('./commands/service.ts')).serviceUninstall,
   },
   'service status': {
     summary: 'Show whether the service runs and answers',
-    load: async () => (await import('./service.ts')).serviceStatus,
+    load: async () => (await import('./commands/service.ts')).serviceStatus,
   },
   'service print': {
     summary: 'Print the definition of the service, for systemd, launchd or Windows',
-    load: async () => (await import('./service.ts')).servicePrint,
+    load: async () => (await import('./commands/service.ts')).servicePrint,
   },
   completion: {
     summary: 'Print a script by which a shell completes this command line',
-    load: async () => (await import('./completion.ts')).completionCommand,
+    load: async () => (await import('./commands/completion.ts')).completionCommand(COMMANDS),
   },
   doctor: {
     summary: 'Look at everything that may be wrong here, and say what to do',
-    load: async () => (await import('./doctor.ts')).doctorCommand,
+    load: async () => (await import('./commands/doctor.ts')).doctorCommand,
   },
   'audit verify': {
     summary: 'Check that the audit log is as it was written',
-    load: async () => (await import('./audit.ts')).auditVerify,
+    load: async () => (await import('./commands/audit.ts')).auditVerify,
   },
   backup: {
     summary: 'Write a sealed backup of all that this device keeps',
-    load: async () => (await import('./backup.ts')).backupCommand,
+    load: async () => (await import('./commands/backup.ts')).backupCommand,
   },
   restore: {
     summary: 'Put a backup into a new state folder',
-    load: async () => (await import('./restore.ts')).restoreCommand,
+    load: async () => (await import('./commands/restore.ts')).restoreCommand,
   },
   sync: {
     summary: 'Fetch what is new, hand over what was made here',
-    load: async () => (await import('./sync.ts')).syncCommand,
+    load: async () => (await import('./commands/sync.ts')).syncCommand,
   },
   login: {
     summary: 'Sign this device in',
-    load: async () => (await import('./login.ts')).loginCommand,
+    load: async () => (await import('./commands/session/login.ts')).loginCommand,
   },
   logout: {
     summary: 'Revoke this device and forget what it holds',
-    load: async () => (await import('./logout.ts')).logoutCommand,
+    load: async () => (await import('./commands/session/logout.ts')).logoutCommand,
   },
   whoami: {
     summary: 'Show who is signed in',
-    load: async () => (await import('./whoami.ts')).whoamiCommand,
+    load: async () => (await import('./commands/session/whoami.ts')).whoamiCommand,
   },
   reset: {
     summary: 'Bring an account back after all its devices were lost',
-    load: async () => (await import('./reset.ts')).resetCommand,
+    load: async () => (await import('./commands/session/reset.ts')).resetCommand,
   },
   'recovery create': {
     summary: 'Make a recovery key: 24 words on paper, for when all devices are lost',
-    load: async () => (await import('./recovery.ts')).recoveryCreate,
+    load: async () => (await import('./commands/session/recovery.ts')).recoveryCreate,
   },
   'recovery dismiss': {
     summary: 'Note that you set the recovery key of which this device has a notice',
-    load: async () => (await import('./recovery.ts')).recoveryDismiss,
+    load: async () => (await import('./commands/session/recovery.ts')).recoveryDismiss,
   },
   'account delete': {
     summary: 'Delete the account and everything in it, for good',
-    load: async () => (await import('./account.ts')).accountDelete,
+    load: async () => (await import('./commands/session/account.ts')).accountDelete,
   },
   'device list': {
     summary: 'List the devices of the account',
-    load: async () => (await import('./device.ts')).deviceList,
+    load: async () => (await import('./commands/session/device.ts')).deviceList,
   },
   'device approve': {
     summary: 'Approve a new device by the words of both screens',
-    load: async () => (await import('./device.ts')).deviceApprove,
+    load: async () => (await import('./commands/session/device.ts')).deviceApprove,
   },
   'device renew': {
     summary: 'Give this device a new sealing key',
-    load: async () => (await import('./device.ts')).deviceRenew,
+    load: async () => (await import('./commands/session/device.ts')).deviceRenew,
   },
   'device revoke': {
     summary: 'Revoke a device',
-    load: async () => (await import('./device.ts')).deviceRevoke,
+    load: async () => (await import('./commands/session/device.ts')).deviceRevoke,
   },
   'session list': {
     summary: 'List the sessions of the account',
-    load: async () => (await import('./session.ts')).sessionList,
+    load: async () => (await import('./commands/session/session.ts')).sessionList,
   },
   'session end': {
     summary: 'End the session of another device',
-    load: async () => (await import('./session.ts')).sessionEnd,
+    load: async () => (await import('./commands/session/session.ts')).sessionEnd,
   },
   'email list': {
     summary: 'List the e-mail addresses of the account',
-    load: async () => (await import('./email.ts')).emailList,
+    load: async () => (await import('./commands/session/email.ts')).emailList,
   },
   'email add': {
     summary: 'Add an e-mail address, confirmed by a link that is mailed there',
-    load: async () => (await import('./email.ts')).emailAdd,
+    load: async () => (await import('./commands/session/email.ts')).emailAdd,
   },
   profile: {
     summary: 'Show your profile',
-    load: async () => (await import('./profile.ts')).profileCommand,
+    load: async () => (await import('./commands/profile.ts')).profileCommand,
   },
   'profile set': {
     summary: 'Change your profile',
-    load: async () => (await import('./profile.ts')).profileSet,
+    load: async () => (await import('./commands/profile.ts')).profileSet,
   },
   preferences: {
     summary: 'Show your preferences',
-    load: async () => (await import('./preferences.ts')).preferencesCommand,
+    load: async () => (await import('./commands/preferences.ts')).preferencesCommand,
   },
   'preferences set': {
     summary: 'Change your preferences',
-    load: async () => (await import('./preferences.ts')).preferencesSet,
+    load: async () => (await import('./commands/preferences.ts')).preferencesSet,
   },
   verify: {
     summary: 'Check three words that somebody said',
-    load: async () => (await import('./verify.ts')).verifyCommand,
+    load: async () => (await import('./commands/connections/verify.ts')).verifyCommand,
   },
   code: {
     summary: 'Show the words to say on a connection or to a guest',
-    load: async () => (await import('./code.ts')).codeCommand,
+    load: async () => (await import('./commands/connections/code.ts')).codeCommand,
   },
   'connection list': {
     summary: 'List connections',
-    load: async () => (await import('./connection.ts')).connectionList,
+    load: async () => (await import('./commands/connections/connection.ts')).connectionList,
   },
   'connection create': {
     summary: 'Create a connection',
-    load: async () => (await import('./connection.ts')).connectionCreate,
+    load: async () => (await import('./commands/connections/connection.ts')).connectionCreate,
   },
   'connection show': {
     summary: 'Show one connection',
-    load: async () => (await import('./connection.ts')).connectionShow,
+    load: async () => (await import('./commands/connections/connection.ts')).connectionShow,
   },
   'connection favorite': {
     summary: 'Mark a connection as a favourite',
-    load: async () => (await import('./connection.ts')).connectionFavorite,
+    load: async () => (await import('./commands/connections/connection.ts')).connectionFavorite,
   },
   'connection rename': {
     summary: 'Rename a connection',
-    load: async () => (await import('./connection.ts')).connectionRename,
+    load: async () => (await import('./commands/connections/connection.ts')).connectionRename,
   },
   'connection members': {
     summary: 'List who is in a connection',
-    load: async () => (await import('./connection-members.ts')).connectionMembers,
+    load: async () =>
+      (await import('./commands/connections/connection-members.ts')).connectionMembers,
   },
   'connection remove-member': {
     summary: 'Remove a member: whoever stays gets a new secret',
-    load: async () => (await import('./connection-members.ts')).connectionRemoveMember,
+    load: async () =>
+      (await import('./commands/connections/connection-members.ts')).connectionRemoveMember,
   },
   'connection role': {
     summary: 'Make a member an owner, or an owner a member',
-    load: async () => (await import('./connection-members.ts')).connectionRole,
+    load: async () => (await import('./commands/connections/connection-members.ts')).connectionRole,
   },
   'connection leave': {
     summary: 'Leave a connection to its other members',
-    load: async () => (await import('./connection-end.ts')).connectionLeave,
+    load: async () => (await import('./commands/connections/connection-end.ts')).connectionLeave,
   },
   'connection delete': {
     summary: 'Delete a connection in which nobody else is',
-    load: async () => (await import('./connection-end.ts')).connectionDelete,
+    load: async () => (await import('./commands/connections/connection-end.ts')).connectionDelete,
   },
   invite: {
     summary: 'Invite somebody to a connection',
-    load: async () => (await import('./invite.ts')).inviteCommand,
+    load: async () => (await import('./commands/connections/invite.ts')).inviteCommand,
   },
   'invite list': {
     summary: 'List invitations, received and sent',
-    load: async () => (await import('./invite.ts')).inviteList,
+    load: async () => (await import('./commands/connections/invite.ts')).inviteList,
   },
   'invite contacts': {
     summary: 'List first contacts by four words',
-    load: async () => (await import('./first-contact.ts')).inviteContacts,
+    load: async () => (await import('./commands/connections/first-contact.ts')).inviteContacts,
   },
   'invite approve': {
     summary: 'Approve an invitation',
-    load: async () => (await import('./invite.ts')).inviteApprove,
+    load: async () => (await import('./commands/connections/invite.ts')).inviteApprove,
   },
   'invite decline': {
     summary: 'Decline an invitation',
-    load: async () => (await import('./invite.ts')).inviteDecline,
+    load: async () => (await import('./commands/connections/invite.ts')).inviteDecline,
   },
   'invite withdraw': {
     summary: 'Withdraw an invitation that was sent',
-    load: async () => (await import('./invite.ts')).inviteWithdraw,
+    load: async () => (await import('./commands/connections/invite.ts')).inviteWithdraw,
   },
   'tag list': {
     summary: 'List your tags',
-    load: async () => (await import('./tag.ts')).tagList,
+    load: async () => (await import('./commands/tag.ts')).tagList,
   },
   'tag create': {
     summary: 'Create a tag',
-    load: async () => (await import('./tag.ts')).tagCreate,
+    load: async () => (await import('./commands/tag.ts')).tagCreate,
   },
   'tag update': {
     summary: 'Rename a tag or change its colour',
-    load: async () => (await import('./tag.ts')).tagUpdate,
+    load: async () => (await import('./commands/tag.ts')).tagUpdate,
   },
   'tag delete': {
     summary: 'Delete a tag',
-    load: async () => (await import('./tag.ts')).tagDelete,
+    load: async () => (await import('./commands/tag.ts')).tagDelete,
   },
   'tag assign': {
     summary: 'Give a connection a tag',
-    load: async () => (await import('./tag.ts')).tagAssign,
+    load: async () => (await import('./commands/tag.ts')).tagAssign,
   },
   'tag unassign': {
     summary: 'Take a tag from a connection',
-    load: async () => (await import('./tag.ts')).tagUnassign,
+    load: async () => (await import('./commands/tag.ts')).tagUnassign,
   },
   'preset list': {
     summary: 'List presets: what new connections begin with',
-    load: async () => (await import('./preset.ts')).presetList,
+    load: async () => (await import('./commands/preset.ts')).presetList,
   },
   'preset create': {
     summary: 'Create a preset',
-    load: async () => (await import('./preset.ts')).presetCreate,
+    load: async () => (await import('./commands/preset.ts')).presetCreate,
   },
   'preset update': {
     summary: 'Change a preset',
-    load: async () => (await import('./preset.ts')).presetUpdate,
+    load: async () => (await import('./commands/preset.ts')).presetUpdate,
   },
   'preset delete': {
     summary: 'Delete a preset',
-    load: async () => (await import('./preset.ts')).presetDelete,
+    load: async () => (await import('./commands/preset.ts')).presetDelete,
   },
   'preset default': {
     summary: 'Make a preset the default, or none',
-    load: async () => (await import('./preset.ts')).presetDefault,
+    load: async () => (await import('./commands/preset.ts')).presetDefault,
   },
   rotate: {
     summary: 'Give a connection a new secret',
-    load: async () => (await import('./rotate.ts')).rotateCommand,
+    load: async () => (await import('./commands/connections/rotate.ts')).rotateCommand,
   },
   'trust list': {
     summary: 'List whom you follow, and whether their keys changed',
-    load: async () => (await import('./trust.ts')).trustList,
+    load: async () => (await import('./commands/connections/trust.ts')).trustList,
   },
   'trust follow': {
     summary: 'Follow somebody, to hear when their keys change',
-    load: async () => (await import('./trust.ts')).trustFollow,
+    load: async () => (await import('./commands/connections/trust.ts')).trustFollow,
   },
   'trust confirm': {
     summary: 'Confirm the keys of somebody by the safety number',
-    load: async () => (await import('./trust.ts')).trustConfirm,
+    load: async () => (await import('./commands/connections/trust.ts')).trustConfirm,
   },
   'trust dismiss': {
     summary: 'Confirm that you have seen that a contact used the recovery key',
-    load: async () => (await import('./trust.ts')).trustDismiss,
+    load: async () => (await import('./commands/connections/trust.ts')).trustDismiss,
   },
   'trust unfollow': {
     summary: 'Follow somebody no more',
-    load: async () => (await import('./trust.ts')).trustUnfollow,
+    load: async () => (await import('./commands/connections/trust.ts')).trustUnfollow,
   },
   'trust rename': {
     summary: 'Give a person you follow a name of your own',
-    load: async () => (await import('./trust.ts')).trustRename,
+    load: async () => (await import('./commands/connections/trust.ts')).trustRename,
   },
   'trust note': {
     summary: 'Keep a note on somebody you follow',
-    load: async () => (await import('./trust.ts')).trustNote,
+    load: async () => (await import('./commands/connections/trust.ts')).trustNote,
   },
   'trust history': {
     summary: 'Show what happened to somebody you follow',
-    load: async () => (await import('./trust.ts')).trustHistory,
+    load: async () => (await import('./commands/connections/trust.ts')).trustHistory,
   },
   'trust metrics': {
     summary: 'Show how many you follow, and what came of it',
-    load: async () => (await import('./trust.ts')).trustMetrics,
+    load: async () => (await import('./commands/connections/trust.ts')).trustMetrics,
   },
   'guest list': {
     summary: 'List guest codes',
-    load: async () => (await import('./guest.ts')).guestList,
+    load: async () => (await import('./commands/connections/guest.ts')).guestList,
   },
   'guest create': {
     summary: 'Create a guest code and show its link, once',
-    load: async () => (await import('./guest.ts')).guestCreate,
+    load: async () => (await import('./commands/connections/guest.ts')).guestCreate,
   },
   'guest revoke': {
     summary: 'Revoke a guest code',
-    load: async () => (await import('./guest.ts')).guestRevoke,
+    load: async () => (await import('./commands/connections/guest.ts')).guestRevoke,
   },
   'guest send': {
     summary: 'Mail the link of a guest code',
-    load: async () => (await import('./guest.ts')).guestSend,
+    load: async () => (await import('./commands/connections/guest.ts')).guestSend,
   },
   'external list': {
     summary: 'List people without an account, whom guest codes are for',
-    load: async () => (await import('./external.ts')).externalList,
+    load: async () => (await import('./commands/organisations/external-members.ts')).externalList,
   },
   'external create': {
     summary: 'Keep somebody without an account',
-    load: async () => (await import('./external.ts')).externalCreate,
+    load: async () => (await import('./commands/organisations/external-members.ts')).externalCreate,
   },
   'external delete': {
     summary: 'Delete one of them, and revoke their guest codes',
-    load: async () => (await import('./external.ts')).externalDelete,
+    load: async () => (await import('./commands/organisations/external-members.ts')).externalDelete,
   },
   'notification list': {
     summary: 'List what happened',
-    load: async () => (await import('./notification.ts')).notificationList,
+    load: async () => (await import('./commands/notification.ts')).notificationList,
   },
   'notification read': {
     summary: 'Mark notifications as read',
-    load: async () => (await import('./notification.ts')).notificationRead,
+    load: async () => (await import('./commands/notification.ts')).notificationRead,
   },
   'notification delete': {
     summary: 'Delete notifications',
-    load: async () => (await import('./notification.ts')).notificationDelete,
+    load: async () => (await import('./commands/notification.ts')).notificationDelete,
   },
   'link list': {
     summary: 'List open links',
-    load: async () => (await import('./link.ts')).linkList,
+    load: async () => (await import('./commands/connections/link.ts')).linkList,
   },
   'link create': {
     summary: 'Create an open link, on whose page anybody may ask to connect',
-    load: async () => (await import('./link.ts')).linkCreate,
+    load: async () => (await import('./commands/connections/link.ts')).linkCreate,
   },
   'link suggest': {
     summary: 'Propose a slug for an open link',
-    load: async () => (await import('./link.ts')).linkSuggest,
+    load: async () => (await import('./commands/connections/link.ts')).linkSuggest,
   },
   'link pause': {
     summary: 'Pause an open link',
-    load: async () => (await import('./link.ts')).linkPause,
+    load: async () => (await import('./commands/connections/link.ts')).linkPause,
   },
   'link resume': {
     summary: 'Resume an open link',
-    load: async () => (await import('./link.ts')).linkResume,
+    load: async () => (await import('./commands/connections/link.ts')).linkResume,
   },
   'link slug': {
     summary: 'Give an open link a new address',
-    load: async () => (await import('./link.ts')).linkSlug,
+    load: async () => (await import('./commands/connections/link.ts')).linkSlug,
   },
   'link delete': {
     summary: 'Delete an open link with its requests',
-    load: async () => (await import('./link.ts')).linkDelete,
+    load: async () => (await import('./commands/connections/link.ts')).linkDelete,
   },
   'link requests': {
     summary: 'List who asked to connect by an open link',
-    load: async () => (await import('./link.ts')).linkRequests,
+    load: async () => (await import('./commands/connections/link.ts')).linkRequests,
   },
   'link approve': {
     summary: 'Approve a request: make a connection and invite who asked',
-    load: async () => (await import('./link.ts')).linkApprove,
+    load: async () => (await import('./commands/connections/link.ts')).linkApprove,
   },
   'link decline': {
     summary: 'Decline a request',
-    load: async () => (await import('./link.ts')).linkDecline,
+    load: async () => (await import('./commands/connections/link.ts')).linkDecline,
   },
   stamp: {
     summary: 'Sign a file on this device',
-    load: async () => (await import('./stamp.ts')).stampCommand,
+    load: async () => (await import('./commands/stamp.ts')).stampCommand,
   },
   'stamp verify': {
     summary: 'Check a stamp offline',
-    load: async () => (await import('./stamp-verify.ts')).stampVerify,
+    load: async () => (await import('./commands/stamp-verify.ts')).stampVerify,
   },
   ask: {
     summary: 'Ask the assistant, or the handbook where there is none',
-    load: async () => (await import('./chat.ts')).askCommand,
+    load: async () => (await import('./commands/chat.ts')).askCommand,
   },
   feedback: {
     summary: 'Tell whoever runs the account server what you think',
-    load: async () => (await import('./feedback.ts')).feedbackCommand,
+    load: async () => (await import('./commands/feedback.ts')).feedbackCommand,
   },
   export: {
     summary: 'Export all that the account server has of you, to a file',
-    load: async () => (await import('./export.ts')).exportCommand,
+    load: async () => (await import('./commands/export.ts')).exportCommand,
   },
   'export list': {
     summary: 'List exports',
-    load: async () => (await import('./export.ts')).exportList,
+    load: async () => (await import('./commands/export.ts')).exportList,
   },
   'export download': {
     summary: 'Download a finished export',
-    load: async () => (await import('./export.ts')).exportDownload,
+    load: async () => (await import('./commands/export.ts')).exportDownload,
   },
   'export delete': {
     summary: 'Delete all exports from the account server',
-    load: async () => (await import('./export.ts')).exportDelete,
+    load: async () => (await import('./commands/export.ts')).exportDelete,
   },
   'org create': {
     summary: 'Create an organisation',
-    load: async () => (await import('./org.ts')).orgCreate,
+    load: async () => (await import('./commands/organisations/organisations.ts')).orgCreate,
   },
   'org use': {
     summary: 'Choose the organisation that this device acts in',
-    load: async () => (await import('./org.ts')).orgUse,
+    load: async () => (await import('./commands/organisations/organisations.ts')).orgUse,
   },
   'org members': {
     summary: 'List the members of the organisation',
-    load: async () => (await import('./org-members.ts')).orgMembers,
+    load: async () => (await import('./commands/organisations/members.ts')).orgMembers,
   },
   'org invite': {
     summary: 'Invite addresses to the organisation',
-    load: async () => (await import('./org-members.ts')).orgInvite,
+    load: async () => (await import('./commands/organisations/members.ts')).orgInvite,
   },
   'org activate': {
     summary: 'Activate a member who is suspended or invited',
-    load: async () => (await import('./org-members.ts')).orgActivate,
+    load: async () => (await import('./commands/organisations/members.ts')).orgActivate,
   },
   'org suspend': {
     summary: 'Suspend a member, or hold an invitation back',
-    load: async () => (await import('./org-members.ts')).orgSuspend,
+    load: async () => (await import('./commands/organisations/members.ts')).orgSuspend,
   },
   'org group list': {
     summary: 'List the groups of the organisation',
-    load: async () => (await import('./org-groups.ts')).groupList,
+    load: async () => (await import('./commands/organisations/groups.ts')).groupList,
   },
   'org group create': {
     summary: 'Create a group',
-    load: async () => (await import('./org-groups.ts')).groupCreate,
+    load: async () => (await import('./commands/organisations/groups.ts')).groupCreate,
   },
   'org group update': {
     summary: 'Rename a group or change its description',
-    load: async () => (await import('./org-groups.ts')).groupUpdate,
+    load: async () => (await import('./commands/organisations/groups.ts')).groupUpdate,
   },
   'org group delete': {
     summary: 'Delete a group; its members stay in the organisation',
-    load: async () => (await import('./org-groups.ts')).groupDelete,
+    load: async () => (await import('./commands/organisations/groups.ts')).groupDelete,
   },
   'org group add': {
     summary: 'Add members to a group',
-    load: async () => (await import('./org-groups.ts')).groupAdd,
+    load: async () => (await import('./commands/organisations/groups.ts')).groupAdd,
   },
   'org group remove': {
     summary: 'Remove members from a group',
-    load: async () => (await import('./org-groups.ts')).groupRemove,
+    load: async () => (await import('./commands/organisations/groups.ts')).groupRemove,
   },
   'org activity': {
     summary: 'List what happened in the organisation',
-    load: async () => (await import('./org-activity.ts')).orgActivity,
+    load: async () => (await import('./commands/organisations/activity.ts')).orgActivity,
   },
   'org summary': {
     summary: 'Show how often what happened there, and who did most',
-    load: async () => (await import('./org-activity.ts')).orgSummary,
+    load: async () => (await import('./commands/organisations/activity.ts')).orgSummary,
   },
   'org dashboard': {
     summary: 'Show the totals of the organisation',
-    load: async () => (await import('./org-activity.ts')).orgDashboard,
+    load: async () => (await import('./commands/organisations/activity.ts')).orgDashboard,
   },
   'org trends': {
     summary: 'Show how often something happened there, by day or week',
-    load: async () => (await import('./org-activity.ts')).orgTrends,
+    load: async () => (await import('./commands/organisations/activity.ts')).orgTrends,
   },
   'org alert list': {
     summary: 'List the alerts of the organisation, and when they fired',
-    load: async () => (await import('./org-alerts.ts')).alertList,
+    load: async () => (await import('./commands/organisations/alerts.ts')).alertList,
   },
   'org alert create': {
     summary: 'Create an alert, which fires when so much happens in a while',
-    load: async () => (await import('./org-alerts.ts')).alertCreate,
+    load: async () => (await import('./commands/organisations/alerts.ts')).alertCreate,
   },
   'org alert update': {
     summary: 'Change an alert, or switch it on or off',
-    load: async () => (await import('./org-alerts.ts')).alertUpdate,
+    load: async () => (await import('./commands/organisations/alerts.ts')).alertUpdate,
   },
   'org alert delete': {
     summary: 'Delete an alert',
-    load: async () => (await import('./org-alerts.ts')).alertDelete,
+    load: async () => (await import('./commands/organisations/alerts.ts')).alertDelete,
   },
   'machine create': {
     summary: 'Create a machine account and its key file',
-    load: async () => (await import('./machine.ts')).machineCreate,
+    load: async () => (await import('./commands/session/machine.ts')).machineCreate,
   },
   'machine token': {
     summary: 'Get an API token for a machine account by its key',
-    load: async () => (await import('./machine-token.ts')).machineToken,
+    load: async () => (await import('./commands/session/machine-token.ts')).machineToken,
   },
   'token list': {
     summary: 'List API tokens',
-    load: async () => (await import('./token.ts')).tokenList,
+    load: async () => (await import('./commands/token.ts')).tokenList,
   },
   'token create': {
     summary: 'Create an API token and show it, once',
-    load: async () => (await import('./token.ts')).tokenCreate,
+    load: async () => (await import('./commands/token.ts')).tokenCreate,
   },
   'token revoke': {
     summary: 'Revoke an API token, effective at once',
-    load: async () => (await import('./token.ts')).tokenRevoke,
+    load: async () => (await import('./commands/token.ts')).tokenRevoke,
   },
 }
 
@@ -518,6 +520,6 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
 Object.defineProperty(COMMANDS, 'purge-apart', {
   value: {
     summary: 'Empty the state folder of another user, as that user',
-    load: async () => (await import('./purge-apart.ts')).purgeApartCommand,
+    load: async () => (await import('./commands/purge-subprocess.ts')).purgeApartCommand,
   } satisfies Listed,
 })

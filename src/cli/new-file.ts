@@ -5,7 +5,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError } from '../errors.ts'
 import { syncFolder } from '../keychain/private-file.ts'
-import { demandFolder } from './machine-key-file.ts'
+import { demandFolder } from './commands/session/machine-key-file.ts'
 
 /**
  * Throws AppError `conflict` where something has this name already, StartError where the folder takes no file.

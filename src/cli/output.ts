@@ -3,7 +3,7 @@
  * an account server and what a backup says of itself come from elsewhere, and a terminal obeys the
  * control characters in them.
  */
-import { printableJson } from '../crypto/quoted.ts'
+import { printableJson } from '../crypto/encoding/quoted.ts'
 import { COLOUR_MARK } from './colour.ts'
 import type { Io } from './command.ts'
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import { withApi } from './api.ts'
 import { type Command, type Invocation, type Io, UsageError } from './command.ts'

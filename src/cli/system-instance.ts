@@ -4,10 +4,10 @@
  */
 import { type Stats, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { StartError } from '../errors.ts'
-import { type Published, readPublished } from '../state/published.ts'
-import type { Check } from '../state/folder.ts'
+import { type Published, readPublished } from '../storage/published.ts'
+import type { Check } from '../storage/folder.ts'
 
 const ROOT = 0
 

@@ -1,5 +1,5 @@
 /** Which program this is, in the words that scripts read and people quote. */
-import { COMMIT, VERSION } from '../version.ts'
+import { COMMIT, VERSION } from '../runtime/version.ts'
 
 /** The version, and the commit where it is known: `0.1.0 (0123456789ab)`. */
 export const versionLine: string = COMMIT === null ? VERSION : `${VERSION} (${COMMIT})`

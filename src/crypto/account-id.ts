@@ -5,8 +5,8 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { publicKeyBytes, type DevicePublicKeys } from './device-public-keys.ts'
-import { requireLength, labelled } from './hash-input.ts'
-import { formatId, PREFIX } from './id.ts'
+import { requireLength, labelled } from './encoding/hash-input.ts'
+import { formatId, PREFIX } from './encoding/id.ts'
 
 /**
  * The id of the account that begins with these keys: those of entry 0 of its key log, and the salt

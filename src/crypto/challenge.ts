@@ -4,7 +4,7 @@
  */
 import { randomBytes } from '@noble/hashes/utils.js'
 import { indicesOf } from './code.ts'
-import { requireLength, u64be } from './hash-input.ts'
+import { requireLength, u64be } from './encoding/hash-input.ts'
 import { KEPT_WORDS, keepKey, newKeptHmac } from './kept-hmac.ts'
 import type { Purpose } from './purpose.ts'
 import { demand } from './refusal.ts'

@@ -4,7 +4,7 @@
  */
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { type Label, labelled, requireLength, u32be } from './hash-input.ts'
+import { type Label, labelled, requireLength, u32be } from './encoding/hash-input.ts'
 import { KEPT_WORDS, keepKey, newKeptHmac } from './kept-hmac.ts'
 import { demand } from './refusal.ts'
 

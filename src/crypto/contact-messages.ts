@@ -6,9 +6,9 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { CpaceMessage } from './cpace.ts'
 import type { CpaceReply } from './cpace-session.ts'
-import { decodeBase64url, encodeBase64url } from './base64url.ts'
-import { parseJson, type JsonObject } from './json.ts'
-import { base64url, payload, text } from './payload.ts'
+import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
+import { parseJson, type JsonObject } from './encoding/json.ts'
+import { base64url, payload, text } from './logs/payload.ts'
 import { demand, type Reason } from './refusal.ts'
 
 /** The lengths of ADa and ADb in bytes. */

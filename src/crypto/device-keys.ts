@@ -5,8 +5,8 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { randomBytes } from '@noble/hashes/utils.js'
 import { sealKeyId, type LoggedKeys } from './device-public-keys.ts'
-import { requireLength } from './hash-input.ts'
-import { publicJwk, type PublicJwk } from './jwk.ts'
+import { requireLength } from './encoding/hash-input.ts'
+import { publicJwk, type PublicJwk } from './jose/jwk.ts'
 import type { SealKeyPair } from './seal-key.ts'
 
 /** `secret` is the Ed25519 seed (RFC 8032), 32 bytes. */

@@ -1,9 +1,9 @@
 /** A device's public keys (section 1), as key logs name them and as protocol 2 hashes them. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
-import { decodeBase64url, encodeBase64url } from './base64url.ts'
-import { requireLength } from './hash-input.ts'
-import type { PublicJwk } from './jwk.ts'
+import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
+import { requireLength } from './encoding/hash-input.ts'
+import type { PublicJwk } from './jose/jwk.ts'
 
 /** As a key log names them. */
 export type LoggedKeys = {

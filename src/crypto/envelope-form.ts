@@ -1,8 +1,8 @@
 /** The form of an envelope of suite 1 (section 1), for code that passes it on and opens none. */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { PREFIX } from './id.ts'
-import { parseJson } from './json.ts'
-import { base64url, epochNumber, id, integer, payload, type Kind } from './payload.ts'
+import { PREFIX } from './encoding/id.ts'
+import { parseJson } from './encoding/json.ts'
+import { base64url, epochNumber, id, integer, payload, type Kind } from './logs/payload.ts'
 import { demand } from './refusal.ts'
 
 /** The one suite that there is. */

@@ -3,10 +3,10 @@
  * since the signed entry that opened the epoch commits to K (`k_commit`).
  */
 import { concatBytes } from '@noble/hashes/utils.js'
-import { decodeBase64url, encodeBase64url } from './base64url.ts'
+import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
 import { readEnvelope, SUITE, type EnvelopeHead } from './envelope-form.ts'
-import { requireLength, labelled, u32be } from './hash-input.ts'
-import { parseId, PREFIX } from './id.ts'
+import { requireLength, labelled, u32be } from './encoding/hash-input.ts'
+import { parseId, PREFIX } from './encoding/id.ts'
 import { keyCommitment } from './key-commitment.ts'
 import { demand } from './refusal.ts'
 import { failedAs, hpkeSuite1, sealTo } from './seal-key.ts'

@@ -5,8 +5,8 @@
 import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { CpaceInput, CpaceMessage } from './cpace.ts'
 import { initiate, respond, type Initiator, type Responder } from './cpace-session.ts'
-import { requireLength, labelled, u64be } from './hash-input.ts'
-import { parseId, PREFIX } from './id.ts'
+import { requireLength, labelled, u64be } from './encoding/hash-input.ts'
+import { parseId, PREFIX } from './encoding/id.ts'
 import { firstIndices, parseWords, wordsAt } from './words.ts'
 
 /** 48 bits, and a count that no code of three words has, so that `verify` refuses them. */

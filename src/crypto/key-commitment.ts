@@ -1,8 +1,8 @@
 /** The commitment of a roster entry to the secret of the epoch that it opens (section 4). */
 import { sha256 } from '@noble/hashes/sha2.js'
-import { encodeBase64url } from './base64url.ts'
-import { labelled, requireLength, u32be } from './hash-input.ts'
-import { parseId, PREFIX } from './id.ts'
+import { encodeBase64url } from './encoding/base64url.ts'
+import { labelled, requireLength, u32be } from './encoding/hash-input.ts'
+import { parseId, PREFIX } from './encoding/id.ts'
 
 /**
  * `k_commit` of an epoch: base64url SHA-256 over the connection, the epoch and K (32 bytes).

@@ -2,9 +2,9 @@
  * What a roster and the newest key logs of its members say together (sections 3 and 6): which
  * devices K may be sealed to, and which entries are due.
  */
-import { type Device, type KeyLog, generationRoot, isLinked } from './key-log.ts'
-import type { Roster } from './roster-log.ts'
-import type { KeyLogs, Member } from './roster-ops.ts'
+import { type Device, type KeyLog, generationRoot, isLinked } from './logs/key-log.ts'
+import type { Roster } from './logs/roster-log.ts'
+import type { KeyLogs, Member } from './logs/roster-ops.ts'
 
 /** Whether the newest generation of a member's log may sign for its seat. */
 function isSeated({ account, generation }: Member, keyLogs: KeyLogs): boolean {

@@ -7,7 +7,7 @@ import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { type KeyPair, signingKeyFrom } from './device-keys.ts'
-import { requireLength, labelled } from './hash-input.ts'
+import { requireLength, labelled } from './encoding/hash-input.ts'
 import { demand } from './refusal.ts'
 import { bytesOf, firstIndices, parseWords, wordsAt } from './words.ts'
 

@@ -5,9 +5,9 @@
  */
 import { sha256, sha512 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
-import { labelled, requireLength } from './hash-input.ts'
-import { parseId, PREFIX } from './id.ts'
-import { generationRoot, type KeyLog } from './key-log.ts'
+import { labelled, requireLength } from './encoding/hash-input.ts'
+import { parseId, PREFIX } from './encoding/id.ts'
+import { generationRoot, type KeyLog } from './logs/key-log.ts'
 
 /** How many SHA-256 in all: what makes finding keys of nearly the same number dear. */
 const ROUNDS = 5200

@@ -4,12 +4,12 @@
  * nothing, only `verifyStamp` does.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
-import { encodeBase64url } from './base64url.ts'
-import { PREFIX } from './id.ts'
-import { jwkBytes, thumbprint, type PublicJwk } from './jwk.ts'
-import { finish, lastPlace } from './chain.ts'
-import { hashOf, parseJws } from './jws.ts'
-import { signJws, verifyJws } from './jws-signature.ts'
+import { encodeBase64url } from './encoding/base64url.ts'
+import { PREFIX } from './encoding/id.ts'
+import { jwkBytes, thumbprint, type PublicJwk } from './jose/jwk.ts'
+import { finish, lastPlace } from './logs/chain.ts'
+import { hashOf, parseJws } from './jose/jws.ts'
+import { signJws, verifyJws } from './jose/jws-signature.ts'
 import {
   completeLog,
   generationRoot,
@@ -17,7 +17,7 @@ import {
   verifyingKeyLog,
   verifySignedBy,
   type KeyLog,
-} from './key-log.ts'
+} from './logs/key-log.ts'
 import {
   base64url,
   id,
@@ -29,7 +29,7 @@ import {
   place,
   record,
   text,
-} from './payload.ts'
+} from './logs/payload.ts'
 import { demand } from './refusal.ts'
 import { firstIndices, wordsAt } from './words.ts'
 

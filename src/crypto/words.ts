@@ -3,7 +3,7 @@
  * the whole (case, spacing, punctuation), never of a word: an unknown word is named with its
  * neighbours and never corrected.
  */
-import { quoted } from './quoted.ts'
+import { quoted } from './encoding/quoted.ts'
 import { demand, Refusal } from './refusal.ts'
 import { nearestWords } from './suggest.ts'
 import { WORDLIST } from './wordlist.ts'

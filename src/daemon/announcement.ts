@@ -1,8 +1,8 @@
 /** How a daemon that listens is found: by the command line of its own user, and where it serves the whole machine, of others. */
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
-import { publish, unpublish } from '../state/published.ts'
-import { type Runtime, removeRuntime, writeRuntime } from '../state/runtime.ts'
+import { publish, unpublish } from '../storage/published.ts'
+import { type Runtime, removeRuntime, writeRuntime } from '../storage/runtime-file.ts'
 
 type Folders = Pick<Config, 'stateDir' | 'runtimeDir'>
 

@@ -1,11 +1,11 @@
 /** The listener of the API: which hosts, users and pages it answers, and how it proves itself. */
 import { peerCheck } from '../auth/peer.ts'
 import { daemonProof } from '../auth/proof.ts'
-import type { Config } from '../config.ts'
-import type { Dispatch, Outcome } from '../dispatch.ts'
+import type { Config } from '../config/config.ts'
+import type { Dispatch, Outcome } from '../http/dispatch.ts'
 import type { Log } from '../log.ts'
-import { hostsOf, urlOf } from '../server/hosts.ts'
-import { type Listening, listen } from '../server/server.ts'
+import { hostsOf, urlOf } from '../http/hosts.ts'
+import { type Listening, listen } from '../http/server.ts'
 
 /**
  * Listens on the configured address and port.

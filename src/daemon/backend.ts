@@ -1,12 +1,10 @@
 /** The account server of a daemon: the one in its own process, or one far away. Beyond this file nobody asks which it is. */
 import type { Door } from '../api/port.ts'
 import type { AskServer } from '../auth/machines.ts'
-import type { Config } from '../config.ts'
-import type { ServerClock } from '../device/clock.ts'
-import type { Identity } from '../device/identity.ts'
-import type { SeatAccount } from '../device/seat.ts'
-import type { Keychain } from '../keychain/keychain.ts'
-import type { Log } from '../log.ts'
+import type { ServerClock } from '../device/codes/clock.ts'
+import type { Identity } from '../device/identity/identity.ts'
+import type { SeatAccount } from '../device/session/each-call.ts'
+import type { Keychain } from '../keychain/backend.ts'
 import type { State } from '../state/state.ts'
 
 export interface Backend {
@@ -34,20 +32,4 @@ export interface Backend {
   /** Answer nothing any more: what waits for an answer fails. */
   stop(): void
   close(): Promise<void>
-}
-
-/** Open the account server that the configuration names. Throws StartError. */
-export async function openBackend(of: {
-  config: Config
-  keychain: Keychain
-  now: () => number
-  log: Log
-}): Promise<Backend> {
-  const { backendUrl } = of.config
-  if (backendUrl === null) {
-    const { embeddedBackend } = await import('./embedded.ts')
-    return embeddedBackend(of)
-  }
-  const { remoteBackend } = await import('./remote.ts')
-  return remoteBackend(of, backendUrl)
 }

@@ -1,14 +1,14 @@
 /** The account server in this process: its database lies in the state folder, and its account needs no sign-in. */
 import { join } from 'node:path'
 import type { Scope } from '../auth/scopes.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
-import { ownNames } from '../device/names.ts'
-import { listenForAccount } from '../server/account.ts'
-import { urlOf } from '../server/hosts.ts'
-import { actingAccount } from '../service/acts.ts'
+import { ownNames } from '../device/system-names.ts'
+import { listenForAccount } from '../http/account-listener.ts'
+import { urlOf } from '../http/hosts.ts'
+import { actingAccount } from '../service/db/operations.ts'
 import { openService } from '../service/service.ts'
-import { VERSION } from '../version.ts'
+import { VERSION } from '../runtime/version.ts'
 import type { Backend } from './backend.ts'
 
 /** Open the account server. Throws StartError as `openService` does. */
@@ -52,7 +52,7 @@ export async function embeddedBackend(of: {
       }
     },
     async enrol(state, keychain) {
-      const { enrol } = await import('../device/enrolment.ts')
+      const { enrol } = await import('../device/session/enrolment.ts')
       return enrol(state, keychain, door, server.newEnrolmentCode, ownNames(), now())
     },
     async listen() {

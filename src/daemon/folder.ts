@@ -1,10 +1,10 @@
 /** May this daemon work on this state folder? Only for the account server that its account is of. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
-import type { Identity } from '../device/identity.ts'
+import type { Config } from '../config/config.ts'
+import type { Identity } from '../device/identity/identity.ts'
 import { StartError } from '../errors.ts'
-import { lost } from '../state/database-file.ts'
+import { lost } from '../storage/database-file.ts'
 
 type Folder = Pick<Config, 'stateDir' | 'backendUrl' | 'databaseUrl'>
 

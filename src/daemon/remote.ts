@@ -1,8 +1,8 @@
 /** An account server far away. */
-import type { Config } from '../config.ts'
-import { type Identity, readSession } from '../device/identity.ts'
-import { renewing } from '../device/renewing.ts'
-import type { Keychain } from '../keychain/keychain.ts'
+import type { Config } from '../config/config.ts'
+import { type Identity, readSession } from '../device/identity/identity.ts'
+import { renewing } from '../device/session/renewing.ts'
+import type { Keychain } from '../keychain/backend.ts'
 import { readAuthority } from '../remote/authority.ts'
 import { type DeviceSession, openRemote } from '../remote/remote.ts'
 import type { Backend } from './backend.ts'

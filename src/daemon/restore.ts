@@ -17,16 +17,23 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { AppError, StartError, toAppError } from '../errors.ts'
-import { type Keychain, openKeychain } from '../keychain/keychain.ts'
+import { openKeychain } from '../keychain/keychain.ts'
+import { type Keychain } from '../keychain/backend.ts'
 import { syncFolder } from '../keychain/private-file.ts'
-import { type Contents, contentsFrom } from '../state/backup-contents.ts'
-import { keyOf, readHeader } from '../state/backup-header.ts'
-import { LOCK, RESTORING, contentsOf, isRestoring, removeContents } from '../state/contents.ts'
-import { ofProtocol1 } from '../state/database-file.ts'
-import { takeLock } from '../state/lock.ts'
-import { Unopened, openStream } from '../state/sealed-stream.ts'
+import { type Contents, contentsFrom } from '../storage/backup-contents.ts'
+import { keyOf, readHeader } from '../storage/backup-header.ts'
+import {
+  LOCK,
+  RESTORING,
+  contentsOf,
+  isRestoring,
+  removeContents,
+} from '../storage/folder-contents.ts'
+import { ofProtocol1 } from '../storage/database-file.ts'
+import { takeLock } from '../storage/lock.ts'
+import { Unopened, openStream } from '../storage/sealed-stream.ts'
 import { FIRST_READ, VERSIONS } from '../state/versions.ts'
 import { forgetStored } from './secrets-of.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
@@ -82,7 +89,7 @@ function told(error: unknown, path: string, dir: string): unknown {
 }
 
 async function demandKnown(contents: Contents, path: string): Promise<void> {
-  const { NEWEST_VERSION } = await import('../service/migrations.ts')
+  const { NEWEST_VERSION } = await import('../service/db/migrations.ts')
   const { state_version: state, account_version: account, written_by: by } = contents
   if (state < FIRST_READ) throw ofProtocol1(path, state)
   if (state <= VERSIONS.length && (account ?? 0) <= NEWEST_VERSION) return

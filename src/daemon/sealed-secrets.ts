@@ -3,14 +3,14 @@
  * others.
  */
 import { DatabaseSync } from 'node:sqlite'
-import { PREFIX, isId } from '../crypto/id.ts'
-import { markRestored } from '../device/copied-keys.ts'
-import { readFacts } from '../device/identity.ts'
-import { openVault } from '../device/vault.ts'
-import type { Keychain } from '../keychain/keychain.ts'
+import { PREFIX, isId } from '../crypto/encoding/id.ts'
+import { markRestored } from '../device/identity/copied-keys.ts'
+import { readFacts } from '../device/identity/identity.ts'
+import { openVault } from '../device/identity/vault.ts'
+import type { Keychain } from '../keychain/backend.ts'
 import { metaRows } from '../state/meta.ts'
 import { secretRows } from '../state/secrets.ts'
-import { guarded, transaction } from '../state/sqlite.ts'
+import { guarded, transaction } from '../storage/sqlite.ts'
 
 const KINDS = {
   connection: PREFIX.connection,

@@ -2,9 +2,9 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { secretNames } from '../device/secret-names.ts'
+import { secretNames } from '../device/identity/secret-names.ts'
 import { forgetSecrets } from '../keychain/keychain.ts'
-import { RESTORING } from '../state/contents.ts'
+import { RESTORING } from '../storage/folder-contents.ts'
 
 /** Of an account that was never made there are none. */
 function tokensIn(dir: string): string[] {

@@ -1,6 +1,6 @@
 /** What a daemon does by itself every now and then: sync, after the sign-in of a machine account whose key it was given. */
-import type { Seat } from '../device/seat.ts'
-import type { SignInFlow } from '../device/sign-in.ts'
+import type { Seat } from '../device/session/session.ts'
+import type { SignInFlow } from '../device/session/sign-in.ts'
 import type { Log } from '../log.ts'
 import { machineKeyIn } from './credential.ts'
 import type { Trigger } from './schedule.ts'

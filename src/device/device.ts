@@ -6,22 +6,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Account } from '../api/port.ts'
 import type { SyncReport } from '../api/rest/sync.ts'
 import { AppError } from '../errors.ts'
-import type { Keychain } from '../keychain/keychain.ts'
+import type { Keychain } from '../keychain/backend.ts'
 import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
-import type { Approver } from './approval.ts'
-import type { Freshness } from './certainty.ts'
-import { type Challenges, newChallenges } from './challenges.ts'
-import { type ClockState, type ServerClock, demandClock, newClockWatch } from './clock.ts'
-import { type Codes, openCodes } from './codes.ts'
-import { type FirstContacts, newFirstContacts } from './first-contacts.ts'
-import { newGuesses } from './guesses.ts'
-import type { Identity } from './identity.ts'
-import { type InviterNames, newInviterNames } from './inviter-names.ts'
-import { type Sync, newSync } from './sync.ts'
-import type { Uptime } from './uptime.ts'
-import { type Vault, openVault } from './vault.ts'
-import { type Verifier, newVerifier } from './verifier.ts'
+import type { Approver } from './approval/approver.ts'
+import type { Freshness } from './codes/freshness.ts'
+import { type Challenges, newChallenges } from './codes/challenges.ts'
+import { type ClockState, type ServerClock, demandClock, newClockWatch } from './codes/clock.ts'
+import { openCodes } from './codes/codes.ts'
+import { type FirstContacts, newFirstContacts } from './first-contacts/first-contacts.ts'
+import { newGuesses } from './codes/rate-limit.ts'
+import type { Identity } from './identity/identity.ts'
+import { type InviterNames, newInviterNames } from './connections/inviter-names.ts'
+import type { DeviceContext } from './context.ts'
+import { type Sync, newSync } from './sync/sync.ts'
+import type { Uptime } from './codes/uptime.ts'
+import { openVault } from './identity/vault.ts'
+import { type Verifier, newVerifier } from './codes/verifier.ts'
 
 /** How long an answer waits for a sync that is made for it. */
 const ANSWER_MS = 3000
@@ -39,22 +40,12 @@ export interface Run {
   readonly keychain: Keychain['backend']
 }
 
-export interface Device extends Run {
-  readonly now: () => number
-  readonly state: State
-  readonly identity: Identity
-  readonly vault: Vault
-  readonly codes: Codes
+export interface Device extends Run, DeviceContext {
   readonly verifier: Verifier
   readonly challenges: Challenges
   readonly sync: Sync
   readonly firstContacts: FirstContacts
   readonly inviterNames: InviterNames
-  /**
-   * Schedules a sync now and further ones while another device may still answer a change made here.
-   * Does not wait for them. Does nothing unless the daemon serves.
-   */
-  readonly syncSoon: () => void
   readonly freshness: Freshness
   /** Approvals of further devices by this one, loaded at the first. */
   readonly approver: () => Promise<Approver>
@@ -63,11 +54,6 @@ export interface Device extends Run {
    * and may be of an epoch that is over.
    */
   readonly refreshForOwnWords: () => void
-  /**
-   * Throws AppError not_signed_in once this device has signed out: what an account answers later is
-   * not kept.
-   */
-  readonly demandSeat: () => void
   /**
    * Rejects words of a time that is not known.
    * @param at Unix milliseconds
@@ -174,7 +160,7 @@ export function openDevice(options: {
   })
   let approver: Promise<Approver> | null = null
   const loadApprover = async (): Promise<Approver> => {
-    const { newApprover } = await import('./approval.ts')
+    const { newApprover } = await import('./approval/approver.ts')
     return newApprover({ identity, state, codes, now, demandSeat })
   }
   const firstContacts = newFirstContacts({ device: () => device, account, log })

@@ -1,34 +1,72 @@
-/** What this machine and its user are called, as far as the system says. */
-import { hostname, userInfo } from 'node:os'
+/**
+ * The name of a person in the answers of this device (protocol, section 4a): the one given here, else
+ * the one they signed (`confirmed`: the name at the time of the confirmation, if their keys were
+ * confirmed), else the one from the account server.
+ */
+import type { PersonName } from '../api/rest/names.ts'
+import { nameMarks } from '../crypto/encoding/display-names.ts'
+import type { Names } from '../state/names.ts'
+import type { State } from '../state/state.ts'
+import { keyStatusOf } from './key-status.ts'
 
-export interface Names {
-  readonly display_name: string
-  readonly device_name: string
-  readonly platform: 'linux' | 'macos' | 'windows' | 'other'
+/** What naming needs: the state, and the own account id. */
+export interface Naming {
+  readonly state: State
+  readonly own: string
 }
 
-const PLATFORM: Readonly<Record<string, Names['platform']>> = {
-  linux: 'linux',
-  darwin: 'macos',
-  win32: 'windows',
+function isConfirmed({ trust }: State, account: string): boolean {
+  const row = trust.get(account)
+  return row !== null && keyStatusOf(row) === 'confirmed'
 }
 
-/** Containers run as users whom no passwd entry names; the system then has no name to give. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return process.env['USER'] || process.env['LOGNAME'] || 'user'
-  }
+function chosen(
+  state: State,
+  account: string,
+  names: Names,
+  fromServer: string,
+): Pick<PersonName, 'display_name' | 'name_source'> {
+  const { given, confirmed, self, accepted } = names
+  if (given !== undefined) return { display_name: given, name_source: 'given' }
+  if (confirmed !== undefined && isConfirmed(state, account))
+    return { display_name: confirmed, name_source: 'confirmed' }
+  if (self !== undefined) return { display_name: self, name_source: 'self' }
+  return { display_name: accepted ?? fromServer, name_source: 'server' }
 }
 
-/** Looked up when they are read: most starts need none of them. */
-export const ownNames = (): Names => ({
-  get display_name() {
-    return userName()
-  },
-  get device_name() {
-    return hostname()
-  },
-  platform: PLATFORM[process.platform] ?? 'other',
+const marksOf = ({ state, own }: Naming, name: string, account: string) =>
+  nameMarks(name, { has: (comparable) => state.names.isOthers(comparable, account, own) })
+
+/**
+ * The name of an account.
+ * @param fromServer the name from the account server, for an account that is unknown here
+ */
+export function nameOf(naming: Naming, account: string, fromServer: string): PersonName {
+  const { state, own } = naming
+  const names = state.names.of(account)
+  if (account === own)
+    return { display_name: names.self ?? fromServer, name_source: 'own', name_marks: [] }
+  const name = chosen(state, account, names, fromServer)
+  return { ...name, name_marks: marksOf(naming, name.display_name, account) }
+}
+
+/** The name of a guest, which the person gave. */
+export const guestName = (naming: Naming, label: string): PersonName => ({
+  display_name: label,
+  name_source: 'given',
+  name_marks: marksOf(naming, label, ''),
 })
+
+/**
+ * The name that a person uses, and whether it differs from the one that was confirmed or accepted.
+ * @param fromServer the name from the account server
+ */
+export function ownNameOf(
+  { names }: State,
+  account: string,
+  fromServer: string,
+): { own_name: string | null; name_changed: boolean } {
+  const { self = null, confirmed, accepted } = names.of(account)
+  const current = self ?? fromServer
+  return { own_name: self, name_changed: current !== (confirmed ?? accepted ?? current) }
+}

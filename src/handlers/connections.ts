@@ -3,11 +3,11 @@ import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import { type ContactWords, MOST_OPEN } from '../api/rest/first-contacts.ts'
 import type { Device } from '../device/device.ts'
-import { dropDeparted } from '../device/departed.ts'
-import { dismiss, dismissed, isUnsignable } from '../device/dismissed.ts'
-import { dropFormerKey } from '../device/former-keys.ts'
-import { wordsForListener } from '../device/words-for-listener.ts'
-import { dropHoldUps } from '../device/hold-ups.ts'
+import { dropDeparted } from '../device/logs/deleted-members.ts'
+import { dismiss, dismissed, isUnsignable } from '../device/connections/ignored-connections.ts'
+import { dropFormerKey } from '../device/codes/former-keys.ts'
+import { wordsForListener } from '../device/codes/words-for-listener.ts'
+import { dropHoldUps } from '../device/logs/hold-ups.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 import { namedConnections } from './named.ts'
@@ -76,7 +76,7 @@ export async function leave(
   device: Device,
   asLastOwner?: 'stay' | 'end',
 ): Promise<void> {
-  const { leaveOrEnd } = await import('../device/members.ts')
+  const { leaveOrEnd } = await import('../device/connections/members.ts')
   try {
     forget(id, await leaveOrEnd(device, account, id, asLastOwner), device)
   } catch (error) {
@@ -112,7 +112,7 @@ function demandWordsFor(invite: readonly unknown[]): void {
 
 /** Four words for each invitation to a connection that was just made. */
 async function wordsFor(device: Device, account: Account, connection: string) {
-  const { makeWords } = await import('../device/four-words.ts')
+  const { makeWords } = await import('../device/first-contacts/four-words.ts')
   const { sent } = await account.invitations.list({ state: 'pending' })
   const made: ContactWords[] = []
   for (const invitation of sent)
@@ -130,7 +130,7 @@ export const connections: Handlers['connections'] = {
   },
 
   create: async ({ body }, { home, local, act }) => {
-    const { openConnection } = await import('../device/connections.ts')
+    const { openConnection } = await import('../device/connections/connections.ts')
     // Not as a part of the act: envelopes differ each time, and the server knows the roster's entry again.
     const { words: asked, ...wanted } = body
     if (asked) demandWordsFor(wanted.invite)
@@ -171,7 +171,7 @@ export const connections: Handlers['connections'] = {
       local.demandClock(at)
       return code
     }
-    const { noWords } = await import('../device/no-words.ts')
+    const { noWords } = await import('../device/connections/no-words.ts')
     throw await noWords(local, account, id)
   },
 

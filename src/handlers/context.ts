@@ -6,13 +6,15 @@ import { isMachineToken } from '../auth/machines.ts'
 import type { TokenLinks } from '../auth/token-links.ts'
 import type { Caller, Tokens } from '../auth/tokens.ts'
 import type { Device, Run } from '../device/device.ts'
-import type { Reachability } from '../device/reachability.ts'
-import type { Seat } from '../device/seat.ts'
-import type { SignInFlow } from '../device/sign-in.ts'
+import type { Reachability } from '../device/sync/reachability.ts'
+import type { Seat } from '../device/session/session.ts'
+import type { SignInFlow } from '../device/session/sign-in.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { type Act, newAct } from '../state/idempotency.ts'
-import type { Ask, Call } from '../tools/call.ts'
+import { type Act, newAct } from '../storage/idempotency.ts'
+import type { Ask, Call } from '../api/tools/call.ts'
+import type { Agents } from '../api/agents/index.ts'
+import type { DocsTable } from '../api/docs/index.ts'
 
 /** What answers read of a request beside their input. */
 export interface Asked {
@@ -143,3 +145,7 @@ export const contextOf = (
  */
 export const keeperOf = (context: Context): Device | null =>
   context.byMachine ? null : context.local
+
+export type AgentHandlers = Answers<Agents, 'daemon', Context>
+
+export type DocsHandlers = Answers<DocsTable, 'daemon', Context>

@@ -5,7 +5,7 @@ export const devices: Handlers['devices'] = {
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.devices.delete({ id })
-    const { revoke } = await import('../device/revocation.ts')
+    const { revoke } = await import('../device/session/revocation.ts')
     await revoke(keeper, context.account, id)
   },
 }

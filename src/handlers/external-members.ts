@@ -1,9 +1,9 @@
 import { every } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
-import { isId } from '../crypto/id.ts'
+import { isId } from '../crypto/encoding/id.ts'
 import type { Device } from '../device/device.ts'
-import { forgetGuestCode } from '../device/guests.ts'
+import { forgetGuestCode } from '../device/connections/guests.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 

@@ -1,5 +1,5 @@
 /** First contacts by four words: made, and what came of them. The words are shown once. */
-import { contactOf } from '../device/first-contact-ends.ts'
+import { contactOf } from '../device/first-contacts/outcomes.ts'
 import { AppError } from '../errors.ts'
 import type { Handlers } from './context.ts'
 import { namingOf } from './named.ts'
@@ -16,7 +16,7 @@ export const contactWords: Handlers['contactWords'] = {
     const { sent } = await account.invitations.list({})
     const invitation = sent.find((one) => one.id === id)
     if (invitation === undefined) throw new AppError('not_found', 'There is no such invitation.')
-    const { makeWords } = await import('../device/four-words.ts')
+    const { makeWords } = await import('../device/first-contacts/four-words.ts')
     return makeWords(local, account, invitation)
   },
 }

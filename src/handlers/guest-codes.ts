@@ -1,9 +1,9 @@
 import { timeAt } from '../api/fields.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
-import { encodeBase64url } from '../crypto/base64url.ts'
-import { isWrong } from '../device/clock.ts'
+import { encodeBase64url } from '../crypto/encoding/base64url.ts'
+import { isWrong } from '../device/codes/clock.ts'
 import type { Device } from '../device/device.ts'
-import { createGuestCode, forgetGuestCode, guestUrl } from '../device/guests.ts'
+import { createGuestCode, forgetGuestCode, guestUrl } from '../device/connections/guests.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 

@@ -1,4 +1,4 @@
-import { VERSION } from '../version.ts'
+import { VERSION } from '../runtime/version.ts'
 import type { Handlers } from './context.ts'
 
 export const health: Handlers['health'] = {

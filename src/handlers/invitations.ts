@@ -1,4 +1,4 @@
-import { rememberReceived } from '../device/listed-invitations.ts'
+import { rememberReceived } from '../device/connections/listed-invitations.ts'
 import type { Context } from './context.ts'
 import { type Handlers, keeperOf, noDevice } from './context.ts'
 import { namedInvitation, namedInvitations } from './named.ts'
@@ -30,13 +30,13 @@ export const invitations: Handlers['invitations'] = {
       return context.account.invitations.approve({ id })
     }
     if (words === undefined) {
-      const { approveInvitation } = await import('../device/approving.ts')
+      const { approveInvitation } = await import('../device/connections/approving.ts')
       const approved = await approveInvitation(keeper, context.account, id, {
         reader: context.caller?.token ?? null,
       })
       return namedInvitation(approved, keeper, context.account)
     }
-    const { approveByWords } = await import('../device/four-words.ts')
+    const { approveByWords } = await import('../device/first-contacts/four-words.ts')
     const approved = await approveByWords(keeper, context.home.seat.account(), { id, words })
     return namedInvitation(approved, keeper, context.account)
   },
@@ -55,7 +55,7 @@ export const invitations: Handlers['invitations'] = {
   withdraw: async ({ id }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.invitations.withdraw({ id })
-    const { withdraw } = await import('../device/invites.ts')
+    const { withdraw } = await import('../device/connections/invites.ts')
     const withdrawn = await withdraw(keeper, context.account, id)
     return namedInvitation(withdrawn, keeper, context.account)
   },

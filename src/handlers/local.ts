@@ -2,7 +2,7 @@
 import { timeAt } from '../api/fields.ts'
 import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
-import { dismissSetKey, sayWhoSet, setElsewhere } from '../device/recovery-notice.ts'
+import { dismissSetKey, sayWhoSet, setElsewhere } from '../device/trust/recovery-notice.ts'
 import { decorated } from './connections.ts'
 import type { Context } from './context.ts'
 
@@ -45,11 +45,11 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
   },
   recovery: {
     read: async (_, { account, local }) => {
-      const { readRecoveryKey } = await import('../device/recovery-key.ts')
+      const { readRecoveryKey } = await import('../device/trust/recovery-key.ts')
       return readRecoveryKey(local, account)
     },
     create: async ({ body }, { account, local }) => {
-      const { putRecoveryKey } = await import('../device/recovery-key.ts')
+      const { putRecoveryKey } = await import('../device/trust/recovery-key.ts')
       return putRecoveryKey(local, account, body)
     },
     dismiss: async (_, { local: { state } }) => {
@@ -61,7 +61,7 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
   sealKey: {
     // Not as part of the act: it may add two entries, each of which is a request of its own.
     renew: async (_, { home: { seat }, local }) => {
-      const { renewNow } = await import('../device/seal-renewal.ts')
+      const { renewNow } = await import('../device/sync/seal-renewal.ts')
       const until = await renewNow(local, seat.account())
       return { device_id: local.identity.device, old_key_until: timeAt(until) }
     },
@@ -71,11 +71,11 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', Context> 
   },
   rosters: {
     rotate: async ({ id }, { account, local }) => {
-      const { rotateNow } = await import('../device/members.ts')
+      const { rotateNow } = await import('../device/connections/members.ts')
       return decorated(await rotateNow(local, account, id), local)
     },
     role: async ({ id, mid, body }, { account, local }) => {
-      const { setRole } = await import('../device/members.ts')
+      const { setRole } = await import('../device/connections/members.ts')
       return decorated(await setRole(local, account, id, { member: mid, role: body.role }), local)
     },
   },

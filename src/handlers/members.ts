@@ -1,4 +1,4 @@
-import { PREFIX, isId } from '../crypto/id.ts'
+import { PREFIX, isId } from '../crypto/encoding/id.ts'
 import { AppError } from '../errors.ts'
 import { leave } from './connections.ts'
 import { type Handlers, keeperOf } from './context.ts'
@@ -8,7 +8,7 @@ export const members: Handlers['members'] = {
   add: async ({ id, body }, context) => {
     const keeper = keeperOf(context)
     if (keeper === null) return context.account.members.add({ id, body })
-    const { invite } = await import('../device/invites.ts')
+    const { invite } = await import('../device/connections/invites.ts')
     const made = await invite(keeper, context.account, id, body)
     keeper.syncSoon()
     return namedInvitation(made, keeper, context.account)
@@ -21,14 +21,14 @@ export const members: Handlers['members'] = {
     if (keeper === null) return account.members.remove({ id, mid })
     if (mid === keeper.identity.account) return leave(id, account, keeper)
     if (isId(PREFIX.account, mid)) {
-      const { remove } = await import('../device/members.ts')
+      const { remove } = await import('../device/connections/members.ts')
       try {
         return await remove(keeper, account, id, mid)
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'not_found')) throw error
       }
     }
-    const { uninvite } = await import('../device/invites.ts')
+    const { uninvite } = await import('../device/connections/invites.ts')
     await uninvite(keeper, account, { id, mid })
   },
 }

@@ -4,8 +4,8 @@ import type { Connection } from '../api/rest/connections.ts'
 import type { Invitation, Party } from '../api/rest/invitations.ts'
 import type { PersonName } from '../api/rest/names.ts'
 import type { Device } from '../device/device.ts'
-import { isOpen } from '../device/listed-invitations.ts'
-import { type Naming, nameOf } from '../device/naming.ts'
+import { isOpen } from '../device/connections/listed-invitations.ts'
+import { type Naming, nameOf } from '../device/names.ts'
 
 export const namingOf = ({ state, identity }: Pick<Device, 'state' | 'identity'>): Naming => ({
   state,

@@ -6,7 +6,7 @@ type Input = Parameters<Account['preferences']['update']>[0]
 
 /** The account server has the secret before the code is active, and this device keeps it once it is. */
 async function switched(device: Device, account: Account, input: Input, on: boolean) {
-  const { keepCode, shareCode } = await import('../device/public-code.ts')
+  const { keepCode, shareCode } = await import('../device/codes/public-code.ts')
   const secret = on ? await shareCode(account) : null
   const updated = await account.preferences.update(input)
   keepCode(device, secret)

@@ -1,6 +1,6 @@
 import type { Account } from '../api/port.ts'
 import type { Profile } from '../api/rest/profiles.ts'
-import { isWrong } from '../device/clock.ts'
+import { isWrong } from '../device/codes/clock.ts'
 import type { Device } from '../device/device.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
@@ -14,7 +14,7 @@ async function withCode(
   account: Account,
 ): Promise<Profile> {
   if (device === null) return profile
-  const { followCode, publicWords } = await import('../device/public-code.ts')
+  const { followCode, publicWords } = await import('../device/codes/public-code.ts')
   const active = await followCode(device, account)
   const at = device.now()
   const speaks = active && !isWrong(device.freshness.clock(at))
@@ -37,7 +37,7 @@ export const profile: Handlers['profile'] = {
     // First: a handle that is taken refuses the request before anything was signed.
     const updated = await account.profile.update({ body: rest })
     if (name === undefined) return withCode(updated, keeper, account)
-    const { giveOwnName } = await import('../device/own-name.ts')
+    const { giveOwnName } = await import('../device/trust/own-name.ts')
     await giveOwnName(keeper, account, name)
     return withCode({ ...updated, display_name: name }, keeper, account)
   },

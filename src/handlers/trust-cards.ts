@@ -4,19 +4,14 @@ import { every } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
-import { isId } from '../crypto/id.ts'
+import { isId } from '../crypto/encoding/id.ts'
 import type { Device } from '../device/device.ts'
-import {
-  dismissRecovery,
-  requireConfirmable,
-  statusOf,
-  unpin,
-  verifiedHere,
-} from '../device/trust.ts'
+import { dismissRecovery, requireConfirmable, unpin, verifiedHere } from '../device/trust/trust.ts'
+import { keyStatusOf } from '../device/key-status.ts'
 import { invalid } from '../api/input.ts'
 import { AppError } from '../errors.ts'
 import type { TrustRow } from '../state/trust.ts'
-import { nameOf, ownNameOf } from '../device/naming.ts'
+import { nameOf, ownNameOf } from '../device/names.ts'
 import { type Handlers, keeperOf } from './context.ts'
 import { namingOf } from './named.ts'
 import { historyOf } from './trust-history.ts'
@@ -24,7 +19,7 @@ import { historyOf } from './trust-history.ts'
 const MONTH_MS = 30 * 24 * 3600 * 1000
 
 /** The curves are loaded when there is somebody whose keys are to be judged. */
-const keys = () => import('../device/trust-keys.ts')
+const keys = () => import('../device/trust/trust-keys.ts')
 
 /** The later of two times, of which each may be missing. */
 const later = (a: string | null, b: string | null) => ((a ?? '') > (b ?? '') ? a : b)
@@ -40,7 +35,7 @@ async function decorated(device: Device, card: TrustCard, row: TrustRow): Promis
     ...card,
     ...nameOf(namingOf(device), id, card.display_name),
     ...ownNameOf(state, id, card.display_name),
-    key_status: statusOf(row),
+    key_status: keyStatusOf(row),
     recovered_at: row.recovered_at === null ? null : timeAt(row.recovered_at),
     recovery_key_unused: row.key_unused,
     safety_number: numberWith(state, identity.account, id),
@@ -66,13 +61,13 @@ async function fresh(device: Device, account: Account, id: string): Promise<Trus
 
 /** What the person thinks of somebody's keys has changed, and so what they hold back. */
 async function rejudge(device: Device, id: string): Promise<void> {
-  const { judgeHolds } = await import('../device/kept-connection.ts')
+  const { judgeHolds } = await import('../device/logs/connection-record.ts')
   judgeHolds(device, id)
 }
 
 /** What is wrong with the own key log a sync tells; here this device goes by the one it knows. */
 async function refreshOwn(device: Device, account: Account) {
-  const { fetchKeyLog, rememberKeyLog } = await import('../device/key-log.ts')
+  const { fetchKeyLog, rememberKeyLog } = await import('../device/logs/key-log.ts')
   try {
     const log = await fetchKeyLog(device.state, account, device.identity.account)
     device.demandSeat()
@@ -128,7 +123,7 @@ export const trustCards: Handlers['trustCards'] = {
     if (body.recovery_seen === true) dismissRecovery(keeper, id)
     if (name !== undefined) keeper.state.names.set(id, 'given', name)
     if (row === null) return decorated(keeper, card, await fresh(keeper, account, id))
-    const { confirmKeys } = await import('../device/confirmed-keys.ts')
+    const { confirmKeys } = await import('../device/trust/confirmed-keys.ts')
     return decorated(keeper, card, await confirmKeys(keeper, account, row))
   },
 
@@ -199,11 +194,11 @@ export const trust: Handlers['trust'] = {
     const { state, now } = device
     const since = new Date(now() - MONTH_MS).toISOString()
     const { look } = await keys()
-    const { changesSince } = await import('../device/trust-history.ts')
+    const { changesSince } = await import('../device/logs/trust-history.ts')
     let [confirmed, changed] = [0, 0]
     for (const card of await every((query) => account.trustCards.list(query))) {
       const row = await look(device, account, card)
-      if (statusOf(row) === 'confirmed') confirmed++
+      if (keyStatusOf(row) === 'confirmed') confirmed++
       if (row.newest > 1) changed += changesSince(state, card.user_id, since)
     }
     const here = state.verifications.unpushed(-1).filter(({ at }) => at >= since)

@@ -5,11 +5,11 @@
 import { every, readCursor } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import type { TrustEvent } from '../api/rest/trust-cards.ts'
-import { encodeBase64url } from '../crypto/base64url.ts'
+import { encodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { Device } from '../device/device.ts'
-import { rememberedLog } from '../device/remembered.ts'
-import { type KeyEvent, keyEvents } from '../device/trust-history.ts'
-import { examine } from '../device/trust-keys.ts'
+import { rememberedLog } from '../device/identity/key-log-cache.ts'
+import { type KeyEvent, keyEvents } from '../device/logs/trust-history.ts'
+import { examine } from '../device/trust/trust-keys.ts'
 
 type Input = Parameters<Account['trustCards']['history']>[0]
 type Page = Awaited<ReturnType<Account['trustCards']['history']>>

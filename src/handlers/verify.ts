@@ -4,9 +4,9 @@ import { timeAt } from '../api/fields.ts'
 import { invalid } from '../api/input.ts'
 import type { Account } from '../api/port.ts'
 import type { LogEntry, LoggedMatch, PublicVerification, Verification } from '../api/rest/verify.ts'
-import { firstIdAt, isId, newId } from '../crypto/id.ts'
+import { firstIdAt, isId, newId } from '../crypto/encoding/id.ts'
 import { parseWords, wordsAt } from '../crypto/words.ts'
-import { OPEN_MS } from '../device/challenges.ts'
+import { OPEN_MS } from '../device/codes/challenges.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /**
@@ -113,7 +113,7 @@ export const verify: Handlers['verify'] = {
     const device = challenge === undefined ? context.device : context.local
     if (device !== null)
       return device.verifier.verify(words, caller?.token ?? null, { expect, challenge })
-    const { verifyNothing } = await import('../device/verifier.ts')
+    const { verifyNothing } = await import('../device/codes/verifier.ts')
     return verifyNothing(words, home.now())
   },
 
@@ -136,7 +136,7 @@ export const verify: Handlers['verify'] = {
   public: async ({ body }, context) => {
     const { account, home, caller } = context
     const keeper = keeperOf(context)
-    const { verifyNothing } = await import('../device/verifier.ts')
+    const { verifyNothing } = await import('../device/codes/verifier.ts')
     const here =
       keeper === null
         ? verifyNothing(body.words, home.now())

@@ -6,7 +6,7 @@
 import { closeSync, openSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { StartError } from '../errors.ts'
-import { carried, isExecutable } from '../executable.ts'
+import { carried, isExecutable } from '../runtime/executable.ts'
 import { hasModes } from './private-file.ts'
 
 type Library = Pick<typeof import('@napi-rs/keyring'), 'Entry'>

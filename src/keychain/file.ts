@@ -11,7 +11,7 @@ import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { AppError, StartError } from '../errors.ts'
-import type { Keychain } from './keychain.ts'
+import type { Keychain } from './backend.ts'
 import {
   fault,
   isMissing,

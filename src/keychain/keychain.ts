@@ -8,16 +8,7 @@ import { StartError } from '../errors.ts'
 import { fileKeychain, findKey, hasSealed, keyCheck, makeKey, sealedReader } from './file.ts'
 import { osKeychain, probe, whyUnreachable } from './os.ts'
 import { readChecked, readPrivate, writeAtomic } from './private-file.ts'
-
-/** Named secrets. Every function throws AppError `keychain_locked` when the store is out of reach. */
-export interface Keychain {
-  readonly backend: 'os' | 'file'
-  /** The secret, or null when there is none of that name. */
-  get(name: string): string | null
-  set(name: string, secret: string): void
-  /** Removes a secret; one that is not there is no error. */
-  delete(name: string): void
-}
+import type { Keychain } from './backend.ts'
 
 interface Options {
   /** An existing private folder. */

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import { loadKeyring } from './addon.ts'
-import type { Keychain } from './keychain.ts'
+import type { Keychain } from './backend.ts'
 
 const SERVICE = 'countersign'
 

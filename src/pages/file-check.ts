@@ -1,5 +1,5 @@
 /** Compares a file with a stamp inside the browser: only its digest is looked at, nothing is sent. */
-import { encodeBase64url } from '../crypto/base64url.ts'
+import { encodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { StampPayload } from '../crypto/stamp.ts'
 import { element, say } from './element.ts'
 

@@ -3,7 +3,7 @@
  * from keys that no script can read out again.
  */
 import { LABEL, ZERO_HEAD } from '../crypto/code.ts'
-import { labelled, u32be } from '../crypto/hash-input.ts'
+import { labelled, u32be } from '../crypto/encoding/hash-input.ts'
 import { firstIndices, wordsAt } from '../crypto/words.ts'
 
 /** A CryptoKey, named so that Node's types and the browser's both know it. */

@@ -3,9 +3,9 @@
  * checks the other side's. The secret is read once, becomes a key that cannot be read out, and is
  * zeroed; it is never logged, stored as bytes or sent.
  */
-import { decodeBase64url } from '../crypto/base64url.ts'
+import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import { windowOf } from '../crypto/code.ts'
-import { parseId, PREFIX } from '../crypto/id.ts'
+import { parseId, PREFIX } from '../crypto/encoding/id.ts'
 import { acceptedWindows } from './accepted.ts'
 import { checkBox } from './check-box.ts'
 import { startCountdown } from './countdown.ts'

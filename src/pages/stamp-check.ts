@@ -1,7 +1,7 @@
 /** What a stamp file is worth under a link: the check itself, apart from the page that shows it. */
-import { decodeBase64url, encodeBase64url } from '../crypto/base64url.ts'
-import type { PublicJwk } from '../crypto/jwk.ts'
-import { hashOf } from '../crypto/jws.ts'
+import { decodeBase64url, encodeBase64url } from '../crypto/encoding/base64url.ts'
+import type { PublicJwk } from '../crypto/jose/jwk.ts'
+import { hashOf } from '../crypto/jose/jws.ts'
 import { Refusal, type Reason } from '../crypto/refusal.ts'
 import { verifyStamp, type StampFacts, type StampFile } from '../crypto/stamp.ts'
 

@@ -2,7 +2,7 @@
  * The page of a stamp: fetches it, checks it here and shows what it says. Nothing of a stamp that
  * is refused is shown, because nothing of it is known.
  */
-import { decodeBase64url } from '../crypto/base64url.ts'
+import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { StampFacts } from '../crypto/stamp.ts'
 import { element, make } from './element.ts'
 import { fileCheck } from './file-check.ts'

@@ -5,7 +5,7 @@
 import * as v from 'valibot'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../api/rest/assistant.ts'
 import type { Content, Route } from '../api/route.ts'
-import { withoutKeys } from '../crypto/redact.ts'
+import { withoutKeys } from '../crypto/encoding/redact.ts'
 import { AppError, CODES, type Code, type Details, statusOf } from '../errors.ts'
 import { Passing, backendError, timedOut, unavailable } from './faults.ts'
 import type { Answer } from './transport.ts'

@@ -4,7 +4,7 @@
  */
 import type { Door } from '../api/port.ts'
 import type { KeyPair } from '../crypto/device-keys.ts'
-import { signProof } from '../crypto/dpop.ts'
+import { signProof } from '../crypto/jose/dpop.ts'
 import { AppError, statusOf } from '../errors.ts'
 import type { ServerClock } from './clock.ts'
 

@@ -3,7 +3,7 @@
  * server and the remedy and nothing that came over the wire.
  */
 import { TLSSocket } from 'node:tls'
-import type { Break } from '../api/passage.ts'
+import type { Break } from '../api/stream-relay.ts'
 import { AppError } from '../errors.ts'
 
 /** A failure after which the same request may succeed. */

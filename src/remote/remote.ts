@@ -7,9 +7,9 @@ import { setTimeout } from 'node:timers/promises'
 import { entrance, signedIn } from '../api/device/index.ts'
 import type { Account, Door } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
-import { clientOf } from '../client.ts'
+import { clientOf } from '../api/client.ts'
 import type { KeyPair } from '../crypto/device-keys.ts'
-import type { Act } from '../state/idempotency.ts'
+import type { Act } from '../storage/idempotency.ts'
 import { newServerClock } from './clock.ts'
 import {
   type Credentials,

@@ -9,7 +9,7 @@ import { type Socket, isIPv4 } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { urlToHttpOptions } from 'node:url'
 import { EVENT_STREAM } from '../api/event-stream.ts'
-import { passage } from '../api/passage.ts'
+import { passage } from '../api/stream-relay.ts'
 import { Refusal } from '../crypto/refusal.ts'
 import { AppError, StartError } from '../errors.ts'
 import {

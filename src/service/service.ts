@@ -9,18 +9,18 @@ import { rest } from '../api/rest/index.ts'
 import { site } from '../api/site/index.ts'
 import type { AssistantConfig } from '../config/assistant.ts'
 import type { Log } from '../log.ts'
-import type { Once } from '../state/idempotency.ts'
-import { newBackground } from './background.ts'
-import { bind } from './binding.ts'
-import { openEngine, queriesOver } from './database.ts'
-import type { Exporter } from './export-building.ts'
-import type { Ground } from './ground.ts'
-import { LOG_PAGES, type PageLimits } from './log-pages.ts'
+import type { Once } from '../storage/idempotency.ts'
+import { newBackground } from './db/background.ts'
+import { bind } from './accounts/binding.ts'
+import { openEngine, queriesOver } from './db/database.ts'
+import type { Exporter } from './exports/building.ts'
+import type { Ground } from './db/context.ts'
+import { LOG_PAGES, type PageLimits } from './devices/log-pages.ts'
 import { type MailPlace, openMail } from './mail/mail.ts'
-import type { Proof } from './proofs.ts'
-import { newReach } from './reach.ts'
-import { lazyReceiptKey } from './receipt-key.ts'
-import { newSeenOnce } from './seen-once.ts'
+import type { Proof } from './accounts/proofs.ts'
+import { newReach } from './db/outage.ts'
+import { lazyReceiptKey } from './devices/receipt-key.ts'
+import { newSeenOnce } from './db/seen-once.ts'
 
 /** What a request was let in with. */
 export interface Standing {
@@ -117,7 +117,7 @@ export async function openService(of: {
   }
   const closing = new AbortController()
   const exporter = onceMade(async (): Promise<Exporter> => {
-    const { newExporter } = await import('./export-building.ts')
+    const { newExporter } = await import('./exports/building.ts')
     const { isAway } = engine
     const accountOf = (id: string): Account =>
       bind(inside, answers, { account: id, device: null, session: null, token: null }) as Account
@@ -133,94 +133,114 @@ export async function openService(of: {
       .executeTakeFirst()
     if (left !== undefined) (await exporter()).wake()
   }
-  const proofs = onceMade(async () => (await import('./proofs.ts')).newProofs(await ground()))
+  const proofs = onceMade(async () =>
+    (await import('./accounts/proofs.ts')).newProofs(await ground()),
+  )
   const writes = onceMade(async () =>
-    (await import('./write-allowance.ts')).newWriteAllowance(await ground()),
+    (await import('./connections/write-allowance.ts')).newWriteAllowance(await ground()),
   )
   const once = onceMade(async () => {
-    const { onceOver } = await import('./idempotency.ts')
+    const { onceOver } = await import('./db/idempotency.ts')
     return onceOver({ engine, ...(await ground()) })
   })
   const loaded = lazily<Service>(inside, ['account', 'both'], {
-    account: async () => (await import('./account.ts')).account(await ground()),
-    approval: async () => (await import('./approval.ts')).approval(await ground()),
-    bearer: async () => (await import('./bearer.ts')).bearer(await ground()),
-    chat: async () => (await import('./chat.ts')).chat(await ground()),
-    connections: async () => (await import('./connections.ts')).connections(await ground()),
-    context: async () => (await import('./context.ts')).context(await ground()),
-    currentSession: async () => (await import('./sessions.ts')).currentSession(await ground()),
-    deletion: async () => (await import('./account.ts')).deletion(await ground()),
+    account: async () => (await import('./accounts/account.ts')).account(await ground()),
+    approval: async () => (await import('./devices/approval.ts')).approval(await ground()),
+    bearer: async () => (await import('./accounts/bearer.ts')).bearer(await ground()),
+    chat: async () => (await import('./exports/chat.ts')).chat(await ground()),
+    connections: async () =>
+      (await import('./connections/connections.ts')).connections(await ground()),
+    context: async () => (await import('./accounts/account-record.ts')).context(await ground()),
+    currentSession: async () =>
+      (await import('./accounts/sessions.ts')).currentSession(await ground()),
+    deletion: async () => (await import('./accounts/account.ts')).deletion(await ground()),
     deviceGuestCodes: async () =>
-      (await import('./guest-codes.ts')).deviceGuestCodes(await ground()),
+      (await import('./guests/guest-codes.ts')).deviceGuestCodes(await ground()),
     deviceFirstContacts: async () =>
-      (await import('./first-contacts.ts')).deviceFirstContacts(await ground()),
-    devices: async () => (await import('./devices.ts')).devices(await ground()),
-    downloads: async () => (await import('./exports.ts')).downloads(await ground()),
-    consents: async () => (await import('./consents.ts')).consents(await ground()),
-    duties: async () => (await import('./duties.ts')).duties(await ground()),
-    emails: async () => (await import('./emails.ts')).emails(await ground()),
-    envelopes: async () => (await import('./envelopes.ts')).envelopes(await ground()),
-    exports: async () => (await import('./exports.ts')).exports(await ground(), await exporter()),
+      (await import('./connections/first-contacts.ts')).deviceFirstContacts(await ground()),
+    devices: async () => (await import('./devices/devices.ts')).devices(await ground()),
+    downloads: async () => (await import('./exports/exports.ts')).downloads(await ground()),
+    consents: async () => (await import('./connections/consents.ts')).consents(await ground()),
+    duties: async () => (await import('./connections/pending-work.ts')).duties(await ground()),
+    emails: async () => (await import('./accounts/emails.ts')).emails(await ground()),
+    envelopes: async () => (await import('./connections/envelopes.ts')).envelopes(await ground()),
+    exports: async () =>
+      (await import('./exports/exports.ts')).exports(await ground(), await exporter()),
     externalMembers: async () =>
-      (await import('./external-members.ts')).externalMembers(await ground()),
-    feedback: async () => (await import('./feedback.ts')).feedback(await ground()),
-    guestCodes: async () => (await import('./guest-codes.ts')).guestCodes(await ground()),
-    invitations: async () => (await import('./invitations.ts')).invitations(await ground()),
-    keyLogs: async () => (await import('./key-logs.ts')).keyLogs(await ground()),
-    lookups: async () => (await import('./public-code.ts')).lookups(await ground()),
-    machines: async () => (await import('./machines.ts')).machines(await ground()),
-    machineTokens: async () => (await import('./machine-tokens.ts')).machineTokens(await ground()),
-    members: async () => (await import('./members.ts')).members(await ground()),
-    notifications: async () => (await import('./notifications.ts')).notifications(await ground()),
+      (await import('./connections/external-members.ts')).externalMembers(await ground()),
+    feedback: async () => (await import('./accounts/feedback.ts')).feedback(await ground()),
+    guestCodes: async () => (await import('./guests/guest-codes.ts')).guestCodes(await ground()),
+    invitations: async () =>
+      (await import('./connections/invitations.ts')).invitations(await ground()),
+    keyLogs: async () => (await import('./devices/key-logs.ts')).keyLogs(await ground()),
+    lookups: async () => (await import('./guests/public-code.ts')).lookups(await ground()),
+    machines: async () => (await import('./devices/machines.ts')).machines(await ground()),
+    machineTokens: async () =>
+      (await import('./devices/machine-tokens.ts')).machineTokens(await ground()),
+    members: async () => (await import('./connections/members.ts')).members(await ground()),
+    notifications: async () =>
+      (await import('./mail/notifications.ts')).notifications(await ground()),
     openLinkApprovals: async () =>
-      (await import('./open-link-requests.ts')).openLinkApprovals(await ground()),
+      (await import('./guests/open-link-requests.ts')).openLinkApprovals(await ground()),
     openLinkRequests: async () =>
-      (await import('./open-link-requests.ts')).openLinkRequests(await ground()),
-    openLinks: async () => (await import('./open-links.ts')).openLinks(await ground()),
-    orgActivity: async () => (await import('./org-activity.ts')).orgActivity(await ground()),
-    orgAlerts: async () => (await import('./org-alerts.ts')).orgAlerts(await ground()),
-    orgAnalytics: async () => (await import('./org-analytics.ts')).orgAnalytics(await ground()),
-    orgGroups: async () => (await import('./org-groups.ts')).orgGroups(await ground()),
-    orgMembers: async () => (await import('./org-members.ts')).orgMembers(await ground()),
-    organisations: async () => (await import('./organisations.ts')).organisations(await ground()),
-    pendingDevices: async () => (await import('./approval.ts')).pendingDevices(await ground()),
-    preferences: async () => (await import('./preferences.ts')).preferences(await ground()),
-    presets: async () => (await import('./presets.ts')).presets(await ground()),
-    profile: async () => (await import('./profile.ts')).profile(await ground()),
+      (await import('./guests/open-link-requests.ts')).openLinkRequests(await ground()),
+    openLinks: async () => (await import('./guests/open-links.ts')).openLinks(await ground()),
+    orgActivity: async () =>
+      (await import('./organisations/activity.ts')).orgActivity(await ground()),
+    orgAlerts: async () => (await import('./organisations/alerts.ts')).orgAlerts(await ground()),
+    orgAnalytics: async () =>
+      (await import('./organisations/analytics.ts')).orgAnalytics(await ground()),
+    orgGroups: async () => (await import('./organisations/groups.ts')).orgGroups(await ground()),
+    orgMembers: async () => (await import('./organisations/members.ts')).orgMembers(await ground()),
+    organisations: async () =>
+      (await import('./organisations/organisations.ts')).organisations(await ground()),
+    pendingDevices: async () =>
+      (await import('./devices/approval.ts')).pendingDevices(await ground()),
+    preferences: async () =>
+      (await import('./accounts/preferences.ts')).preferences(await ground()),
+    presets: async () => (await import('./connections/presets.ts')).presets(await ground()),
+    profile: async () => (await import('./accounts/profile.ts')).profile(await ground()),
     signedProfiles: async () =>
-      (await import('./signed-profiles.ts')).signedProfiles(await ground()),
-    profiles: async () => (await import('./profiles.ts')).profiles(await ground()),
-    publicCode: async () => (await import('./public-code.ts')).publicCode(await ground()),
-    rosters: async () => (await import('./rosters.ts')).rosters(await ground()),
-    sessions: async () => (await import('./session-list.ts')).sessions(await ground()),
-    stamps: async () => (await import('./stamps.ts')).stamps(await ground()),
-    tags: async () => (await import('./tags.ts')).tags(await ground()),
-    trust: async () => (await import('./trust-cards.ts')).trust(await ground()),
-    trustCards: async () => (await import('./trust-cards.ts')).trustCards(await ground()),
+      (await import('./devices/signed-profiles.ts')).signedProfiles(await ground()),
+    profiles: async () => (await import('./devices/profiles.ts')).profiles(await ground()),
+    publicCode: async () => (await import('./guests/public-code.ts')).publicCode(await ground()),
+    rosters: async () => (await import('./connections/rosters.ts')).rosters(await ground()),
+    sessions: async () => (await import('./accounts/session-list.ts')).sessions(await ground()),
+    stamps: async () => (await import('./exports/stamps.ts')).stamps(await ground()),
+    tags: async () => (await import('./connections/tags.ts')).tags(await ground()),
+    trust: async () => (await import('./connections/trust-cards.ts')).trust(await ground()),
+    trustCards: async () =>
+      (await import('./connections/trust-cards.ts')).trustCards(await ground()),
     verificationLog: async () =>
-      (await import('./verifications.ts')).verificationLog(await ground()),
-    verifications: async () => (await import('./verifications.ts')).verifications(await ground()),
+      (await import('./connections/verifications.ts')).verificationLog(await ground()),
+    verifications: async () =>
+      (await import('./connections/verifications.ts')).verifications(await ground()),
   })
   const loadedOpen = lazily<Open>({ ...entrance, ...site }, ['account'], {
     home: async () => (await import('./site.ts')).home(),
     assets: async () => (await import('./site.ts')).assets(),
-    clock: async () => (await import('./clock.ts')).clock(await ground()),
+    clock: async () => (await import('./db/clock.ts')).clock(await ground()),
     confirmationPages: async () =>
-      (await import('./confirmations.ts')).confirmationPages(await ground()),
-    enrolment: async () => (await import('./enrolment.ts')).enrolment(await ground()),
-    exportFiles: async () => (await import('./export-files.ts')).exportFiles(await ground()),
+      (await import('./accounts/confirmations.ts')).confirmationPages(await ground()),
+    enrolment: async () => (await import('./devices/enrolment.ts')).enrolment(await ground()),
+    exportFiles: async () => (await import('./exports/files.ts')).exportFiles(await ground()),
     guestPages: async () => (await import('./site.ts')).guestPages(await ground()),
-    oauth: async () => (await import('./oauth.ts')).oauth(await ground()),
-    openLinkPages: async () => (await import('./open-link-pages.ts')).openLinkPages(await ground()),
-    session: async () => (await import('./sessions.ts')).session(await ground(), await proofs()),
-    signIns: async () => (await import('./sign-ins.ts')).signIns(await ground()),
+    oauth: async () => (await import('./accounts/oauth.ts')).oauth(await ground()),
+    openLinkPages: async () =>
+      (await import('./guests/open-link-pages.ts')).openLinkPages(await ground()),
+    session: async () =>
+      (await import('./accounts/sessions.ts')).session(await ground(), await proofs()),
+    signIns: async () => (await import('./accounts/sign-ins.ts')).signIns(await ground()),
     siteHealth: async () => (await import('./site.ts')).siteHealth(await ground()),
     stampPages: async () => (await import('./site.ts')).stampPages(await ground()),
   })
   async function authenticated({ token, proof }: { token: string; proof: Proof | null }) {
     if (token.startsWith('csm_'))
-      return (await import('./machine-tokens.ts')).authenticateMachine(await ground(), token)
-    const { authenticate } = await import('./sessions.ts')
+      return (await import('./devices/machine-tokens.ts')).authenticateMachine(
+        await ground(),
+        token,
+      )
+    const { authenticate } = await import('./accounts/sessions.ts')
     return authenticate(await ground(), await proofs(), { token, proof })
   }
   const { reaching, reachingAll } = newReach(engine.isAway)
@@ -232,7 +252,7 @@ export async function openService(of: {
     authenticate: (given) => reaching(() => authenticated(given)),
     visitor: (proof) =>
       reaching(async () => {
-        const { provenBy } = await import('./sessions.ts')
+        const { provenBy } = await import('./accounts/sessions.ts')
         return provenBy(await proofs(), proof)
       }),
     takeWrite: (subject, most) => reaching(async () => (await writes()).take(subject, most)),
@@ -240,7 +260,10 @@ export async function openService(of: {
     once: (keyed, work) => reaching(async () => (await once())(keyed, work)),
     newEnrolmentCode: (account) =>
       reaching(async () =>
-        (await import('./enrolment-codes.ts')).newEnrolmentCode(await ground(), account ?? null),
+        (await import('./accounts/enrolment-codes.ts')).newEnrolmentCode(
+          await ground(),
+          account ?? null,
+        ),
       ),
     // The mapped types have counted the answers; what is bound to them has the same rows.
     as: (who) => bind(inside, answers, who) as Account,

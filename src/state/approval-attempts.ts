@@ -1,6 +1,6 @@
 /** When this device sent a nonce for the approval of a further device, so that attempts are few. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 /** `approving`: this device was to add another; `new`: it was to be added itself. */
 export type ApprovalSide = 'approving' | 'new'

@@ -1,7 +1,7 @@
 /** Challenges that this device drew (protocol, section 2), with those of before as far as they count. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
-import type { Moment } from './wrong-tries.ts'
+import { statement } from '../storage/sqlite.ts'
+import type { Moment } from './wrong-attempts.ts'
 
 /** `ended`: a later challenge replaced it. `used`: words were tried, right or wrong. */
 export type ChallengeState = 'open' | 'ended' | 'used'

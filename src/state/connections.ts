@@ -1,7 +1,7 @@
 /** The connections this device can check words for. Names are the local ones, pinned at acceptance. */
 import type { DatabaseSync } from 'node:sqlite'
-import { comparableName } from '../crypto/display-names.ts'
-import { statement, transaction } from './sqlite.ts'
+import { comparableName } from '../crypto/encoding/display-names.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
 
 export interface Member {
   readonly user_id: string

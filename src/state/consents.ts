@@ -1,6 +1,6 @@
 /** The consents that this device signed and by which its account was not taken in yet. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface ConsentRow {
   /** base64url SHA-256 of the JWS. */

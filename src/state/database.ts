@@ -7,10 +7,17 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, StartError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { isRestoring } from './contents.ts'
-import { damaged, isDamage, lost, ofProtocol1, prepareFile, unopened } from './database-file.ts'
-import { transaction } from './sqlite.ts'
-import { versionCopies } from './version-copy.ts'
+import { isRestoring } from '../storage/folder-contents.ts'
+import {
+  damaged,
+  isDamage,
+  lost,
+  ofProtocol1,
+  prepareFile,
+  unopened,
+} from '../storage/database-file.ts'
+import { transaction } from '../storage/sqlite.ts'
+import { versionCopies } from '../storage/version-copy.ts'
 import { FIRST_READ, VERSIONS } from './versions.ts'
 
 const BUSY_MS = 5000

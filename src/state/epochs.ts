@@ -1,6 +1,6 @@
 /** When this device first saw the current epoch of each connection. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface EpochRow {
   readonly connection: string

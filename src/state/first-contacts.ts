@@ -3,7 +3,7 @@
  * and only while a run is open.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface FirstContactRow {
   readonly invitation: string

@@ -1,6 +1,6 @@
 /** Evidence: the second of two valid histories of one connection, which only a dishonest owner or server makes. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement, transaction } from './sqlite.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
 
 export type ForkRows = ReturnType<typeof forkRows>
 

@@ -1,6 +1,6 @@
 /** The epochs before routine rotations; the vault keeps their code keys for a while. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface FormerEpochRow {
   readonly connection: string

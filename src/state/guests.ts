@@ -1,7 +1,7 @@
 /** The guest codes this device can check words for. */
 import type { DatabaseSync } from 'node:sqlite'
-import { comparableName } from '../crypto/display-names.ts'
-import { statement } from './sqlite.ts'
+import { comparableName } from '../crypto/encoding/display-names.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface GuestRow {
   readonly id: string

@@ -3,7 +3,7 @@
  * device of its own.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface Invite {
   readonly connection: string

@@ -1,6 +1,6 @@
 /** The inviter and the connection with which the account server listed invitations. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface ListedInvitation {
   readonly id: string

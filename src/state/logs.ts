@@ -3,7 +3,7 @@
  * log. An entry is never replaced and never skipped. Whether it is valid is judged before it comes here.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement, transaction } from './sqlite.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
 
 /** The largest log that is remembered, except the own key log, in characters of its entries. */
 export const MOST_CHARACTERS = 128 * 1024 * 1024

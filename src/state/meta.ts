@@ -1,6 +1,6 @@
 /** Single values of this device by name, as JSON. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export type MetaRows = ReturnType<typeof metaRows>
 

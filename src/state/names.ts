@@ -4,8 +4,8 @@
  * person confirmed their keys. `given`: by the person.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { comparableName } from '../crypto/display-names.ts'
-import { statement } from './sqlite.ts'
+import { comparableName } from '../crypto/encoding/display-names.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export type NameKind = 'accepted' | 'self' | 'confirmed' | 'given'
 

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { NameRows } from './names.ts'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface ProfileRow {
   readonly account: string

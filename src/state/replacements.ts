@@ -3,7 +3,7 @@
  * second of the two histories is in `forks`.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 /** A forked connection. */
 export interface ForkedRow {

@@ -1,6 +1,6 @@
 /** Words that have verified once (RFC 6238 section 5.2: a code is accepted one time), and how far the clock has come. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement, transaction } from './sqlite.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
 
 export interface ReplayKey {
   /** A connection or guest code. */

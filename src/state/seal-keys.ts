@@ -3,7 +3,7 @@
  * against the hash in the log before it came here; one that is missing can be asked for again.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement, transaction } from './sqlite.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
 
 export type SealKeyRows = ReturnType<typeof sealKeyRows>
 

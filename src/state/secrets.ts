@@ -1,6 +1,6 @@
 /** Connection and guest secrets, sealed under the cache key; this table never sees one in the clear. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface SecretRow {
   readonly id: string

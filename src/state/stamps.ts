@@ -1,6 +1,6 @@
 /** Stamps this device signed, and the server's receipts as they come. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface StampRow {
   readonly id: string

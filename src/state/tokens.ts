@@ -1,7 +1,7 @@
 /** API tokens by the hash of the token: whether one is revoked and when it was last used. The rest is in the keychain. */
 import type { DatabaseSync } from 'node:sqlite'
 import { metaRows } from './meta.ts'
-import { statement, transaction } from './sqlite.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
 
 export interface TokenRow {
   /** SHA-256 of the token, hex. */

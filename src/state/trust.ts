@@ -1,6 +1,6 @@
 /** Whose keys this device follows: what the person has looked at, and how far their key log is known here. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from './sqlite.ts'
+import { statement } from '../storage/sqlite.ts'
 
 export interface TrustRow {
   readonly account: string

@@ -1,7 +1,7 @@
 /** This device's verification log, until and after it goes up to the server. The words themselves are not in it. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { LogEntry } from '../api/rest/verify.ts'
-import { statement, transaction } from './sqlite.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
 
 /** Sorts after every id. */
 const AFTER_ALL = '~'

@@ -1,7 +1,7 @@
 /** Signing out, and the end of an account: everything in `state.db` that belongs to the account goes, and leaves nothing to find in the file. */
 import type { DatabaseSync } from 'node:sqlite'
-import { transaction } from './sqlite.ts'
-import { versionCopies } from './version-copy.ts'
+import { transaction } from '../storage/sqlite.ts'
+import { versionCopies } from '../storage/version-copy.ts'
 
 /**
  * What stays: API tokens, which belong to this machine's user, the uses of words, so that no words

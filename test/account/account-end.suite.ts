@@ -1,7 +1,7 @@
 /** The end of an account, as it and others see it. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { connected, knownBy } from '../service/connecting.ts'
+import { connected, knownBy } from '../service/connections/connecting.ts'
 import {
   approve,
   connect,

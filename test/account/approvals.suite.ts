@@ -1,7 +1,7 @@
 /** Approvals of further devices: what the server relays, and when it lets the new device in. On every server. */
 import { before, describe, test } from 'node:test'
 import assert from 'node:assert/strict'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import {
   additionBy,

@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { malformedOpenings } from '../crypto/malformed.ts'
 import { serverName } from '../../src/api/rest/names.ts'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import {
   approveInvitation,
   approved,
@@ -12,7 +12,7 @@ import {
   connected,
   make,
   takeIn,
-} from '../service/connecting.ts'
+} from '../service/connections/connecting.ts'
 import type { Fault } from '../service/faults.ts'
 import { connect, enrol, opening, tampered } from '../service/person.ts'
 import { everything, fails, isInvalid, type Accounts } from './subject.ts'

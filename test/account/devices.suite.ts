@@ -1,12 +1,12 @@
 /** The devices of an account: added, listed, waiting, revoked. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import type { DeviceKeys } from '../../src/crypto/device-keys.ts'
-import { newId } from '../../src/crypto/id.ts'
-import { hashOf } from '../../src/crypto/jws.ts'
-import { thumbprint } from '../../src/crypto/jwk.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import {
   additionBy,
   approve,

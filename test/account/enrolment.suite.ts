@@ -1,8 +1,8 @@
 /** How an account begins, with a code of its server. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newId } from '../../src/crypto/id.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { malformedFirstEntries } from '../crypto/malformed.ts'
 import {

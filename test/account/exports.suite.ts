@@ -1,8 +1,8 @@
 /** Exports of an account. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { newId } from '../../src/crypto/id.ts'
-import { exported, newest } from '../service/exports-subject.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
+import { exported, newest } from '../service/exports/exports-subject.ts'
 import { enrol } from '../service/person.ts'
 import { type Accounts, fails } from './subject.ts'
 

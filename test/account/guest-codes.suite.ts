@@ -1,7 +1,7 @@
 /** Guest codes of an account. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { arrived, enrol, newAddress } from '../service/person.ts'
 import { HOUR, MINUTE, fails, type Accounts } from './subject.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { ed25519 } from '@noble/curves/ed25519.js'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { enrol, logOf, protect, renewSealing, revocationBy } from '../service/person.ts'
 import { fails, isInvalid, type Accounts } from './subject.ts'
 

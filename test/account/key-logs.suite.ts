@@ -5,9 +5,9 @@ import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { malformedKeyLogEntries } from '../crypto/malformed.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
-import { thumbprint } from '../../src/crypto/jwk.ts'
-import { signJws } from '../../src/crypto/jws-signature.ts'
-import { addDevice, renewSealKey, resetLog } from '../../src/crypto/key-log-entries.ts'
+import { thumbprint } from '../../src/crypto/jose/jwk.ts'
+import { signJws } from '../../src/crypto/jose/jws-signature.ts'
+import { addDevice, renewSealKey, resetLog } from '../../src/crypto/logs/key-log-entries.ts'
 import {
   additionBy,
   approve,

@@ -1,7 +1,7 @@
 /** Machine accounts: they enrol with assertions. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { signAssertion } from '../../src/crypto/client-assertion.ts'
+import { signAssertion } from '../../src/crypto/jose/client-assertion.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import {
   enrol,

@@ -1,8 +1,8 @@
 /** What every route of an account refuses: cursors and ids that are none, members that no row knows, and what is another’s. On every server. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { newId } from '../../src/crypto/id.ts'
-import { changeBy } from '../service/connecting.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
+import { changeBy } from '../service/connections/connecting.ts'
 import { connect, enrol, newAddress } from '../service/person.ts'
 import { fails, isInvalid, type Accounts, type Call } from './subject.ts'
 

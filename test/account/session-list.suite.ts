@@ -1,8 +1,8 @@
 /** The sessions of an account, seen from one of them, and the end of another. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newId } from '../../src/crypto/id.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import {
   approve,
   enrol,

@@ -1,7 +1,7 @@
 /** The account server under test, whoever answers, and how it refuses. */
 import assert from 'node:assert/strict'
 import type { Account } from '../../src/api/port.ts'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import type { Fault } from '../service/faults.ts'
 import type { Maker, Server } from '../service/person.ts'
 

@@ -1,7 +1,7 @@
 /** The verification log of an account. On every server. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { enrol, type Person } from '../service/person.ts'
 import { everything, isInvalid, type Accounts } from './subject.ts'
 

@@ -1,5 +1,5 @@
 /** What an attack is: data, from which the runner makes shots at every route that it concerns. */
-import type { RawAnswer } from '../server/raw.ts'
+import type { RawAnswer } from '../http/raw.ts'
 import type { Listener, Target } from './routes.ts'
 import type { Caller, Scene } from './scene.ts'
 import type { Shot } from './wire.ts'

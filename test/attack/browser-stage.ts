@@ -8,7 +8,7 @@ import { networkInterfaces } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { type BrowserContext, type Frame, type Page, chromium } from 'playwright-core'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
-import type { Listener } from '../server/guarding.ts'
+import type { Listener } from '../http/guarding.ts'
 import { type Attacker, startAttacker } from './browser-attacker.ts'
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'

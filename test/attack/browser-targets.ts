@@ -1,7 +1,7 @@
 /** What pages of others are sent against: a path of either listener for each thing that is worth having, with ids that exist. */
 import assert from 'node:assert/strict'
 import type { TestDaemon } from '../daemon.ts'
-import type { Listener } from '../server/guarding.ts'
+import type { Listener } from '../http/guarding.ts'
 
 export interface Target {
   readonly at: Listener

@@ -1,5 +1,5 @@
 /** Where a request can carry a secret that it should not: each place as the bytes of a request. */
-import { hostOf } from '../server/raw.ts'
+import { hostOf } from '../http/raw.ts'
 import type { Canary } from './canaries.ts'
 
 /** Where it is sent, and who asks. */

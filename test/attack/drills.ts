@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { answersIn } from '../server/raw.ts'
+import { answersIn } from '../http/raw.ts'
 import { ask } from '../daemon.ts'
 import { type Drill, JSON_TYPE, NEW_TOKEN, portOf, saidBy } from './attack.ts'
 import { counted } from './counted.ts'

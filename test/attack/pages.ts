@@ -1,5 +1,5 @@
 /** The public pages: HTML in what people wrote stays text, and the browser is told what the page may do. */
-import type { RawAnswer } from '../server/raw.ts'
+import type { RawAnswer } from '../http/raw.ts'
 import { type Attack, CLOSE, FORM_TYPE, askedBy, requestTo } from './attack.ts'
 import { type Target, isLinked } from './routes.ts'
 import { HTML } from './furnished.ts'

@@ -10,9 +10,9 @@ import { local } from '../../src/api/local/index.ts'
 import type { Route, Table } from '../../src/api/route.ts'
 import { site } from '../../src/api/site/index.ts'
 import type { Need } from '../../src/auth/scopes.ts'
-import { apiTable } from '../../src/daemon.ts'
-import { rowsOf } from '../../src/dispatch.ts'
-import { accountTable } from '../../src/server/account.ts'
+import { apiTable } from '../../src/daemon/daemon.ts'
+import { rowsOf } from '../../src/http/dispatch.ts'
+import { accountTable } from '../../src/http/account-listener.ts'
 
 /** The API, or the account server's own listener. */
 export type Listener = 'api' | 'account'

@@ -1,6 +1,6 @@
 /** The runner: every attack at every route that it concerns, each answer judged, and honest questions in between. */
 import { setTimeout as wait } from 'node:timers/promises'
-import type { RawAnswer } from '../server/raw.ts'
+import type { RawAnswer } from '../http/raw.ts'
 import { type Attack, type Drill, ROWS, type Row, saidBy } from './attack.ts'
 import { CANARY } from './methods.ts'
 import { type Listener, type Target, nameOf } from './routes.ts'

@@ -1,7 +1,7 @@
 /** Clients that say nothing, or stop in the middle. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { answersIn } from '../server/raw.ts'
+import { answersIn } from '../http/raw.ts'
 import { type Drill, FORM_TYPE, JSON_TYPE, opened, requestTo, saidBy, takesBody } from './attack.ts'
 import { counted } from './counted.ts'
 import { type Target, nameOf } from './routes.ts'

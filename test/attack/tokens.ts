@@ -1,5 +1,5 @@
 /** Tokens that are nothing any more, or never were: nobody learns which; and tokens where none belongs: nobody gets them back. */
-import type { RawAnswer } from '../server/raw.ts'
+import type { RawAnswer } from '../http/raw.ts'
 import { type Attack, CLOSE, JSON_TYPE, isRoute, requestTo, takesBody } from './attack.ts'
 import { type Listener, type Target, nameOf } from './routes.ts'
 import type { Scene } from './scene.ts'

@@ -1,7 +1,7 @@
 /** Every tool, by each of the four ways to call one: as its route, whoever asks. */
 import { rest } from '../../src/api/rest/index.ts'
 import { type Table, pathNames } from '../../src/api/route.ts'
-import { type Tool, toolsOf } from '../../src/tools/tool.ts'
+import { type Tool, toolsOf } from '../../src/api/tools/tool.ts'
 import { type Attack, CLOSE, JSON_TYPE, requestTo } from './attack.ts'
 import { type Target, targetsOf } from './routes.ts'
 import type { Caller, Scene } from './scene.ts'

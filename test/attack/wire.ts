@@ -1,5 +1,5 @@
 /** Shots at a listener: many on a connection where the attack leaves it open, and every answer told apart. */
-import { type RawAnswer, answersIn, send } from '../server/raw.ts'
+import { type RawAnswer, answersIn, send } from '../http/raw.ts'
 
 export interface Shot {
   /** What is sent, one character a byte. */

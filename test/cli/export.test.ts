@@ -12,7 +12,7 @@ import { harmlessIo } from '../../src/cli/output.ts'
 import { newProgressBar } from '../../src/cli/progress-bar.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { unzip } from '../service/unzip.ts'
+import { unzip } from '../service/exports/unzip.ts'
 import { call } from './calling.ts'
 import { daemonHere, terminal, streams } from './terminal.ts'
 

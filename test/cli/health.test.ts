@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
-import { writeRuntime } from '../../src/state/runtime.ts'
+import { writeRuntime } from '../../src/storage/runtime-file.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { daemonHere, terminal } from './terminal.ts'
 

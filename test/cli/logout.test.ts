@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
-import { testServer } from '../device/sign-in-server.ts'
-import { newLaptop } from '../device/signing-in.ts'
+import { testServer } from '../device/session/sign-in-server.ts'
+import { newLaptop } from '../device/session/signing-in.ts'
 import { apiOf, call } from './calling.ts'
 
 it('logout of a device that the server knows no more: told, kept, and forgotten with --forget', async (t) => {

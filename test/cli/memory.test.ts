@@ -1,7 +1,7 @@
 /** Memory after a burst: when it is collected, and that it really is. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Heap, newLook, ownHeap } from '../../src/cli/memory.ts'
+import { type Heap, newLook, ownHeap } from '../../src/cli/memory-setting.ts'
 
 /** A heap that comes down to `least` when it is collected. */
 const heapOf = (least: number) => {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { it } from 'node:test'
 import { ROOT } from '../e2e/program.ts'
 
-const MODULE = join(ROOT, 'src/cli/stopping.ts')
+const MODULE = join(ROOT, 'src/cli/shutdown.ts')
 /** Short, so that the tests are. */
 const TIMES = { settledMs: 1, patienceMs: 50 }
 

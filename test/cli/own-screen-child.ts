@@ -1,6 +1,6 @@
 /** Shows a text with its process id on a screen of its own, with a raw terminal, until a signal ends it. */
 import { harmlessIo } from '../../src/cli/output.ts'
-import { onOwnScreen } from '../../src/cli/own-screen.ts'
+import { onOwnScreen } from '../../src/cli/alternate-screen.ts'
 import { openPrompt } from '../../src/cli/prompt.ts'
 
 const io = harmlessIo(process)

@@ -10,7 +10,7 @@ import { harmlessIo } from '../../src/cli/output.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { run } from '../../src/cli/run.ts'
 import { EXIT } from '../../src/errors.ts'
-import { VERSION } from '../../src/version.ts'
+import { VERSION } from '../../src/runtime/version.ts'
 import { ROOT, countersignd, environment, folder } from '../e2e/program.ts'
 import { type Terminal, streams, terminal } from './terminal.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROOT, exec } from '../e2e/program.ts'
 
-const MODULE = join(ROOT, 'src/cli/stopping.ts')
+const MODULE = join(ROOT, 'src/cli/shutdown.ts')
 
 /** Run a program that is asked to stop by itself, so many times, with what `close` does. */
 const ended = (close: string, longestMs: number, signals: readonly string[]) =>

@@ -1,8 +1,8 @@
 /** The command line in this process: the words of a call in, its exit code and what it wrote out. */
 import { Readable } from 'node:stream'
 import { run } from '../../src/cli/run.ts'
-import { readConfig } from '../../src/config.ts'
-import { serve } from '../../src/daemon.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { serve } from '../../src/daemon/daemon.ts'
 import { type Level, newLog } from '../../src/log.ts'
 import { environment } from '../e2e/program.ts'
 

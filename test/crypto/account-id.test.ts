@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { accountIdOf } from '../../src/crypto/account-id.ts'
 import type { DevicePublicKeys } from '../../src/crypto/device-public-keys.ts'
-import { parseId, PREFIX } from '../../src/crypto/id.ts'
+import { parseId, PREFIX } from '../../src/crypto/encoding/id.ts'
 import { bytes, hex, run } from './kit2.ts'
 
 type AccountCase = {

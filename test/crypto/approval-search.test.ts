@@ -15,7 +15,7 @@ import {
   commitmentTo,
   transcriptOf,
 } from '../../src/crypto/device-approval.ts'
-import { u64be } from '../../src/crypto/hash-input.ts'
+import { u64be } from '../../src/crypto/encoding/hash-input.ts'
 import { newAccount, newDevice } from './builders.ts'
 
 /** The same 32-byte values in the same order at each run. */

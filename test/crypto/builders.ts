@@ -1,24 +1,24 @@
 /** Signed entries as a device would make them, for tests that need logs of any shape. */
 import { randomBytes } from 'node:crypto'
 import { accountIdOf } from '../../src/crypto/account-id.ts'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { signConsent } from '../../src/crypto/consent.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { signConsent } from '../../src/crypto/logs/consent.ts'
 import { publicKeys, signingKeyFrom } from '../../src/crypto/device-keys.ts'
 import type { DeviceKeys, KeyPair } from '../../src/crypto/device-keys.ts'
 import { rawKeys } from '../../src/crypto/device-public-keys.ts'
-import { newId, PREFIX } from '../../src/crypto/id.ts'
-import { thumbprint } from '../../src/crypto/jwk.ts'
-import { hashOf, type Typ } from '../../src/crypto/jws.ts'
-import { signJws } from '../../src/crypto/jws-signature.ts'
+import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { thumbprint } from '../../src/crypto/jose/jwk.ts'
+import { hashOf, type Typ } from '../../src/crypto/jose/jws.ts'
+import { signJws } from '../../src/crypto/jose/jws-signature.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import {
   addDevice,
   nameRecoveryKey,
   resetLog,
   revokeDevice,
-} from '../../src/crypto/key-log-entries.ts'
-import { verifyKeyLog, type KeyLog } from '../../src/crypto/key-log.ts'
-import type { Roster, Signer } from '../../src/crypto/roster.ts'
+} from '../../src/crypto/logs/key-log-entries.ts'
+import { verifyKeyLog, type KeyLog } from '../../src/crypto/logs/key-log.ts'
+import type { Roster, Signer } from '../../src/crypto/logs/roster.ts'
 import { firstOf, newDeviceKeys } from './keys.ts'
 
 export type TestDevice = { id: string; keys: DeviceKeys; kid: string }

@@ -1,13 +1,17 @@
 /** Client assertions: each rule of RFC 7523 section 3 with what keeps it and what breaks it. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { newId, PREFIX } from '../../src/crypto/id.ts'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { readAssertion, signAssertion, verifyAssertion } from '../../src/crypto/client-assertion.ts'
-import { signProof } from '../../src/crypto/dpop.ts'
-import { thumbprint, type PublicJwk } from '../../src/crypto/jwk.ts'
-import { parseCompact } from '../../src/crypto/jws.ts'
-import { signCompact } from '../../src/crypto/jws-signature.ts'
+import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import {
+  readAssertion,
+  signAssertion,
+  verifyAssertion,
+} from '../../src/crypto/jose/client-assertion.ts'
+import { signProof } from '../../src/crypto/jose/dpop.ts'
+import { thumbprint, type PublicJwk } from '../../src/crypto/jose/jwk.ts'
+import { parseCompact } from '../../src/crypto/jose/jws.ts'
+import { signCompact } from '../../src/crypto/jose/jws-signature.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
 import { newDevice } from './builders.ts'
 

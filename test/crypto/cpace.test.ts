@@ -14,7 +14,7 @@ import {
 } from '../../src/crypto/cpace.ts'
 import { initiate, respond } from '../../src/crypto/cpace-session.ts'
 import { contactInput, inviteeAd, inviterAd } from '../../src/crypto/first-contact.ts'
-import { formatId, PREFIX } from '../../src/crypto/id.ts'
+import { formatId, PREFIX } from '../../src/crypto/encoding/id.ts'
 import { bytes, hex, ofKind, run } from './kit2.ts'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)

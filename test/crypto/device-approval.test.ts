@@ -10,7 +10,7 @@ import {
   type Answer,
   type Reveal,
 } from '../../src/crypto/device-approval.ts'
-import { formatId, parseId, PREFIX } from '../../src/crypto/id.ts'
+import { formatId, parseId, PREFIX } from '../../src/crypto/encoding/id.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { sameWords } from '../../src/crypto/words.ts'
 import { newAccount, newDevice } from './builders.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { comparableName, nameMarks } from '../../src/crypto/display-names.ts'
+import { comparableName, nameMarks } from '../../src/crypto/encoding/display-names.ts'
 import { ofKind, run } from './kit2.ts'
 
 run<{ name: string; others: string[]; marked: string[] }>(

@@ -13,7 +13,7 @@ import {
   newContactWords,
   type Contact,
 } from '../../src/crypto/first-contact.ts'
-import { formatId, PREFIX } from '../../src/crypto/id.ts'
+import { formatId, PREFIX } from '../../src/crypto/encoding/id.ts'
 import { parseWords, wordsAt } from '../../src/crypto/words.ts'
 import { hex } from './kit2.ts'
 

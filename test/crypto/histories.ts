@@ -1,7 +1,7 @@
 /** Random histories of a connection among five people, and what the document says of each. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { KeyLog } from '../../src/crypto/key-log.ts'
+import type { KeyLog } from '../../src/crypto/logs/key-log.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import {
@@ -19,7 +19,7 @@ import {
   verifyRoster,
   type Role,
   type Roster,
-} from '../../src/crypto/roster.ts'
+} from '../../src/crypto/logs/roster.ts'
 import {
   add,
   consentTo,

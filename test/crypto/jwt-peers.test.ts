@@ -3,10 +3,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EmbeddedJWK, importJWK, jwtVerify, SignJWT } from 'jose'
 import * as oauth from 'oauth4webapi'
-import { newId, PREFIX } from '../../src/crypto/id.ts'
-import { readAssertion, signAssertion, verifyAssertion } from '../../src/crypto/client-assertion.ts'
-import { signProof, verifyProof } from '../../src/crypto/dpop.ts'
-import { thumbprint } from '../../src/crypto/jwk.ts'
+import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import {
+  readAssertion,
+  signAssertion,
+  verifyAssertion,
+} from '../../src/crypto/jose/client-assertion.ts'
+import { signProof, verifyProof } from '../../src/crypto/jose/dpop.ts'
+import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import { newDevice } from './builders.ts'
 
 const key = newDevice().keys.auth

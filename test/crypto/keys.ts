@@ -4,7 +4,7 @@ import { x25519 } from '@noble/curves/ed25519.js'
 import { shake256 } from '@noble/hashes/sha3.js'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { signingKeyFrom, type DeviceKeys } from '../../src/crypto/device-keys.ts'
-import { addFirst, newSalt } from '../../src/crypto/key-log-entries.ts'
+import { addFirst, newSalt } from '../../src/crypto/logs/key-log-entries.ts'
 import type { SealKeyPair } from '../../src/crypto/seal-key.ts'
 
 const random = () => new Uint8Array(randomBytes(32))

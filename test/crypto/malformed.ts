@@ -4,7 +4,7 @@
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
 import { newDeviceKeys } from './keys.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'

@@ -1,10 +1,10 @@
 /** What is remembered as good: not looked at again, and never more than so much of it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashOf } from '../../src/crypto/jws.ts'
-import { memo } from '../../src/crypto/memo.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { memo } from '../../src/crypto/encoding/memo.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
-import { verifyRoster } from '../../src/crypto/roster.ts'
+import { verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { newConnection, newDevice, newPerson, opening, rosterEntry } from './builders.ts'
 
 test('what was good is not looked at again, what was bad is', () => {

@@ -1,8 +1,8 @@
 /** An account with two devices, and the connection that the first of them opened. */
 import assert from 'node:assert/strict'
-import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
-import { openEntry } from '../../src/crypto/roster.ts'
+import { openEntry } from '../../src/crypto/logs/roster.ts'
 import { accountOf, logEntry, newConnection, newDevice } from './builders.ts'
 
 /** The third is of nobody. */

@@ -1,13 +1,13 @@
 /** The first entry of a roster: what it says, and every way in which it may be wrong. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { ZERO_HEAD } from '../../src/crypto/code.ts'
-import { hashOf } from '../../src/crypto/jws.ts'
-import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import type { Reason } from '../../src/crypto/refusal.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
-import { openEntry, verifyRoster } from '../../src/crypto/roster.ts'
+import { openEntry, verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { logEntry, newAccount, newConnection, sign } from './builders.ts'
 import {
   account,

@@ -7,7 +7,7 @@ import {
   verifyRoster,
   type Role,
   type Roster,
-} from '../../src/crypto/roster.ts'
+} from '../../src/crypto/logs/roster.ts'
 import {
   add,
   consentTo,

@@ -1,13 +1,13 @@
 /** Signed profiles, against test kit 2: which of them counts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import {
   replaceProfile,
   signProfile,
   verifyProfile,
   type Profile,
-} from '../../src/crypto/profile.ts'
+} from '../../src/crypto/logs/profile.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { newDevice, newPerson } from './builders.ts'
 import { ofKind, run } from './kit2.ts'

@@ -7,8 +7,8 @@ import { expand, extract } from '@noble/hashes/hkdf.js'
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import * as hpke from 'hpke'
-import { thumbprint } from '../../src/crypto/jwk.ts'
-import { verifyJws } from '../../src/crypto/jws-signature.ts'
+import { thumbprint } from '../../src/crypto/jose/jwk.ts'
+import { verifyJws } from '../../src/crypto/jose/jws-signature.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'hex'))

@@ -1,9 +1,9 @@
 /** The cases of test kit 2 for rosters: refusals, and the members of accepted rosters. */
 import assert from 'node:assert/strict'
-import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
-import { type OpName, requireRosterPlace } from '../../src/crypto/roster-form.ts'
-import { heldMembers, unconfirmedMembers, verifyRoster } from '../../src/crypto/roster.ts'
+import { type OpName, requireRosterPlace } from '../../src/crypto/logs/roster-form.ts'
+import { heldMembers, unconfirmedMembers, verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { bytes, hex, readKit, run } from './kit2.ts'
 
 type Logs = Record<string, string[]>

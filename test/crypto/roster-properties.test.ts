@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hashOf } from '../../src/crypto/jws.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
-import { verifyRoster } from '../../src/crypto/roster.ts'
+import { verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { newDevice, sign, type TestDevice } from './builders.ts'
 import { byId, connection, history, logs, play } from './histories.ts'
 

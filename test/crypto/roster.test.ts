@@ -1,7 +1,7 @@
 /** What each op of a roster does, the builders of entries, and two histories of one roster. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { hashOf } from '../../src/crypto/jws.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
 import { Refusal, type Reason } from '../../src/crypto/refusal.ts'
 import {
@@ -13,7 +13,7 @@ import {
   rotate,
   verifyRoster,
   type Roster,
-} from '../../src/crypto/roster.ts'
+} from '../../src/crypto/logs/roster.ts'
 import { consentTo, opening, place, rosterEntry, signer } from './builders.ts'
 import {
   A,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { formatId, PREFIX } from '../../src/crypto/id.ts'
+import { formatId, PREFIX } from '../../src/crypto/encoding/id.ts'
 import { safetyNumber } from '../../src/crypto/safety-number.ts'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })

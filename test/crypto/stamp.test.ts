@@ -1,10 +1,10 @@
 /** Stamps and receipts as the builders make them; the rules of refusal are in the test kit. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { newId, PREFIX } from '../../src/crypto/id.ts'
-import { hashOf } from '../../src/crypto/jws.ts'
-import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { newId, PREFIX } from '../../src/crypto/encoding/id.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import {
   signReceipt,
   signStamp,

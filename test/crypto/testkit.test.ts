@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { formatId, isId, parseId } from '../../src/crypto/id.ts'
+import { formatId, isId, parseId } from '../../src/crypto/encoding/id.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import { checkToken } from '../../src/crypto/token.ts'
 import { parseWords, wordsAt } from '../../src/crypto/words.ts'

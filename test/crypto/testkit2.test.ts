@@ -1,8 +1,8 @@
 /** Cases of test kit 2 for JSON, Ed25519 and the clock. */
 import assert from 'node:assert/strict'
-import { parseJson } from '../../src/crypto/json.ts'
-import { verifyJws } from '../../src/crypto/jws-signature.ts'
-import { clockStateOf } from '../../src/device/clock.ts'
+import { parseJson } from '../../src/crypto/encoding/json.ts'
+import { verifyJws } from '../../src/crypto/jose/jws-signature.ts'
+import { clockStateOf } from '../../src/device/codes/clock.ts'
 import { bytes, ofKind, run } from './kit2.ts'
 
 run<{ text: string }>('limits.json', ofKind('json'), ({ text }) =>

@@ -1,17 +1,17 @@
 /** Which recovery key made the signature of a reset: found once, and given to later verifications. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { decodeBase64url, encodeBase64url } from '../../src/crypto/base64url.ts'
-import { lastPlace } from '../../src/crypto/chain.ts'
+import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { lastPlace } from '../../src/crypto/logs/chain.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
-import { hashOf } from '../../src/crypto/jws.ts'
-import { placeAfterHead, vouchFor } from '../../src/crypto/key-log-entries.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { placeAfterHead, vouchFor } from '../../src/crypto/logs/key-log-entries.ts'
 import {
   type KeyLog,
   type KnownLog,
   verifyingKeyLog,
   verifyKeyLog,
-} from '../../src/crypto/key-log.ts'
+} from '../../src/crypto/logs/key-log.ts'
 import { logEntry, newDevice, newPerson, newRecoveryKey, protect, reset } from './builders.ts'
 import { refused } from './opened.ts'
 

@@ -1,10 +1,10 @@
 /** Every way in which an entry of a roster may be wrong, and its reason. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { hashOf } from '../../src/crypto/jws.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
 import { Refusal, type Reason } from '../../src/crypto/refusal.ts'
-import { addMember, verifyRoster, type Roster } from '../../src/crypto/roster.ts'
+import { addMember, verifyRoster, type Roster } from '../../src/crypto/logs/roster.ts'
 import {
   consentTo,
   logsOf,

@@ -6,9 +6,9 @@ import { after, before, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'
 import { countersignd } from '../e2e/program.ts'
-import { exchange, hostOf } from '../server/raw.ts'
-import { TOGETHER_MS } from '../../src/state/audit.ts'
-import { verifyAudit } from '../../src/state/audit-chain.ts'
+import { exchange, hostOf } from '../http/raw.ts'
+import { TOGETHER_MS } from '../../src/storage/audit.ts'
+import { verifyAudit } from '../../src/storage/audit-chain.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
 type Line = Record<string, unknown>

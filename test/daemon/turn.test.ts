@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { newTurn } from '../../src/daemon/turn.ts'
 import type { Device } from '../../src/device/device.ts'
-import type { Identity } from '../../src/device/identity.ts'
+import type { Identity } from '../../src/device/identity/identity.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
 const KEY = {

@@ -1,8 +1,8 @@
 /** An approval as two people, or one with two screens, take it: words typed across. */
 import assert from 'node:assert/strict'
 import type { Account } from '../../src/api/port.ts'
-import type { Approver } from '../../src/device/approval.ts'
-import type { SignInFlow } from '../../src/device/sign-in.ts'
+import type { Approver } from '../../src/device/approval/approver.ts'
+import type { SignInFlow } from '../../src/device/session/sign-in.ts'
 
 /** The approving device. */
 export interface Old {

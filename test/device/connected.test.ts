@@ -1,12 +1,12 @@
 /** People in a connection: who knows whose words, whoever comes, is removed, leaves or loses a device. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/members.ts'
+import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { connected, newWorld, takenIn, verifies, type Desk, three } from './people.ts'
-import { refusedWith } from './signing-in.ts'
+import { refusedWith } from './session/signing-in.ts'
 
 const saysOf = ({ verified, conclusive, replayed, echo }: Awaited<ReturnType<Desk['hears']>>) => ({
   verified,

@@ -1,8 +1,8 @@
 /** Consents: the account is taken in by what this device signed, as long as the person stands by it. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { approveInvitation } from '../../src/device/approving.ts'
-import { dismiss, dismissed } from '../../src/device/dismissed.ts'
+import { approveInvitation } from '../../src/device/connections/approving.ts'
+import { dismiss, dismissed } from '../../src/device/connections/ignored-connections.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, isIn, newWorld, verifies, worldOf } from './people.ts'

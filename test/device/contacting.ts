@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
-import { contactOf } from '../../src/device/first-contact-ends.ts'
-import { approveByWords, makeWords } from '../../src/device/four-words.ts'
-import { statusOf } from '../../src/device/trust.ts'
+import { contactOf } from '../../src/device/first-contacts/outcomes.ts'
+import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'
+import { keyStatusOf } from '../../src/device/key-status.ts'
 import { AppError } from '../../src/errors.ts'
 import { worldOf, type Desk } from './people.ts'
 
@@ -42,7 +42,7 @@ export async function began(bob: Desk, id: string) {
 
 export const trusts = (desk: Desk, { id }: Desk) => {
   const row = desk.state.trust.get(id)
-  return row === null ? 'none' : statusOf(row)
+  return row === null ? 'none' : keyStatusOf(row)
 }
 
 export const outcomes = (desk: Desk) =>

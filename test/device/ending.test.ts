@@ -1,14 +1,14 @@
 /** An owner ends a connection for everybody by deleting it: what it is then to each member. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { rotateNow, setRole } from '../../src/device/members.ts'
-import { rememberedRoster } from '../../src/device/remembered.ts'
+import { rotateNow, setRole } from '../../src/device/connections/members.ts'
+import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { members } from '../../src/handlers/members.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, newWorld, takenIn, three, verifies } from './people.ts'
-import { refusedWith } from './signing-in.ts'
+import { refusedWith } from './session/signing-in.ts'
 
 const remove = (desk: Desk, id: string) => connections.delete({ id }, at(desk))
 const listed = async (desk: Desk) =>

@@ -1,8 +1,8 @@
 /** Words from before a routine change of a secret: no proof, and the answer gives the reason. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { remove, rotateNow } from '../../src/device/members.ts'
-import { dropOldKeys } from '../../src/device/former-keys.ts'
+import { remove, rotateNow } from '../../src/device/connections/members.ts'
+import { dropOldKeys } from '../../src/device/codes/former-keys.ts'
 import { leave } from '../../src/handlers/connections.ts'
 import { verify } from '../../src/handlers/verify.ts'
 import { at, instead } from '../handlers/trust-desk.ts'

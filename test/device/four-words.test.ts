@@ -1,7 +1,7 @@
 /** First contact by four words: two devices over an honest account server. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { approveByWords, makeWords } from '../../src/device/four-words.ts'
+import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'
 import {
   began,
   invited,

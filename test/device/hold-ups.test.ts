@@ -1,13 +1,13 @@
 /** Members who hold a connection up again and again are named. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dropHoldUps, frequentHolders, noteHoldUps } from '../../src/device/hold-ups.ts'
-import { noWords } from '../../src/device/no-words.ts'
-import { revoke } from '../../src/device/revocation.ts'
+import { dropHoldUps, frequentHolders, noteHoldUps } from '../../src/device/logs/hold-ups.ts'
+import { noWords } from '../../src/device/connections/no-words.ts'
+import { revoke } from '../../src/device/session/revocation.ts'
 import { instead } from '../handlers/trust-desk.ts'
 import { newMeta } from './meta.ts'
 import { connected, newWorld } from './people.ts'
-import { away } from './signing-in.ts'
+import { away } from './session/signing-in.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -1,6 +1,6 @@
 /** One history of a connection, as an account server in memory keeps it. */
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { hashOf } from '../../src/crypto/jws.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
 
 /** An invitation; `consent` is the JWS by which the account may be taken in. */
 export interface Invited {

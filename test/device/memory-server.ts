@@ -5,7 +5,7 @@
 import type { Account, Door } from '../../src/api/port.ts'
 import { serverName } from '../../src/api/rest/names.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
-import { hashOf } from '../../src/crypto/jws.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { hashed, payloadOf } from './memory-branches.ts'
 import { cameFirst, memoryRosters } from './memory-rosters.ts'

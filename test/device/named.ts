@@ -1,8 +1,8 @@
 /** Names as desks have them, for tests: signed, given, confirmed, and what an account server may show. */
 import type { Account } from '../../src/api/port.ts'
-import { signProfile } from '../../src/crypto/profile.ts'
-import { giveOwnName } from '../../src/device/own-name.ts'
-import { nameOf } from '../../src/device/naming.ts'
+import { signProfile } from '../../src/crypto/logs/profile.ts'
+import { giveOwnName } from '../../src/device/trust/own-name.ts'
+import { nameOf } from '../../src/device/names.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../handlers/trust-desk.ts'
 import { type Desk, connected as connectedLate } from './people.ts'

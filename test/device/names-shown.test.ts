@@ -1,7 +1,7 @@
 /** Which name of an account is shown, and which names are marked as similar to others. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createGuestCode } from '../../src/device/guests.ts'
+import { createGuestCode } from '../../src/device/connections/guests.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { AppError } from '../../src/errors.ts'

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
-import { openConnection } from '../../src/device/connections.ts'
+import { openConnection } from '../../src/device/connections/connections.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { tags } from '../../src/handlers/tags.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
 import { type Desk, isIn, verifies, worldOf } from './people.ts'
-import { away } from './signing-in.ts'
+import { away } from './session/signing-in.ts'
 
 const DAY = 24 * 60
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
-import { remove, rotateNow, setRole } from '../../src/device/members.ts'
+import { remove, rotateNow, setRole } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'

@@ -1,7 +1,7 @@
 /** What is known of whether the account server answers. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { newReachability } from '../../src/device/reachability.ts'
+import { newReachability } from '../../src/device/sync/reachability.ts'
 import { AppError, type Code } from '../../src/errors.ts'
 
 const T0 = 1_767_225_600_000

@@ -1,9 +1,9 @@
 /** What a device keeps of key logs beside their entries, and what it reads to keep more. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { keepKeyLog } from '../../src/device/key-log.ts'
-import { rememberedEntries, rememberedLog } from '../../src/device/remembered.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { keepKeyLog } from '../../src/device/logs/key-log.ts'
+import { rememberedEntries, rememberedLog } from '../../src/device/identity/key-log-cache.ts'
 import { openState } from '../../src/state/state.ts'
 import { add, newDevice, newPerson, newRecoveryKey, protect, reset } from '../crypto/builders.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'

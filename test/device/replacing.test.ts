@@ -1,7 +1,7 @@
 /** A forked connection is replaced: an owner's device opens another, and the others join by themselves. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { remove, rotateNow } from '../../src/device/members.ts'
+import { remove, rotateNow } from '../../src/device/connections/members.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
@@ -15,7 +15,7 @@ import {
   showingBranch,
   shown,
   synced,
-} from './forking.ts'
+} from './histories/forking.ts'
 import { type Desk, isIn, newWorld, restless, takenIn, verifies } from './people.ts'
 
 describe('a connection that forked', () => {
@@ -151,7 +151,7 @@ describe('a connection that forked', () => {
 describe('a device follows to no replacement', () => {
   /** Opens a replacement as this account, with an invitation for another. */
   async function opened(by: Desk, id: string, invited: Desk) {
-    const { openConnection } = await import('../../src/device/connections.ts')
+    const { openConnection } = await import('../../src/device/connections/connections.ts')
     const act = { id: new Uint8Array(16).fill(7), at: by.device().now() }
     const wanted = {
       name: 'Bank',
@@ -293,8 +293,8 @@ describe('an account with all devices replaced', () => {
     await thief.approve()
     await synced(first)
     assert(!isIn(first, inPlaceOf(first, id), bob))
-    const { examine } = await import('../../src/device/trust-keys.ts')
-    const { confirmKeys } = await import('../../src/device/confirmed-keys.ts')
+    const { examine } = await import('../../src/device/trust/trust-keys.ts')
+    const { confirmKeys } = await import('../../src/device/trust/confirmed-keys.ts')
     const row = await examine(first.device(), first.account(), thief.id)
     await confirmKeys(first.device(), first.account(), row)
     await synced(first)

@@ -1,15 +1,23 @@
 /** A fork undoes no removal and no change of a role: neither at the owner who replaces it, nor at those who follow. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { openConnection } from '../../src/device/connections.ts'
-import { leaveOrEnd, remove, setRole } from '../../src/device/members.ts'
-import { noWords } from '../../src/device/no-words.ts'
-import { rememberedRoster } from '../../src/device/remembered.ts'
+import { openConnection } from '../../src/device/connections/connections.ts'
+import { leaveOrEnd, remove, setRole } from '../../src/device/connections/members.ts'
+import { noWords } from '../../src/device/connections/no-words.ts'
+import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
-import { inPlaceOf, lost, others, owned, rotates, showingBranch, synced } from './forking.ts'
+import {
+  inPlaceOf,
+  lost,
+  others,
+  owned,
+  rotates,
+  showingBranch,
+  synced,
+} from './histories/forking.ts'
 import { type Desk, isIn, restless, takenIn, verifies } from './people.ts'
-import { refusedWith } from './signing-in.ts'
+import { refusedWith } from './session/signing-in.ts'
 
 /**
  * Ada and Bob own a connection with Cy and Dee in it, Cy as an owner too where asked for. The server

@@ -1,8 +1,8 @@
 /** Two hundred members who all see one revocation: one rotation comes of it, and all agree on it. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
-import { hashOf } from '../../src/crypto/jws.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
 import { Refusal } from '../../src/crypto/refusal.ts'
 import {
   type KeyLogs,
@@ -11,8 +11,8 @@ import {
   openEntry,
   rotationDue,
   verifyRoster,
-} from '../../src/crypto/roster.ts'
-import { newRotationWaits } from '../../src/device/rotation-waits.ts'
+} from '../../src/crypto/logs/roster.ts'
+import { newRotationWaits } from '../../src/device/logs/rotation-waits.ts'
 import {
   add,
   consentTo,

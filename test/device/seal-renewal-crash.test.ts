@@ -1,9 +1,9 @@
 /** A device that dies at any step of renewing its sealing key, and goes on at its next start. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { copyWarning } from '../../src/device/copied-keys.ts'
-import { rotateNow } from '../../src/device/members.ts'
-import { renewNow } from '../../src/device/seal-renewal.ts'
+import { copyWarning } from '../../src/device/identity/copied-keys.ts'
+import { rotateNow } from '../../src/device/connections/members.ts'
+import { renewNow } from '../../src/device/sync/seal-renewal.ts'
 import type { Desk } from './people.ts'
 import { connected, verifies, worldOf } from './people.ts'
 import { halvesOf, loggedOf } from './sealing.ts'

@@ -1,16 +1,16 @@
 /** The sealing key of a device: renewed every 90 days and on demand, the old one kept for 7 days. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { markRestored } from '../../src/device/copied-keys.ts'
-import { rotateNow } from '../../src/device/members.ts'
-import { renewNow } from '../../src/device/seal-renewal.ts'
+import { markRestored } from '../../src/device/identity/copied-keys.ts'
+import { rotateNow } from '../../src/device/connections/members.ts'
+import { renewNow } from '../../src/device/sync/seal-renewal.ts'
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newSealKey } from '../crypto/keys.ts'
 import { at, confirmAt, instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, takenIn, verifies, worldOf } from './people.ts'
 import { halvesOf, loggedOf, renewTo, sealedFor } from './sealing.ts'
-import { refusedWith } from './signing-in.ts'
+import { refusedWith } from './session/signing-in.ts'
 
 const DAY = 24 * 60
 const MINUTE_MS = 60_000

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import type { Account } from '../../src/api/port.ts'
 import { readEnvelope } from '../../src/crypto/envelope-form.ts'
-import { type KeyLog, verifyKeyLog } from '../../src/crypto/key-log.ts'
-import { renewSealKey } from '../../src/crypto/key-log-entries.ts'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { type KeyLog, verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
+import { renewSealKey } from '../../src/crypto/logs/key-log-entries.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import type { Desk } from './people.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { openConnection } from '../../src/device/connections.ts'
+import { openConnection } from '../../src/device/connections/connections.ts'
 import { instead } from '../handlers/trust-desk.ts'
 import { type Desk, connected, consentFor, isIn, worldOf } from './people.ts'
 

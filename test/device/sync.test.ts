@@ -1,10 +1,10 @@
 /** Sync: what the account knows comes here, what was made here goes there, and a failure is told and not thrown. */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { serverName } from '../../src/api/rest/names.ts'
 import { connections } from '../../src/handlers/connections.ts'
-import { createGuestCode } from '../../src/device/guests.ts'
+import { createGuestCode } from '../../src/device/connections/guests.ts'
 import { guestCodes } from '../../src/handlers/guest-codes.ts'
 import { stamp } from '../../src/handlers/stamp.ts'
 import { status as statusHandler } from '../../src/handlers/status.ts'

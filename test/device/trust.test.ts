@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
-import { refreshTrust, statusOf } from '../../src/device/trust.ts'
+import { refreshTrust } from '../../src/device/trust/trust.ts'
+import { keyStatusOf } from '../../src/device/key-status.ts'
 import { AppError } from '../../src/errors.ts'
 import type { TrustRow } from '../../src/state/trust.ts'
 import { at, instead } from '../handlers/trust-desk.ts'
@@ -22,7 +23,7 @@ const refresh = (desk: Desk) =>
   refreshTrust({ ...desk.device(), log: () => undefined }, desk.account())
 const refusedHere = ({ state }: Desk, id: string) => state.trust.get(id)?.refused
 const statusHere = ({ state }: Desk, id: string) =>
-  statusOf(state.trust.get(id) ?? assert.fail('not known'))
+  keyStatusOf(state.trust.get(id) ?? assert.fail('not known'))
 
 /** A device that counts whose key log it asks for. */
 function counting(desk: Desk, more: (account: Account) => Account = (account) => account) {
@@ -93,7 +94,7 @@ describe('a sync', () => {
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
     world.later()
     await world.reset('bob')
-    const { pullKeyLog } = await import('../../src/device/key-log.ts')
+    const { pullKeyLog } = await import('../../src/device/logs/key-log.ts')
     await pullKeyLog(ada.device(), ada.account(), bob.id)
     const { far, asked } = counting(
       ada,
@@ -171,6 +172,6 @@ describe('the status of keys', () => {
     [{ refused: 'fork', confirmed: true }, 'changed_unverified'],
   ] as const)
     it(`${JSON.stringify(more)}: ${expected}`, () => {
-      assert.equal(statusOf({ ...row, ...more }), expected)
+      assert.equal(keyStatusOf({ ...row, ...more }), expected)
     })
 })

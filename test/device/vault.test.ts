@@ -1,7 +1,7 @@
 /** Secrets at rest: what was tampered with is refused, and nothing of it lies open. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { CONNECTION, GUEST, bench, keyOf, refusal } from './bench.ts'
 
 describe('the vault', () => {

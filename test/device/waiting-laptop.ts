@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
-import { testServer } from './sign-in-server.ts'
-import { newLaptop, type Laptop } from './signing-in.ts'
+import { testServer } from './session/sign-in-server.ts'
+import { newLaptop, type Laptop } from './session/signing-in.ts'
 
 type Signer = { by: string; kid: string; seed: Uint8Array; at: number }
 

@@ -11,12 +11,12 @@ import { startAccountServer } from '../account-server.ts'
 import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'
 import { activeOrganisation, signIn } from '../handlers/people.ts'
 import { type Postgres, startPostgres } from '../service/postgres.ts'
-import type { Examples } from '../../src/openapi/examples.ts'
+import type { Examples } from '../../src/api/openapi/examples.ts'
 import { type Documented, type Operation, documentOf } from './documented.ts'
 import { examplesOf, formOf } from './examples.ts'
 import { type Seat, walk } from './walk.ts'
 
-const EXAMPLES = join(import.meta.dirname, '../../src/openapi/examples.json')
+const EXAMPLES = join(import.meta.dirname, '../../src/api/openapi/examples.json')
 
 /** What was answered has the names that the examples of the document have; or they are written anew, once. */
 function assertShown(recorded: Examples): void {

@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os'
 import { wordsAt } from '../../src/crypto/words.ts'
-import type { Example, Examples } from '../../src/openapi/examples.ts'
+import type { Example, Examples } from '../../src/api/openapi/examples.ts'
 import type { Json } from './caller.ts'
 import type { Recorded } from './documented.ts'
 

@@ -15,7 +15,7 @@ import {
 } from 'jose'
 import * as oauth from 'oauth4webapi'
 import type { SignIn } from '../../src/api/local/index.ts'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import {
   type Device,

@@ -3,9 +3,9 @@ import type { Account } from '../../src/api/port.ts'
 import { newTokenLinks } from '../../src/auth/token-links.ts'
 import { type Caller, openTokens } from '../../src/auth/tokens.ts'
 import { type Context, contextOf as newContext } from '../../src/handlers/context.ts'
-import type { Reached } from '../../src/device/reachability.ts'
-import type { SignInFlow } from '../../src/device/sign-in.ts'
-import type { Act } from '../../src/state/idempotency.ts'
+import type { Reached } from '../../src/device/sync/reachability.ts'
+import type { SignInFlow } from '../../src/device/session/sign-in.ts'
+import type { Act } from '../../src/storage/idempotency.ts'
 import type { Enrolled } from '../device/enrolled.ts'
 
 const OWNER: Caller = { token: 'tok_1', scope: 'full', machine: null }

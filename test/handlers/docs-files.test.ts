@@ -1,7 +1,7 @@
 /** The files of the documentation page, as many ask for them at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { docsFiles } from '../../src/handlers/docs-files.ts'
+import { docsFiles } from '../../src/handlers/docs/docs-files.ts'
 
 test('however many ask at once, the files are read and inflated once', async () => {
   const asked = await Promise.all(Array.from({ length: 50 }, docsFiles))

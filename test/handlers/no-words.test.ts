@@ -5,7 +5,7 @@ import { AppError } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { type Desk, connected, three, verifies, worldOf } from '../device/people.ts'
-import { away } from '../device/signing-in.ts'
+import { away } from '../device/session/signing-in.ts'
 import { at, confirmAt, instead } from './trust-desk.ts'
 
 const signedOut = { last_device: true, forget: false }

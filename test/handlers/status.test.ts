@@ -1,8 +1,8 @@
 /** What the status says of a session that the account server takes no more, and of one that does not answer. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { storeFacts } from '../../src/device/identity.ts'
-import { openSeat } from '../../src/device/seat.ts'
+import { storeFacts } from '../../src/device/identity/identity.ts'
+import { openSeat } from '../../src/device/session/session.ts'
 import { AppError } from '../../src/errors.ts'
 import { status } from '../../src/handlers/status.ts'
 import { enrolled } from '../device/enrolled.ts'

@@ -1,7 +1,7 @@
 /** Which acts another device answers: a sync follows them at once, in the background. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PREFIX, newId } from '../../src/crypto/id.ts'
+import { PREFIX, newId } from '../../src/crypto/encoding/id.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import type { Context } from '../../src/handlers/context.ts'
 import { invitations } from '../../src/handlers/invitations.ts'

@@ -7,9 +7,9 @@ import { every } from '../../src/api/cursor.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { logEntry, newDevice } from '../crypto/builders.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
-import { newId } from '../../src/crypto/id.ts'
-import { verifyKeyLog } from '../../src/crypto/key-log.ts'
-import { addDevice, resetLog } from '../../src/crypto/key-log-entries.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
+import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
+import { addDevice, resetLog } from '../../src/crypto/logs/key-log-entries.ts'
 import { AppError, type Code } from '../../src/errors.ts'
 import { profile } from '../../src/handlers/profile.ts'
 import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
@@ -207,7 +207,7 @@ describe('all devices of somebody were replaced', () => {
       world.later()
       await world.reset('bob')
       if (reader === 'a sync') {
-        const { refreshTrust } = await import('../../src/device/trust.ts')
+        const { refreshTrust } = await import('../../src/device/trust/trust.ts')
         await refreshTrust({ ...ada.device(), log: () => undefined }, ada.account())
       }
       if (reader === 'another reader of the card') await listed(ada)
@@ -228,7 +228,7 @@ describe('all devices of somebody were replaced', () => {
   })
 
   it('a second reset is seen as soon as the first, by a list and by a sync', async (t) => {
-    const { refreshTrust } = await import('../../src/device/trust.ts')
+    const { refreshTrust } = await import('../../src/device/trust/trust.ts')
     const { world, ada, bob } = await two(t)
     for (const how of ['list', 'sync']) {
       for (let reset = 0; reset < 2; reset++) {
@@ -330,7 +330,7 @@ describe('a dishonest server', () => {
 
   it('leaves a card out for a while: what was pinned stays', async (t) => {
     const { ada, bob, world } = await two(t)
-    const { refreshTrust } = await import('../../src/device/trust.ts')
+    const { refreshTrust } = await import('../../src/device/trust/trust.ts')
     const nobody = ada.restart(
       instead('trustCards', 'list', () => async () => ({ items: [], next_cursor: null })),
     )

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 
 const WRONG = 'matador carload recede'

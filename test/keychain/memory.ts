@@ -1,5 +1,5 @@
 /** A keychain that lives as long as the test. */
-import type { Keychain } from '../../src/keychain/keychain.ts'
+import type { Keychain } from '../../src/keychain/backend.ts'
 
 export function memoryKeychain(): Keychain {
   const secrets = new Map<string, string>()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import type { Keychain } from '../../src/keychain/keychain.ts'
+import type { Keychain } from '../../src/keychain/backend.ts'
 
 type Open = (t: TestContext) => Promise<Keychain>
 

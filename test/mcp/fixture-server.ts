@@ -1,6 +1,6 @@
 /** What the conformance suite wants of a server beside the protocol itself: tools, resources and prompts of fixed names and texts. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { ProtocolError, ProtocolErrorCode, Server } from '../../src/tools/sdk.ts'
+import { ProtocolError, ProtocolErrorCode, Server } from '../../src/api/tools/sdk.ts'
 
 /** One red pixel, and a tenth of a second of silence. */
 const PNG =

@@ -1,12 +1,12 @@
 /** Any server of the protocol on a listener like the daemon's API: the same handler, guard and paths. Any token is good. */
 import { agents } from '../../src/api/agents/index.ts'
 import { REST, scopeTable } from '../../src/auth/scopes.ts'
-import { newDispatch } from '../../src/dispatch.ts'
-import { overHttp } from '../../src/handlers/mcp.ts'
+import { newDispatch } from '../../src/http/dispatch.ts'
+import { overHttp } from '../../src/handlers/agents/mcp.ts'
 import { newLog } from '../../src/log.ts'
-import { hostsOf, urlOf } from '../../src/server/hosts.ts'
-import { listen } from '../../src/server/server.ts'
-import type { Ask } from '../../src/tools/call.ts'
+import { hostsOf, urlOf } from '../../src/http/hosts.ts'
+import { listen } from '../../src/http/server.ts'
+import type { Ask } from '../../src/api/tools/call.ts'
 
 export interface Listener {
   readonly address: string

@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { daemonProof } from '../../src/auth/proof.ts'
-import { stateSecret, writeRuntime } from '../../src/state/runtime.ts'
+import { stateSecret, writeRuntime } from '../../src/storage/runtime-file.ts'
 
 export interface StandIn {
   /** The requests after the greeting, each with its token. */

@@ -13,7 +13,7 @@ import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { rest } from '../../src/api/rest/index.ts'
 import type { Content } from '../../src/api/route.ts'
-import { rowsOf } from '../../src/dispatch.ts'
+import { rowsOf } from '../../src/http/dispatch.ts'
 import { CODES } from '../../src/errors.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { browser, built } from '../e2e/pages.ts'
@@ -290,7 +290,7 @@ describe('the files of the documentation page', () => {
       for (const name of ['src', 'package.json'])
         cpSync(join(ROOT, name), join(folder, name), { recursive: true })
       symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-      const { docs } = (await import(join(folder, 'src/handlers/documents.ts'))) as {
+      const { docs } = (await import(join(folder, 'src/handlers/docs/documents.ts'))) as {
         docs: { read(): Promise<Content> }
       }
       const page = (await docs.read()).body as string

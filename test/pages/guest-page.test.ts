@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { codeKey, codeReader, LABEL, windowOf, ZERO_HEAD } from '../../src/crypto/code.ts'
-import { newId, parseId, PREFIX } from '../../src/crypto/id.ts'
+import { newId, parseId, PREFIX } from '../../src/crypto/encoding/id.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import {
   assertFits,

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import { EmbeddedJWK, calculateJwkThumbprint, jwtVerify } from 'jose'
 import { newDeviceKeys } from '../crypto/keys.ts'
-import { thumbprint } from '../../src/crypto/jwk.ts'
+import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import type { DeviceSession, Where } from '../../src/remote/remote.ts'
 import { type Answerer, type Seen, clientAt, json, refusal, scripted } from './scripted.ts'
 

@@ -6,7 +6,7 @@ import { contactInput, inviteeAd, inviterAd } from '../../src/crypto/first-conta
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import * as firstEnvelope from '../../src/crypto/envelope.ts'
 import { keyCommitment } from '../../src/crypto/key-commitment.ts'
-import { verifyJws } from '../../src/crypto/jws-signature.ts'
+import { verifyJws } from '../../src/crypto/jose/jws-signature.ts'
 import { newSealKey } from '../../src/crypto/seal-key.ts'
 import { base64url, type Bytes, hex, sha256, utf8 } from './bytes.ts'
 import { agree, verdictOf } from './compare.ts'

@@ -1,11 +1,11 @@
 /** How many generations a key log has, and who begins the last ones: both implementations agree. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { publicKeys, type KeyPair } from '../../src/crypto/device-keys.ts'
-import { hashOf } from '../../src/crypto/jws.ts'
-import * as first from '../../src/crypto/key-log.ts'
-import { vouchFor } from '../../src/crypto/key-log-entries.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
+import * as first from '../../src/crypto/logs/key-log.ts'
+import { vouchFor } from '../../src/crypto/logs/key-log-entries.ts'
 import {
   accountOf,
   AT,

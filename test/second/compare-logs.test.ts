@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as first from '../../src/crypto/key-log.ts'
-import * as firstRoster from '../../src/crypto/roster.ts'
+import * as first from '../../src/crypto/logs/key-log.ts'
+import * as firstRoster from '../../src/crypto/logs/roster.ts'
 import { fromBase64url, hex, unhex } from './bytes.ts'
 import type { Known } from './chain.ts'
 import { agree } from './compare.ts'

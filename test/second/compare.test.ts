@@ -10,9 +10,9 @@ import {
   commitmentTo,
   transcriptOf,
 } from '../../src/crypto/device-approval.ts'
-import { comparableName, nameMarks } from '../../src/crypto/display-names.ts'
-import { formatId, parseId } from '../../src/crypto/id.ts'
-import { parseJson as firstParseJson } from '../../src/crypto/json.ts'
+import { comparableName, nameMarks } from '../../src/crypto/encoding/display-names.ts'
+import { formatId, parseId } from '../../src/crypto/encoding/id.ts'
+import { parseJson as firstParseJson } from '../../src/crypto/encoding/json.ts'
 import { readPurpose } from '../../src/crypto/purpose.ts'
 import {
   paperWords,

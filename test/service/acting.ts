@@ -1,9 +1,9 @@
 /** `PLACE=… node acting.ts ROUND`: writes two rows a key in two transactions without end, and says each key when it is answered. */
 import { writeSync } from 'node:fs'
-import { newBackground } from '../../src/service/background.ts'
-import { openEngine, queriesOver } from '../../src/service/database.ts'
-import { onceOver } from '../../src/service/idempotency.ts'
-import { lazyReceiptKey } from '../../src/service/receipt-key.ts'
+import { newBackground } from '../../src/service/db/background.ts'
+import { openEngine, queriesOver } from '../../src/service/db/database.ts'
+import { onceOver } from '../../src/service/db/idempotency.ts'
+import { lazyReceiptKey } from '../../src/service/devices/receipt-key.ts'
 import type { Place } from './subject.ts'
 
 async function main(round: string) {

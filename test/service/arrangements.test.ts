@@ -1,9 +1,9 @@
 /** Tags and presets on both engines. */
 import { onBothEngines } from './engines.ts'
-import { presetUsesSuite } from './preset-uses.suite.ts'
-import { presetsSuite } from './presets.suite.ts'
-import { tagAssignmentsSuite } from './tag-assignments.suite.ts'
-import { tagsSuite } from './tags.suite.ts'
+import { presetUsesSuite } from './connections/preset-uses.suite.ts'
+import { presetsSuite } from './connections/presets.suite.ts'
+import { tagAssignmentsSuite } from './connections/tag-assignments.suite.ts'
+import { tagsSuite } from './connections/tags.suite.ts'
 
 onBothEngines((name, engine) => {
   tagsSuite(name, engine)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '../../src/errors.ts'
-import { newBackground } from '../../src/service/background.ts'
+import { newBackground } from '../../src/service/db/background.ts'
 
 test('what fails in the background is a line in the log; a stack is for what should not', async () => {
   const lines: unknown[] = []

@@ -1,5 +1,5 @@
 /** The addresses of an account and the organisation that it acts in, on both engines. */
-import { activeOrgSuite } from './active-org.suite.ts'
+import { activeOrgSuite } from './organisations/active-org.suite.ts'
 import { emailBoundsSuite } from './email-bounds.suite.ts'
 import { emailStatesSuite } from './email-states.suite.ts'
 import { emailsSuite } from './emails.suite.ts'

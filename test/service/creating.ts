@@ -2,7 +2,7 @@
  * A child process that makes guest codes until it is killed, and says each only after the server has answered.
  * Arguments: the database file. Out: one id a line.
  */
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { enrol } from './person.ts'
 import { openSubject } from './subject.ts'
 

@@ -1,7 +1,7 @@
 /** The database of an account server as tests look into it: opened, at this program's version, with the query builder. */
 import type { Kysely } from 'kysely'
-import { openEngine, queriesOver } from '../../src/service/database.ts'
-import type { Schema } from '../../src/service/schema.ts'
+import { openEngine, queriesOver } from '../../src/service/db/database.ts'
+import type { Schema } from '../../src/service/db/schema.ts'
 
 export interface ServiceDatabase {
   readonly db: Kysely<Schema>

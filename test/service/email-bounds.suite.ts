@@ -1,12 +1,12 @@
 /** How many addresses and mails there may be, and what is none, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { everything } from '../account/subject.ts'
 import { DAY, ENDED, HOUR, type Mailboxes, openMailboxes } from './emails-subject.ts'
 import type { Engine } from './engines.ts'
 import { addressOf, newAddress, type Person } from './person.ts'
-import { fails } from './trust.suite.ts'
+import { fails } from './connections/trust.suite.ts'
 
 export function emailBoundsSuite(name: string, engine: Engine): void {
   let {

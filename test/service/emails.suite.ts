@@ -1,12 +1,12 @@
 /** The addresses of an account and the links that confirm them, for every engine. */
-import { approveInvitation } from './connecting.ts'
+import { approveInvitation } from './connections/connecting.ts'
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { newId } from '../../src/crypto/id.ts'
-import { actingAccount } from '../../src/service/acts.ts'
-import { emails } from '../../src/service/emails.ts'
-import type { Ground } from '../../src/service/ground.ts'
-import { newAct } from '../../src/state/idempotency.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
+import { actingAccount } from '../../src/service/db/operations.ts'
+import { emails } from '../../src/service/accounts/emails.ts'
+import type { Ground } from '../../src/service/db/context.ts'
+import { newAct } from '../../src/storage/idempotency.ts'
 import { DAY, ENDED, HOUR, LINK, type Mailboxes, openMailboxes } from './emails-subject.ts'
 import type { Engine } from './engines.ts'
 import {
@@ -25,7 +25,7 @@ import {
   resetOf,
   revocationBy,
 } from './person.ts'
-import { fails } from './trust.suite.ts'
+import { fails } from './connections/trust.suite.ts'
 
 export function emailsSuite(name: string, engine: Engine): void {
   let {

@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { timeAt } from '../../src/api/fields.ts'
 import type { LogEntry } from '../../src/api/rest/verify.ts'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 
 /** The check of words on one connection. `at`: Unix milliseconds */
 export const logEntry = (at: number): LogEntry => ({

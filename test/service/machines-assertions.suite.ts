@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { SignJWT, UnsecuredJWT } from 'jose'
-import { newId } from '../../src/crypto/id.ts'
-import { thumbprint } from '../../src/crypto/jwk.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
+import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import type { AppError } from '../../src/errors.ts'
-import { machineOf } from '../../src/service/assertions.ts'
+import { machineOf } from '../../src/service/accounts/assertions.ts'
 import {
   DESCRIPTION,
   ENDPOINT,

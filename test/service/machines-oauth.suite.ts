@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import * as oauth4webapi from 'oauth4webapi'
 import type { KeyPair } from '../../src/crypto/device-keys.ts'
-import { thumbprint } from '../../src/crypto/jwk.ts'
+import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import { AppError, statusOf } from '../../src/errors.ts'
 import {
   ENDPOINT,

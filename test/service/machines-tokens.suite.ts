@@ -1,7 +1,7 @@
 /** What the tokens of machine accounts keep to, on any engine. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { checkToken, newToken } from '../../src/crypto/token.ts'
 import { as, openTwo, refusal, type Subject } from './machines-subject.ts'
 import type { Engine } from './engines.ts'

@@ -1,9 +1,9 @@
 /** Who may have organisations and machine accounts, and what a key stands for, on any engine. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { ENDPOINT, as, atOnce, newKey, openTwo, refusal, type Subject } from './machines-subject.ts'
 import type { Engine } from './engines.ts'
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { is } from 'valibot'
 import { email } from '../../src/api/fields.ts'
-import type { Message } from '../../src/service/mail/mail.ts'
+import type { Message } from '../../src/service/mail/mailer.ts'
 import * as fromOthers from '../../src/service/mail/messages-from-others.ts'
 import * as own from '../../src/service/mail/messages.ts'
 

@@ -1,10 +1,10 @@
 /** Look-ups by mailbox: who is found, and how many there may be; on both engines. */
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { AppError } from '../../src/errors.ts'
-import type { Ground } from '../../src/service/ground.ts'
-import { accountBehind } from '../../src/service/mailbox-lookups.ts'
+import type { Ground } from '../../src/service/db/context.ts'
+import { accountBehind } from '../../src/service/accounts/mailbox-lookups.ts'
 import { openServiceDatabase } from './database.ts'
 import { onBothEngines } from './engines.ts'
 

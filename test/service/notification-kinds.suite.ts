@@ -8,10 +8,10 @@ import {
   NotificationKind,
   type NotificationKind as Kind,
 } from '../../src/api/rest/notifications.ts'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { every } from '../../src/api/cursor.ts'
-import { approveInvitation, make, takeIn } from './connecting.ts'
-import { invite } from './connections-subject.ts'
+import { approveInvitation, make, takeIn } from './connections/connecting.ts'
+import { invite } from './connections/connections-subject.ts'
 import { DAY } from './emails-subject.ts'
 import type { Engine } from './engines.ts'
 import {
@@ -20,7 +20,7 @@ import {
   openOrganisation,
   suspend,
   activate,
-} from './org-members-subject.ts'
+} from './organisations/org-members-subject.ts'
 import {
   addressOf,
   approve,

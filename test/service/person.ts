@@ -1,15 +1,15 @@
 /** A person with one enrolled device, and the signed structures that the device makes: what a daemon does, in few lines. */
 import { setImmediate } from 'node:timers/promises'
 import type { Account, Door } from '../../src/api/port.ts'
-import { decodeBase64url, encodeBase64url } from '../../src/crypto/base64url.ts'
+import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { publicKeys, type DeviceKeys, type KeyPair } from '../../src/crypto/device-keys.ts'
 import { firstOf, newDeviceKeys, newSealKey } from '../crypto/keys.ts'
 import { sealKeyId } from '../../src/crypto/device-public-keys.ts'
 import { type Epoch, sealEnvelope } from '../../src/crypto/envelope.ts'
-import { newId } from '../../src/crypto/id.ts'
-import { thumbprint } from '../../src/crypto/jwk.ts'
-import { hashOf } from '../../src/crypto/jws.ts'
-import { verifyKeyLog } from '../../src/crypto/key-log.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
+import { thumbprint } from '../../src/crypto/jose/jwk.ts'
+import { hashOf } from '../../src/crypto/jose/jws.ts'
+import { verifyKeyLog } from '../../src/crypto/logs/key-log.ts'
 import {
   addDevice,
   addFirst,
@@ -17,9 +17,9 @@ import {
   renewSealKey,
   resetLog,
   revokeDevice,
-} from '../../src/crypto/key-log-entries.ts'
+} from '../../src/crypto/logs/key-log-entries.ts'
 import { newRecoverySeed, recoveryKeyOf } from '../../src/crypto/recovery-paper.ts'
-import { openEntry } from '../../src/crypto/roster.ts'
+import { openEntry } from '../../src/crypto/logs/roster.ts'
 import { signStamp } from '../../src/crypto/stamp.ts'
 import { codeIn, hasCode, type Letter } from './letters.ts'
 

@@ -4,13 +4,13 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { AppError } from '../../src/errors.ts'
-import { NEWEST_VERSION } from '../../src/service/migrations.ts'
+import { NEWEST_VERSION } from '../../src/service/db/migrations.ts'
 import { openServiceDatabase } from './database.ts'
 import { accountSuite } from '../account.suite.ts'
-import { approveInvitation, make } from './connecting.ts'
-import { connectionsSuite } from './connections.suite.ts'
+import { approveInvitation, make } from './connections/connecting.ts'
+import { connectionsSuite } from './connections/connections.suite.ts'
 import {
   approve,
   enrol,
@@ -25,11 +25,11 @@ import {
   revocationBy,
 } from './person.ts'
 import { freePort, startPostgres, type Postgres } from './postgres.ts'
-import { logPagesSuite } from './log-pages.suite.ts'
+import { logPagesSuite } from './connections/log-pages.suite.ts'
 import { proofsSuite } from './proofs.suite.ts'
 import { entranceSuite } from './entrance.suite.ts'
 import { failsToStart, serviceSuite } from './service.suite.ts'
-import { rostersSuite } from './rosters.suite.ts'
+import { rostersSuite } from './connections/rosters.suite.ts'
 import { openSubject, type Place } from './subject.ts'
 
 /** Never read: the URL decides. */

@@ -1,10 +1,10 @@
 /** The own profile and preferences, for every engine. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { newId } from '../../src/crypto/id.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { enrol, type Person } from './person.ts'
 import { openSubject, type LocalSubject } from './subject.ts'
-import { fails } from './trust.suite.ts'
+import { fails } from './connections/trust.suite.ts'
 import type { Engine } from './engines.ts'
 
 /** A name that nobody has taken. */

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { encodeBase64url } from '../../src/crypto/base64url.ts'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { AppError } from '../../src/errors.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
@@ -160,7 +160,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
     test('a jti of any characters is one', async () => {
       await signIn()
       // What the key's own library writes is short; RFC 9449 section 4.2 allows any text.
-      const { signJwt } = await import('../../src/crypto/jwt.ts')
+      const { signJwt } = await import('../../src/crypto/jose/jwt.ts')
       const { hash } = await import('node:crypto')
       const claims = {
         jti: '\0é\u{1f600}',
@@ -186,7 +186,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       assert.match(first, /^[\w-]{22}$/)
       assert.equal(await replica.service.nonce(), first)
       // A proof without the member, whatever the test's own signer adds.
-      const { signProof } = await import('../../src/crypto/dpop.ts')
+      const { signProof } = await import('../../src/crypto/jose/dpop.ts')
       const without = await signProof(
         {
           method: 'GET',
@@ -350,9 +350,9 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       const email = newAddress()
       const ada = await enrolByMail(subject.server, email)
       const laptop = await join(subject.server, await mailedCode(subject.server, email))
-      const { openEntry } = await import('../../src/crypto/roster.ts')
-      const { hashOf } = await import('../../src/crypto/jws.ts')
-      const { newId } = await import('../../src/crypto/id.ts')
+      const { openEntry } = await import('../../src/crypto/logs/roster.ts')
+      const { hashOf } = await import('../../src/crypto/jose/jws.ts')
+      const { newId } = await import('../../src/crypto/encoding/id.ts')
       await ada.account.keyLogs.append({ body: { entry: await additionBy(ada, laptop) } })
       const actorLog = await logOf(ada)
       const [connection, k] = [newId('con_', Date.now()), new Uint8Array(32).fill(7)]

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { commandLineToken } from '../../src/auth/proof.ts'
-import { type Runtime, readRuntime, stateSecret } from '../../src/state/runtime.ts'
+import { type Runtime, readRuntime, stateSecret } from '../../src/storage/runtime-file.ts'
 import { type TestDaemon, ask } from '../daemon.ts'
 import { ROOT, environment, folder } from '../e2e/program.ts'
 

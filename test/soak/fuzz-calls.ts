@@ -1,7 +1,7 @@
 /** Calls of tools: all that a row takes in one object, over each way in. */
 import fc, { type Arbitrary } from 'fast-check'
 import { pathNames } from '../../src/api/route.ts'
-import type { Tool } from '../../src/tools/tool.ts'
+import type { Tool } from '../../src/api/tools/tool.ts'
 import { spoken } from '../mcp/speaking.ts'
 import type { Known } from './fuzz-known.ts'
 import { type Asked, WHO, often, segmentFor } from './fuzz-requests.ts'

@@ -5,7 +5,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { safeParse } from 'valibot'
 import type { Schema } from '../../src/api/route.ts'
-import { formatId } from '../../src/crypto/id.ts'
+import { formatId } from '../../src/crypto/encoding/id.ts'
 import type { Known } from './fuzz-known.ts'
 import { anyText } from './fuzz-spoils.ts'
 

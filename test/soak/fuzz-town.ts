@@ -1,7 +1,7 @@
 /** Whom a fuzzed daemon knows: its owner with all that an account can have, other people, a machine account, and their ids. */
 import { join } from 'node:path'
 import { rest } from '../../src/api/rest/index.ts'
-import { rowsOf } from '../../src/dispatch.ts'
+import { rowsOf } from '../../src/http/dispatch.ts'
 import { type Device, type TestServer, proven, signIn } from '../account-server.ts'
 import { type Answer, ask } from '../daemon.ts'
 import { askedBy } from '../e2e/asking.ts'

@@ -9,9 +9,9 @@ import { type ChannelListener, subscribe, unsubscribe } from 'node:diagnostics_c
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { verifyAudit } from '../../src/state/audit-chain.ts'
-import { auditFiles } from '../../src/state/audit-files.ts'
-import type { AuditLine } from '../../src/state/audit-line.ts'
+import { verifyAudit } from '../../src/storage/audit-chain.ts'
+import { auditFiles } from '../../src/storage/audit-files.ts'
+import type { AuditLine } from '../../src/storage/audit-line.ts'
 
 const [ASKED, ANSWERED] = ['undici:request:create', 'undici:request:headers']
 

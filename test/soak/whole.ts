@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { commandLineToken } from '../../src/auth/proof.ts'
-import { type Runtime, readRuntime, stateSecret } from '../../src/state/runtime.ts'
+import { type Runtime, readRuntime, stateSecret } from '../../src/storage/runtime-file.ts'
 
 /** The token of the command line, for the daemon that runs over a folder. */
 export const ownerOf = (dir: string): string =>

@@ -1,6 +1,6 @@
 /** `node acting.ts FOLDER`: acts under keys without end; says of each that it has begun, with its id, and that it was answered. */
 import { writeSync } from 'node:fs'
-import { openIdempotency } from '../../src/state/idempotency.ts'
+import { openIdempotency } from '../../src/storage/idempotency.ts'
 import { openState } from '../../src/state/state.ts'
 
 const [dir = ''] = process.argv.slice(2)

@@ -17,8 +17,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { StartError } from '../../src/errors.ts'
 import { type Log, newLog } from '../../src/log.ts'
-import { type Deed, TOGETHER_MS, openAudit } from '../../src/state/audit.ts'
-import { verifyAudit } from '../../src/state/audit-chain.ts'
+import { type Deed, TOGETHER_MS, openAudit } from '../../src/storage/audit.ts'
+import { verifyAudit } from '../../src/storage/audit-chain.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
 const deed = (more: Partial<Deed> = {}): Deed => ({

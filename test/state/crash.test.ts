@@ -1,7 +1,7 @@
 /** What is left after a process dies without a chance to clean up. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lockState } from '../../src/state/lock.ts'
+import { lockState } from '../../src/storage/lock.ts'
 import { openState } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { startChild } from './child.ts'

@@ -13,8 +13,13 @@ import {
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
-import { openFolder, readPrivate, removeFile, writeAtomic } from '../../src/state/folder.ts'
-import { readRuntime, removeRuntime, stateSecret, writeRuntime } from '../../src/state/runtime.ts'
+import { openFolder, readPrivate, removeFile, writeAtomic } from '../../src/storage/folder.ts'
+import {
+  readRuntime,
+  removeRuntime,
+  stateSecret,
+  writeRuntime,
+} from '../../src/storage/runtime-file.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
 const modes = process.platform === 'win32' ? 'Windows has no modes' : false

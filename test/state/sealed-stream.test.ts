@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { PIECE, Unopened, openStream, sealStream } from '../../src/state/sealed-stream.ts'
+import { PIECE, Unopened, openStream, sealStream } from '../../src/storage/sealed-stream.ts'
 
 const KEY = randomBytes(32)
 const TAG = 16

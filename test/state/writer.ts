@@ -1,6 +1,6 @@
 /** `node writer.ts FOLDER FIRST`: writes without end, from number FIRST on, and says each number when it is stored. */
 import { writeSync } from 'node:fs'
-import { lockState } from '../../src/state/lock.ts'
+import { lockState } from '../../src/storage/lock.ts'
 import { openState } from '../../src/state/state.ts'
 
 const [dir = '', first] = process.argv.slice(2)

@@ -1,8 +1,8 @@
 /** Calls of tools over HTTP, beside the same asked of their routes. */
 import assert from 'node:assert/strict'
 import { rest } from '../../src/api/rest/index.ts'
-import { outgoing } from '../../src/client.ts'
-import { type Tool, type ToolName, toolsOf } from '../../src/tools/tool.ts'
+import { outgoing } from '../../src/api/client.ts'
+import { type Tool, type ToolName, toolsOf } from '../../src/api/tools/tool.ts'
 import type { Answer, TestDaemon } from '../daemon.ts'
 
 export type Json = Record<string, unknown>

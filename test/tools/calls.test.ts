@@ -1,7 +1,7 @@
 /** A tool called over HTTP answers what its route answers. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { ToolName } from '../../src/tools/tool.ts'
+import type { ToolName } from '../../src/api/tools/tool.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { activeOrganisation, signIn } from '../handlers/people.ts'
 import { type Caller, type Json, TOOLS, newCaller } from './calling.ts'

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { rest } from '../../src/api/rest/index.ts'
 import { REST, scopeTable } from '../../src/auth/scopes.ts'
-import { listOf } from '../../src/tools/list.ts'
-import { type ToolName, type WritingTool, toolsOf } from '../../src/tools/tool.ts'
+import { listOf } from '../../src/api/tools/list.ts'
+import { type ToolName, type WritingTool, toolsOf } from '../../src/api/tools/tool.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 
 /** d: takes something away, or cannot be undone. r: may be repeated. o: people outside the account hear of it or may see it. */

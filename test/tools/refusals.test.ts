@@ -1,10 +1,10 @@
 /** A call of a tool that is refused: as its route refuses, and naming the argument that is at fault. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Tool, ToolName } from '../../src/tools/tool.ts'
+import type { Tool, ToolName } from '../../src/api/tools/tool.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { activeOrganisation } from '../handlers/people.ts'
-import { exchange, hostOf } from '../server/raw.ts'
+import { exchange, hostOf } from '../http/raw.ts'
 import { type Caller, type Json, TOOLS, inPath, newCaller } from './calling.ts'
 
 const NO_SUCH = 'nothing-has-this-id'

@@ -24,6 +24,9 @@ interface Listed {
   readonly load: () => Promise<Command>
 }
 
+/** The commands by their words. */
+export type Commands = Readonly<Record<string, Listed>>
+
 const HELP: Option = { name: '--help', value: null }
 const BEFORE_ALL: Place = {
   path: '',
@@ -54,7 +57,7 @@ function nextOf(path: string, names: ReadonlyMap<string, string>): Next[] {
  * Load every command and list the places.
  * @param commands the command table
  */
-export async function placesOf(commands: Readonly<Record<string, Listed>>): Promise<Place[]> {
+export async function placesOf(commands: Commands): Promise<Place[]> {
   const names = new Map(Object.entries(commands).map(([name, { summary }]) => [name, summary]))
   const paths = new Set([...names.keys()].flatMap(pathsTo))
   const below = [...paths].map(async (path): Promise<Place> => {

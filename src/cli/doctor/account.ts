@@ -4,17 +4,8 @@ import { join } from 'node:path'
 import { Refusal } from '../../crypto/refusal.ts'
 import { machineKeyIn } from '../../daemon/credential.ts'
 import { demandSameServer } from '../../daemon/folder.ts'
-import {
-  type Check,
-  type Finding,
-  type Ground,
-  fail,
-  ok,
-  said,
-  spanOf,
-  warn,
-  shellWord,
-} from './finding.ts'
+import { type Finding, fail, ok, said, spanOf, warn, shellWord } from './finding.ts'
+import { type Check, type Ground } from './check.ts'
 
 const NAME = 'account'
 const SYNC = 'sync'
@@ -102,8 +93,8 @@ function synced({ memory, config: { backendUrl }, now }: Ground): Finding {
 async function recovery({ memory: { identity, keyLog, notices } }: Ground): Promise<Finding[]> {
   if (identity === null || !identity.approved || keyLog.length === 0) return []
   if (notices.some(({ about }) => about === RECOVERY)) return []
-  const { lastPlace } = await import('../../crypto/chain.ts')
-  const { verifyKeyLog } = await import('../../crypto/key-log.ts')
+  const { lastPlace } = await import('../../crypto/logs/chain.ts')
+  const { verifyKeyLog } = await import('../../crypto/logs/key-log.ts')
   try {
     const log = verifyKeyLog(identity.account, keyLog, lastPlace(keyLog))
     return [ok(RECOVERY, log.recovery === null ? NO_PAPER : 'a recovery key is in force')]

@@ -1,7 +1,8 @@
 /** The audit log: whether its lines follow from each other. */
-import { verifyAudit } from '../../state/audit-chain.ts'
-import { auditFiles } from '../../state/audit-files.ts'
-import { type Check, type Finding, fail, ok, said, warn } from './finding.ts'
+import { verifyAudit } from '../../storage/audit-chain.ts'
+import { auditFiles } from '../../storage/audit-files.ts'
+import { type Finding, fail, ok, said, warn } from './finding.ts'
+import { type Check } from './check.ts'
 
 const NAME = 'audit log'
 

@@ -1,6 +1,7 @@
 /** The clock: against the account server's, and against what this device has seen already. Codes turn with each minute of it. */
 import { PERIOD_S, windowOf } from '../../crypto/code.ts'
-import { type Check, type Finding, type Ground, fail, ok, spanOf, warn } from './finding.ts'
+import { type Finding, fail, ok, spanOf, warn } from './finding.ts'
+import { type Check, type Ground } from './check.ts'
 
 const NAME = 'clock'
 

@@ -4,7 +4,8 @@ import { StartError } from '../../errors.ts'
 import { readAuthority } from '../../remote/authority.ts'
 import { demandCertificate } from '../../remote/transport.ts'
 import { chosenToken } from '../api.ts'
-import { type Check, type Finding, type Ground, fail, ok } from './finding.ts'
+import { type Finding, fail, ok } from './finding.ts'
+import { type Check, type Ground } from './check.ts'
 
 const NAME = 'configuration'
 

@@ -1,9 +1,10 @@
 /** The lock of the state folder, and the daemon that should have it. */
 import { readFileSync } from 'node:fs'
-import { hostsOf } from '../../server/hosts.ts'
-import { VERSION } from '../../version.ts'
-import { type Check, type Finding, type Ground, fail, ok, spanOf, warn } from './finding.ts'
-import { greet, healthIn, type Holding } from './holding.ts'
+import { hostsOf } from '../../http/hosts.ts'
+import { VERSION } from '../../runtime/version.ts'
+import { type Finding, fail, ok, spanOf, warn } from './finding.ts'
+import { type Check, type Ground } from './check.ts'
+import { greet, healthIn, type Holding } from './lock-owner.ts'
 import { processName } from './listeners.ts'
 
 const NAME = 'daemon'

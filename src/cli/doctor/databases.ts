@@ -2,12 +2,13 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { FIRST_READ as FIRST_READ_SCHEMA, NEWEST_VERSION } from '../../service/migrations.ts'
-import { SMALLEST, damaged, isDamage, lost, ofProtocol1 } from '../../state/database-file.ts'
-import { isResult } from '../../state/sqlite.ts'
+import { FIRST_READ as FIRST_READ_SCHEMA, NEWEST_VERSION } from '../../service/db/migrations.ts'
+import { SMALLEST, damaged, isDamage, lost, ofProtocol1 } from '../../storage/database-file.ts'
+import { isResult } from '../../storage/sqlite.ts'
 import { FIRST_READ, VERSIONS } from '../../state/versions.ts'
-import { type Check, type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
-import { isWithoutIndex, openReadOnly } from '../../state/read-only.ts'
+import { type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
+import { type Check } from './check.ts'
+import { isWithoutIndex, openReadOnly } from '../../storage/read-only.ts'
 
 interface Kind {
   readonly file: 'state.db' | 'account.db'

@@ -11,7 +11,8 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fault, hasModes, isMissing } from '../../keychain/private-file.ts'
-import { type Check, type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
+import { type Finding, fail, ok, quoted, said, sizeOf, warn } from './finding.ts'
+import { type Check } from './check.ts'
 
 const FOLDER = 'state folder'
 const FILES = 'files'

@@ -1,11 +1,5 @@
 /** What a check of `doctor` is, and what it says. Nothing it finds out changes anything. */
-import type { Config } from '../../config.ts'
-import { withoutKeys } from '../../crypto/redact.ts'
-import type { StartError } from '../../errors.ts'
-import type { Apart } from './apart.ts'
-import type { Holding } from './holding.ts'
-import type { Memory } from './memory.ts'
-import type { ServerLook } from './server-look.ts'
+import { withoutKeys } from '../../crypto/encoding/redact.ts'
 
 export type FindingState = 'ok' | 'warn' | 'fail'
 
@@ -31,27 +25,6 @@ export const warn = (name: string, found: string, remedy: string): Finding =>
   finding('warn', name, found, remedy)
 export const fail = (name: string, found: string, remedy: string): Finding =>
   finding('fail', name, found, remedy)
-
-/** What checks stand on. What several of them need is looked at once, when the first asks. */
-export interface Ground {
-  readonly env: NodeJS.ProcessEnv
-  /** What could be read of the environment; a setting that is wrong is absent. */
-  readonly config: Partial<Config>
-  readonly faults: readonly StartError[]
-  /** Unix milliseconds. */
-  readonly now: () => number
-  readonly holding: () => Promise<Holding>
-  readonly memory: Memory
-  readonly apart: Apart
-  /** null where there is no account server to ask. */
-  readonly server: (() => Promise<ServerLook>) | null
-}
-
-export interface Check {
-  /** Of the line that says that the check itself failed. */
-  readonly name: string
-  readonly run: (ground: Ground) => readonly Finding[] | Promise<readonly Finding[]>
-}
 
 /** The message of whatever was thrown, in one line. */
 export const said = (error: unknown): string =>

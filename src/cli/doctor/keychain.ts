@@ -1,12 +1,13 @@
 /** The keychain that the state folder records: whether it gives what is known to be in it. Nothing is written there. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { AppError, StartError } from '../../errors.ts'
 import { readKeychain } from '../../keychain/keychain.ts'
 import { whyUnreachable } from '../../keychain/os.ts'
-import { readPrivate } from '../../state/folder.ts'
-import { type Check, type Finding, type Ground, fail, ok, said } from './finding.ts'
+import { readPrivate } from '../../storage/folder.ts'
+import { type Finding, fail, ok, said } from './finding.ts'
+import { type Check, type Ground } from './check.ts'
 
 const NAME = 'keychain'
 /** Under which `device/identity.ts` keeps the keys of a device that is enrolled. */

@@ -2,8 +2,9 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { relayOf } from '../../config/relay.ts'
-import { readPrivate } from '../../state/folder.ts'
-import { type Check, type Finding, fail, ok, quoted, said } from './finding.ts'
+import { readPrivate } from '../../storage/folder.ts'
+import { type Finding, fail, ok, quoted, said } from './finding.ts'
+import { type Check } from './check.ts'
 import { isTaken } from './listeners.ts'
 
 const NAME = 'mail'

@@ -2,13 +2,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncReport } from '../../api/rest/sync.ts'
-import { copyWarning } from '../../device/copied-keys.ts'
-import { type Facts, readFacts } from '../../device/identity.ts'
-import { type Notice, noticesOf } from '../../device/notices.ts'
+import { copyWarning } from '../../device/identity/copied-keys.ts'
+import { type Facts, readFacts } from '../../device/identity/identity.ts'
+import { type Notice, noticesOf } from '../../device/sync/notices.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
 import { replayRows } from '../../state/replays.ts'
-import { openReadOnly } from '../../state/read-only.ts'
+import { openReadOnly } from '../../storage/read-only.ts'
 
 export interface Memory {
   /** Whether there is anything to remember, and it could be read. */

@@ -1,7 +1,8 @@
 /** The ports of the daemon: free, its own, or somebody else's; and who else has them on the other loopback address. */
-import { urlOf } from '../../server/hosts.ts'
-import { type Check, type Finding, type Ground, fail, ok, warn } from './finding.ts'
-import { greet, healthIn, type Holding } from './holding.ts'
+import { urlOf } from '../../http/hosts.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import { type Check, type Ground } from './check.ts'
+import { greet, healthIn, type Holding } from './lock-owner.ts'
 import { type Listener, isTaken, listenerOn } from './listeners.ts'
 
 interface Port {

@@ -1,7 +1,8 @@
 /** This program, and what the system it runs on gives to it. */
 import { existsSync } from 'node:fs'
 import { versionLine } from '../version-line.ts'
-import { type Check, type Finding, type Ground, fail, ok, warn } from './finding.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import { type Check, type Ground } from './check.ts'
 
 /** Where the owner of a connection is read; the one place that the token route's check rests on. */
 const LISTING = '/proc/self/net/tcp'

@@ -1,5 +1,6 @@
 /** The account server: there, ours, and the one that it says it is. */
-import { type Check, type Ground, fail, ok, shellWord } from './finding.ts'
+import { fail, ok, shellWord } from './finding.ts'
+import { type Check, type Ground } from './check.ts'
 
 const NAME = 'account server'
 

@@ -1,8 +1,9 @@
 /** The daemon of the whole machine, as a user finds it who cannot look at its state. */
-import { VERSION } from '../../version.ts'
+import { VERSION } from '../../runtime/version.ts'
 import { connectToSystem } from '../system-connection.ts'
 import { systemInstance } from '../system-instance.ts'
-import { type Check, fail, ok, said, warn } from './finding.ts'
+import { fail, ok, said, warn } from './finding.ts'
+import { type Check } from './check.ts'
 
 const NAME = 'daemon'
 

@@ -4,7 +4,7 @@
  */
 import { StartError, isFullDisk } from '../../errors.ts'
 import { type Definition, type ServiceFile, type Words, waiting } from './definition.ts'
-import { type Former, forgetProgram, keepProgram, keptOf, putBack, startAgain } from './former.ts'
+import { type Former, forgetProgram, keepProgram, keptOf, putBack, startAgain } from './previous.ts'
 import type { Machine, Ran } from './machine.ts'
 
 export interface Plan {

@@ -23,7 +23,7 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
-import { isExecutable, ownCommand } from '../../executable.ts'
+import { isExecutable, ownCommand } from '../../runtime/executable.ts'
 import { hasModes, isMissing } from '../../keychain/private-file.ts'
 import type { Words } from './definition.ts'
 

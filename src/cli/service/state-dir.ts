@@ -2,7 +2,7 @@
  * Which state folder the installed service has: its own settings say so, not the shell of whoever asks. What they say is read before
  * anything is removed, and where it is in doubt, that is said and nothing is done.
  */
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { StartError } from '../../errors.ts'
 import type { Definition, ServicePlatform, Words } from './definition.ts'
 import { fromEnvironmentFile } from './environment-file.ts'

@@ -3,7 +3,7 @@
  * and gets the key of its keychain as a credential. The user unit keeps to what needs no namespace of its own, in which the
  * daemon could not see the user's session bus, nor who asks.
  */
-import { SYSTEM } from '../../config.ts'
+import { SYSTEM } from '../../config/config.ts'
 import { StartError } from '../../errors.ts'
 import { type Definition, type Standing, TITLE, type Wanted, type Words } from './definition.ts'
 

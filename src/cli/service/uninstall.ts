@@ -3,7 +3,7 @@ import { StartError } from '../../errors.ts'
 import { type Wanted, type ServicePlatform, placeOf } from './definition.ts'
 import { definitionOf } from './definitions.ts'
 import { takeAway } from './install.ts'
-import { keptOf } from './former.ts'
+import { keptOf } from './previous.ts'
 import type { Machine } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import { newId } from '../../crypto/id.ts'
-import { composed, type Mail } from './mail.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import { composed, type Mail } from './mailer.ts'
 
 /** Sorts by time, also within a millisecond. */
 const nameAt = (now: number) =>

@@ -1,5 +1,5 @@
 /** What the server writes to somebody because another person wants it to: what that one wrote stands in quotes. */
-import type { Message } from './mail.ts'
+import type { Message } from './mailer.ts'
 import { addressText, hostOf, quoted, quotedText } from './quoting.ts'
 
 const HOUR_MS = 3_600_000

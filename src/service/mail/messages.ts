@@ -1,5 +1,5 @@
 /** What the server writes to people about their own account. A subject is shown on locked screens, so no code is in one. */
-import type { Message } from './mail.ts'
+import type { Message } from './mailer.ts'
 import { addressText, hostOf, quoted } from './quoting.ts'
 
 /** The code of a sign-in. It reads the same whether the address has an account or not. */

@@ -5,7 +5,7 @@
 import { createTransport } from 'nodemailer'
 import type { Relay } from '../../config/relay.ts'
 import { AppError } from '../../errors.ts'
-import { composed, type Mail, type Message } from './mail.ts'
+import { composed, type Mail, type Message } from './mailer.ts'
 
 /** How long a relay may say nothing. */
 const PATIENCE_MS = 10_000

@@ -1,6 +1,6 @@
 /** The page of a link that was mailed: what it confirms and a button; that it was confirmed; that the link has ended. */
 import type { Content } from '../../api/route.ts'
-import type { Said } from '../email-claims.ts'
+import type { Said } from '../accounts/email-claims.ts'
 import { document } from './document.ts'
 import { html, type Html } from './html.ts'
 

@@ -3,7 +3,7 @@
  * secret from the fragment of the link, which no browser sends.
  */
 import type { Content } from '../../api/route.ts'
-import { PREFIX, isId } from '../../crypto/id.ts'
+import { PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { document, needsScript } from './document.ts'
 import { html, type Html } from './html.ts'
 

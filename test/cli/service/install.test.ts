@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Command } from '../../../src/cli/command.ts'
-import { serviceCommands } from '../../../src/cli/service.ts'
+import { serviceCommands } from '../../../src/cli/commands/service.ts'
 import type { Machine } from '../../../src/cli/service/machine.ts'
 import type { Purge } from '../../../src/cli/service/uninstall.ts'
-import { readConfig } from '../../../src/config.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import { type Wish, fakeMachine, refusal } from './fake-machine.ts'
 
 type Verb = 'install' | 'uninstall' | 'status' | 'print'

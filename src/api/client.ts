@@ -1,0 +1,59 @@
+/**
+ * One client for every table: the calls of its rows, over whatever carries a request. The command line, a remote account and
+ * the tests are callers of it; none of them writes a path.
+ */
+import type { Calls, Route, Table } from './route.ts'
+import { AppError } from '../errors.ts'
+
+export interface Outgoing {
+  readonly route: Route
+  /** The path with its parameters filled in. */
+  readonly path: string
+  /** The query string without its question mark. */
+  readonly query: string
+  readonly body: unknown
+}
+
+type Input = Readonly<Record<string, unknown>>
+
+/**
+ * The request that a call of a row is: parameters of the path by their names, `body`, and all else in the query.
+ * @throws AppError `not_found` for a parameter that no path can have
+ */
+export function outgoing(route: Route, input: Input): Outgoing {
+  const { body, ...rest } = input
+  const inPath = new Set<string>()
+  const path = route.path.replace(/{(\w+)}/g, (_, name: string) => {
+    inPath.add(name)
+    const value = String(rest[name])
+    // Readers of URLs resolve these segments (RFC 3986 section 5.2.4): the request would be for another path.
+    // A lone surrogate has no UTF-8.
+    if (value === '' || value === '.' || value === '..' || !value.isWellFormed())
+      throw new AppError('not_found', `There is nothing with the ${name} "${value}".`)
+    return encodeURIComponent(value)
+  })
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(rest))
+    if (!inPath.has(name) && value !== undefined)
+      for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
+  return { route, path, query: query.toString(), body }
+}
+
+/**
+ * The calls of a table's rows.
+ * @param send carries a request and gives back the parsed answer, or throws
+ * @param by whose rows alone, where not everybody's
+ */
+export function clientOf<T extends Table, By extends Route['by'] = 'daemon' | 'account' | 'both'>(
+  table: T,
+  send: (request: Outgoing) => Promise<unknown>,
+  by?: readonly By[],
+): Calls<T, By> {
+  const groups = Object.entries(table).flatMap(([group, routes]) => {
+    const calls = Object.entries(routes)
+      .filter(([, route]) => by === undefined || (by as readonly string[]).includes(route.by))
+      .map(([name, route]) => [name, async (input: Input) => send(outgoing(route, input))] as const)
+    return calls.length === 0 ? [] : [[group, Object.fromEntries(calls)] as const]
+  })
+  return Object.fromEntries(groups) as unknown as Calls<T, By>
+}

@@ -1,0 +1,190 @@
+/**
+ * The REST document (OpenAPI 3.1): a fold over the table, with a text and an example for each row. Nothing else is written here that
+ * a row or its schemas do not say; a schema with a title becomes a component of that name.
+ */
+import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
+import { getTitle } from 'valibot'
+import { type Schema, type Table, isOnce } from '../route.ts'
+import { CODES } from '../../errors.ts'
+import { DESCRIPTIONS, GROUPS } from './descriptions/index.ts'
+import { codesOf, errorExamples } from './errors.ts'
+import { ERRORS, TOKENS } from './explanations.ts'
+import { type Wording, pathsOf } from './paths.ts'
+import { errorComponents } from './responses.ts'
+import type { Convert, Json, Folded } from './json-schema.ts'
+
+/** The parts of a schema that lead to other schemas. */
+interface Inner {
+  readonly entries?: Readonly<Record<string, Schema>>
+  readonly item?: Schema
+  readonly wrapped?: Schema
+  readonly options?: readonly unknown[]
+}
+
+const isSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && 'kind' in value
+
+function collect(schema: Schema, into: Record<string, Schema>): void {
+  const title = getTitle(schema)
+  if (title !== undefined) into[title] = schema
+  const { entries = {}, item, wrapped, options = [] } = schema as unknown as Inner
+  for (const inner of [...Object.values(entries), item, wrapped, ...options])
+    if (isSchema(inner)) collect(inner, into)
+}
+
+/** The schemas with a title among these and inside them, by title. */
+export function definitionsOf(schemas: readonly unknown[]): Record<string, Schema> {
+  const definitions: Record<string, Schema> = {}
+  for (const schema of schemas.filter(isSchema)) collect(schema, definitions)
+  return definitions
+}
+
+/** The schemas with a title in all rows of a table, by title. */
+export const definitionsOfTable = (table: Table): Record<string, Schema> =>
+  definitionsOf(
+    Object.values(table)
+      .flatMap((routes) => Object.values(routes))
+      .flatMap(({ query, body, reply }) => [query, body, reply]),
+  )
+
+const CONFIG = {
+  target: 'draft-2020-12',
+  overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+  // A check is a rule that JSON Schema cannot say; its description stands beside it.
+  ignoreActions: ['check'],
+  // JSON Schema has no flags: it reads every pattern as ECMA-262 with `u`, which is how ours are written.
+  overrideAction: ({ valibotAction: action, jsonSchema }) =>
+    action.type === 'regex' && 'requirement' in action && action.requirement instanceof RegExp
+      ? { ...jsonSchema, pattern: action.requirement.source }
+      : undefined,
+} as const satisfies ConversionConfig
+
+export const converter =
+  (definitions: Record<string, Schema>): Convert =>
+  (schema, typeMode) => {
+    const made = toJsonSchema(schema, { ...CONFIG, definitions, typeMode })
+    const { $schema: _, $defs: __, ...rest } = made as Json
+    return rest
+  }
+
+/**
+ * The components of these definitions and of every error.
+ * @param inErrors further members of errors, as JSON Schema
+ */
+export function schemasOf(definitions: Record<string, Schema>, inErrors: Json = {}): Json {
+  const made = toJsonSchemaDefs(definitions, { ...CONFIG, typeMode: 'output' })
+  const { $schema: _, ...schemas } = made as Json
+  return { ...schemas, Error: errorSchema(inErrors) }
+}
+
+/** What each need of the scope table means to a caller. */
+export const NEEDS: Readonly<Record<string, string>> = {
+  none: 'Public: needs no token.',
+  read: 'Needs a token of any scope.',
+  write: 'Needs a token of scope `write` or `full`.',
+  full: 'Needs a token of scope `full`.',
+}
+
+/** Where a daemon listens unless its settings say otherwise. */
+export const ADDRESS = 'http://127.0.0.1:19821'
+
+const ABOUT =
+  'The account of this machine over loopback HTTP: three spoken words that prove who is on the line, and stamps that anybody can check.'
+
+/** How every document of the daemon begins. */
+export const FRAME = {
+  openapi: '3.1.1',
+  license: { name: 'MIT', identifier: 'MIT' },
+  securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+} as const
+
+const textOf = (group: string, name: string) =>
+  (DESCRIPTIONS as Readonly<Record<string, Readonly<Record<string, string>>>>)[group]?.[name] ?? ''
+
+/** The name of a group in words, as pages show it: `orgMembers` is "Org members". */
+export function displayNameOf(group: string): string {
+  const words = group.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** How a document names a group, and says what it is about. */
+export const tagOf = (group: string) => ({
+  name: group,
+  'x-displayName': displayNameOf(group),
+  description: (GROUPS as Readonly<Record<string, string>>)[group] ?? '',
+})
+
+/** Fold a table into its OpenAPI document. */
+export function openapiDocument({
+  table,
+  version,
+  need,
+  server = ADDRESS,
+  examples = {},
+}: Folded): Json & { openapi: string } {
+  const definitions = definitionsOfTable(table)
+  const wording: Wording = {
+    describe: ({ group, name, need }) => `${textOf(group, name)} ${NEEDS[need]}`,
+    security: ({ need: needed }) => (needed === 'none' ? [] : undefined),
+    headers: ({ route }) => (isOnce(route) ? [KEY] : []),
+    codes: codesOf,
+  }
+  const paths = pathsOf({ table, need, examples }, converter(definitions), wording)
+
+  const { openapi, license, securitySchemes } = FRAME
+  return {
+    openapi,
+    info: {
+      title: 'Countersign',
+      version,
+      description: [ABOUT, TOKENS, ERRORS].join('\n\n'),
+      license,
+    },
+    servers: [{ url: server }],
+    security: [{ bearer: [] }],
+    tags: Object.keys(table).map(tagOf),
+    paths,
+    components: {
+      securitySchemes,
+      parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+      ...errorComponents(paths, errorExamples),
+      schemas: schemasOf(definitions),
+    },
+  }
+}
+
+/** A reference to the header parameter that is `IDEMPOTENCY_KEY`. */
+export const KEY: Json = { $ref: '#/components/parameters/IdempotencyKey' }
+
+export const IDEMPOTENCY_KEY: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'The name of this request, of your choice, best a UUID: sent again under it with the same body, it gets the first answer and is done once. Kept 24 hours, per token. ' +
+    'Another body: 422 `idempotency_mismatch`; the first one still running: 409 `in_progress`.',
+  schema: { type: 'string', minLength: 1, maxLength: 200, pattern: '^[!-~]+$' },
+}
+
+const errorSchema = (more: Json): Json => ({
+  type: 'object',
+  required: ['error', 'message'],
+  properties: {
+    error: { type: 'string', description: `Stable. One of: ${CODES.join(', ')}.` },
+    message: { type: 'string', description: 'Safe to show; it names the remedy.' },
+    required_scope: { type: 'string' },
+    issues: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['path', 'message'],
+        properties: { path: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+    state: { type: 'string' },
+    found: { type: 'integer' },
+    word: { type: 'string' },
+    suggestions: { type: 'array', items: { type: 'string' } },
+    ...more,
+  },
+})

@@ -1,0 +1,277 @@
+/** The errors that an operation may answer, by what its row says of itself, and an example of each. */
+import { Words } from '../fields.ts'
+import type { Rest } from '../rest/index.ts'
+import { type Route, type Schema, isOnce } from '../route.ts'
+import { CODES, type Code, type Details, statusOf } from '../../errors.ts'
+
+/** The codes of a daemon: not those of an OAuth token endpoint (RFC 6749 section 5.2) and of unknown paths. */
+export type DaemonCode = Exclude<
+  Code,
+  | 'invalid_client'
+  | 'invalid_request'
+  | 'invalid_scope'
+  | 'unsupported_grant_type'
+  | 'no_such_route'
+  | 'method_not_allowed'
+>
+
+const FAR = ['backend_error', 'backend_unavailable', 'backend_timeout', 'not_signed_in'] as const
+
+/** The errors that any request to any server can get. */
+export const ANYWHERE = [
+  'bad_request',
+  'host_not_allowed',
+  'origin_not_allowed',
+  'request_timeout',
+  'expectation_failed',
+  'headers_too_large',
+  'internal',
+  'shutting_down',
+  'storage_full',
+] as const satisfies readonly DaemonCode[]
+
+/** The errors that any request to a daemon can get. */
+const ANY = [...ANYWHERE, 'keychain_locked'] as const
+
+/** What follows from no field of the row. */
+const OWN: {
+  readonly [G in keyof Rest]?: { readonly [R in keyof Rest[G]]?: readonly DaemonCode[] }
+} = {
+  sync: { read: ['no_device'], run: ['no_device', ...FAR] },
+  token: { create: ['no_device'] },
+  verify: {
+    words: ['not_found', 'invalid_state', 'no_device', 'not_signed_in'],
+    challenge: ['not_found', 'too_long', 'rate_limited', 'no_device', 'not_signed_in'],
+    public: FAR,
+  },
+  stamp: { create: ['no_device', 'not_signed_in'] },
+  trustCards: {
+    create: ['not_found', 'invalid_state'],
+    update: ['conflict'],
+  },
+  connections: {
+    create: ['no_device', ...FAR],
+    delete: ['invalid_state'],
+    code: [
+      'no_device',
+      'not_signed_in',
+      'secret_unavailable',
+      'invalid_state',
+      'unknown_word',
+      'word_count',
+      'too_long',
+    ],
+  },
+  members: { add: ['forbidden', 'invalid_state'], remove: ['forbidden', 'invalid_state'] },
+  invitations: {
+    approve: ['invalid_state'],
+    decline: ['invalid_state'],
+    withdraw: ['invalid_state'],
+  },
+  guestCodes: {
+    create: ['no_device', ...FAR],
+    qr: ['no_device', 'not_signed_in', 'secret_unavailable'],
+    send: ['no_device', 'invalid_state', 'rate_limited', ...FAR],
+  },
+  tags: { create: ['conflict'], update: ['conflict'] },
+  presets: { create: ['conflict'] },
+  externalMembers: { create: ['conflict'] },
+  openLinks: { create: ['conflict'], slug: ['conflict'], suggest: ['conflict'] },
+  openLinkRequests: {
+    approve: ['no_device', 'invalid_state', ...FAR],
+    decline: ['invalid_state'],
+  },
+  profile: { update: ['conflict'] },
+  preferences: { update: ['invalid_state'] },
+  sessions: { delete: ['invalid_state'] },
+  emails: { create: ['conflict', 'forbidden', 'rate_limited'] },
+  exports: { create: ['conflict'], download: ['export_not_ready'] },
+  organisations: { create: ['conflict', 'forbidden'] },
+  orgMembers: { activate: ['invalid_state'], suspend: ['invalid_state'] },
+  orgGroups: { create: ['conflict'] },
+  orgAlerts: { create: ['conflict'] },
+}
+
+const takesWords = (body: Schema | undefined) =>
+  Object.values((body as { entries?: Readonly<Record<string, unknown>> })?.entries ?? {}).includes(
+    Words,
+  )
+
+/** A page is answered to any query. */
+const isPage = ({ query, body, media }: Route) =>
+  query === undefined && body === undefined && media !== undefined
+
+/** Where a row stands, and what the scope table wants for it. */
+export interface Place {
+  readonly group: string
+  readonly name: string
+  readonly route: Route
+  readonly need: string
+}
+
+function specific({ group, name, route, need }: Place): DaemonCode[] {
+  const { method, path, by, body } = route
+  const inOrganisation = path.startsWith('/api/v1/org/')
+  const own = (OWN as Readonly<Record<string, Readonly<Record<string, readonly DaemonCode[]>>>>)[
+    group
+  ]
+  const rules: (readonly [isSo: boolean, ...codes: DaemonCode[]])[] = [
+    [need === 'none', 'host_not_allowed', 'origin_not_allowed'],
+    [need === 'none' && method === 'POST', 'peer_not_allowed'],
+    [need !== 'none', 'unauthorized', 'invalid_token'],
+    [need === 'write' || need === 'full', 'insufficient_scope'],
+    [inOrganisation, 'no_active_organisation'],
+    [inOrganisation && method !== 'GET', 'forbidden'],
+    [path.includes('{'), 'not_found'],
+    [!isPage(route), 'validation_failed'],
+    [method !== 'GET', 'invalid_json', 'payload_too_large', 'unsupported_media_type'],
+    [takesWords(body), 'unknown_word', 'word_count', 'rate_limited'],
+    [isOnce(route), 'idempotency_mismatch', 'in_progress'],
+    [by !== 'daemon', ...FAR],
+    [by !== 'daemon' && method !== 'GET', 'no_device'],
+    [true, ...(own?.[name] ?? [])],
+  ]
+  return rules.flatMap(([isSo, ...codes]) => (isSo ? codes : []))
+}
+
+/**
+ * Codes by their status, in the order of `CODES`.
+ * @param specific those of a row
+ * @param any those that any request may meet
+ * @returns those of `any` with a status that the row lacks stand under `default`
+ */
+export function byStatus(specific: readonly Code[], any: readonly Code[]): Map<string, Code[]> {
+  const found = new Map<string, Code[]>()
+  const note = (status: string, code: Code) =>
+    found.set(status, [...new Set([...(found.get(status) ?? []), code])])
+  for (const code of specific) note(String(statusOf(code)), code)
+  const known = new Set(found.keys())
+  for (const code of any) {
+    const status = String(statusOf(code))
+    note(known.has(status) ? status : 'default', code)
+  }
+  return new Map(
+    [...found]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([status, codes]) => [status, CODES.filter((code) => codes.includes(code))]),
+  )
+}
+
+/** The codes that a row of the daemon may answer, by status. */
+export const codesOf = (place: Place): Map<string, Code[]> => byStatus(specific(place), ANY)
+
+/** What the body of each error looks like. */
+export const BODIES: Readonly<Record<DaemonCode, Details & { readonly message: string }>> = {
+  bad_request: { message: 'This is not well-formed HTTP/1.1.' },
+  invalid_json: {
+    message:
+      'The body is not JSON in UTF-8 (at line 1 column 9): check quotes, commas and encoding.',
+  },
+  unauthorized: {
+    message:
+      'This route needs a token: send "Authorization: Bearer <token>". POST /api/v1/token makes one.',
+  },
+  invalid_token: {
+    message:
+      'This token is wrong, expired or revoked. Create another with "countersignd token create".',
+  },
+  forbidden: { message: 'Only an owner of the connection may do that: ask one of them.' },
+  host_not_allowed: {
+    message: 'This server answers to Host 127.0.0.1:19821, localhost:19821 only.',
+  },
+  insufficient_scope: {
+    message:
+      "This token's scope is read; POST /api/v1/connections requires write or full. Use a token with that scope.",
+    required_scope: 'write or full',
+  },
+  origin_not_allowed: { message: 'Pages of other origins may not call this server.' },
+  peer_not_allowed: {
+    message:
+      "Only the daemon's own user may create tokens here. SVC_TOKEN_USERS names further users.",
+  },
+  not_found: { message: 'There is no such connection.' },
+  request_timeout: { message: 'The request did not arrive in time: send it again.' },
+  conflict: { message: 'You have a tag of this name already: choose another name.' },
+  export_not_ready: { message: 'The export is being built: ask again.', state: 'building' },
+  no_active_organisation: {
+    message: 'No organisation is active: choose one with POST /api/v1/context/active-org.',
+  },
+  in_progress: {
+    message:
+      'A request with this Idempotency-Key is still being answered: repeat this one in a moment.',
+  },
+  invalid_state: {
+    message: 'This invitation was declined: it takes another one.',
+    state: 'declined',
+  },
+  no_device: {
+    message:
+      'A machine account’s token has no device here, and this needs one: ask with a token of this daemon.',
+  },
+  not_signed_in: { message: 'Nobody is signed in on this device: run "countersignd login".' },
+  secret_unavailable: {
+    message:
+      'Waiting for your device "laptop" to hand over the words for "Bank": sync there ("countersignd sync"), then here.',
+  },
+  payload_too_large: {
+    message: 'The body is larger than 1048576 bytes, the most taken here.',
+  },
+  unsupported_media_type: { message: 'Send the body as Content-Type: application/json.' },
+  expectation_failed: { message: 'The only expectation met here is 100-continue.' },
+  idempotency_mismatch: {
+    message:
+      'This Idempotency-Key was used for another request: take a new key for every new request.',
+  },
+  too_long: {
+    message:
+      'The purpose is too long: 70 letters and digits; a purpose has at most 64. Shorten it.',
+  },
+  unknown_word: {
+    message: '"matadore" is not on the word list. Did you mean matador?',
+    word: 'matadore',
+    suggestions: ['matador'],
+  },
+  validation_failed: {
+    message: 'The request is not valid (name): Give at least one character.',
+    issues: [{ path: 'name', message: 'Give at least one character.' }],
+  },
+  word_count: { message: 'Three words are wanted; 2 were given.', found: 2 },
+  rate_limited: {
+    message: 'Too many wrong words: 20 a minute is the most for a token. Try again in 42 s.',
+  },
+  headers_too_large: { message: 'The headers are larger than 16384 bytes.' },
+  internal: { message: 'Something went wrong here. The log has the details.' },
+  backend_error: {
+    message: 'The account server https://countersign.example answered what is no answer of one.',
+  },
+  backend_unavailable: {
+    message: 'The account server https://countersign.example is out of reach. Try again later.',
+  },
+  keychain_locked: {
+    message: 'The keychain has no keys of this device: unlock or restore it.',
+  },
+  shutting_down: { message: 'This server is stopping. Ask again when it runs again.' },
+  backend_timeout: {
+    message: 'The account server https://countersign.example did not answer in time.',
+  },
+  storage_full: { message: 'The disk is full: free some space and try again.' },
+}
+
+/** An example of each of these codes, by code. */
+export type ErrorExamples = (codes: ReadonlySet<Code>) => Record<string, unknown>
+
+/** Bodies of errors: the message, and what stands beside it. */
+export type ErrorBodies = Readonly<Partial<Record<Code, Details & { readonly message: string }>>>
+
+/** Makes an example of each code that has a body. */
+export const examplesFrom =
+  (bodies: ErrorBodies): ErrorExamples =>
+  (codes) =>
+    Object.fromEntries(
+      Object.entries(bodies)
+        .filter(([error]) => codes.has(error as Code))
+        .map(([error, body]) => [error, { value: { error, ...body } }]),
+    )
+
+/** The examples of a daemon. */
+export const errorExamples = examplesFrom(BODIES)

@@ -1,0 +1,99 @@
+/** The operations of an OpenAPI document, folded from the rows of a table. */
+import { type Route, pathNames } from '../route.ts'
+import type { Code } from '../../errors.ts'
+import type { Convert, Folded, Json } from './json-schema.ts'
+import type { Place } from './errors.ts'
+import type { Example } from './examples.ts'
+import { responsesOf } from './responses.ts'
+
+/** The parts of one document that do not follow from the rows of its operations. */
+export interface Wording {
+  readonly describe: (place: Place) => string
+  /** The security requirement of an operation; undefined for that of the document. */
+  readonly security: (place: Place) => readonly Json[] | undefined
+  /** The header parameters. */
+  readonly headers: (place: Place) => readonly Json[]
+  /** The codes that a row may answer, by status. */
+  readonly codes: (place: Place) => Map<string, Code[]>
+}
+
+/** The parameters in the path and the query of a row, with the values that an example asked for. */
+function parameters(route: Route, convert: Convert, { params = {}, query = {} }: Example): Json[] {
+  const shown = (values: Json, name: string) =>
+    values[name] === undefined ? {} : { example: values[name] }
+  const inPath = pathNames(route.path).map((name) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    ...shown(params, name),
+  }))
+  if (route.query === undefined) return inPath
+  const { properties = {}, required = [] } = convert(route.query, 'input') as {
+    properties?: Record<string, Json>
+    required?: readonly string[]
+  }
+  const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema,
+    ...shown(query, name),
+  }))
+  return [...inPath, ...inQuery]
+}
+
+function operation(
+  place: Place,
+  path: string,
+  convert: Convert,
+  wording: Wording,
+  example: Example,
+): Json {
+  const { group, name, route } = place
+  const { body } = route
+  const given = [...parameters(route, convert, example), ...wording.headers(place)]
+  const security = wording.security(place)
+  return {
+    operationId: path === route.path ? `${group}_${name}` : `${group}_${name}_unversioned`,
+    tags: [group],
+    // Two operations with one name would look the same in a list.
+    summary: path === route.path ? route.summary : `${route.summary} (${path})`,
+    description: wording.describe(place),
+    ...(security === undefined ? {} : { security }),
+    ...(given.length === 0 ? {} : { parameters: given }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: body.type !== 'optional',
+            content: {
+              'application/json': {
+                schema: convert(body, 'input'),
+                ...(example.body === undefined ? {} : { example: example.body }),
+              },
+            },
+          },
+        }),
+    responses: responsesOf(place, convert, wording.codes(place), example),
+  }
+}
+
+/** The paths of a document: each row of the table by its path and method. */
+export function pathsOf(
+  { table, need, examples = {} }: Pick<Folded, 'table' | 'need' | 'examples'>,
+  convert: Convert,
+  wording: Wording,
+): Record<string, Json> {
+  const paths: Record<string, Json> = {}
+  for (const [group, routes] of Object.entries(table))
+    for (const [name, route] of Object.entries(routes))
+      for (const path of route.also === undefined ? [route.path] : [route.path, route.also]) {
+        const place = { group, name, route, need: need(route.method, path.slice(1).split('/')) }
+        const example = examples[`${group}_${name}`] ?? {}
+        const made = operation(place, path, convert, wording, example)
+        ;(paths[path] ??= {})[route.method.toLowerCase()] = made
+      }
+  return paths
+}

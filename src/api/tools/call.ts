@@ -1,0 +1,132 @@
+/** From the call of a tool to the request of its row, which is asked like every request of the caller's. */
+import { invalid } from '../input.ts'
+import { type Route, type Table, pathNames } from '../route.ts'
+import { outgoing } from '../client.ts'
+import { AppError } from '../../errors.ts'
+import { type Tool, toolsOf } from './tool.ts'
+
+/** A request for a row. */
+export interface Call {
+  readonly route: Route
+  readonly method: string
+  readonly segments: readonly string[]
+  /** The query string without its question mark. */
+  readonly query: string
+  /** As JSON; undefined where there is none. */
+  readonly body: unknown
+}
+
+/**
+ * Asks a row on behalf of whoever calls a tool: through the scope table, validation and all.
+ * @returns the answer; with `media`, a `Content`
+ * @throws AppError as the row does
+ */
+export type Ask = (call: Call) => Promise<{ readonly value: unknown; readonly media: boolean }>
+
+/** The members of an object schema, of those of a choice too. */
+function membersOf(schema: unknown): string[] {
+  const { entries, wrapped, options, pipe } = schema as {
+    entries?: object
+    wrapped?: unknown
+    options?: readonly unknown[]
+    pipe?: readonly unknown[]
+  }
+  if (entries !== undefined) return Object.keys(entries)
+  return [wrapped, ...(options ?? []), pipe?.[0]]
+    .filter((inner) => inner !== undefined && inner !== schema)
+    .flatMap(membersOf)
+}
+
+/** More than any tool takes. */
+const MOST_ARGUMENTS = 100
+
+/** What stands in a path is an id. Anything else could lead to another row, or come back in an error at its length. */
+const ID = /^[a-z]{3}_[0-9a-z]{26}$/
+/** Is nothing's. */
+const NO_ID = 'no-id'
+
+/** As deep as the body of any request may be. */
+const DEEPEST = 32
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))
+
+/** As long as what stands before the body of a request can be. */
+const LONGEST_QUERY = 8192
+
+/** What the text of a query can say. */
+const isPlain = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
+
+/** Throws AppError `validation_failed` for what no query can say. */
+function queryOf(values: Readonly<Record<string, unknown>>): string {
+  const lists = Object.entries(values).map(([name, value]): [string, readonly unknown[]] => [
+    name,
+    Array.isArray(value) ? value : [value],
+  ])
+  // A list of nothing would be no filter at all, and a deletion one of everything.
+  const odd = lists.filter(([, list]) => list.length === 0 || !list.every(isPlain))
+  if (odd.length > 0)
+    throw invalid(
+      'query',
+      odd.map(([path]) => ({ path, message: 'Expected a text or a number, or leave it out.' })),
+    )
+  const query = new URLSearchParams()
+  for (const [name, list] of lists) for (const one of list) query.append(name, String(one))
+  const text = query.toString()
+  if (text.length > LONGEST_QUERY)
+    throw invalid('query', [{ path: '', message: 'Give shorter arguments.' }])
+  return text
+}
+
+/** Takes any name as a member, `__proto__` too, which its row refuses like every name that it does not know. */
+const noMembers = (): Record<string, unknown> => Object.create(null) as Record<string, unknown>
+
+/**
+ * What a tool asks with these arguments. Where they do not fit, its row says so.
+ * @throws AppError `validation_failed` where a part of the path is missing
+ */
+export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>): Call {
+  if (Object.keys(given).length > MOST_ARGUMENTS)
+    throw invalid('body', [{ path: '', message: `Give at most ${MOST_ARGUMENTS} arguments.` }])
+  if (isDeeper(given, DEEPEST))
+    throw invalid('body', [{ path: '', message: `Nested deeper than ${DEEPEST} levels.` }])
+  const { secret } = route
+  if (secret !== undefined && Object.hasOwn(given, secret))
+    throw invalid('body', [
+      { path: secret, message: 'A secret, which tools do not take: use the command line or REST.' },
+    ])
+  const inPath = pathNames(route.path)
+  const missing = inPath.filter((name) => typeof given[name] !== 'string' || given[name] === '')
+  if (missing.length > 0)
+    throw invalid(
+      'body',
+      missing.map((path) => ({ path, message: 'Expected an id.' })),
+    )
+  const inQuery = route.query === undefined ? [] : membersOf(route.query)
+  const parts = { path: noMembers(), query: noMembers(), body: noMembers() }
+  // What is of no part is told by the row that takes no such thing.
+  const rest = route.body === undefined ? 'query' : 'body'
+  for (const [name, value] of Object.entries(given)) {
+    const part = inPath.includes(name) ? 'path' : inQuery.includes(name) ? 'query' : rest
+    parts[part][name] = part === 'path' && !ID.test(value as string) ? NO_ID : value
+  }
+  const isLeftOut = route.body?.type === 'optional' && Object.keys(parts.body).length === 0
+  const body = route.body === undefined || isLeftOut ? undefined : parts.body
+  const { path } = outgoing(route, parts.path)
+  const segments = path.slice(1).split('/').map(decodeURIComponent)
+  return { route, method: route.method, segments, query: queryOf(parts.query), body }
+}
+
+/** Calls by the names of tools. */
+export function newCaller(table: Table) {
+  const tools = new Map(toolsOf(table).map((tool) => [tool.name, tool]))
+  /** Throws AppError `not_found` for a name of no tool, and what its row throws. */
+  return (ask: Ask, name: string, given: Readonly<Record<string, unknown>>): ReturnType<Ask> => {
+    const tool = tools.get(name)
+    if (tool === undefined)
+      throw new AppError('not_found', 'There is no tool of this name: list the tools first.')
+    return ask(callOf(tool, given))
+  }
+}

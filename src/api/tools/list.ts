@@ -1,0 +1,28 @@
+/** The tools as they are listed: what a model reads to choose one. */
+import type { Tool as Listed } from '../agents/index.ts'
+import type { Table } from '../route.ts'
+import { NEEDS, converter } from '../openapi/document.ts'
+import { type Folded } from '../openapi/json-schema.ts'
+import { TEXTS } from './descriptions.ts'
+import { hintsOf } from './hints.ts'
+import { inputOf } from './input.ts'
+import { type Tool, type ToolName, toolsOf } from './tool.ts'
+
+/** What a model is told of a tool: what it does, and which token may call it. */
+export function textOf(
+  { name, route }: Tool,
+  need: Folded['need'],
+): { title: string; description: string } {
+  const { title, description } = TEXTS[name as ToolName]
+  const needed = need(route.method, route.path.slice(1).split('/'))
+  return { title, description: `${description} ${NEEDS[needed]}` }
+}
+
+/** All tools of a table, in its order. */
+export const listOf = (table: Table, need: Folded['need']): Listed[] =>
+  toolsOf(table).map((tool) => ({
+    name: tool.name,
+    ...textOf(tool, need),
+    inputSchema: inputOf(tool, converter({})) as Listed['inputSchema'],
+    annotations: hintsOf(tool),
+  }))

@@ -1,0 +1,52 @@
+/** What a tool answers, as the Model Context Protocol says it. */
+import { isEventStream } from '../event-stream.ts'
+import type { Content } from '../route.ts'
+import type { AppError } from '../../errors.ts'
+import { answerOf, bytesOf } from './streamed.ts'
+
+type Block = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
+
+/** A result, whose `structuredContent` is the JSON that the row answers. */
+export interface Result {
+  [name: string]: unknown
+  readonly content: Block[]
+  readonly structuredContent?: Record<string, unknown>
+  readonly isError?: true
+}
+
+const isVector = (type: string) => type.startsWith('image/svg')
+const isJson = (type: string) => type.startsWith('application/json')
+
+const ofJson = (value: Record<string, unknown>): Result => ({
+  content: [{ type: 'text', text: JSON.stringify(value) }],
+  structuredContent: value,
+})
+
+async function ofContent(given: Content): Promise<Result> {
+  const { type, body } = given
+  if (isEventStream(type)) return ofJson(await answerOf(given))
+  const bytes = await bytesOf(body)
+  if (isJson(type)) return ofJson(JSON.parse(bytes.toString()) as Record<string, unknown>)
+  return type.startsWith('image/') && !isVector(type)
+    ? { content: [{ type: 'image', data: bytes.toString('base64'), mimeType: type }] }
+    : { content: [{ type: 'text', text: bytes.toString() }] }
+}
+
+/**
+ * What a row answered; a row without an answer answers `{}`.
+ * @throws AppError where the answer breaks off, or is more than a tool gives back
+ */
+export const resultOf = async ({
+  value = {},
+  media,
+}: {
+  readonly value?: unknown
+  readonly media: boolean
+}): Promise<Result> =>
+  media ? ofContent(value as Content) : ofJson(value as Record<string, unknown>)
+
+/** What a row refused, as the interface says it: a model that reads it can do better. */
+export const refusalOf = (error: AppError): Result => ({
+  ...ofJson(JSON.parse(JSON.stringify(error)) as Record<string, unknown>),
+  isError: true,
+})

@@ -1,0 +1,61 @@
+/** Answers that come bit by bit, as whole texts of bounded length: a model reads none before its end. */
+import { deltaOf, failureOf } from '../chat-events.ts'
+import { newEventReader } from '../event-stream.ts'
+import { CONVERSATION_HEADER, TURN_HEADER } from '../rest/assistant.ts'
+import type { Content } from '../route.ts'
+import { AppError, CODES, type Code } from '../../errors.ts'
+
+/** The most that a tool answers, in bytes or, of a text, in UTF-16 code units. */
+const LARGEST = 1024 * 1024
+
+const tooLarge = () =>
+  new AppError(
+    'payload_too_large',
+    `The answer is larger than ${LARGEST} bytes, the most that a tool gives back: ask the route of this tool over HTTP.`,
+  )
+
+/** The body in bits, also where it came at once. */
+async function* bitsOf(body: Content['body']): AsyncGenerator<Uint8Array> {
+  if (typeof body === 'string') yield Buffer.from(body)
+  else if (body instanceof Uint8Array) yield body
+  else yield* body
+}
+
+/** The bytes of a body. Throws AppError payload_too_large. */
+export async function bytesOf(body: Content['body']): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of bitsOf(body)) {
+    size += chunk.length
+    if (size > LARGEST) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const headerOf = ({ headers = {} }: Content, name: string): string | undefined =>
+  Object.entries(headers).find(([own]) => own.toLowerCase() === name.toLowerCase())?.[1]
+
+/**
+ * An answer of the assistant, put together from its events.
+ * @throws AppError where it breaks off, or payload_too_large
+ */
+export async function answerOf(content: Content): Promise<Record<string, unknown>> {
+  const events = newEventReader()
+  let answer = ''
+  for await (const bits of bitsOf(content.body))
+    for (const event of events(bits)) {
+      const failure = failureOf(event)
+      if (failure !== null) {
+        const code = CODES.find((one) => one === failure.error) ?? ('backend_error' satisfies Code)
+        throw new AppError(code, failure.message)
+      }
+      answer += deltaOf(event)
+      if (answer.length > LARGEST) throw tooLarge()
+    }
+  return {
+    turn_id: headerOf(content, TURN_HEADER),
+    conversation_id: headerOf(content, CONVERSATION_HEADER),
+    answer,
+  }
+}

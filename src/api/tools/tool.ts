@@ -1,0 +1,57 @@
+/** The tools: rows of the table as calls that take one object. */
+import type { Rest } from '../rest/index.ts'
+import type { Route, Table } from '../route.ts'
+
+export interface Tool {
+  /** `group_row` in snake case, such as `org_members_bulk_invite`. */
+  readonly name: string
+  /** The row that it calls. */
+  readonly group: string
+  readonly row: string
+  readonly route: Route
+}
+
+/**
+ * What is for programs that read documents, for whoever has no token yet, or, as the end of the account, for nobody who acts on
+ * another's behalf: it cannot be taken back, and nothing on the wire asks twice. Four words are a
+ * secret between two people, and the conversation with a model is kept elsewhere.
+ */
+const NO_TOOLS = ['health', 'token', 'openapi', 'docs', 'tools', 'account', 'contactWords'] as const
+
+type SnakeCase<S extends string> = S extends `${infer Letter}${infer Rest}`
+  ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${SnakeCase<Rest>}`
+  : ''
+type Name<G extends string, R extends string> = `${SnakeCase<G>}_${SnakeCase<R>}`
+
+/** The groups of *rest* whose rows are tools. */
+export type ToolGroup = Exclude<keyof Rest, (typeof NO_TOOLS)[number]>
+
+/** The names of the tools of some groups of *rest*. */
+export type ToolsOf<G extends ToolGroup> = {
+  [N in G]: Name<N, keyof Rest[N] & string>
+}[G]
+
+/** The names of all tools of *rest*. */
+export type ToolName = ToolsOf<ToolGroup>
+
+/** The names of those that change something. */
+export type WritingTool = {
+  [N in ToolGroup]: {
+    [R in keyof Rest[N] & string]: Rest[N][R] extends { method: 'GET' } ? never : Name<N, R>
+  }[keyof Rest[N] & string]
+}[ToolGroup]
+
+const snakeCase = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** The tools of a table, in its order. */
+export const toolsOf = (table: Table): Tool[] =>
+  Object.entries(table)
+    .filter(([group]) => !(NO_TOOLS as readonly string[]).includes(group))
+    .flatMap(([group, routes]) =>
+      Object.entries(routes).map(([row, route]) => ({
+        name: snakeCase(`${group}_${row}`),
+        group,
+        row,
+        route,
+      })),
+    )

@@ -1,0 +1,95 @@
+import * as v from 'valibot'
+import { deltaOf, failureOf } from '../../api/chat-events.ts'
+import { newEventReader } from '../../api/event-stream.ts'
+import { CONVERSATION_HEADER, TURN_HEADER } from '../../api/rest/assistant.ts'
+import type { Content } from '../../api/route.ts'
+import { AppError, CODES, type Code } from '../../errors.ts'
+import type { Command, Invocation } from '../command.ts'
+import { shownText } from '../table.ts'
+
+const Answered = v.object({
+  turn_id: v.string(),
+  conversation_id: v.string(),
+  answer: v.string(),
+  sections: v.array(v.object({ title: v.string(), source: v.string() })),
+})
+
+const headerOf = ({ headers = {} }: Content, name: string): string =>
+  Object.entries(headers).find(([own]) => own.toLowerCase() === name.toLowerCase())?.[1] ?? ''
+
+/** The text of an answer that comes bit by bit. Throws AppError where it breaks off. */
+async function* textOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const events = newEventReader()
+  for await (const bytes of body)
+    for (const event of events(bytes)) {
+      const failure = failureOf(event)
+      if (failure !== null) {
+        const code = CODES.find((one) => one === failure.error) ?? ('backend_error' satisfies Code)
+        throw new AppError(code, shownText(failure.message))
+      }
+      yield deltaOf(event)
+    }
+}
+
+/** Write an answer as it comes, unless it is wanted whole; gives it back. */
+async function written({ io, json }: Invocation, body: AsyncIterable<Uint8Array>): Promise<string> {
+  let answer = ''
+  try {
+    for await (const text of textOf(body)) {
+      answer += text
+      if (!json) io.stdout.write(shownText(text))
+    }
+    return answer
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause
+    throw new AppError('backend_error', 'The answer broke off. Ask again.', { cause })
+  } finally {
+    if (!json && answer !== '' && !answer.endsWith('\n')) io.stdout.write('\n')
+  }
+}
+
+async function show(call: Invocation, content: Content): Promise<void> {
+  const { print, say } = call
+  const { body } = content
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    const whole: unknown = JSON.parse(Buffer.from(body).toString())
+    const { answer, sections, conversation_id } = v.parse(Answered, whole)
+    print(whole, shownText(answer))
+    const sources = [...new Set(sections.map(({ source }) => source))]
+    if (sources.length > 0) say(`From: ${shownText(sources.join(', '))}.`)
+    goOn(call, conversation_id)
+    return
+  }
+  const ids = {
+    turn_id: headerOf(content, TURN_HEADER),
+    conversation_id: headerOf(content, CONVERSATION_HEADER),
+  }
+  const answer = await written(call, body)
+  print({ ...ids, answer }, [])
+  goOn(call, ids.conversation_id)
+}
+
+const goOn = ({ say }: Invocation, conversation: string) =>
+  say(`To go on: countersignd ask --conversation ${shownText(conversation)} "…"`)
+
+export const askCommand: Command = {
+  usage: 'QUESTION [--conversation ID] [--json]',
+  help: `
+Asks the assistant of the account server, and prints its answer as it comes. Where the server has none, the handbook answers, and says so.
+
+Where the server has one, the question goes to whom its operator chose: put no words, tokens or keys in it.
+
+  --conversation ID   goes on with an earlier conversation; every answer names its own.`,
+  options: { conversation: { type: 'string' } },
+  args: [1, 1],
+  async run(call) {
+    const { args, options, withApi } = call
+    const [message = ''] = args
+    const { conversation } = options
+    const body = {
+      message,
+      ...(conversation === undefined ? {} : { conversation_id: String(conversation) }),
+    }
+    await withApi(async (api) => show(call, await api.chat.turn({ body })))
+  },
+}

@@ -1,0 +1,74 @@
+/** Checking words that are for this listener and one purpose: a word to say first, then three to hear. */
+import type { Challenge, Verification } from '../../../api/rest/verify.ts'
+import { PREFIX, isId } from '../../../crypto/encoding/id.ts'
+import { AppError } from '../../../errors.ts'
+import { noSuch } from '../../by-id.ts'
+import { type Invocation, UsageError } from '../../command.ts'
+import { type Prompt, withPrompt } from '../../prompt.ts'
+import { shown } from '../../table.ts'
+
+/** A purpose as people compare it. */
+export const purposeLine = (purpose: string): string =>
+  purpose === '' ? 'no purpose' : `the purpose "${shown(purpose)}"`
+
+/** The connection that has to answer; null for any. Throws UsageError for what is none. */
+function connectionOf(expected: string | undefined): string | null {
+  if (expected === undefined) return null
+  if (isId(PREFIX.connection, expected)) return expected
+  throw new UsageError(
+    `--expect: "${shown(expected)}" is not the id of a connection (con_…), which --challenge needs. "countersignd connection list" shows them.`,
+  )
+}
+
+async function drawn(
+  { withApi, options }: Invocation,
+  connection_id: string | null,
+): Promise<Challenge> {
+  const purpose = String(options['purpose'] ?? '')
+  const of = connection_id === null ? {} : { connection_id }
+  try {
+    return await withApi((api) => api.verify.challenge({ body: { ...of, purpose } }))
+  } catch (error) {
+    throw error instanceof AppError && error.code === 'not_found' ? noSuch('connection') : error
+  }
+}
+
+/** Words that are not on the list, or another number of them, are no try: they are asked for again. */
+const isSlip = (error: unknown) =>
+  error instanceof AppError && (error.code === 'unknown_word' || error.code === 'word_count')
+
+async function heard(
+  { withApi, io }: Invocation,
+  prompt: Prompt,
+  challenge_id: string,
+): Promise<Verification> {
+  for (;;) {
+    const words = await prompt.ask('Three words that they say: ')
+    if (words === null) throw new UsageError('No words were given: the challenge stays open.')
+    try {
+      return await withApi((api) => api.verify.words({ body: { words, challenge_id } }))
+    } catch (error) {
+      if (!prompt.isTerminal || !isSlip(error)) throw error
+      io.stderr.write(`${shown((error as AppError).message)}\n`)
+    }
+  }
+}
+
+/**
+ * Draws a word for the person to say, and checks the three words that come back.
+ * @throws UsageError for words as arguments: they follow the word
+ */
+export function verifyAnswer(invocation: Invocation): Promise<Verification> {
+  const { args, options, io } = invocation
+  if (args.length > 0)
+    throw new UsageError('--challenge gives you a word to say first, then asks for their words.')
+  const connection = connectionOf(options['expect'] as string | undefined)
+  return withPrompt(io, async (prompt) => {
+    const { id, word, purpose } = await drawn(invocation, connection)
+    // Also with --json: without the word nobody can answer.
+    io.stderr.write(
+      `Say this word: ${word}\nThey answer for ${purposeLine(purpose)}. Ask whether they see the same.\n`,
+    )
+    return heard(invocation, prompt, id)
+  })
+}

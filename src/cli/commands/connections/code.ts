@@ -1,0 +1,96 @@
+import { someoneOf } from '../../../api/name-text.ts'
+import type { Code } from '../../../api/rest/connections.ts'
+import { AppError } from '../../../errors.ts'
+import { byId, noSuch } from '../../by-id.ts'
+import { purposeLine } from './challenge.ts'
+import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
+import { every } from '../../../api/cursor.ts'
+import { shown } from '../../table.ts'
+
+async function guestCode(api: Api, id: string) {
+  const guest = (await every((query) => api.guestCodes.list(query))).find((item) => item.id === id)
+  if (guest === undefined) throw noSuch('guest code')
+  if (guest.code === null)
+    throw new AppError(
+      'invalid_state',
+      guest.state === 'active'
+        ? 'The secret of this guest code is on another device.'
+        : `This guest code is ${guest.state}.`,
+    )
+  return { guest_code_id: id, ...guest.code }
+}
+
+/** What was given of a listener, as the route takes it. Throws UsageError without the word. */
+function askedBy(options: Invocation['options']) {
+  const given = (['challenge', 'purpose', 'listener'] as const)
+    .filter((name) => options[name] !== undefined)
+    .map((name) => [name, String(options[name])] as const)
+  if (given.length > 0 && options['challenge'] === undefined)
+    throw new UsageError('Give --challenge too: the word that the other side says.')
+  return Object.fromEntries(given) as { challenge?: string; purpose?: string; listener?: string }
+}
+
+/** The words of a connection; a fault of the listener is named by its option. */
+async function connectionCode(api: Api, id: string, asked: ReturnType<typeof askedBy>) {
+  try {
+    return await api.connections.code({ id, ...asked })
+  } catch (error) {
+    const [issue] = (error instanceof AppError ? error.details.issues : null) ?? []
+    if (issue?.path !== 'listener') throw error
+    throw new AppError(
+      'validation_failed',
+      `--listener: ${issue.message} "countersignd connection members ${id}" shows the members.`,
+    )
+  }
+}
+
+/** The code of a connection or a guest; that of a guest has no listener. */
+type Shown = Omit<Code, 'connection_id'>
+
+/** Returns the listener for a sentence, named as `verify` names them; null for words for everyone. */
+function listenerOf({ listener, listener_name, name_source, name_marks }: Shown): string | null {
+  if (listener === undefined) return null
+  // Without its source a name would read like a confirmed one.
+  return listener_name === undefined || name_source === undefined || name_marks === undefined
+    ? listener
+    : someoneOf({ display_name: listener_name, name_source, name_marks })
+}
+
+export const codeCommand: Command = {
+  usage: 'ID [--challenge WORD [--purpose TEXT] [--listener USER]] [--json]',
+  help: `
+Shows the three words to say now on a connection (con_…) or to a guest (gst_…). They turn every minute.
+
+Whoever places the call speaks first. If you were called, check the caller's words with "countersignd verify" before you
+say yours.
+
+  --challenge WORD  the word that the other side says to you ("countersignd verify --challenge" there): the words are then
+                    for them alone, and for one purpose. It was said aloud on the call, so it is no secret as an argument.
+  --purpose TEXT    what the words are for. Letters and digits alone count: read what is shown, "1.200" and "12.00" are both
+                    1200. Arguments can be read by other users of this machine: name nothing here that they must not know.
+  --listener USER   the member (acc_…) who said the word; needed where a connection has several others.`,
+  options: {
+    challenge: { type: 'string' },
+    purpose: { type: 'string' },
+    listener: { type: 'string' },
+  },
+  args: [1, 1],
+  async run({ args: [id = ''], options, withApi, print, say }) {
+    const asked = askedBy(options)
+    const isGuest = id.startsWith('gst_')
+    if (isGuest && asked.challenge !== undefined)
+      throw new UsageError('A guest gives no challenge: --challenge is for connections (con_…).')
+    const code = isGuest
+      ? await byId('guest code', id, () => withApi<Shown>((api) => guestCode(api, id)))
+      : await byId('connection', id, () => withApi<Shown>((api) => connectionCode(api, id, asked)))
+    print(code, code.words)
+    const listener = listenerOf(code)
+    if (listener !== null)
+      say(
+        `For ${purposeLine(code.purpose ?? '')}, and for ${shown(listener)} alone. Say them only if that is what you mean.`,
+      )
+    say(
+      `Good until ${code.valid_until}. If you were called, say them only after "countersignd verify" answered "Verified". Whoever places the call speaks first.`,
+    )
+  },
+}

@@ -1,0 +1,127 @@
+import type { Connection } from '../../../api/rest/connections.ts'
+import { AppError } from '../../../errors.ts'
+import type { Api, Command, Invocation } from '../../command.ts'
+import { ownId } from './connection-members.ts'
+import { isActive, readConnection } from './connection.ts'
+import { withPrompt } from '../../prompt.ts'
+import { shown } from '../../table.ts'
+
+/** A connection, and the id of the account that leaves or deletes it. */
+interface Target {
+  readonly connection: Connection
+  readonly own: string
+}
+
+/** Of the two ways in which a connection ends for an account, one. */
+interface Way {
+  readonly verb: 'leave' | 'delete'
+  readonly state: 'left' | 'deleted'
+  readonly warning: (target: Target) => string
+  /** Why the other way is the right one; null when this one is. */
+  readonly misfit: (target: Target) => string | null
+  readonly carryOut: (api: Api, target: Target) => Promise<void>
+}
+
+const othersIn = ({ connection: { members }, own }: Target) =>
+  members.filter((member) => isActive(member) && member.user_id !== own)
+
+/** Whether deleting it ends it for others too. */
+const endsForOthers = (target: Target) => {
+  const { connection, own } = target
+  const others = othersIn(target)
+  const isOwner = connection.members.some(
+    ({ user_id, role }) => user_id === own && role === 'owner',
+  )
+  return (
+    connection.state === 'active' &&
+    others.length > 0 &&
+    isOwner &&
+    others.every(({ role }) => role !== 'owner')
+  )
+}
+
+const LEAVE: Way = {
+  verb: 'leave',
+  state: 'left',
+  warning: () =>
+    'Its words are forgotten here, and only an owner brings you back. The others get a new secret, which you never see.',
+  misfit: (target) => {
+    const { id, state } = target.connection
+    if (state === 'ended')
+      return `An owner ended it for everybody: "countersignd connection delete ${id}" takes it off your list.`
+    return othersIn(target).length > 0
+      ? null
+      : `Nobody else is in it: "countersignd connection delete ${id}" ends it for good.`
+  },
+  carryOut: (api, { connection: { id }, own }) => api.members.remove({ id, mid: own }),
+}
+
+const DELETE: Way = {
+  verb: 'delete',
+  state: 'deleted',
+  warning: (target) => {
+    if (!endsForOthers(target)) return 'It is gone for good, with the invitations to it.'
+    const count = othersIn(target).length
+    return `You are its only owner: it ends for good, also for ${count === 1 ? 'the other member' : `the ${count} other members`}.`
+  },
+  misfit: (target) => {
+    const { id, state } = target.connection
+    const fits = state === 'ended' || othersIn(target).length === 0 || endsForOthers(target)
+    return fits
+      ? null
+      : `Others are in it, and you are not its only owner: "countersignd connection leave ${id}" leaves it to them.`
+  },
+  carryOut: (api, { connection: { id } }) => api.connections.delete({ id }),
+}
+
+/** Have the person confirm. Throws AppError when they do not, or nobody is there to. */
+const confirm = ({ io }: Invocation, { verb, warning }: Way, target: Target): Promise<void> =>
+  withPrompt(io, async (prompt) => {
+    if (!prompt.isTerminal)
+      throw new AppError(
+        'invalid_state',
+        `Nothing was done: without a terminal, confirm with --yes that you mean to ${verb} it.`,
+      )
+    io.stderr.write(`You ${verb} "${shown(target.connection.name)}". ${warning(target)}\n`)
+    const typed = await prompt.ask(`Type "${verb}" to go on: `)
+    if (typed !== verb) throw new AppError('invalid_state', 'Nothing was done.')
+  })
+
+const ending = (way: Way, help: string): Command => ({
+  usage: 'ID [--yes] [--json]',
+  help,
+  options: { yes: { type: 'boolean' } },
+  args: [1, 1],
+  async run(invocation) {
+    const { args, options, withApi, print, say } = invocation
+    const [id = ''] = args
+    const target = await withApi(async (api) => ({
+      connection: await readConnection(api, id),
+      own: await ownId(api),
+    }))
+    const misfit = way.misfit(target)
+    if (misfit !== null) throw new AppError('invalid_state', misfit)
+    if (options['yes'] !== true) await confirm(invocation, way, target)
+    await withApi((api) => way.carryOut(api, target))
+    print({ id, state: way.state }, [])
+    say(`${way.verb === 'leave' ? 'Left' : 'Deleted'} "${shown(target.connection.name)}".`)
+  },
+})
+
+export const connectionLeave = ending(
+  LEAVE,
+  `
+Leaves a connection to its other members, who get a new secret at their next sync. The only owner makes another member one first
+("countersignd connection role"), or ends it for everybody ("countersignd connection delete").
+
+  --yes   do not ask for confirmation`,
+)
+
+export const connectionDelete = ending(
+  DELETE,
+  `
+Deletes a connection for good, with the invitations to it: one in which nobody else is, one that was ended, or one whose only owner you
+are. The last ends it for everybody: its words prove nothing from each member's next sync on, and they are told.
+
+  --yes   do not ask for confirmation`,
+)

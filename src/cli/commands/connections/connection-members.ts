@@ -1,0 +1,86 @@
+import type { Connection, Member } from '../../../api/rest/connections.ts'
+import { AppError } from '../../../errors.ts'
+import { type Api, type Command, UsageError } from '../../command.ts'
+import { isActive, nameOfMember, readConnection } from './connection.ts'
+import { shown, table } from '../../table.ts'
+
+/** The id of the account that is signed in. */
+export const ownId = async (api: Api): Promise<string> => (await api.context.read({})).user.id
+
+/** A member of a connection, by account id. Throws AppError not_found. */
+function memberOf({ id, members }: Connection, mid: string): Member {
+  const member = members.find((one) => one.id === mid)
+  if (member !== undefined) return member
+  throw new AppError(
+    'not_found',
+    `The connection has no member with this id. "countersignd connection members ${id}" shows them.`,
+  )
+}
+
+export const connectionMembers: Command = {
+  usage: 'ID [--json]',
+  help: 'Lists who is in a connection, and who is invited to it.',
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print }) {
+    const { own, members } = await withApi(async (api) => {
+      const connection = await readConnection(api, id)
+      return { own: await ownId(api), members: connection.members }
+    })
+    print(
+      { items: members },
+      table(
+        ['ID', 'NAME', 'ROLE', 'STATE'],
+        members.map((member) => [
+          member.id,
+          member.id === own ? `${member.display_name} (you)` : nameOfMember(member),
+          member.role,
+          member.state,
+        ]),
+      ),
+    )
+  },
+}
+
+export const connectionRemoveMember: Command = {
+  usage: 'CONNECTION MEMBER [--json]',
+  help: `
+Removes a member, by the id that "countersignd connection members" shows; owners may. This device makes a new secret for everybody who stays: the words of the one who
+is removed fail from then on, on every device that has synced. They come back only when an owner invites them again.
+
+Who is only invited, by account (acc_…) or by mailbox (inv_…), loses the invitation.`,
+  args: [2, 2],
+  async run({ args: [id = '', mid = ''], withApi, print, say }) {
+    const member = await withApi(async (api) => {
+      const found = memberOf(await readConnection(api, id), mid)
+      if ((await ownId(api)) === mid)
+        throw new AppError('invalid_state', `That is you: "countersignd connection leave ${id}".`)
+      await api.members.remove({ id, mid })
+      return found
+    })
+    print({ connection_id: id, user_id: member.user_id, state: 'removed' }, [])
+    const name = shown(member.display_name)
+    say(
+      isActive(member)
+        ? `Removed ${name}. Whoever stays gets the new secret at their next sync.`
+        : `Withdrew the invitation of ${name}.`,
+    )
+  },
+}
+
+export const connectionRole: Command = {
+  usage: 'CONNECTION MEMBER owner|member [--json]',
+  help: 'Makes a member an owner, or an owner a member. Owners invite, remove and do this; one has to stay.',
+  args: [3, 3],
+  async run({ args: [id = '', mid = '', role = ''], withApi, print, say }) {
+    if (role !== 'owner' && role !== 'member')
+      throw new UsageError('A role is owner or member; give one of them.')
+    const changed = await withApi(async (api) => {
+      memberOf(await readConnection(api, id), mid)
+      return api.rosters.role({ id, mid, body: { role } })
+    })
+    print(changed, [])
+    say(
+      `${shown(memberOf(changed, mid).display_name)} is ${role === 'owner' ? 'an' : 'a'} ${role}.`,
+    )
+  },
+}

@@ -1,0 +1,190 @@
+import { every } from '../../../api/cursor.ts'
+import { calledOf } from '../../../api/name-text.ts'
+import type { Connection, Member } from '../../../api/rest/connections.ts'
+import { AppError } from '../../../errors.ts'
+import { byId, idOf } from '../../by-id.ts'
+import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
+import { STATE, given } from '../../filters.ts'
+import { WORDS_OPTION, afterWords, wordsLine } from './first-contact.ts'
+import { inviteeOf } from './invitee.ts'
+import { shown, table } from '../../table.ts'
+
+/** A connection, as the account server tells of it. Throws AppError not_found in words of the command line. */
+export const readConnection = (api: Api, id: string): Promise<Connection> =>
+  byId('connection', id, () => api.connections.read({ id }))
+
+/** Whether somebody is in the connection, not only invited. */
+export const isActive = ({ state }: Member): boolean => state === 'active'
+
+/** The name of a member, with its source; for a mailbox its address. */
+export const nameOfMember = (member: Member): string =>
+  member.user_id === null ? member.display_name : calledOf(member)
+
+export const connectionList: Command = {
+  usage: '[--tag TAG] [--favorite] [--state pending|active|ended] [--json]',
+  help: `
+Lists connections, newest first.
+
+  --tag TAG       only those with this tag, by its id ("countersignd tag list")
+  --favorite      only favourites
+  --state STATE   only those in this state`,
+  options: { ...STATE, tag: { type: 'string' }, favorite: { type: 'boolean' } },
+  args: [0, 0],
+  async run({ options, withApi, print }) {
+    const { tag, favorite } = options
+    const those = {
+      ...(given(options, ['state']) as { state?: Connection['state'] }),
+      ...(favorite === true ? { favorite } : {}),
+      ...(tag === undefined ? {} : { tag_id: idOf('tag', String(tag)) }),
+    }
+    const items = await withApi((api) =>
+      every((query) => api.connections.list({ ...query, ...those })),
+    )
+    print(
+      { items },
+      table(
+        ['ID', 'NAME', 'STATE', 'FAVORITE', 'SECRET HERE'],
+        items.map(({ id, name, state, favorite, secret_here }) => [
+          id,
+          name,
+          state,
+          favorite ? 'yes' : '',
+          secret_here ? 'yes' : 'no',
+        ]),
+      ),
+    )
+  },
+}
+
+/** The preset that the options name; nothing where they leave it to the default. Throws UsageError, AppError not_found. */
+function presetOf({ preset, 'no-preset': none }: Invocation['options']) {
+  if (preset !== undefined && none === true)
+    throw new UsageError('Give either --preset or --no-preset, not both.')
+  if (none === true) return { preset_id: null }
+  if (preset === undefined) return {}
+  return { preset_id: idOf('preset', String(preset)) }
+}
+
+export const connectionCreate: Command = {
+  usage: '--name NAME [--invite ADDRESS|ACCOUNT]… [--words] [--preset ID | --no-preset] [--json]',
+  help: `
+Creates a connection with yourself as its only member and owner, and invites others to it, as "countersignd invite" does.
+
+  --name NAME                whom the connection is with; others see it in their invitation
+  --invite ADDRESS|ACCOUNT   a mailbox, which needs no account yet, or the id of an account (acc_…); may be given several times
+  --words                    makes four words for each, to say in person or on a call that you placed, and waits until
+                             they were typed ("countersignd invite approve --words") or 15 minutes have passed; both
+                             sides are confirmed by them, as by comparing the safety number
+  --preset ID                what it begins with ("countersignd preset list"); the default preset unless told
+  --no-preset                it begins with none, not with the default either`,
+  options: {
+    name: { type: 'string' },
+    invite: { type: 'string', multiple: true },
+    preset: { type: 'string' },
+    'no-preset': { type: 'boolean' },
+    ...WORDS_OPTION,
+  },
+  args: [0, 0],
+  async run({ options, withApi, print, say, json }) {
+    const { name } = options
+    if (name === undefined)
+      throw new UsageError('--name says whom the connection is with; give one.')
+    // An option that may be given several times is a list.
+    const asked = (options['invite'] ?? []) as unknown as readonly string[]
+    const wantsWords = options['words'] === true
+    if (wantsWords && asked.length === 0)
+      throw new UsageError('--words are for people whom you invite: give --invite as well.')
+    const body = {
+      name: String(name),
+      invite: asked.map(inviteeOf),
+      ...presetOf(options),
+      ...(wantsWords ? { words: true as const } : {}),
+    }
+    return withApi(async (api) => {
+      const made = await api.connections.create({ body })
+      const { words = [] } = made
+      print(made, [`${made.id}  ${shown(made.name)}`, ...words.map(wordsLine)])
+      if (words.length > 0) return afterWords({ say, json }, api, words)
+      if (asked.length > 0)
+        say(
+          `Invited ${asked.join(', ')}. Whoever approves is taken in by this device, at its next sync.`,
+        )
+    })
+  },
+}
+
+/** Where the secret of a connection is, and who has to act where there are no words to say. */
+async function secretOf(api: Api, { id, secret_here, epoch }: Connection): Promise<string[]> {
+  const where = `${secret_here ? '' : 'not '}on this device; epoch ${epoch}`
+  try {
+    await api.connections.code({ id })
+    return [where]
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return [where, error.message]
+  }
+}
+
+export const connectionShow: Command = {
+  usage: 'ID [--json]',
+  help: 'Shows one connection: who is in it, its tags, and whether its secret is on this device.',
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print }) {
+    const [connection, tags, [secret = '', waits]] = await withApi(async (api) => {
+      const read = await readConnection(api, id)
+      const all = read.tag_ids.length === 0 ? [] : await every((query) => api.tags.list(query))
+      const assigned = all.filter((tag) => read.tag_ids.includes(tag.id))
+      return [read, assigned, await secretOf(api, read)]
+    })
+    const { name, favorite, kind, state, members, replaces, replaced_by, created_at } = connection
+    const names = (of: readonly Member[]) => of.map(nameOfMember).join(', ')
+    const invited = members.filter((member) => !isActive(member))
+    const rows: (readonly [name: string, value: string])[] = [
+      ['id', id],
+      ['name', name],
+      ['state', `${state} (${kind})`],
+      ...(favorite ? [['favorite', 'yes'] as const] : []),
+      ...(tags.length === 0 ? [] : [['tags', tags.map((tag) => tag.name).join(', ')] as const]),
+      ['members', names(members.filter(isActive))],
+      ...(invited.length === 0 ? [] : [['invited', names(invited)] as const]),
+      ['secret', secret],
+      ...(waits === undefined ? [] : [['words', waits] as const]),
+      ...(replaces === null ? [] : [['replaces', replaces] as const]),
+      ...(replaced_by === null ? [] : [['replaced', `by ${replaced_by}`] as const]),
+      ['created', created_at],
+    ]
+    print(
+      connection,
+      rows.map(([key, value]) => `${key.padEnd(8)}  ${shown(value)}`),
+    )
+  },
+}
+
+export const connectionFavorite: Command = {
+  usage: 'ID [--off] [--json]',
+  help: `
+Marks a connection as a favourite, for yourself alone.
+
+  --off   it is none any more`,
+  options: { off: { type: 'boolean' } },
+  args: [1, 1],
+  async run({ args: [id = ''], options, withApi, print }) {
+    const favorite = options['off'] !== true
+    const marked = await withApi((api) =>
+      byId('connection', id, () => api.connections.favorite({ id, body: { favorite } })),
+    )
+    print(marked, `${id}  ${shown(marked.name)}`)
+  },
+}
+
+export const connectionRename: Command = {
+  usage: 'ID NAME [--json]',
+  help: 'Renames a connection, for yourself alone.',
+  args: [2, 2],
+  async run({ args: [id = '', name = ''], withApi, print }) {
+    const renamed = await withApi((api) =>
+      byId('connection', id, () => api.connections.update({ id, body: { name } })),
+    )
+    print(renamed, `${id}  ${shown(renamed.name)}`)
+  },
+}

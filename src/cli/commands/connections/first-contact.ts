@@ -1,0 +1,121 @@
+/** Four words for a first contact: shown, asked for, and waited for. */
+import { setTimeout as after } from 'node:timers/promises'
+import { calledOf } from '../../../api/name-text.ts'
+import type { ContactWords, FirstContact } from '../../../api/rest/first-contacts.ts'
+import { AppError, EXIT } from '../../../errors.ts'
+import type { Api, Command, Invocation } from '../../command.ts'
+import type { Prompt } from '../../prompt.ts'
+import { shown, table } from '../../table.ts'
+
+export const WORDS_OPTION = { words: { type: 'boolean' } } as const
+
+/** How often the outcome is asked for, in milliseconds. */
+const EVERY_MS = 1000
+
+/** The line that shows words. */
+export const wordsLine = ({ words, to }: ContactWords): string => `${words}  for ${shown(to)}`
+
+/** What to do with words. */
+const SAY =
+  'Say them in person or on a call that you placed, and nowhere else. They are good for one try and for 15 minutes.'
+
+/** Which of the first contacts have ended; null while one is open. */
+async function endedOf(api: Api, ids: readonly string[]): Promise<FirstContact[] | null> {
+  const { items } = await api.firstContacts.list({})
+  const those = items.filter(({ invitation_id: id }) => ids.includes(id))
+  return those.some(({ state }) => state === 'open') ? null : those
+}
+
+/**
+ * Waits until first contacts have ended, and says what came of each. This process, or the daemon
+ * where one runs, answers the other side meanwhile.
+ * @returns the exit code
+ */
+export async function waitForContacts(
+  { say }: Pick<Invocation, 'say'>,
+  api: Api,
+  ids: readonly string[],
+): Promise<number> {
+  for (;;) {
+    const ended = await endedOf(api, ids)
+    if (ended !== null) {
+      for (const { with: other, name, message } of ended) {
+        const who = name === null ? other : calledOf(name)
+        say(ids.length > 1 ? `${shown(who)}: ${message ?? ''}` : (message ?? ''))
+      }
+      return ended.every(({ state }) => state === 'confirmed') ? EXIT.ok : EXIT.failed
+    }
+    await after(EVERY_MS)
+  }
+}
+
+/**
+ * Says what words are for and waits for the other sides. With --json it waits for nothing, as a
+ * program reads the outcome from the list.
+ * @returns the exit code
+ */
+export async function afterWords(
+  { say, json }: Pick<Invocation, 'say' | 'json'>,
+  api: Api,
+  made: readonly ContactWords[],
+): Promise<number> {
+  if (json) return EXIT.ok
+  say(
+    `${SAY}\nWaiting for the other side. To stop waiting, press Ctrl-C: a running daemon goes on.`,
+  )
+  return waitForContacts(
+    { say },
+    api,
+    made.map(({ invitation_id: id }) => id),
+  )
+}
+
+/**
+ * Asks for four words and does something with them; at a terminal again after a slip of the finger,
+ * which counts no try.
+ * @throws AppError invalid_state where none are given, and what `work` throws
+ */
+export async function withFourWords<T>(
+  { io }: Pick<Invocation, 'io'>,
+  prompt: Prompt,
+  work: (words: string) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const words = await prompt.ask('Four words that the inviter says: ')
+    if (words === null)
+      throw new AppError(
+        'invalid_state',
+        'Nothing was approved: give the four words that the inviter says, on standard input without a terminal.',
+      )
+    try {
+      return await work(words)
+    } catch (error) {
+      const isSlip =
+        error instanceof AppError && (error.code === 'word_count' || error.code === 'unknown_word')
+      if (!prompt.isTerminal || !isSlip) throw error
+      io.stderr.write(`${error.message}\n`)
+    }
+  }
+}
+
+export const inviteContacts: Command = {
+  usage: '[--json]',
+  help: 'Lists the first contacts by four words of this device: what is open, and what ended within a day.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const { items } = await withApi((api) => api.firstContacts.list({}))
+    print(
+      { items },
+      table(
+        ['INVITATION', 'WITH', 'STATE', 'EXPIRES', ''],
+        items.map(({ invitation_id: id, with: other, name, state, expires_at, message }) => [
+          id,
+          name === null ? other : `${other} (${calledOf(name)})`,
+          state,
+          expires_at,
+          message ?? '',
+        ]),
+      ),
+    )
+  },
+}

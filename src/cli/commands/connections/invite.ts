@@ -1,0 +1,221 @@
+import type { Connection } from '../../../api/rest/connections.ts'
+import type { Invitation } from '../../../api/rest/invitations.ts'
+import { AppError, EXIT } from '../../../errors.ts'
+import { byId, ofAccount } from '../../by-id.ts'
+import type { Api, Command, Invocation } from '../../command.ts'
+import { isActive, readConnection } from './connection.ts'
+import { STATE, given } from '../../filters.ts'
+import {
+  WORDS_OPTION,
+  afterWords,
+  waitForContacts,
+  withFourWords,
+  wordsLine,
+} from './first-contact.ts'
+import { invitedOf, inviteeOf, inviterOf } from './invitee.ts'
+import { withPrompt } from '../../prompt.ts'
+import { shown, table } from '../../table.ts'
+
+/** Whether somebody was invited already, and is not asked anew by that. */
+const isAmong = ({ members }: Connection, { to }: Invitation): boolean =>
+  members.some(
+    (member) =>
+      !isActive(member) && (member.user_id ?? member.display_name) === (to.user_id ?? to.email),
+  )
+
+/** What follows from an invitation that was sent to a connection as it was before. */
+function followsFrom(made: Invitation, before: Connection): string {
+  if (made.state === 'approved')
+    return 'Approved already: this device takes them in at its next sync ("countersignd sync").'
+  const sent = isAmong(before, made) ? 'Invited already, so no mail goes out. Good' : 'Good'
+  return `${sent} until ${made.expires_at}. Once it is approved, this device takes them in at its next sync.`
+}
+
+export const inviteCommand: Command = {
+  usage: 'CONNECTION ADDRESS|ACCOUNT [--words] [--json]',
+  help: `
+Invites somebody to a connection, by mailbox, which needs no account yet, or by the id of an account (acc_…). Owners may. A mail
+says so, once; the invitation is good for 14 days, unless your preset of the connection says otherwise.
+
+Once they approve, this device takes them in at its next sync and seals the secret to their devices. The account server alone can
+take in nobody.
+
+  --words   makes four words, to say in person or on a call that you placed, and waits until they were typed
+            ("countersignd invite approve --words") or 15 minutes have passed. Again, it makes new ones.`,
+  options: WORDS_OPTION,
+  args: [2, 2],
+  run({ args: [id = '', whom = ''], options, withApi, print, say, json }) {
+    const body = inviteeOf(whom)
+    return withApi(async (api) => {
+      // So that what is not there after this is not the connection.
+      const before = await readConnection(api, id)
+      const add = () => api.members.add({ id, body })
+      const made = await ('user_id' in body ? ofAccount(add) : add())
+      const line = `${made.id}  ${shown(invitedOf(made))}`
+      if (options['words'] === true) {
+        const words = await api.contactWords.create({ id: made.id })
+        print({ ...made, words }, [line, wordsLine(words)])
+        return afterWords({ say, json }, api, [words])
+      }
+      print(made, line)
+      say(followsFrom(made, before))
+    })
+  },
+}
+
+const lineOf = (invitation: Invitation): string[] => {
+  const { id, direction, connection_name, state, expires_at } = invitation
+  const who = direction === 'received' ? inviterOf(invitation) : invitedOf(invitation)
+  return [id, direction === 'received' ? 'from' : 'to', who, connection_name, state, expires_at]
+}
+
+export const inviteList: Command = {
+  usage: '[--state pending|approved|declined|withdrawn|expired] [--json]',
+  help: `
+Lists invitations, those that you got first. An approved one stays in the list: "countersignd connection members" shows who is in.
+Whoever is not yet is taken in at the next sync of the device that invited them.
+
+  --state STATE   only those in this state`,
+  options: STATE,
+  args: [0, 0],
+  async run({ options, withApi, print }) {
+    const those = given(options, ['state']) as { state?: Invitation['state'] }
+    const both = await withApi((api) => api.invitations.list(those))
+    print(
+      both,
+      table(
+        ['ID', '', 'WHO', 'CONNECTION', 'STATE', 'EXPIRES'],
+        [...both.received, ...both.sent].map(lineOf),
+      ),
+    )
+  },
+}
+
+/** Why an invitation takes no answer any more, by its state. */
+const OVER: Readonly<Record<string, string>> = {
+  expired: 'This invitation has expired: have an owner of the connection invite you again.',
+  withdrawn: 'This invitation was withdrawn: have an owner of the connection invite you again.',
+  declined: 'You declined this invitation: have an owner of the connection invite you again.',
+}
+
+/** The same for the one who sent it. */
+const OVER_SENT: typeof OVER = {
+  expired: 'This invitation has expired: there is nothing to withdraw.',
+  declined: 'This invitation was declined: there is nothing to withdraw.',
+  approved:
+    'This invitation was approved: "countersignd connection remove-member" takes the member out again.',
+}
+
+/** Do something with an invitation; what is refused is said in words of the command line. */
+async function answerOf(
+  id: string,
+  over: typeof OVER,
+  work: () => Promise<Invitation>,
+): Promise<Invitation> {
+  try {
+    return await byId('invitation', id, work)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const told = error.code === 'invalid_state' ? over[error.details.state ?? ''] : undefined
+    if (told === undefined) throw error
+    throw new AppError('invalid_state', told, { details: error.details, cause: error })
+  }
+}
+
+const answer = (of: {
+  help: string
+  over: typeof OVER
+  work: (api: Api, id: string) => Promise<Invitation>
+  done: (invitation: Invitation, api: Api) => string | Promise<string>
+}): Command => ({
+  usage: 'ID [--json]',
+  help: of.help,
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print, say }) {
+    const { after, told } = await withApi(async (api) => {
+      const answer = await answerOf(id, of.over, () => of.work(api, id))
+      return { after: answer, told: await of.done(answer, api) }
+    })
+    print(after, [])
+    say(told)
+  },
+})
+
+const named = ({ connection_name }: Invitation) => `"${shown(connection_name)}"`
+
+/** Whether the person is in the connection. They have answered already: what fails here must not say otherwise. */
+const isIn = (api: Api, { connection_id: id }: Invitation): Promise<boolean> =>
+  api.connections.read({ id }).then(
+    () => true,
+    () => false,
+  )
+
+const OVER_RECEIVED: typeof OVER = {
+  ...OVER,
+  approved:
+    'This invitation has served: you were in the connection, and are no more. Have an owner of it invite you again.',
+}
+
+const approvedAs = async (invitation: Invitation, api: Api) =>
+  (await isIn(api, invitation))
+    ? `Approved ${named(invitation)}: you are in it already.`
+    : `Approved ${named(invitation)}, to which ${shown(inviterOf(invitation))} invited you. The inviter’s device takes you in at its next sync; "countersignd sync" brings the connection here after that.`
+
+const approveAlone = answer({
+  help: '',
+  over: OVER_RECEIVED,
+  work: (api, id) => api.invitations.approve({ id }),
+  done: approvedAs,
+})
+
+/** Approves by the four words that the inviter says, and waits until the inviter's device answered. */
+const approveByWords = (invocation: Invocation): Promise<number> =>
+  withPrompt(invocation.io, (prompt) =>
+    invocation.withApi(async (api) => {
+      const { args, print, say } = invocation
+      const [id = ''] = args
+      const answered = await withFourWords(invocation, prompt, (words) =>
+        answerOf(id, OVER_RECEIVED, () => api.invitations.approve({ id, body: { words } })),
+      )
+      print(answered, [])
+      if (answered.state === 'pending')
+        say("Waiting for the inviter's device. To stop waiting, press Ctrl-C.")
+      const code = await waitForContacts({ say }, api, [id])
+      if (code === EXIT.ok) say(await approvedAs(answered, api))
+      return code
+    }),
+  )
+
+export const inviteApprove: Command = {
+  usage: 'ID [--words] [--json]',
+  help: `
+Approves an invitation that you got. Nothing is shared by that yet: a device of the one who invited you takes you in at its next
+sync, and yours fetches the connection at its next one after that.
+
+  --words   asks for the four words that the inviter says to you, from standard input without a terminal, and approves
+            only if they are right. Then both sides are confirmed, as by comparing the safety number. Three tries in
+            15 minutes; words are good for one.`,
+  options: WORDS_OPTION,
+  args: [1, 1],
+  run: (invocation) =>
+    invocation.options['words'] === true
+      ? approveByWords(invocation)
+      : approveAlone.run(invocation),
+}
+
+export const inviteDecline = answer({
+  help: 'Declines an invitation that you got.',
+  over: {
+    ...OVER,
+    approved: 'You approved this invitation: "countersignd connection leave" takes you out again.',
+  },
+  work: (api, id) => api.invitations.decline({ id }),
+  done: (invitation) => `Declined ${named(invitation)}.`,
+})
+
+export const inviteWithdraw = answer({
+  help: 'Withdraws an invitation that you sent, as long as nobody came into the connection by it.',
+  over: OVER_SENT,
+  work: (api, id) => api.invitations.withdraw({ id }),
+  done: (invitation) => `Withdrew the invitation of ${shown(invitedOf(invitation))}.`,
+})

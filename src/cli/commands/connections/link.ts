@@ -1,0 +1,191 @@
+import { every } from '../../../api/cursor.ts'
+import type { OpenLink, OpenLinkRequest } from '../../../api/rest/open-links.ts'
+import { AppError } from '../../../errors.ts'
+import { byId, idOf } from '../../by-id.ts'
+import type { Api, Command } from '../../command.ts'
+import { STATE, given } from '../../filters.ts'
+import { shown, table } from '../../table.ts'
+
+export const linkList: Command = {
+  usage: '[--json]',
+  help: 'Lists open links, newest first, each with how many requests wait for you.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const items = await withApi((api) => every((query) => api.openLinks.list(query)))
+    print(
+      { items },
+      table(
+        ['ID', 'STATE', 'WAITING', 'TITLE', 'ADDRESS'],
+        items.map(({ id, state, pending_requests, title, url }) => [
+          id,
+          state,
+          String(pending_requests),
+          title,
+          url,
+        ]),
+      ),
+    )
+  },
+}
+
+export const linkCreate: Command = {
+  usage: '[--title TITLE] [--slug SLUG] [--preset PRESET] [--json]',
+  help: `
+Creates an open link and prints its address: a page on which anybody may ask to connect with you. You see a request once whoever asked
+has confirmed their mailbox ("countersignd link requests"), and nobody is connected before you approve.
+
+  --title TITLE     what the page says it is for; your name without it
+  --slug SLUG       the end of the address: 3 to 40 of a-z, 0-9 and -; one is proposed without it
+  --preset PRESET   what the connections begin with (pre_…); the default preset without it`,
+  options: { title: { type: 'string' }, slug: { type: 'string' }, preset: { type: 'string' } },
+  args: [0, 0],
+  async run({ options: { title, slug, preset }, withApi, print, say }) {
+    const body = {
+      ...(title === undefined ? {} : { title: String(title) }),
+      ...(slug === undefined ? {} : { slug: String(slug) }),
+      ...(preset === undefined ? {} : { preset_id: idOf('preset', String(preset)) }),
+    }
+    const made = await withApi((api) => api.openLinks.create({ body }))
+    print(made, made.url)
+    say(`${made.id}. Who asks: countersignd link requests`)
+  },
+}
+
+export const linkSuggest: Command = {
+  usage: '[--json]',
+  help: 'Proposes a slug that is free now, and takes nothing.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const proposed = await withApi((api) => api.openLinks.suggest({}))
+    print(proposed, proposed.slug)
+  },
+}
+
+const change = (of: {
+  help: string
+  work: (api: Api, id: string) => Promise<OpenLink>
+  done: (link: OpenLink) => string
+}): Command => ({
+  usage: 'ID [--json]',
+  help: of.help,
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print, say }) {
+    const link = await withApi((api) => byId('open link', id, () => of.work(api, id)))
+    print(link, [])
+    say(of.done(link))
+  },
+})
+
+export const linkPause = change({
+  help: 'Pauses an open link: its page takes no requests until you resume it. Requests that wait stay.',
+  work: (api, id) => api.openLinks.pause({ id }),
+  done: ({ url }) => `Paused ${url}.`,
+})
+
+export const linkResume = change({
+  help: 'Resumes an open link that was paused.',
+  work: (api, id) => api.openLinks.resume({ id }),
+  done: ({ url }) => `${url} takes requests again.`,
+})
+
+export const linkSlug: Command = {
+  usage: 'ID SLUG [--json]',
+  help: `
+Gives an open link a new slug (3 to 40 of a-z, 0-9 and -) and prints its new address. The old address leads nowhere from now on, and
+anybody may take it.`,
+  args: [2, 2],
+  async run({ args: [id = '', slug = ''], withApi, print }) {
+    const link = await withApi((api) =>
+      byId('open link', id, () => api.openLinks.slug({ id, body: { slug } })),
+    )
+    print(link, link.url)
+  },
+}
+
+export const linkDelete: Command = {
+  usage: 'ID [--json]',
+  help: 'Deletes an open link with its requests; those that wait end. Connections that came of it stay.',
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print, say }) {
+    await withApi((api) => byId('open link', id, () => api.openLinks.delete({ id })))
+    print({ id, state: 'deleted' }, [])
+    say(`Deleted ${id}.`)
+  },
+}
+
+export const linkRequests: Command = {
+  usage: '[--state pending|approved|declined] [--json]',
+  help: `
+Lists who asked to connect by your open links, newest first. The mailbox of each is proven; anybody can write any name. A message that is
+longer than a line is whole with --json.
+
+  --state STATE   only those in this state`,
+  options: STATE,
+  args: [0, 0],
+  async run({ options, withApi, print }) {
+    const those = given(options, ['state']) as { state?: OpenLinkRequest['state'] }
+    const items = await withApi((api) =>
+      every((query) => api.openLinkRequests.list({ ...query, ...those })),
+    )
+    print(
+      { items },
+      table(
+        ['ID', 'STATE', 'MAILBOX', 'NAME', 'ASKED', 'MESSAGE'],
+        items.map(({ id, state, requester, message, created_at }) => [
+          id,
+          state,
+          requester.email,
+          requester.display_name,
+          created_at,
+          (message ?? '').replaceAll(/\s+/g, ' '),
+        ]),
+      ),
+    )
+  },
+}
+
+/** Why a request takes no other answer, in words of the command line, by its state. */
+const OVER: Readonly<Record<string, string>> = {
+  approved:
+    'This request was approved: "countersignd connection leave" or "countersignd connection delete" ends the connection.',
+  self: 'This request came from your own mailbox: decline it ("countersignd link decline").',
+}
+
+const answer = (of: {
+  help: string
+  work: (api: Api, id: string) => Promise<OpenLinkRequest>
+  done: (request: OpenLinkRequest) => string
+}): Command => ({
+  usage: 'ID [--json]',
+  help: of.help,
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print, say }) {
+    const request = await withApi((api) =>
+      byId('request', id, () => of.work(api, id)).catch((error: unknown) => {
+        if (!(error instanceof AppError) || error.code !== 'invalid_state') throw error
+        const { code, details, message } = error
+        const told = OVER[details.state ?? ''] ?? message
+        throw new AppError(code, told, { details, cause: error })
+      }),
+    )
+    print(request, request.connection_id ?? [])
+    say(of.done(request))
+  },
+})
+
+const whoOf = ({ requester }: OpenLinkRequest) =>
+  `${shown(requester.display_name)} <${shown(requester.email)}>`
+
+export const linkApprove = answer({
+  help: `
+Approves a request: makes a connection, prints its id, and invites the mailbox of who asked to it. Once they approve that invitation, this
+device takes them in at its next sync.`,
+  work: (api, id) => api.openLinkRequests.approve({ id }),
+  done: (request) => `Approved ${whoOf(request)}: they are invited by mail.`,
+})
+
+export const linkDecline = answer({
+  help: 'Declines a request. Whoever asked is not told.',
+  work: (api, id) => api.openLinkRequests.decline({ id }),
+  done: (request) => `Declined ${whoOf(request)}.`,
+})

@@ -1,0 +1,290 @@
+import { calledOf, someoneOf } from '../../../api/name-text.ts'
+import { every } from '../../../api/cursor.ts'
+import { inQuotes } from '../../../api/quotation-marks.ts'
+import type { TrustCard } from '../../../api/rest/trust-cards.ts'
+import { PREFIX, isId } from '../../../crypto/encoding/id.ts'
+import { AppError } from '../../../errors.ts'
+import { type Command, type Invocation, UsageError } from '../../command.ts'
+import { inviteeOf } from './invitee.ts'
+import { withPrompt } from '../../prompt.ts'
+import { shown, table } from '../../table.ts'
+
+const notFollowed = () =>
+  new AppError(
+    'not_found',
+    'You follow nobody with this id. "countersignd trust list" shows whom you follow.',
+  )
+
+/** Do something with somebody who is followed; what cannot be an id is not sent. */
+async function ofFollowed<T>(id: string, work: () => Promise<T>): Promise<T> {
+  if (!isId(PREFIX.account, id)) throw notFollowed()
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof AppError && error.code === 'not_found' ? notFollowed() : error
+  }
+}
+
+const KEYS = {
+  unchanged: 'unchanged',
+  changed_unverified: 'CHANGED, not verified',
+  confirmed: 'confirmed',
+} as const
+
+/** The name of a card with its source, and the name they use themselves where it differs. */
+function nameOf(card: TrustCard): string {
+  const { display_name, own_name, name_changed } = card
+  const called = calledOf(card)
+  if (own_name !== null && own_name !== display_name)
+    return `${called} (calls itself ${inQuotes(own_name)}${name_changed ? ' now' : ''})`
+  return name_changed ? `${called} (another name than before)` : called
+}
+
+/** The safety number on two lines of six groups. */
+const numberLines = ({ safety_number: number }: TrustCard): string[] =>
+  number === null ? [] : [`  ${number.slice(0, 35)}`, `  ${number.slice(36)}`]
+
+/** The digits of a safety number, however they are spaced, in groups of five. */
+const inGroups = (digits: string): string =>
+  digits.replace(/\s/g, '').replace(/(?<=^(?:.{5})+)(?=.)/g, ' ')
+
+/** What the person should know of replaced devices, under the card. */
+const replacedLines = ({ user_id, recovered_at, recovery_key_unused }: TrustCard): string[] => [
+  ...(recovery_key_unused
+    ? ['  WARNING: all devices were replaced, and the recovery key was not used. Ask them first.']
+    : []),
+  ...(recovered_at === null
+    ? []
+    : [
+        `  All devices replaced with the recovery key on ${recovered_at.slice(0, 10)}. Seen: countersignd trust dismiss ${user_id}`,
+      ]),
+]
+
+export const trustList: Command = {
+  usage: '[--json]',
+  help: `
+Lists the people you follow, newest first, each with the safety number, which is the same on both sides. "calls itself" stands before a
+name that only its bearer gives, "the server says" before one that is not signed. Keys that are CHANGED are those of other devices than
+you have looked at: compare it ("countersignd trust confirm") before you rely on them. Devices that were replaced with the recovery key
+need no such check; the list shows them until "countersignd trust dismiss".`,
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const items = await withApi((api) => every((query) => api.trustCards.list(query)))
+    const [heading = '', ...rows] = table(
+      ['ACCOUNT', 'NAME', 'KEYS', 'LAST VERIFIED', 'NOTE'],
+      items.map((card) => [
+        card.user_id,
+        nameOf(card),
+        KEYS[card.key_status],
+        card.last_verified_at ?? 'never',
+        card.note ?? '',
+      ]),
+    )
+    const lines = items.map((card) => [...numberLines(card), ...replacedLines(card)])
+    print({ items }, [heading, ...rows.flatMap((row, i) => [row, ...(lines[i] ?? [])])])
+  },
+}
+
+export const trustFollow: Command = {
+  usage: 'ADDRESS|ACCOUNT [--note TEXT] [--json]',
+  help: `
+Follows somebody by a mailbox that they have proven, or by the id of their account (acc_…), and shows the safety number: from now on you
+hear when their keys change. "countersignd trust rename" gives them a name of yours.
+
+  --note TEXT   a note for yourself`,
+  options: { note: { type: 'string' } },
+  args: [1, 1],
+  async run({ args: [whom = ''], options: { note }, withApi, print, say }) {
+    const body = { ...inviteeOf(whom), ...(note === undefined ? {} : { note: String(note) }) }
+    const card = await withApi((api) => api.trustCards.create({ body }))
+    print(card, [`${card.user_id}  ${shown(nameOf(card))}`, ...numberLines(card)])
+    say(`To be sure that these are their keys: countersignd trust confirm ${card.user_id}`)
+  },
+}
+
+const UNUSED = `
+All their devices were replaced, and not with the recovery key that they had. They may have lost the paper with the devices.
+It may also be a thief who reads their mail.
+
+`
+
+/**
+ * Asks the person to compare the safety number. Returns that number.
+ * @throws AppError invalid_state where they do not, or it differs
+ */
+async function compare({ io, withApi }: Invocation, id: string): Promise<string> {
+  return withPrompt(io, async (prompt) => {
+    if (!prompt.isTerminal)
+      throw new AppError(
+        'invalid_state',
+        'Nothing was confirmed: without a terminal, compare the safety number that "countersignd trust list" shows, then give it with --safety-number.',
+      )
+    // As their keys are now, not as they were when somebody last looked.
+    const card = await withApi((api) =>
+      ofFollowed(id, () => api.trustCards.update({ id, body: {} })),
+    )
+    const { safety_number } = card
+    if (safety_number === null)
+      throw new AppError('invalid_state', 'There is no safety number: they have no keys yet.')
+    if (card.recovery_key_unused) io.stderr.write(UNUSED)
+    io.stderr.write(
+      `The safety number of you and ${shown(someoneOf(card))}:\n\n${numberLines(card).join('\n')}\n\n` +
+        'Ask them, in person or by a call on which you know their voice, to read theirs ("countersignd trust confirm" shows it to them too).\n',
+    )
+    const typed = await prompt.ask('Type "same" if all sixty digits are the same: ')
+    if (typed !== 'same')
+      throw new AppError(
+        'invalid_state',
+        'Nothing was confirmed. If the numbers differ once both of you have synced, somebody stands between you.',
+      )
+    return safety_number
+  })
+}
+
+export const trustConfirm: Command = {
+  usage: 'ID [--safety-number DIGITS] [--json]',
+  help: `
+Confirms the keys of somebody you follow: shows the safety number, which is the same on both sides, and asks whether you compared it.
+
+  --safety-number DIGITS   do not ask: you compared this number, as "countersignd trust list" shows it, in quotes. Refused when the
+                           keys have another one by now.`,
+  options: { 'safety-number': { type: 'string' } },
+  args: [1, 1],
+  async run(invocation) {
+    const { args, options, withApi, print, say } = invocation
+    const [id = ''] = args
+    const given = options['safety-number']
+    const safety_number =
+      given === undefined ? await compare(invocation, id) : inGroups(String(given))
+    const card = await withApi((api) =>
+      ofFollowed(id, () => api.trustCards.update({ id, body: { confirmed: true, safety_number } })),
+    )
+    print(card, [])
+    say(`Confirmed the keys of ${shown(card.display_name)}.`)
+  },
+}
+
+export const trustDismiss: Command = {
+  usage: 'ID [--json]',
+  help: `
+Confirms that you have seen that a person you follow replaced all devices with the recovery key. Their keys count as before.
+On this device alone.`,
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print, say }) {
+    const body = { recovery_seen: true } as const
+    const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
+    print(card, [])
+    say(`Seen: ${shown(card.display_name)} replaced all devices with the recovery key.`)
+  },
+}
+
+export const trustUnfollow: Command = {
+  usage: 'ID [--json]',
+  help: 'Follows somebody no more; the note and the history go.',
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print, say }) {
+    await withApi((api) => ofFollowed(id, () => api.trustCards.delete({ id })))
+    print({ id, state: 'unfollowed' }, [])
+    say(`You follow ${id} no more.`)
+  },
+}
+
+/** The text to store, or null for --clear. Throws UsageError unless exactly one of both is given. */
+function textOrClear(
+  text: string | undefined,
+  options: Invocation['options'],
+  usage: string,
+): string | null {
+  const isCleared = options['clear'] === true
+  if ((text === undefined) !== isCleared) throw new UsageError(usage)
+  return text ?? null
+}
+
+export const trustNote: Command = {
+  usage: 'ID TEXT | ID --clear [--json]',
+  help: `
+Keeps a note on somebody you follow, for yourself, in place of the one before.
+
+  --clear   keep none`,
+  options: { clear: { type: 'boolean' } },
+  args: [1, 2],
+  async run({ args: [id = '', text], options, withApi, print }) {
+    const body = {
+      note: textOrClear(text, options, 'Give the text of the note, or --clear to keep none.'),
+    }
+    const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
+    const note = `${id}  ${shown(nameOf(card))}: ${shown(card.note ?? 'no note')}`
+    print(card, [note, ...numberLines(card)])
+  },
+}
+
+export const trustRename: Command = {
+  usage: 'ID NAME | ID --clear [--json]',
+  help: `
+Gives a person you follow a name of your own. All answers of this device show it in place of theirs; it is stored only here.
+
+  --clear   go back to their own name`,
+  options: { clear: { type: 'boolean' } },
+  args: [1, 2],
+  async run({ args: [id = '', name], options, withApi, print }) {
+    const body = {
+      name: textOrClear(name, options, 'Give the name, or --clear to go back to their own.'),
+    }
+    const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
+    print(card, [`${id}  ${shown(nameOf(card))}`, ...numberLines(card)])
+  },
+}
+
+const EVENTS = {
+  followed: 'followed',
+  key_added: 'a device was added',
+  key_revoked: 'a device was revoked',
+  keys_changed: 'ALL DEVICES WERE REPLACED',
+  keys_recovered: 'all devices were replaced with the recovery key',
+  recovery_key_changed: 'a recovery key was made',
+  confirmed: 'you confirmed the keys',
+  verified: 'verified',
+  note_changed: 'you changed the note',
+} as const
+
+export const trustHistory: Command = {
+  usage: 'ID [--json]',
+  help: 'Shows what happened to somebody you follow, newest first. Times of devices are those that their entries claim.',
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print }) {
+    const items = await withApi((api) =>
+      ofFollowed(id, () => every((query) => api.trustCards.history({ id, ...query }))),
+    )
+    print(
+      { items },
+      table(
+        ['TIME', 'WHAT', ''],
+        items.map(({ at, event, detail }) => [at, EVENTS[event], detail ?? '']),
+      ),
+    )
+  },
+}
+
+const METRICS = {
+  following: 'people you follow',
+  followers: 'people who follow you',
+  confirmed: 'keys you confirmed',
+  keys_changed_30d: 'times all devices of one were replaced, in 30 days',
+  verifications_30d: 'checks of words, in 30 days',
+  inconclusive_30d: 'of these inconclusive',
+} as const
+
+export const trustMetrics: Command = {
+  usage: '[--json]',
+  help: 'Shows how many people you follow, how many follow you, and what came of it.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const metrics = await withApi((api) => api.trust.metrics({}))
+    print(
+      metrics,
+      Object.entries(METRICS).map(
+        ([name, what]) => `${String(metrics[name as keyof typeof METRICS]).padStart(6)}  ${what}`,
+      ),
+    )
+  },
+}

@@ -1,0 +1,155 @@
+import { text } from 'node:stream/consumers'
+import { Readable } from 'node:stream'
+import { subjectOf } from '../../../api/match-subject.ts'
+import type { Expectation, PublicVerification, Verification } from '../../../api/rest/verify.ts'
+import { PREFIX, isId } from '../../../crypto/encoding/id.ts'
+import { AppError, EXIT } from '../../../errors.ts'
+import { noSuch } from '../../by-id.ts'
+import { verifyAnswer } from './challenge.ts'
+import { type Colour, coloured } from '../../colour.ts'
+import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
+import { shown } from '../../table.ts'
+
+type PublicMatch = PublicVerification['matches'][number]
+
+/** What one match says, and how far one may rely on it. */
+function told({ kind, profile, stamp, match }: PublicMatch): string {
+  if (kind === 'account') {
+    const handle = profile?.handle == null ? '' : ` (${profile.handle})`
+    return `The public code of ${profile?.display_name}${handle}, account ${profile?.id}: the account server alone says so.`
+  }
+  if (kind === 'stamp')
+    return `A stamp by ${stamp?.issuer} of ${stamp?.signed_at}. Words prove nothing: check it at ${stamp?.verification_url}`
+  return `Verified: the words of ${subjectOf(match!)}.`
+}
+
+/** Why the look-up found no speaker. */
+function notFound({ conclusive, replayed, echo, old_epoch }: PublicVerification): string {
+  if (old_epoch === true)
+    return 'Not proven: words from before a change. Ask them to open the app and say new ones.'
+  if (replayed) return 'Right words, but they were used before: no proof.'
+  if (echo) return 'Your own words, repeated back: no proof.'
+  return conclusive
+    ? 'Found nobody.'
+    : 'Inconclusive: found nobody, but this device could not check everything ("countersignd verify" says why).'
+}
+
+function linesOf(result: PublicVerification): string[] {
+  const { found, ambiguous, matches } = result
+  if (!found) return [notFound(result)]
+  const warning = 'These are the words of more than one: ask for those of the next minute.'
+  return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
+}
+
+/** The exit code: of words that verify, what could not be checked of others does not matter. */
+function exitOf({ verified, conclusive, matches }: Verification): number {
+  if (!verified) return conclusive ? EXIT.notVerified : EXIT.inconclusive
+  const isSure = matches.some((match) => match.speaker === 'other' && match.conclusive)
+  return isSure ? EXIT.ok : EXIT.inconclusive
+}
+
+/** Yellow where something could not be checked: that is neither a yes nor a no. */
+const COLOURS: Readonly<Record<number, Colour>> = {
+  [EXIT.ok]: 'green',
+  [EXIT.notVerified]: 'red',
+  [EXIT.inconclusive]: 'yellow',
+}
+
+/** Parses the value of --expect. Throws UsageError for neither a connection nor an account. */
+function expectationOf(text: string): Expectation {
+  if (isId(PREFIX.connection, text)) return { connection_id: text }
+  if (isId(PREFIX.account, text)) return { user_id: text }
+  throw new UsageError(
+    `--expect: "${shown(text)}" is neither the id of a connection (con_…) nor of an account (acc_…). "countersignd connection list" and "countersignd connection members" show them.`,
+  )
+}
+
+/** Checks words with those of the expected speaker; what is not known is said without paths. */
+async function verifyExpected(api: Api, words: string, expect: Expectation): Promise<Verification> {
+  try {
+    return await api.verify.words({ body: { words, expect } })
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'not_found')) throw error
+    throw 'connection_id' in expect
+      ? noSuch('connection')
+      : new AppError(
+          'not_found',
+          'You share no connection with this account. "countersignd connection list" shows your connections.',
+        )
+  }
+}
+
+/** Several, or a stamp, say nothing of who speaks. */
+function codeOf(result: PublicVerification) {
+  const { found, conclusive, ambiguous, replayed, echo, old_epoch, matches } = result
+  const isNone = conclusive || replayed || echo || old_epoch === true
+  if (!found) return isNone ? EXIT.notVerified : EXIT.inconclusive
+  return ambiguous || matches[0]?.kind === 'stamp' ? EXIT.inconclusive : EXIT.ok
+}
+
+/** Prints the answer, and returns the exit code. */
+function report({ io, print }: Invocation, result: Verification): number {
+  const exit = exitOf(result)
+  const colour = COLOURS[exit]!
+  print(result, coloured(colour, shown(result.summary), { stream: io.stdout, env: io.env }))
+  return exit
+}
+
+export const verifyCommand: Command = {
+  usage:
+    '[--expect CONNECTION_OR_USER | --public] [WORD WORD WORD] [--json] | --challenge [--expect CONNECTION] [--purpose TEXT]',
+  help: `
+Checks three words against everybody this device knows, on this device. Without words they are read from standard input.
+
+Whoever places the call speaks first. If you were called, say your own words ("countersignd code") only after this
+command answered "Verified".
+
+  --expect CONNECTION_OR_USER
+             checks the words of this connection (con_…) or this member of your connections (acc_…) alone. Words of
+             others are answered like wrong ones: a caller who says them is not this person. Tries with --expect
+             are counted apart from those without.
+  --challenge
+             gives you one word to say, then asks for three words, which the other side says with it ("countersignd code
+             --challenge"). They are for you alone: nobody who hears them can show them to somebody else. One try; after
+             a failure run it again. With --expect, only that connection may answer.
+  --purpose TEXT
+             with --challenge: what the words are for, such as a payment. Letters and digits alone count: read what is
+             shown, "1.200" and "12.00" are both 1200. Other users of this machine can read arguments.
+  --public   words that nobody here knows are sent to the account server, which tells whose public code they are, and of which stamps.
+             It vouches for that alone, so it is the weakest of all answers. Words that somebody here knows are sent nowhere. How to
+             have a public code yourself: docs/cli.md, "The public code".
+
+Exit code 0: verified. 10: not verified. 11: inconclusive, something could not be checked; do not take it for a "no". Once
+100 wrong tries in a row were made, each further one is followed by a pause: of 1, 2, 4 … 60 minutes. "Not proven: words
+from before a change": the other side has not synced since the secret changed by routine. With --public,
+0: one person found; 10: nobody, or words that prove nothing as they were used before or are your own; 11: several, a stamp, or nobody while this device could not check everything.`,
+  options: {
+    public: { type: 'boolean' },
+    expect: { type: 'string' },
+    challenge: { type: 'boolean' },
+    purpose: { type: 'string' },
+  },
+  args: [0, 12],
+  async run(invocation) {
+    const { args, options, io, withApi, print } = invocation
+    if (options['purpose'] !== undefined && options['challenge'] !== true)
+      throw new UsageError('Give --challenge too: a purpose is for words that answer one.')
+    if (options['public'] === true && (options['expect'] ?? options['challenge']) !== undefined)
+      throw new UsageError(
+        'Give --public alone: it looks up the words of strangers, which no --expect or --challenge fits.',
+      )
+    if (options['challenge'] === true) return report(invocation, await verifyAnswer(invocation))
+    const expect = options['expect'] === undefined ? null : expectationOf(String(options['expect']))
+    const given = args.length > 0 ? args.join(' ') : await text(Readable.from(io.stdin))
+    const body = { words: given.trim() }
+    if (options['public'] === true) {
+      const found = await withApi((api) => api.verify.public({ body }))
+      print(found, linesOf(found))
+      return codeOf(found)
+    }
+    const result = await withApi((api) =>
+      expect === null ? api.verify.words({ body }) : verifyExpected(api, body.words, expect),
+    )
+    return report(invocation, result)
+  },
+}

@@ -1,0 +1,162 @@
+/**
+ * `doctor`: everything that may be wrong with an installation, each with what to do. It changes nothing and asks nobody but this
+ * machine and the account server that is configured; no check waits for long, and none that fails hides another.
+ */
+import { surveyConfig } from '../../config/config.ts'
+import { EXIT } from '../../errors.ts'
+import { type Colour, coloured } from '../colour.ts'
+import { type Command, type Io, UsageError } from '../command.ts'
+import { account } from '../doctor/account.ts'
+import { type Part, type Told, newApart } from '../doctor/subprocess.ts'
+import { audit, auditApart } from '../doctor/audit.ts'
+import { clock } from '../doctor/clock.ts'
+import { configuration } from '../doctor/configuration.ts'
+import { daemon } from '../doctor/daemon.ts'
+import { databases, databasesApart } from '../doctor/databases.ts'
+import { files } from '../doctor/files.ts'
+import { type Finding, type FindingState, fail, said, warn } from '../doctor/finding.ts'
+import { type Check, type Ground } from '../doctor/check.ts'
+import { holdingOf } from '../doctor/lock-owner.ts'
+import { keychain, keychainApart } from '../doctor/keychain.ts'
+import { assistant, mail } from '../doctor/mail.ts'
+import { memoryOf } from '../doctor/memory.ts'
+import { ports } from '../doctor/ports.ts'
+import { program } from '../doctor/program.ts'
+import { lookAtServer } from '../doctor/server-answer.ts'
+import { server } from '../doctor/server.ts'
+import { system } from '../doctor/system.ts'
+import { isForSystem } from '../system-instance.ts'
+import { shown } from '../table.ts'
+
+/** In the order of the report. */
+const CHECKS: readonly Check[] = [
+  configuration,
+  program(),
+  files,
+  ...databases,
+  audit,
+  daemon,
+  ports,
+  keychain,
+  clock,
+  account,
+  server,
+  mail,
+  assistant,
+]
+
+/** The state of the system's instance is closed to whoever is not its user: what can be told is that it runs. */
+const FROM_OUTSIDE: readonly Check[] = [configuration, program(), system]
+
+const checksOf = ({ config: { stateDir, system: places } }: Ground): readonly Check[] =>
+  stateDir !== undefined && places !== undefined && isForSystem({ stateDir, system: places })
+    ? FROM_OUTSIDE
+    : CHECKS
+
+/** Beyond it a check is given up; each has shorter patience of its own. */
+const PATIENCE_MS = 30_000
+
+const COLOURS: Readonly<Record<FindingState, Colour>> = {
+  ok: 'green',
+  warn: 'yellow',
+  fail: 'red',
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => (made ??= { value: make() }).value
+}
+
+function groundOf({ env, machine }: Io, now = Date.now): Ground {
+  const { config, faults } = surveyConfig(env, machine)
+  const { stateDir, backendUrl } = config
+  return {
+    env,
+    config,
+    faults,
+    now,
+    holding: once(() => holdingOf(stateDir)),
+    memory: memoryOf(stateDir),
+    apart: newApart(env),
+    server: backendUrl == null ? null : once(() => lookAtServer({ ...config, backendUrl }, now)),
+  }
+}
+
+async function outcome({ name, run }: Check, ground: Ground): Promise<readonly Finding[]> {
+  let late: NodeJS.Timeout | undefined
+  const tooLate = new Promise<Finding[]>((resolve) => {
+    const gaveUp = warn(name, 'gave no answer in time', 'countersignd doctor')
+    late = setTimeout(() => resolve([gaveUp]), PATIENCE_MS)
+  })
+  const checked = async () => run(ground)
+  try {
+    return await Promise.race([checked(), tooLate])
+  } catch (error) {
+    return [
+      fail(
+        name,
+        `could not be looked at: ${said(error)}`,
+        'Correct that, then: countersignd doctor',
+      ),
+    ]
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+/** Lines for people. Words from elsewhere lose what a terminal would obey. */
+function linesOf(findings: readonly Finding[], { stdout, env }: Io): string[] {
+  const width = Math.max(...findings.map(({ name }) => name.length))
+  return findings.map(({ state, name, found, remedy }) => {
+    const word = coloured(COLOURS[state], state.padEnd(4), { stream: stdout, env })
+    const told = remedy === null ? found : `${found.replace(/\.$/, '')}. → ${remedy}`
+    return `${word}  ${name.padEnd(width)}  ${shown(told)}`
+  })
+}
+
+type Look = (stateDir: string, ground: Ground) => readonly Finding[] | Promise<readonly Finding[]>
+
+/** What is looked at by a process apart. */
+const APART: Readonly<Record<Part, Look>> = {
+  ...databasesApart,
+  'audit log': auditApart,
+  keychain: (_, ground) => keychainApart(ground),
+}
+
+/** What such a process does. */
+async function lookApart(parts: string, ground: Ground, { stdout }: Io): Promise<void> {
+  const { stateDir } = ground.config
+  stdout.write('\n')
+  for (const part of parts.split(',')) {
+    if (!Object.hasOwn(APART, part) || stateDir === undefined)
+      throw new UsageError('"countersignd doctor --help" shows what it takes.')
+    const findings = await outcome(
+      { name: part, run: () => APART[part as Part](stateDir, ground) },
+      ground,
+    )
+    stdout.write(`${JSON.stringify({ part, findings } satisfies Told)}\n`)
+  }
+}
+
+export const doctorCommand: Command = {
+  usage: '[--json]',
+  help: `
+Looks at everything that may be wrong: configuration, files, databases, the daemon, ports, keychain, clock, account and account
+server, one line each: ok, warn or fail, what was found, and what to do. It changes nothing, and works with the daemon running
+or not. The exit code is 1 when something fails.`,
+  // `--parts` is what it asks of itself in a process apart.
+  options: { parts: { type: 'string' } },
+  args: [0, 0],
+  async run({ options, io, print }) {
+    const ground = groundOf(io)
+    if (options['parts'] !== undefined) {
+      await lookApart(String(options['parts']), ground, io)
+      return EXIT.ok
+    }
+    const found = await Promise.all(checksOf(ground).map((check) => outcome(check, ground)))
+    const checks = found.flat()
+    const ok = checks.every(({ state }) => state !== 'fail')
+    print({ ok, checks }, linesOf(checks, io))
+    return ok ? EXIT.ok : EXIT.failed
+  },
+}

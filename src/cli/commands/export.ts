@@ -1,0 +1,195 @@
+import { setTimeout } from 'node:timers/promises'
+import { every } from '../../api/cursor.ts'
+import type { Export } from '../../api/rest/account.ts'
+import { AppError } from '../../errors.ts'
+import { type Download, download } from '../../remote/download.ts'
+import { readAuthority } from '../../remote/authority.ts'
+import { byId } from '../by-id.ts'
+import { type Api, type Command, type Invocation, UsageError } from '../command.ts'
+import { demandNew, writeNew } from '../new-file.ts'
+import { newProgressBar } from '../progress-bar.ts'
+import { table } from '../table.ts'
+
+const OUTPUT = '--output'
+
+/** How soon an export is asked about again: at first, how it grows, and at most. */
+const PACE = { firstMs: 100, growth: 1.5, mostMs: 2_000 } as const
+
+type Listed = Awaited<ReturnType<typeof listed>>
+
+const listed = ({ exports }: Api) => every((query) => exports.list(query))
+
+const isRunning = ({ state }: Export) => state === 'queued' || state === 'building'
+
+/** Ask for an export; where one is being built already, that one serves. */
+async function begun(api: Api): Promise<string> {
+  try {
+    return (await api.exports.create({})).id
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'conflict') throw error
+    const running = (await listed(api)).find(isRunning)
+    if (running === undefined) throw error
+    return running.id
+  }
+}
+
+/** Wait until an export is built. Throws AppError when it never will be. */
+async function built(api: Api, id: string, show: (percent: number) => void): Promise<Export> {
+  for (let pause: number = PACE.firstMs; ; pause = Math.min(pause * PACE.growth, PACE.mostMs)) {
+    const one = (await listed(api)).find((some) => some.id === id)
+    if (one === undefined) throw new AppError('not_found', 'The export was deleted meanwhile.')
+    show(one.progress)
+    if (one.state === 'ready') return one
+    if (!isRunning(one)) throw new AppError('internal', one.error ?? 'The export was not built.')
+    await setTimeout(pause)
+  }
+}
+
+const fileOf = (option: string | boolean | undefined, day: string): string =>
+  option === undefined ? `countersign-export-${day.slice(0, 10)}.zip` : String(option)
+
+/** The link of an export leads to its file and nowhere else, whatever the account server says. */
+function demandLink(url: string, id: string): void {
+  if (URL.parse(url)?.pathname.endsWith(`/exports/${id}`) === true) return
+  throw new AppError('backend_error', 'The account server gives a link to something else.')
+}
+
+/** The bytes as they come, shown as they do. Throws AppError unless they are as many as `size`. */
+async function* counted({ bytes }: Download, size: number, show: (percent: number) => void) {
+  let seen = 0
+  for await (const some of bytes) {
+    seen += some.length
+    if (seen > size) break
+    show((100 * seen) / size)
+    yield some
+  }
+  if (seen !== size)
+    throw new AppError(
+      'backend_error',
+      'The file that came is not as long as the export. Try again.',
+    )
+}
+
+/** Fetch an export that is ready into a new file. */
+async function fetched(
+  { io, config, json }: Invocation,
+  { id, size_bytes: size }: Pick<Export, 'id' | 'size_bytes'>,
+  { url, path }: { url: string; path: string },
+): Promise<void> {
+  demandLink(url, id)
+  const bar = newProgressBar({ ...io, quiet: json }, 'Downloading')
+  const ca = readAuthority(config().caFile)
+  try {
+    const file = await download({ url, type: 'application/zip', ca })
+    try {
+      await writeNew(
+        path,
+        counted(file, size ?? 0, (percent) => bar.show(percent)),
+        OUTPUT,
+      )
+    } finally {
+      file.close()
+    }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    // The account server inside a daemon listens while that runs.
+    const here = error.code === 'backend_unavailable' ? 'while "countersignd serve" runs, ' : ''
+    throw new AppError(
+      error.code,
+      `${error.message} The export is kept: ${here}"countersignd export download ${id}" fetches it.`,
+      { cause: error },
+    )
+  } finally {
+    bar.end()
+  }
+}
+
+export const exportCommand: Command = {
+  usage: '[create] [--output FILE] [--json]',
+  help: `
+Has the account server put together all that it has of you, waits for it, and downloads it: a ZIP of JSON files, with a text that
+says what each is. Interrupted, it is built nevertheless: "countersignd export list" shows how far it is, and "countersignd export
+download ID" fetches it. It is kept for seven days.
+
+What only your devices know is not in it: secrets, private keys, and the names and checks that a device keeps for itself.
+
+  --output FILE   where to put it, a new file; otherwise countersign-export-DATE.zip in this folder`,
+  options: { output: { type: 'string' } },
+  args: [0, 1],
+  async run(invocation) {
+    const { args, options, io, json, withApi, print, say } = invocation
+    const [word] = args
+    if (word !== undefined && word !== 'create')
+      throw new UsageError(`"export" wants one of: list, download, delete, create, or nothing.`)
+    const path = fileOf(options['output'], new Date().toISOString())
+    demandNew(path, OUTPUT)
+    const bar = newProgressBar({ ...io, quiet: json }, 'Exporting  ')
+    const { ready, url } = await withApi(async (api) => {
+      try {
+        const one = await built(api, await begun(api), (percent) => bar.show(percent))
+        return { ready: one, url: (await api.exports.download({ id: one.id })).url }
+      } finally {
+        bar.end()
+      }
+    })
+    await fetched(invocation, ready, { url, path })
+    print({ ...ready, file: path }, path)
+    say(`Wrote ${ready.size_bytes} bytes. It tells much of you: keep it safe.`)
+  },
+}
+
+const cells = ({ id, state, progress, size_bytes, created_at, expires_at }: Listed[number]) => [
+  id,
+  state === 'building' ? `building, ${progress} %` : state,
+  created_at,
+  size_bytes === null ? '' : String(size_bytes),
+  expires_at ?? '',
+]
+
+export const exportList: Command = {
+  usage: '[--json]',
+  help: 'Lists exports, newest first.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const items = await withApi(listed)
+    print({ items }, table(['ID', 'STATE', 'ASKED FOR', 'BYTES', 'KEPT UNTIL'], items.map(cells)))
+  },
+}
+
+export const exportDownload: Command = {
+  usage: 'ID [--output FILE] [--json]',
+  help: `
+Downloads a finished export.
+
+  --output FILE   where to put it, a new file; otherwise countersign-export-DATE.zip in this folder`,
+  options: { output: { type: 'string' } },
+  args: [1, 1],
+  async run(invocation) {
+    const { args, options, withApi, print, say } = invocation
+    const [id = ''] = args
+    const { one, url } = await withApi((api) =>
+      byId('export', id, async () => {
+        const link = await api.exports.download({ id })
+        const found = (await listed(api)).find((some) => some.id === id)
+        return { one: found, url: link.url }
+      }),
+    )
+    if (one === undefined) throw new AppError('not_found', 'The export was deleted meanwhile.')
+    const path = fileOf(options['output'], one.finished_at ?? one.created_at)
+    demandNew(path, OUTPUT)
+    await fetched(invocation, one, { url, path })
+    print({ ...one, file: path }, path)
+    say(`Wrote ${one.size_bytes} bytes.`)
+  },
+}
+
+export const exportDelete: Command = {
+  usage: '[--json]',
+  help: 'Deletes all exports from the account server, finished or not. What you downloaded stays.',
+  args: [0, 0],
+  async run({ withApi, print, say }) {
+    const { deleted } = await withApi((api) => api.exports.clear({}))
+    print({ deleted }, [])
+    say(`Deleted ${deleted} ${deleted === 1 ? 'export' : 'exports'}.`)
+  },
+}

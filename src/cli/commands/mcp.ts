@@ -1,0 +1,108 @@
+import { PassThrough } from 'node:stream'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { rest } from '../../api/rest/index.ts'
+import { restNeed, type Scope } from '../../auth/scopes.ts'
+import { redact } from '../../log.ts'
+import type { Ask } from '../../api/tools/call.ts'
+import { ProtocolErrorCode, StdioServerTransport, serveStdio } from '../../api/tools/sdk.ts'
+import { newServers } from '../../api/tools/server.ts'
+import { chosenToken } from '../api.ts'
+import { askingDaemon } from '../daemon-account.ts'
+import { type Command, UsageError } from '../command.ts'
+
+const SCOPES: readonly Scope[] = ['read', 'write', 'full']
+
+function scopeOf(given: unknown): Scope {
+  const scope = SCOPES.find((one) => one === given)
+  if (scope === undefined)
+    throw new UsageError(`--scope is "${String(given)}"; it takes read, write or full.`)
+  return scope
+}
+
+/** How long whoever has left is worth an answer. */
+const PATIENCE_MS = 5000
+
+/** Counts what is being asked, so that whoever leaves is answered first. */
+function newCount(ask: Ask) {
+  let running = 0
+  let idle: () => void = () => undefined
+  return {
+    ask: async (call: Parameters<Ask>[0]) => {
+      running++
+      try {
+        return await ask(call)
+      } finally {
+        running--
+        if (running === 0) idle()
+      }
+    },
+    /** Resolves when nothing is asked any more. */
+    settled: async (): Promise<void> => {
+      // What was read last is taken up in the turns after that.
+      await setImmediate()
+      while (running > 0) await new Promise<void>((resolve) => (idle = resolve))
+      await setImmediate()
+    },
+  }
+}
+
+/** Resolves when the client has left and was answered, or at the first SIGINT or SIGTERM. */
+function served(
+  factory: Parameters<typeof serveStdio>[0],
+  settled: () => Promise<void>,
+  onerror: () => void,
+): Promise<void> {
+  // The transport gives up what runs when its input ends.
+  const input = new PassThrough()
+  process.stdin.pipe(input, { end: false })
+  process.stdin.once('end', () => {
+    const patience = setTimeout(PATIENCE_MS, undefined, { ref: false })
+    void Promise.race([settled(), patience]).then(() => input.end())
+  })
+  const transport = new StdioServerTransport(input)
+  const handle = serveStdio(factory, { transport, onerror })
+  return new Promise((resolve) => {
+    const { onclose } = transport
+    transport.onclose = () => {
+      onclose?.()
+      resolve()
+    }
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.once(signal, () => void handle.close().then(resolve))
+  })
+}
+
+export const mcpCommand: Command = {
+  usage: '[--scope read|write|full]',
+  help: `
+Speaks the Model Context Protocol on standard input and output, for programs that start their tools themselves, and asks the daemon
+that runs ("countersignd serve"). It ends when standard input does. While no daemon runs, every call answers so; the first one after
+it was started works again.
+
+  --scope S   what may be called at most, as the scope of a token: read; write, the default; or full, with which organisations
+              and API tokens may be managed, too`,
+  options: { scope: { type: 'string', default: 'write' } },
+  args: [0, 0],
+  async run({ config, io, options }) {
+    const scope = scopeOf(options['scope'])
+    const settings = config()
+    const { ask, close } = askingDaemon(settings, scope, () => chosenToken(settings))
+    const serverFor = newServers(rest, restNeed)
+    const count = newCount(ask)
+    const factory = () =>
+      serverFor(count.ask, (tool, error) => {
+        const why = error.code === 'internal' ? String(error.cause) : error.message
+        io.stderr.write(`countersignd: ${tool}: ${redact(why)}\n`)
+      })
+    // What comes in may be anything: neither the error, which quotes it, nor the line is told.
+    await served(factory, count.settled, () => {
+      const message = 'A line of the input is no message of the protocol.'
+      io.stderr.write(`countersignd: ${message}\n`)
+      const error = { code: ProtocolErrorCode.InvalidRequest, message }
+      process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`)
+    })
+    close()
+    // Signals end the program, too, while its client holds the other end.
+    process.stdin.destroy()
+  },
+}

@@ -1,0 +1,147 @@
+import type { Metric, OrgActivity } from '../../../api/rest/org.ts'
+import { type Api, type Command, UsageError } from '../../command.ts'
+import { given } from '../../filters.ts'
+import { shown, table } from '../../table.ts'
+
+/** The most that one request gives. */
+const PAGE = 200
+const USUAL = 50
+/** How the figures of the dashboard are called. */
+const FIGURES = {
+  machines: 'of them machine accounts',
+  groups: 'groups',
+  connections: 'connections opened',
+  verifications: 'words verified',
+  stamps: 'stamps made',
+  alerts_fired: 'times an alert fired',
+  activities: 'activities in all',
+} as const
+
+const DAYS = { from: { type: 'string' }, to: { type: 'string' } } as const
+const DAYS_HELP = `\
+  --from DAY   the first day, as in 2026-01-31 and in UTC; 29 days before the last unless told
+  --to DAY     the last day; today unless told`
+
+const whoIs = (actor: OrgActivity['actor']) =>
+  actor === null ? '-' : `${actor.display_name} (${actor.user_id})`
+
+/** A whole number, one at least. Throws UsageError. */
+function limitIn(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text))
+    throw new UsageError(`--limit takes a number from 1 to 999999, not "${shown(text)}".`)
+  return Number(text)
+}
+
+/** The newest activities of some days, page by page. */
+async function newest(
+  api: Api,
+  limit: number,
+  days: Record<string, string>,
+): Promise<OrgActivity[]> {
+  const items: OrgActivity[] = []
+  let cursor: string | null | undefined
+  while (cursor !== null && items.length < limit) {
+    const query = { ...days, limit: Math.min(PAGE, limit - items.length) }
+    const page = await api.orgActivity.list(cursor === undefined ? query : { ...query, cursor })
+    items.push(...page.items)
+    cursor = page.next_cursor
+  }
+  return items
+}
+
+export const orgActivity: Command = {
+  usage: '[--limit N] [--from DAY] [--to DAY] [--json]',
+  help: `
+Lists what happened in the organisation that this device acts in, newest first.
+
+  --limit N   so many; ${USUAL} unless told`,
+  options: { ...DAYS, limit: { type: 'string' } },
+  args: [0, 0],
+  async run({ options, withApi, print }) {
+    const limit = limitIn(String(options['limit'] ?? USUAL))
+    const days = given(options, ['from', 'to'])
+    const items = await withApi((api) => newest(api, limit, days))
+    print(
+      { items },
+      table(
+        ['AT', 'EVENT', 'BY', 'ABOUT', 'MORE'],
+        items.map(({ at, event, actor, target, data }) => [
+          at,
+          event,
+          whoIs(actor),
+          target ?? '-',
+          Object.entries(data)
+            .map(([name, text]) => `${name}: ${text}`)
+            .join(', '),
+        ]),
+      ),
+    )
+  },
+}
+
+export const orgSummary: Command = {
+  usage: '[--from DAY] [--to DAY] [--json]',
+  help: `
+Shows how often what happened in the organisation that this device acts in, and who did most, of a year at most.
+
+${DAYS_HELP}`,
+  options: DAYS,
+  args: [0, 0],
+  async run({ options, withApi, print }) {
+    const summary = await withApi((api) => api.orgActivity.summary(given(options, ['from', 'to'])))
+    print(summary, [
+      ...table(
+        ['EVENT', 'COUNT'],
+        summary.by_event.map(({ event, count }) => [event, String(count)]),
+      ),
+      '',
+      ...table(
+        ['BY', 'COUNT'],
+        summary.by_actor.map(({ actor, count }) => [whoIs(actor), String(count)]),
+      ),
+    ])
+  },
+}
+
+export const orgDashboard: Command = {
+  usage: '[--json]',
+  help: 'Shows the totals of the organisation that this device acts in.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const { members, ...figures } = await withApi((api) => api.orgAnalytics.dashboard({}))
+    const line = (count: number, what: string) => `${String(count).padStart(8)}  ${what}`
+    print({ members, ...figures }, [
+      ...Object.entries(members).map(([state, count]) => line(count, `members, ${state}`)),
+      ...Object.entries(FIGURES).map(([name, what]) =>
+        line(figures[name as keyof typeof FIGURES], what),
+      ),
+    ])
+  },
+}
+
+export const orgTrends: Command = {
+  usage: '[--metric METRIC] [--from DAY] [--to DAY] [--bucket day|week] [--json]',
+  help: `
+Shows how often something happened in the organisation that this device acts in, by day (of a year at most) or by week (of ten). Weeks
+begin on Monday; of the first and the last only the days asked for are counted.
+
+  --metric METRIC   an event as "countersignd org activity" shows them, or activity (the default) for all of them
+  --bucket BUCKET   day or week; day unless told
+${DAYS_HELP}`,
+  options: { ...DAYS, metric: { type: 'string' }, bucket: { type: 'string' } },
+  args: [0, 0],
+  async run({ options, withApi, print }) {
+    const query = given(options, ['metric', 'from', 'to', 'bucket'])
+    const trend = await withApi((api) =>
+      // What is no metric and no bucket is told where the rest is judged, too.
+      api.orgAnalytics.trends(query as { metric?: Metric; bucket?: 'day' | 'week' }),
+    )
+    print(
+      trend,
+      table(
+        [trend.bucket === 'week' ? 'WEEK OF' : 'DAY', 'COUNT'],
+        trend.points.map(({ at, value }) => [at.slice(0, 10), String(value)]),
+      ),
+    )
+  },
+}

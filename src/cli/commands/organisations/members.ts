@@ -1,0 +1,193 @@
+import { readFile } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { every } from '../../../api/cursor.ts'
+import { MOST_INVITES, type OrgGroup, type OrgMember, OrgRole } from '../../../api/rest/org.ts'
+import { isId } from '../../../crypto/encoding/id.ts'
+import { AppError, EXIT } from '../../../errors.ts'
+import { noSuch } from '../../by-id.ts'
+import { type Api, type Command, type Io, UsageError } from '../../command.ts'
+import { shown, table } from '../../table.ts'
+
+type Invited = Awaited<ReturnType<Api['orgMembers']['bulkInvite']>>
+
+/** Whom people see: their name, their address, or what else there is. */
+const calledOf = ({ display_name, email, id }: OrgMember): string =>
+  shown(display_name ?? email ?? id)
+
+/** As people read a name; a group's is of no other group of its organisation. */
+const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
+
+/** The group of an id or a name. Throws AppError not_found. */
+function groupIn(groups: readonly OrgGroup[], named: string): OrgGroup {
+  const found =
+    groups.find(({ id }) => id === named) ??
+    groups.find(({ name }) => folded(name) === folded(named))
+  if (found === undefined) throw noSuch('group')
+  return found
+}
+
+export const orgMembers: Command = {
+  usage: '[--group ID|NAME] [--json]',
+  help: `
+Lists who is in the organisation that this device acts in, machine accounts and invited addresses included, newest first.
+
+  --group GROUP   who is in this group, by its id or name`,
+  options: { group: { type: 'string' } },
+  args: [0, 0],
+  async run({ options, withApi, print }) {
+    const { members, groups } = await withApi(async (api) => ({
+      groups: await every((query) => api.orgGroups.list(query)),
+      members: await every((query) => api.orgMembers.list(query)),
+    }))
+    const only =
+      options['group'] === undefined ? null : groupIn(groups, String(options['group'])).id
+    const items = members.filter(({ group_ids }) => only === null || group_ids.includes(only))
+    const names = new Map(groups.map(({ id, name }) => [id, name]))
+    print(
+      { items },
+      table(
+        ['ID', 'NAME', 'ADDRESS', 'ROLE', 'STATE', 'JOINED', 'GROUPS'],
+        items.map(({ id, display_name, email, kind, role, state, joined_at, group_ids }) => [
+          id,
+          display_name ?? '',
+          email ?? (kind === 'machine' ? 'machine' : ''),
+          role,
+          state,
+          joined_at ?? 'not yet',
+          group_ids.map((group) => names.get(group) ?? group).join(', '),
+        ]),
+      ),
+    )
+  },
+}
+
+/** The addresses in a file, one a line; `-` is what comes in through a pipe. */
+async function addressesIn(file: string, { stdin }: Io): Promise<string[]> {
+  const all = await (file === '-' ? text(Readable.from(stdin)) : readFile(file, 'utf8')).catch(
+    (cause: unknown) => {
+      throw new UsageError(`--file: ${file} cannot be read.`, { cause })
+    },
+  )
+  return all
+    .split(/\r\n|[\r\n]/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+}
+
+/** Why an address was not invited, in words. */
+const REASONS: Readonly<Record<Invited['skipped'][number]['reason'], string>> = {
+  invalid_email: 'is no e-mail address',
+  repeated: 'was given before',
+  already_member: 'is a member already',
+  already_invited: 'was invited before',
+  suspended: 'is suspended: "countersignd org activate" ends that',
+  role_not_allowed: 'may be invited as an owner by an owner alone',
+}
+
+/** The reasons that are faults; whoever is there already needs nothing further. */
+const FAULTS: readonly (keyof typeof REASONS)[] = ['invalid_email', 'role_not_allowed', 'suspended']
+
+const linesOf = ({ invited, skipped }: Invited): string[] => [
+  ...invited.map(({ id, email, role, state }) =>
+    // Of members only those are here whose role became a wider one.
+    [id, shown(email ?? ''), ...(state === 'active' ? [`is ${role} now`] : [])].join('  '),
+  ),
+  ...skipped.map(({ email, reason }) => `not invited  ${shown(email)} ${REASONS[reason]}`),
+]
+
+const MOST_ARGUMENTS = 10_000
+
+export const orgInvite: Command = {
+  usage: 'ADDRESS… | --file FILE|- [--role member|admin|owner] [--json]',
+  help: `
+Invites addresses to the organisation that this device acts in. Whoever signs in with one is a member from then on; an account that
+has proven it already is one when its session is renewed, within an hour and a quarter, or by "countersignd org activate". Owners and
+admins may.
+
+  --file FILE   with one address a line; - reads them from a pipe
+  --role ROLE   member (unless told), admin or owner; only an owner may invite owners
+
+Each address is judged alone: what is wrong with one keeps no other back. Giving it again invites nobody twice, and gives whoever
+is invited or a member a wider role, never a narrower one. Exits with 1 when an address was refused.`,
+  options: { file: { type: 'string' }, role: { type: 'string' } },
+  args: [0, MOST_ARGUMENTS],
+  async run({ args, options, io, withApi, print, say }) {
+    const role = OrgRole.options.find((known) => known === (options['role'] ?? 'member'))
+    if (role === undefined) throw new UsageError(`--role is one of ${OrgRole.options.join(', ')}.`)
+    const { file } = options
+    const addresses = [...args, ...(file === undefined ? [] : await addressesIn(String(file), io))]
+    if (addresses.length === 0) throw new UsageError('Give an address, or a --file of addresses.')
+    const done: Invited = { invited: [], skipped: [] }
+    const report = () => {
+      print(done, linesOf(done))
+      say(`Invited ${done.invited.length} of ${addresses.length}.`)
+    }
+    try {
+      await withApi(async (api) => {
+        for (let from = 0; from < addresses.length; from += MOST_INVITES) {
+          const some = addresses.slice(from, from + MOST_INVITES)
+          const invites = some.map((email) => ({ email, role }))
+          const { invited, skipped } = await api.orgMembers.bulkInvite({ body: { invites } })
+          done.invited.push(...invited)
+          done.skipped.push(...skipped)
+        }
+      })
+    } catch (error) {
+      if (done.invited.length + done.skipped.length > 0) report()
+      throw error
+    }
+    report()
+    return done.skipped.some(({ reason }) => FAULTS.includes(reason)) ? EXIT.failed : EXIT.ok
+  },
+}
+
+/** Do something with a member; what cannot be an id is not sent. */
+async function byMember(id: string, work: () => Promise<OrgMember>): Promise<OrgMember> {
+  const none = (cause?: unknown) =>
+    new AppError(
+      'not_found',
+      'There is no member with this id in the organisation that this device acts in. "countersignd org members" shows them.',
+      { cause },
+    )
+  if (!['acc_', 'mem_', 'mch_'].some((prefix) => isId(prefix, id))) throw none()
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof AppError && error.code === 'not_found' ? none(error) : error
+  }
+}
+
+const move = (of: {
+  help: string
+  work: (api: Api, id: string) => Promise<OrgMember>
+  told: (name: string, member: OrgMember) => string
+}): Command => ({
+  usage: 'ID [--json]',
+  help: of.help,
+  args: [1, 1],
+  async run({ args: [id = ''], withApi, print, say }) {
+    const member = await byMember(id, () => withApi((api) => of.work(api, id)))
+    print(member, [])
+    say(of.told(calledOf(member), member))
+  },
+})
+
+export const orgActivate = move({
+  help: `
+Lets a suspended member act in the organisation again, or makes a member of an invited address that an account has proven. ID is that
+of the account, or of the invited address. One that was held back and that nobody has proven is invited again.`,
+  work: (api, id) => api.orgMembers.activate({ id }),
+  told: (name, { state }) =>
+    `${name} is ${state === 'invited' ? 'invited again' : 'an active member'}.`,
+})
+
+export const orgSuspend = move({
+  help: `
+Suspends a member: the organisation is as if they were not in it, until "countersignd org activate". Nothing of a person's own account
+changes; the tokens and sessions of a machine account are refused. An invitation is held back: nobody joins by it. Owners and admins
+may, and anybody may suspend themselves, which is how one leaves. The last active owner stays.`,
+  work: (api, id) => api.orgMembers.suspend({ id }),
+  told: (name, { user_id }) =>
+    user_id === null ? `The invitation of ${name} is held back.` : `${name} is suspended.`,
+})

@@ -1,0 +1,64 @@
+import type { Profile } from '../../api/rest/profiles.ts'
+import { type Command, type Invocation, UsageError } from '../command.ts'
+import { shown } from '../table.ts'
+
+function lines({ display_name, handle, headline, public_code }: Profile): string[] {
+  const rows: (readonly [name: string, value: string | null])[] = [
+    ['name', display_name],
+    ['handle', handle],
+    ['headline', headline],
+    ['words', public_code && `${public_code.words}  (until ${public_code.valid_until})`],
+  ]
+  return rows.flatMap(([name, value]) =>
+    value === null ? [] : [`${name.padEnd(8)}  ${shown(value)}`],
+  )
+}
+
+export const profileCommand: Command = {
+  usage: '[--json]',
+  help: 'Shows your profile; with the public code on ("countersignd preferences set"), the words to say to strangers now.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const profile = await withApi((api) => api.profile.read({}))
+    print(profile, lines(profile))
+  },
+}
+
+/** What becomes of a text: the option's, or none of it with `--no-…`; undefined leaves it as it is. */
+function textOf(options: Invocation['options'], name: string): string | null | undefined {
+  const { [name]: text, [`no-${name}`]: none } = options
+  if (text !== undefined && none === true)
+    throw new UsageError(`Give either --${name} or --no-${name}.`)
+  if (none === true) return null
+  return text === undefined ? undefined : String(text)
+}
+
+export const profileSet: Command = {
+  usage: '[--name NAME] [--handle HANDLE | --no-handle] [--headline TEXT | --no-headline] [--json]',
+  help: `
+Changes your profile; what is not named stays. Whoever knows the id of your account sees the name and the handle.
+
+  --name NAME       what you are called
+  --handle HANDLE   a name that nobody else has here: 3 to 40 of a-z, 0-9 and -
+  --headline TEXT   a line about you`,
+  options: {
+    name: { type: 'string' },
+    handle: { type: 'string' },
+    'no-handle': { type: 'boolean' },
+    headline: { type: 'string' },
+    'no-headline': { type: 'boolean' },
+  },
+  args: [0, 0],
+  async run({ options, withApi, print }) {
+    const [handle, headline] = [textOf(options, 'handle'), textOf(options, 'headline')]
+    const body = {
+      ...(options['name'] === undefined ? {} : { display_name: String(options['name']) }),
+      ...(handle === undefined ? {} : { handle }),
+      ...(headline === undefined ? {} : { headline }),
+    }
+    if (Object.keys(body).length === 0)
+      throw new UsageError('Say what to change: --name, --handle or --headline.')
+    const profile = await withApi((api) => api.profile.update({ body }))
+    print(profile, lines(profile))
+  },
+}

@@ -1,0 +1,234 @@
+/** The daemon as a service of this machine: installed, removed, looked at, or only shown. */
+import { EXIT, StartError } from '../../errors.ts'
+import { type Command, type Invocation, UsageError } from '../command.ts'
+import { type Scope, type ServicePlatform, type Wanted, placeOf } from '../service/definition.ts'
+import { SCOPES, definitionOf, platformOf, scopeOf } from '../service/definitions.ts'
+import { type Plan, bytesOf, install } from '../service/install.ts'
+import { type Machine, thisMachine } from '../service/machine.ts'
+import { demandOwnPlace } from '../service/own-place.ts'
+import { SEALING_KEY, makeSealingKey } from '../service/sealing-key.ts'
+import { askedThere, stateDirOf } from '../service/state-dir.ts'
+import { linesOf, reportOf } from '../service/status.ts'
+import { type Purge, demandGone, purgeAll, uninstall } from '../service/uninstall.ts'
+
+const SCOPE_HELP = `  --user     the service of this user, which runs while the user is logged in; the default
+  --system   the service of the whole machine, which runs from boot on as a user of its own; the default for root`
+
+/** What to look at and do: given by tests, this machine otherwise. */
+export type MachineOf = (env: NodeJS.ProcessEnv) => Machine
+
+/** A user's home on a system that is not this one. */
+const HOMES: Readonly<Record<ServicePlatform, string>> = {
+  linux: '/home/you',
+  darwin: '/Users/you',
+  win32: 'C:\\Users\\you',
+}
+
+interface Asked {
+  readonly machine: Machine
+  readonly platform: ServicePlatform
+  readonly wanted: Wanted
+}
+
+function asked(invocation: Invocation, machineOf: MachineOf): Asked {
+  const machine = machineOf(invocation.io.env)
+  const { home, uid, env, self } = machine
+  const platform = platformOf(invocation.options['platform'], machine)
+  const wanted = {
+    scope: scopeOf(invocation, machine),
+    program: self.words,
+    home: platform === machine.platform ? home : HOMES[platform],
+    uid,
+    env,
+  }
+  // What is shown of another system is shown for its executable.
+  const isCopied = self.isExecutable || wanted.scope === 'system' || platform !== machine.platform
+  return {
+    machine,
+    platform,
+    wanted: isCopied ? { ...wanted, program: [placeOf(platform, wanted)] } : wanted,
+  }
+}
+
+function demandRoot({ uid }: Machine, scope: Scope, verb: string): void {
+  if (scope === 'system' && uid !== null && uid !== 0)
+    throw new StartError(
+      'failed',
+      `Only root can ${verb} the service of the whole machine: sudo countersignd service ${verb} --system. With --user it is your own.`,
+    )
+}
+
+function planOf({ machine, platform, wanted }: Asked): Plan {
+  const { self } = machine
+  const isSystem = wanted.scope === 'system'
+  if (isSystem && !self.isExecutable)
+    throw new StartError(
+      'failed',
+      'The service of the whole machine runs the one executable, and this is Node with the program beside it, which others may ' +
+        'be able to change. Build it with "npm run build:exe", and let root run that file: dist/countersignd-… service install --system',
+    )
+  const place = placeOf(platform, wanted)
+  if (isSystem && platform !== 'win32') demandOwnPlace(machine, place)
+  const [from] = self.words
+  return {
+    definition: definitionOf(platform, wanted),
+    copy: self.isExecutable && from !== place ? { from, to: place } : null,
+    beside:
+      isSystem && platform === 'linux'
+        ? { path: SEALING_KEY, make: () => void makeSealingKey(machine) }
+        : null,
+  }
+}
+
+const quoted = (word: string) => (/[\s"]/.test(word) ? JSON.stringify(word) : word)
+
+const LINGER = ' To keep it running while you are logged out: loginctl enable-linger'
+
+/**
+ * The commands over a machine.
+ * @param purge empties a state folder
+ */
+export const serviceCommands = (machineOf: MachineOf, purge: Purge) =>
+  ({
+    install: {
+      usage: '[--user | --system] [--json]',
+      help: `
+Installs the daemon as a service: copies the executable to its place, writes the definition for systemd, launchd or the Task
+Scheduler, starts the service and waits until the daemon answers. Repeated, it puts this version in the place of the one that
+is there; state and settings stay. "countersignd service print" shows beforehand what is written and run.
+
+${SCOPE_HELP}`,
+      options: SCOPES,
+      args: [0, 0],
+      async run(invocation) {
+        const request = asked(invocation, machineOf)
+        const { machine, platform, wanted } = request
+        demandRoot(machine, wanted.scope, 'install')
+        const planned = planOf(request)
+        const { definition } = planned
+        const plan = definition.startWaits
+          ? planned
+          : {
+              ...planned,
+              definition: await askedThere(machine, platform, definition, bytesOf(definition.file)),
+              former: await askedThere(machine, platform, definition),
+            }
+        const { wasThere } = await install(machine, plan)
+        const { file, settings, stateDir } = definition
+        const program = wanted.program.join(' ')
+        const again = wanted.scope === 'system' ? 'at boot' : 'when you log in'
+        const linger = platform === 'linux' && wanted.scope === 'user' ? LINGER : ''
+        invocation.print(
+          { installed: file.path, program, state: stateDir, settings, upgraded: wasThere },
+          [
+            `${wasThere ? 'Installed anew' : 'Installed'}: ${program}, run by ${file.path}; settings: ${settings}`,
+            `It runs, answers, and starts again ${again}.${linger}`,
+            `Next: ${wanted.scope === 'system' && platform !== 'win32' ? 'sudo ' : ''}countersignd token create --name my-app --scope read`,
+          ],
+        )
+      },
+    },
+    uninstall: {
+      usage: '[--user | --system] [--purge --yes] [--json]',
+      help: `
+Stops the service and removes what "service install" wrote: the definition and the program. The state and the settings stay.
+
+${SCOPE_HELP}
+  --purge    remove the state and the settings too: the account's keys on this machine, its tokens, its log. There is no way back
+  --yes      means it`,
+      options: { ...SCOPES, purge: { type: 'boolean' }, yes: { type: 'boolean' } },
+      args: [0, 0],
+      async run(invocation) {
+        const { machine, platform, wanted } = asked(invocation, machineOf)
+        const { options, print, say } = invocation
+        demandRoot(machine, wanted.scope, 'uninstall')
+        const isPurge = options['purge'] === true
+        if (isPurge && options['yes'] !== true)
+          throw new UsageError(
+            '--purge removes the keys, the tokens and the log of this machine for good. Add --yes if that is meant.',
+          )
+        const definition = definitionOf(platform, wanted)
+        const { keeps } = definition
+        // Before the settings that name it are gone.
+        const stateDir = isPurge
+          ? await stateDirOf(machine, platform, definition)
+          : await stateDirOf(machine, platform, definition).catch(() => null)
+        const { wasThere, left, program } = await uninstall(machine, platform, wanted)
+        if (isPurge && stateDir !== null) {
+          say(`The state folder of the service is removed: ${stateDir}`)
+          await purgeAll(machine, { stateDir, keeps, unit: definition.file.path }, purge, say)
+        }
+        demandGone(left)
+        const own = [stateDir, keeps].filter((path) => path !== null)
+        const removed = [definition.file.path, ...(program === null ? [] : [program])]
+        const staying = isPurge ? own.filter((path) => machine.look(path) !== null) : own
+        const gone = own.filter((path) => !staying.includes(path))
+        print({ removed: [...(wasThere ? removed : []), ...gone], kept: staying }, [
+          wasThere ? `Removed: ${removed.join(', ')}` : 'The service was not installed.',
+          ...(gone.length === 0 ? [] : [`Removed for good: ${gone.join(', ')}`]),
+          ...(isPurge && staying.length === 0
+            ? []
+            : [`Kept: ${staying.join(', ') || 'the state'}`]),
+        ])
+      },
+    },
+    status: {
+      usage: '[--user | --system] [--json]',
+      help: `
+Shows whether the service is installed, enabled and running, and whether its daemon answers. The exit code is 0 where it runs
+and answers, else 1.
+
+${SCOPE_HELP}`,
+      options: SCOPES,
+      args: [0, 0],
+      async run(invocation) {
+        const { machine, platform, wanted } = asked(invocation, machineOf)
+        const definition = await askedThere(machine, platform, definitionOf(platform, wanted))
+        for (const { words, remedy } of definition.demands)
+          if ((await machine.run(words)).code !== 0) throw new StartError('failed', remedy)
+        const report = await reportOf(machine, definition)
+        invocation.print({ scope: wanted.scope, ...report }, linesOf(report))
+        return report.running && report.healthy ? EXIT.ok : EXIT.failed
+      },
+    },
+    print: {
+      usage: '[--user | --system] [--platform linux|darwin|win32] [--json]',
+      help: `
+Prints what "service install" would write and run, and touches nothing.
+
+${SCOPE_HELP}
+  --platform   of another system than this one`,
+      options: { ...SCOPES, platform: { type: 'string' } },
+      args: [0, 0],
+      async run(invocation) {
+        const { platform, wanted } = asked(invocation, machineOf)
+        const { file, start } = definitionOf(platform, wanted)
+        const content = file.content.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')
+        const [program] = wanted.program
+        const isCopied = program === placeOf(platform, wanted)
+        const key = platform === 'linux' && wanted.scope === 'system' ? SEALING_KEY : null
+        const commands = start.map((words) => words.map(quoted).join(' '))
+        invocation.print({ path: file.path, content, program, key, commands }, content.trimEnd())
+        invocation.say(
+          [
+            '',
+            `This is ${file.path}${file.encoding === 'utf16le' ? ', in UTF-16' : ''}.`,
+            ...(isCopied ? [`The program is copied to ${program}.`] : []),
+            ...(key === null ? [] : [`A key is made in ${key}, where there is none.`]),
+            'Then these are run:',
+            ...commands.map((command) => `  ${command}`),
+          ].join('\n'),
+        )
+      },
+    },
+  }) satisfies Record<string, Command>
+
+export const {
+  install: serviceInstall,
+  uninstall: serviceUninstall,
+  status: serviceStatus,
+  print: servicePrint,
+} = serviceCommands(thisMachine, async (of, say) => {
+  const { purge } = await import('./purge.ts')
+  await purge(of, say)
+})

@@ -1,0 +1,66 @@
+import { AppError } from '../../../errors.ts'
+import type { Api, Command, Invocation } from '../../command.ts'
+import { withPrompt } from '../../prompt.ts'
+import { shown } from '../../table.ts'
+
+interface Whose {
+  readonly id: string
+  readonly email: string | null
+}
+
+const nobody = () =>
+  new AppError('not_signed_in', 'Nobody is signed in here, so there is no account to delete.')
+
+/** Whose account the chosen token is for: known here, also while the account server does not know the session any more. */
+async function whoseOf(api: Api): Promise<Whose> {
+  try {
+    const { account_id, email } = await api.signIn.read({})
+    if (account_id === null) throw nobody()
+    return { id: account_id, email }
+  } catch (error) {
+    // An API token may not ask that, and a machine account's is for another account.
+    if (!(error instanceof AppError && error.code === 'forbidden')) throw error
+    const { user } = await api.context.read({})
+    return { id: user.id, email: user.email }
+  }
+}
+
+/** Have the person confirm. Throws AppError when they do not, or nobody is there to. */
+const confirm = ({ io }: Invocation, { id, email }: Whose): Promise<void> =>
+  withPrompt(io, async (prompt) => {
+    if (!prompt.isTerminal)
+      throw new AppError(
+        'invalid_state',
+        'Nothing was done: without a terminal, confirm with --yes that you mean to delete the account.',
+      )
+    const name = shown(email ?? id)
+    io.stderr.write(
+      `You delete the account ${name} with everything in it: its connections, guest codes, stamps, open links, logs and exports, on all its ` +
+        'devices, and all API tokens of this one. Nothing brings it back, no code by mail and nobody who runs the server. Others keep their ' +
+        'connections, without you.\n',
+    )
+    const typed = await prompt.ask(`Type "${name}" to delete it: `)
+    // Where the input ends, nothing was typed.
+    if (typed === null || (typed !== id && typed.toLowerCase() !== email?.toLowerCase()))
+      throw new AppError('invalid_state', 'Nothing was done.')
+  })
+
+export const accountDelete: Command = {
+  usage: '[--yes] [--json]',
+  help: `
+Deletes the account and everything in it, at the account server and on this device: its keys, its secrets, its API tokens. Nothing
+brings it back. Other devices of the account are signed out; "countersignd logout --forget" clears them. The only owner of an
+organisation in which others are has another owner there first. While the account server is away, nothing is forgotten here.
+
+  --yes   do not ask for confirmation`,
+  options: { yes: { type: 'boolean' } },
+  args: [0, 0],
+  async run(invocation) {
+    const { options, withApi, print, say } = invocation
+    const whose = await withApi(whoseOf)
+    if (options['yes'] !== true) await confirm(invocation, whose)
+    await withApi((api) => api.account.delete({}))
+    print({ account_id: whose.id, state: 'deleted' }, [])
+    say(`Deleted the account ${shown(whose.email ?? whose.id)}. Nothing of it is left here.`)
+  },
+}

@@ -1,0 +1,44 @@
+import { every } from '../../../api/cursor.ts'
+import type { Email } from '../../../api/rest/account.ts'
+import type { Command } from '../../command.ts'
+import { shown, table } from '../../table.ts'
+
+const stateOf = ({ primary, verified }: Email): string => {
+  if (!verified) return 'waits for its link'
+  return primary ? 'confirmed; mail goes there' : 'confirmed'
+}
+
+export const emailList: Command = {
+  usage: '[--json]',
+  help: 'Lists the e-mail addresses of the account, newest first; those that were not confirmed yet for a day.',
+  args: [0, 0],
+  async run({ withApi, print }) {
+    const items = await withApi((api) => every((query) => api.emails.list(query)))
+    print(
+      { items },
+      table(
+        ['ADDRESS', 'STATE', 'ADDED'],
+        items.map((email) => [email.address, stateOf(email), email.created_at]),
+      ),
+    )
+  },
+}
+
+export const emailAdd: Command = {
+  usage: 'ADDRESS [--json]',
+  help: `
+Adds an e-mail address to the account: a link is mailed there, and whoever reads it opens the link and confirms. From then on a code
+that is mailed there signs in to the account, and invitations to the address reach it.
+
+Added once more, it is mailed another link, and the one before is over. At most three such mails an hour go to one address, whoever has
+them sent: beyond that none is, and the newest link that came still counts.`,
+  args: [1, 1],
+  async run({ args: [address = ''], withApi, print, say }) {
+    const made = await withApi((api) => api.emails.create({ body: { address } }))
+    print(made, [])
+    say(
+      `A link goes to ${shown(made.address)}: open it within 24 hours, and confirm there. ` +
+        'At most three mails an hour go to one address; the newest link counts.',
+    )
+  },
+}

@@ -1,0 +1,75 @@
+import { type Command, type Invocation, UsageError } from '../../command.ts'
+import { type Prompt, withPrompt } from '../../prompt.ts'
+import { finish, signInByMail } from './sign-in-steps.ts'
+import { type Reset, resetting } from './vouched-reset.ts'
+
+const SECOND_DEVICE = `
+This machine account has a device already, and each daemon wants a machine account of its own: have one made with "countersignd
+machine create", run "countersignd logout" here, and sign in with that key. If the two are to share this account, approve this one
+on the other ("countersignd device approve") while this waits. If the other is lost, run "countersignd reset --machine --key-file FILE --yes": it revokes
+that device.
+`
+
+/** Sign in as the options say. `reset`: what the person gave for one, or null. */
+export async function signIn(
+  invocation: Invocation,
+  prompt: Prompt,
+  reset: Reset | null,
+): Promise<number> {
+  const { config, io, options, withApi } = invocation
+  if (!isMachine(invocation)) {
+    const newCode = options['new-code'] === true
+    return signInByMail(invocation, prompt, { email: String(options['email']), reset, newCode })
+  }
+  const { machineKeyFrom } = await import('./machine-key-file.ts')
+  const key = machineKeyFrom(options['key-file'], config().credentialsDir)
+  const how = reset === null ? {} : await resetting(invocation, prompt, reset, { key })
+  const seen = await withApi((api) => api.signIn.machine({ body: { key, ...how } }))
+  if (seen.state === 'awaiting_approval') io.stderr.write(SECOND_DEVICE)
+  return finish(invocation, prompt, seen)
+}
+
+/** Whether `--machine` was given, with `--email` or `--key-file` where they belong. */
+export function isMachine({ options }: Invocation): boolean {
+  const { email, machine, 'key-file': keyFile, 'new-code': newCode } = options
+  if (machine === true) {
+    if (email !== undefined) throw new UsageError('--machine signs in by a key: leave --email out.')
+    if (newCode !== undefined)
+      throw new UsageError('--machine signs in by a key: leave --new-code out.')
+    return true
+  }
+  if (keyFile !== undefined) throw new UsageError('--key-file goes with --machine.')
+  if (email === undefined)
+    throw new UsageError('--email says whose account it is; give one, or --machine.')
+  return false
+}
+
+export const SIGN_IN_OPTIONS = {
+  email: { type: 'string' },
+  'new-code': { type: 'boolean' },
+  machine: { type: 'boolean' },
+  'key-file': { type: 'string' },
+} as const
+
+export const loginCommand: Command = {
+  usage: '--email ADDRESS [--new-code] | --machine [--key-file FILE] [--json]',
+  help: `
+Signs this device in to the account server that SVC_BACKEND_URL names. Interrupted, it goes on where it was when it is run
+again.
+
+  --email ADDRESS   have a code sent there, and type it; without a terminal it is read from standard input
+  --new-code        have a new code sent, although one that was sent before is still good
+  --machine         sign in as a machine account, by its key
+  --key-file FILE   the key that "countersignd machine create" wrote, mode 0600; without it, the systemd credential
+                    countersign-machine-key
+
+A device that is signed in, but whose session the account server takes no more, gets a new one by a code and keeps its keys.
+
+The first device of an account is signed in at once. A further one waits, at most 15 minutes, until "countersignd device approve"
+runs on a device that is signed in. Then it shows four words, to be typed there, and asks for the four words that one shows; until
+then it may only read. Both checks are what keeps a dishonest account server out: do not skip the reading. Interrupted, it begins
+again with other words; five attempts in 24 hours are the most.`,
+  options: SIGN_IN_OPTIONS,
+  args: [0, 0],
+  run: (invocation) => withPrompt(invocation.io, (prompt) => signIn(invocation, prompt, null)),
+}

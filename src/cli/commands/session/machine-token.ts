@@ -1,0 +1,118 @@
+import * as v from 'valibot'
+import { oauth } from '../../../api/device/oauth.ts'
+import { timeAt } from '../../../api/fields.ts'
+import type { MachineKey } from '../../../api/local/index.ts'
+import { decodeBase64url } from '../../../crypto/encoding/base64url.ts'
+import { signAssertion } from '../../../crypto/jose/client-assertion.ts'
+import { AppError, StartError } from '../../../errors.ts'
+import { valueOf } from '../../../remote/answer.ts'
+import { type Answer, openTransport } from '../../../remote/transport.ts'
+import { readAuthority } from '../../../remote/authority.ts'
+import { Passing } from '../../../remote/faults.ts'
+import { type Command, UsageError } from '../../command.ts'
+import { readKeyFile } from './machine-key-file.ts'
+import { shown } from '../../table.ts'
+
+const SCOPES: readonly unknown[] = ['read', 'write', 'full']
+type Reply = v.InferOutput<typeof oauth.token.reply>
+
+/** RFC 6749 section 5.2; the text goes to a terminal, without what that would obey. */
+const Refused = v.object({ error: v.string(), error_description: v.optional(v.string()) })
+
+function jsonOf({ body }: Answer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function replyOf(answer: Answer, endpoint: string): Reply {
+  // An outage or a brake is the same for every route, and another matter than a refusal.
+  if (answer.status >= 500 || answer.status === 429)
+    return valueOf(answer, oauth.token, new URL(endpoint).origin) as Reply
+  const value = jsonOf(answer)
+  const reply = v.safeParse(oauth.token.reply, value)
+  if (answer.status === 200 && reply.success) return reply.output
+  const refused = v.safeParse(Refused, value)
+  if (answer.status < 400 || !refused.success)
+    throw new AppError(
+      'backend_error',
+      `${endpoint} answers ${answer.status} and not as a token endpoint (RFC 6749). The key file names it as its token_endpoint: is an account server there?`,
+    )
+  const { error, error_description } = refused.output
+  const said = `No token (${shown(error)})${error_description === undefined ? '.' : `: ${shown(error_description)}`}`
+  if (error !== 'invalid_client') throw new AppError('invalid_request', said)
+  // Of an assertion that is refused, the server does not say whether its address, its times or its key are not the right ones.
+  const { origin } = new URL(endpoint)
+  throw new AppError(
+    'invalid_client',
+    `${said} Check that ${origin} is the server's SVC_PUBLIC_URL, the clock here (${timeAt(answer.sentAt)}), and that the machine account is not suspended.`,
+  )
+}
+
+/** RFC 7523 section 2.2: the assertion stands in for a client secret. */
+async function formOf(key: MachineKey, scope: string | undefined): Promise<string> {
+  const { machine, token_endpoint: audience, kty, crv, x } = key
+  const pair = { secret: decodeBase64url(key.d), jwk: { kty, crv, x } }
+  const at = Math.floor(Date.now() / 1000)
+  return new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: await signAssertion({ machine, audience, at }, pair),
+    ...(scope === undefined ? {} : { scope }),
+  }).toString()
+}
+
+/** Ask the token endpoint of a key. Throws StartError for an endpoint off https, AppError for what it answers. */
+async function tokenFor(
+  key: MachineKey,
+  scope: string | undefined,
+  ca: string | null,
+): Promise<Reply> {
+  const url = URL.parse(key.token_endpoint)
+  if (url === null)
+    throw new StartError('configuration', 'The token_endpoint of the key file is no URL.')
+  const transport = openTransport({ base: url.origin, ca, now: Date.now })
+  const body = await formOf(key, scope)
+  const headers = {
+    'Content-Type': 'application/x-www-form-urlencoded',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Accept: 'application/json',
+  }
+  try {
+    const target = url.pathname + url.search
+    const answer = await transport.exchange({ method: 'POST', target, headers, body })
+    return replyOf(answer, key.token_endpoint)
+  } catch (error) {
+    throw error instanceof Passing ? error.error : error
+  } finally {
+    transport.close()
+  }
+}
+
+export const machineToken: Command = {
+  usage: '--key-file FILE [--scope read|write|full] [--json]',
+  help: `
+Gets an API token (csm_…) for a machine account by its key. The token alone goes to standard output, its scope and lifetime to
+standard error. Needs no daemon: it asks the account server of the key, over https or on this machine (OAuth 2.0 client
+credentials with private_key_jwt). The token works at any daemon of that server, and at the server, for an hour. Get another
+with the same command; earlier ones stay good until they end or are revoked.
+
+  --key-file FILE   the key that "countersignd machine create" wrote
+  --scope           what the token may do: read (the default), write, which holds read, or full, which holds both and may also
+                    manage the account's tokens`,
+  options: { 'key-file': { type: 'string' }, scope: { type: 'string' } },
+  args: [0, 0],
+  async run({ options, config, print, say }) {
+    const { 'key-file': file, scope } = options
+    if (file === undefined)
+      throw new UsageError("--key-file names the machine account's key; give one.")
+    if (scope !== undefined && !SCOPES.includes(scope))
+      throw new UsageError('--scope takes read, write or full.')
+    const key = readKeyFile(String(file))
+    const made = await tokenFor(key, scope as string | undefined, readAuthority(config().caFile))
+    print(made, made.access_token)
+    say(`Scope ${shown(made.scope)}, for ${made.expires_in} seconds.`)
+  },
+}

@@ -1,0 +1,98 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { thumbprint } from '../../../crypto/jose/jwk.ts'
+import { AppError, type Code } from '../../../errors.ts'
+import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
+import {
+  type HalfKey,
+  completeKeyFile,
+  createKeyFile,
+  demandFolder,
+  dropKeyFile,
+  leftKey,
+} from './machine-key-file.ts'
+import { organisationId } from '../organisations/organisations.ts'
+import { shown } from '../../table.ts'
+
+/** A new key, made here and nowhere else. */
+function newKey(): HalfKey {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const { x = '', d = '' } = privateKey.export({ format: 'jwk' })
+  const jwk = { kty: 'OKP', crv: 'Ed25519', x } as const
+  return { ...jwk, d, kid: thumbprint(jwk), alg: 'Ed25519' }
+}
+
+/** Verdicts on the request: no account was made. Every other failure leaves that open, because an answer may be lost. */
+const REFUSALS: readonly Code[] = [
+  'validation_failed',
+  'forbidden',
+  'insufficient_scope',
+  'not_found',
+]
+
+/** Register a key that is in its file. The file stays where the account may be there: without its key nobody could use it. */
+async function registered(
+  { io, withApi }: Invocation,
+  path: string,
+  of: { organisation_id: string; name: string; key: HalfKey; isNew: boolean },
+): ReturnType<Api['machines']['create']> {
+  const { organisation_id, name, key, isNew } = of
+  const { kty, crv, x } = key
+  const body = { organisation_id, name, key: { kty, crv, x } }
+  try {
+    return await withApi((api) => api.machines.create({ body }))
+  } catch (error) {
+    const code = error instanceof AppError ? error.code : null
+    if (code !== null && REFUSALS.includes(code)) {
+      if (isNew) dropKeyFile(path)
+    } else
+      io.stderr.write(
+        code === 'conflict'
+          ? `The key in ${path} is of a machine that an earlier run made: give the same --org and --name, or another file.\n`
+          : `Whether the machine account was made is not known. Its key stays in ${path}: run the same command again, which finishes, and makes no second account.\n`,
+      )
+    throw error
+  }
+}
+
+export const machineCreate: Command = {
+  usage: '--org ID|NAME --name NAME --key-file FILE [--json]',
+  help: `
+Creates a machine account of an organisation of yours, for a headless daemon or for API tokens. Its key is made here and written to
+FILE, mode 0600, which must not be there yet; only the public half is sent. Without the file nobody can sign in as it.
+When the server's answer was lost, the key stays in FILE: the same command again finishes, and makes no second account.
+
+  --org ID|NAME     the organisation, one that you own or administer; where several have one name, its id
+  --name NAME       what the machine is called
+  --key-file FILE   where its key is written
+
+Then, on the machine it is for: "countersignd login --machine --key-file FILE", or "countersignd machine token --key-file FILE".`,
+  options: {
+    org: { type: 'string' },
+    name: { type: 'string' },
+    'key-file': { type: 'string' },
+  },
+  args: [0, 0],
+  async run(invocation) {
+    const { options, withApi, print, say } = invocation
+    const { org, name, 'key-file': file } = options
+    if (org === undefined)
+      throw new UsageError('--org names the organisation; give its id or name.')
+    if (name === undefined)
+      throw new UsageError('--name says what the machine is called; give one.')
+    if (file === undefined || file === '')
+      throw new UsageError('--key-file says where its key is written; give one.')
+    const path = String(file)
+    demandFolder(path)
+    const left = leftKey(path)
+    const organisation_id = await withApi((api) => organisationId(api, String(org)))
+    const key = left ?? newKey()
+    if (left === null) createKeyFile(path, key)
+    const of = { organisation_id, name: String(name), key, isNew: left === null }
+    const made = await registered(invocation, path, of)
+    const { machine_id: machine, token_endpoint } = made
+    // The machine signs this name: it is the one typed here, not the server's answer.
+    completeKeyFile(path, { ...key, machine, token_endpoint, name: of.name })
+    print(made, `${machine}  ${shown(made.name)}`)
+    say(`Wrote its key to ${path}. Whoever reads that file is this machine.`)
+  },
+}

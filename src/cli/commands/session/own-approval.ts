@@ -1,0 +1,76 @@
+/** The approval of this device by another of the account, as `login` takes its person through it. */
+import type { SignIn } from '../../../api/local/index.ts'
+import { AppError } from '../../../errors.ts'
+import type { Api, Invocation } from '../../command.ts'
+import type { Prompt } from '../../prompt.ts'
+
+type Asking = Pick<Invocation, 'io' | 'withApi' | 'second'>
+
+const WAITING = `
+This device awaits its approval, and may only read until then. Now, on a device that is signed in,
+run "countersignd device approve". Waiting for it, at most 15 minutes …
+`
+
+const instructions = (words: string) => `
+  1. Type these four words on the other device:
+
+       ${words}
+
+  2. It shows four other words then. Type those here.
+`
+
+const unanswered = () =>
+  new AppError(
+    'invalid_state',
+    'Not approved: the four words of the other device were not typed here. Run the same command again.',
+  )
+
+/** What the person can put right at once: a typing error, or the other device not being done. */
+function isAskedAgain(error: unknown): error is AppError {
+  if (!(error instanceof AppError)) return false
+  const { code, details } = error
+  if (code === 'invalid_state') return details.state === 'awaiting_approval'
+  return code === 'word_count' || code === 'unknown_word' || code === 'validation_failed'
+}
+
+/** Begins an attempt, and waits until this device has words to show or is approved. */
+async function begun(api: Api, { io, second }: Asking): Promise<SignIn> {
+  let seen = await api.signIn.beginApproval({})
+  if (seen.state === 'awaiting_approval') io.stderr.write(`${WAITING}\n`)
+  while (seen.state === 'awaiting_approval' && seen.device_words === null) {
+    await second()
+    seen = await api.signIn.advanceApproval({})
+  }
+  return seen
+}
+
+/** The words of the approving device, compared; null when the person begins again. */
+async function compared(api: Api, { io }: Asking, prompt: Prompt): Promise<SignIn | null> {
+  for (;;) {
+    const words = await prompt.ask('Four words of the other device (Enter alone begins again): ')
+    if (words === null || (words === '' && !prompt.isTerminal)) throw unanswered()
+    if (words === '') return null
+    try {
+      return await api.signIn.approve({ body: { words } })
+    } catch (error) {
+      if (!prompt.isTerminal || !isAskedAgain(error)) throw error
+      io.stderr.write(`${error.message}\n`)
+    }
+  }
+}
+
+/**
+ * Has this device approved. What it draws for that is in memory, so without a daemon the state
+ * folder is held from the first question to the last.
+ * @throws what the daemon throws
+ */
+export const comeIn = (asking: Asking, prompt: Prompt): Promise<SignIn> =>
+  asking.withApi(async (api) => {
+    for (;;) {
+      const seen = await begun(api, asking)
+      if (seen.device_words === null) return seen
+      asking.io.stderr.write(`${instructions(seen.device_words)}\n`)
+      const done = await compared(api, asking, prompt)
+      if (done !== null) return done
+    }
+  })

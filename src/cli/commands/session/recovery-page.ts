@@ -1,0 +1,91 @@
+/** The page of a recovery key, to be printed: one file without scripts, which loads nothing. */
+import { html } from '../../../service/pages/html.ts'
+
+const STYLE = `
+  body { font: 12pt/1.5 Georgia, serif; color: #000; background: #fff; max-width: 40em; margin: 2em auto; padding: 0 1em }
+  h1 { font-size: 18pt; margin: 0 }
+  ol { columns: 2; border: 1px solid; padding: 1em 1em 1em 3em; font: 14pt/1.7 monospace }
+  dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em }
+  dd { margin: 0; overflow-wrap: anywhere }
+  code { overflow-wrap: anywhere }
+  .first { border: 2px solid; padding: .5em 1em }
+  @media print { .first { display: none } body { margin: 0 auto } }
+  @page { margin: 2cm }
+`
+
+/** The data that the page shows. */
+export interface OnPage {
+  readonly words: readonly string[]
+  readonly account: string
+  readonly kind: 'person' | 'machine'
+  readonly email: string | null
+  /** The address of the account server. */
+  readonly server: string
+  /** ISO 8601, the day is shown. */
+  readonly at: string
+}
+
+/** The page as UTF-8 text. */
+export function recoveryPage({ words, account, kind, email, server, at }: OnPage): string {
+  const who =
+    kind === 'machine' ? '--machine --key-file FILE' : `--email ${email ?? 'YOU@EXAMPLE.ORG'}`
+  const page = html`<html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta
+        http-equiv="Content-Security-Policy"
+        content="default-src 'none'; style-src 'unsafe-inline'"
+      />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <title>Recovery key</title>
+      <style>
+        ${STYLE}
+      </style>
+    </head>
+    <body>
+      <p class="first">
+        <strong>Print this page, then delete the file.</strong> The words must be on paper only.
+        Type them from the printed page when countersignd asks for them: until then they are good
+        for nothing.
+      </p>
+      <h1>Countersign recovery key</h1>
+      <dl>
+        <dt>Account</dt>
+        <dd>${account}</dd>
+        ${
+          email === null
+            ? ''
+            : html`<dt>Mailbox</dt>
+                <dd>${email}</dd>`
+        }
+        <dt>Server</dt>
+        <dd>${server}</dd>
+        <dt>Made</dt>
+        <dd>${at.slice(0, 10)}</dd>
+      </dl>
+      <ol>
+        ${words.map((word) => html`<li>${word}</li>`)}
+      </ol>
+      <h2>What it is for</h2>
+      <p>
+        When all your devices are lost, or a thief has replaced them, these 24 words bring the
+        account back on a new device. The people who know you need not confirm you anew. On the new
+        device, run
+      </p>
+      <p><code>countersignd reset --recovery-key ${who}</code></p>
+      <p>
+        and type the words when it asks. It needs
+        ${kind === 'machine' ? 'the key of the machine' : 'a code from your mailbox'} as well.
+      </p>
+      <h2>Where to keep it</h2>
+      <p>
+        Where you keep a passport or a deed, and not beside your devices. Take no photo of it, and
+        store it on no computer. No employee, server or web page of Countersign ever asks for these
+        words. A thief who has this paper and can read your mail can take the account over: if the
+        paper is stolen, run <code>countersignd recovery create</code> at once. It needs these
+        words, so copy them by hand if you keep two papers.
+      </p>
+    </body>
+  </html>`
+  return `<!doctype html>\n${page.toString()}\n`
+}

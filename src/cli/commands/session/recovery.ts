@@ -1,0 +1,205 @@
+/**
+ * The recovery key on paper. Its words are made here, in the command line: the daemon, which signs
+ * the entry that names the key, gets the public half alone, and that only after the person has read
+ * the words back.
+ */
+import { rm } from 'node:fs/promises'
+import type { RecoveryKey } from '../../../api/local/recovery.ts'
+import type { KeyPair } from '../../../crypto/device-keys.ts'
+import { vouchFor } from '../../../crypto/logs/key-log-entries.ts'
+import { newRecoverySeed, paperWords, recoveryKeyOf } from '../../../crypto/recovery-paper.ts'
+import { AppError, type Code } from '../../../errors.ts'
+import { type Command, type Invocation, UsageError } from '../../command.ts'
+import { demandNew, writeNew } from '../../new-file.ts'
+import { onOwnScreen, requireScreen } from '../../alternate-screen.ts'
+import { readPaper, readWords } from './paper-words.ts'
+import { type Prompt, withPrompt } from '../../prompt.ts'
+import { recoveryPage } from './recovery-page.ts'
+import { shown } from '../../table.ts'
+
+const NOTHING = 'The recovery key of the account did not change.'
+
+const REPLACES = (since: string | null) => `
+A recovery key is in force${since === null ? '' : ` since ${since.slice(0, 10)}`}. Another one replaces it only with the 24 words of its paper.
+If that paper is lost, only "countersignd reset" without --recovery-key is rid of it: it revokes all
+your devices but one, and all your contacts have to confirm you again.
+
+Type the words of the paper that you have, as many on a line as you like. They are not shown.
+`
+
+const READ_BACK = `
+Now type the words as you read them on the paper, as many on a line as you like. They are not shown.
+Only then is the recovery key put in force.
+`
+
+/** Four columns, read from left to right. */
+const rowsOf = (words: readonly string[]): string =>
+  Array.from({ length: words.length / 4 }, (_, row) =>
+    words
+      .slice(4 * row, 4 * row + 4)
+      .map((word, at) => `${String(4 * row + at + 1).padStart(4)}. ${word.padEnd(10)}`)
+      .join('')
+      .trimEnd(),
+  ).join('\n')
+
+const screenOf = (words: readonly string[]) => `
+The recovery key of your account. Write down all 24 words, with a pen:
+
+${rowsOf(words)}
+
+They are shown only this once. A thief who has them and reads your mail can take the account over.
+Take no photo, and keep the paper away from your devices.
+
+`
+
+type Running = Pick<Invocation, 'io' | 'withApi' | 'say' | 'options' | 'json'> & {
+  readonly prompt: Prompt
+}
+
+/** The key of the paper that is replaced; null where none is in force. */
+async function replaced({ io, prompt }: Running, seen: RecoveryKey): Promise<KeyPair | null> {
+  if (seen.key === null) return null
+  if (prompt.isTerminal) io.stderr.write(`${REPLACES(seen.since)}\n`)
+  const otherwise = `A recovery key is in force, and its 24 words are needed to replace it. ${NOTHING}`
+  const old = await readPaper({ io, prompt, otherwise })
+  if (old.jwk.x === seen.key.x) return old
+  throw new AppError(
+    'invalid_state',
+    `These words are of another paper than the one in force. ${NOTHING} Take the newest paper of this account.`,
+    { details: { state: 'other_recovery_key' } },
+  )
+}
+
+/** Shows the words at a terminal, until the person has them on paper. */
+const shownTo = ({ io, prompt }: Running, words: readonly string[]) =>
+  onOwnScreen(io, screenOf(words), async () => {
+    if ((await prompt.askUnseen('Press Enter when they are on paper. ')) !== null) return
+    throw new AppError('invalid_state', `The words were not written down. ${NOTHING}`)
+  })
+
+/** Writes the page to print. */
+async function pageFor(running: Running, words: readonly string[], path: string): Promise<void> {
+  const [{ user }, { backend }, { next }] = await running.withApi((api) =>
+    Promise.all([api.context.read({}), api.status.read({}), api.recovery.read({})]),
+  )
+  const { email, kind } = user
+  const at = new Date().toISOString()
+  const page = recoveryPage({ words, account: next.account, kind, email, server: backend, at })
+  const bytes = (async function* () {
+    yield Buffer.from(page)
+  })()
+  await writeNew(path, bytes, '--page')
+  running.say(`Wrote ${path}. Print it, then delete it: the words must be on paper only.`)
+}
+
+/** Has the words put on paper, and read back from there. */
+async function onPaper(running: Running, words: readonly string[]): Promise<void> {
+  const { io, prompt, options } = running
+  const page = options['page'] === undefined ? null : String(options['page'])
+  const show = async () => {
+    if (page !== null) return
+    if (prompt.isTerminal) await shownTo(running, words)
+    else io.stdout.write(`${words.join(' ')}\n`)
+  }
+  if (page !== null) await pageFor(running, words, page)
+  await show()
+  if (prompt.isTerminal) {
+    io.stderr.write(`${READ_BACK}${page === null ? 'Enter alone shows them again.\n' : ''}\n`)
+  }
+  const belongs = (word: string, at: number) => words[at] === word
+  try {
+    await readWords({ io, prompt, otherwise: NOTHING }, { belongs, empty: show })
+  } catch (error) {
+    // The words on the page are of no use, so it must not be kept.
+    if (page !== null) await rm(page, { force: true })
+    throw error
+  }
+}
+
+/** Each time another device of the account changed its key log first. */
+const ATTEMPTS = 5
+
+const UNSURE: readonly Code[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
+
+const unsure = (cause: AppError) =>
+  new AppError(
+    cause.code,
+    `${cause.message} The new recovery key may be in force all the same: keep both papers until "countersignd whoami" shows since when one is.`,
+    { cause },
+  )
+
+/** Puts the key in force, in the place of the old one. */
+async function put({ withApi }: Running, key: KeyPair, old: KeyPair | null): Promise<RecoveryKey> {
+  for (let attempt = 1; ; attempt++) {
+    const { key: inForce, next } = await withApi((api) => api.recovery.read({}))
+    if ((inForce?.x ?? null) !== (old?.jwk.x ?? null))
+      throw new AppError(
+        'conflict',
+        'Another device of the account made a recovery key meanwhile, and that one is in force. Destroy the paper that you have just made.',
+      )
+    const entry = { op: 'recovery', ...next, key: key.jwk } as const
+    const vouched = old === null ? {} : { recovery_sig: vouchFor(entry, old) }
+    const body = { key: key.jwk, seq: next.seq, ...vouched }
+    try {
+      return await withApi((api) => api.recovery.create({ body }))
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      if (UNSURE.includes(error.code)) throw unsure(error)
+      if (error.code !== 'conflict' || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+export const recoveryCreate: Command = {
+  usage: '[--page FILE] [--json]',
+  help: `
+Makes a recovery key: 24 words to write on paper, shown once. When all devices are lost, "countersignd reset --recovery-key" brings
+the account back with them and a code from the mailbox, and no contact has to confirm the account again. They also undo a reset that a
+thief made without them.
+
+  --page FILE   write the words to a page to print, mode 0600, and show them nowhere else. Delete it once it is printed.
+
+The words are asked for again, from the paper, and the key is in force only after that. A key that is in force already is replaced
+with the words of its paper, which are asked for first. Who has lost that paper can replace it by "countersignd reset" alone, without
+--recovery-key: then all contacts have to confirm the account again.
+
+Without a terminal the words are one line on standard output, unless --page is given, and are read back from standard input; before
+them, those of the paper that is replaced.`,
+  options: { page: { type: 'string' } },
+  args: [0, 0],
+  run: (invocation) =>
+    withPrompt(invocation.io, async (prompt) => {
+      const { options, json, withApi, print, say } = invocation
+      const { page } = options
+      if (page !== undefined) demandNew(String(page), '--page')
+      if (json && page === undefined && !prompt.isTerminal)
+        throw new UsageError('Without a terminal, --json goes with --page: both write the output.')
+      // Before the old words are asked for.
+      if (page === undefined && prompt.isTerminal) requireScreen(invocation.io)
+      const running = { ...invocation, prompt }
+      const old = await replaced(running, await withApi((api) => api.recovery.read({})))
+      const seed = newRecoverySeed()
+      await onPaper(running, paperWords(seed))
+      const after = await put(running, recoveryKeyOf(seed), old)
+      print(after, [])
+      say(
+        old === null
+          ? 'The recovery key is in force. Keep the paper where you keep a passport.'
+          : 'The new recovery key is in force. Destroy the old paper: it is good for nothing.',
+      )
+      if (page !== undefined) say(`Delete ${String(page)} now.`)
+    }),
+}
+
+export const recoveryDismiss: Command = {
+  usage: '[--json]',
+  help: `
+Ends the notice that another device set a recovery key, on this device alone. Do it only if you set the key yourself: a thief with
+an unlocked device of yours can set one, too. A key that is set later is noticed again.`,
+  args: [0, 0],
+  async run({ withApi, print, say }) {
+    const answer = await withApi((api) => api.recovery.dismiss({}))
+    print(answer, [])
+    say(answer.dismissed === null ? 'There is no notice.' : `Dismissed: ${shown(answer.dismissed)}`)
+  },
+}

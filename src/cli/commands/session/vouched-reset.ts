@@ -1,0 +1,55 @@
+/** A reset with the recovery key, or without one where there is one. */
+import type { MachineKey } from '../../../api/local/index.ts'
+import type { KeyPair } from '../../../crypto/device-keys.ts'
+import { AppError } from '../../../errors.ts'
+import type { Invocation } from '../../command.ts'
+import type { Prompt } from '../../prompt.ts'
+
+/** What the person gave for a reset. */
+export interface Reset {
+  /** The recovery key, or null for a reset without one. */
+  readonly paper: KeyPair | null
+  /** Whether nothing is to be asked: `--yes`. */
+  readonly isSure: boolean
+}
+
+const UNUSED = `
+This account has a recovery key. After a reset with its 24 words, no contact has to confirm you again ("countersignd reset --recovery-key").
+Without them, all your contacts are warned that the recovery key was not used, and must compare the safety number with you.
+`
+
+/** Throws AppError invalid_state unless the person goes on without the paper. */
+async function warnUnused({ io }: Pick<Invocation, 'io'>, prompt: Prompt, isSure: boolean) {
+  io.stderr.write(`${UNUSED}\n`)
+  if (isSure) return
+  const typed = await prompt.ask('Type "without" to go on without the paper: ')
+  if (typed === 'without') return
+  throw new AppError(
+    'invalid_state',
+    'Nothing was reset. The code is good for 15 minutes: run the same command with --recovery-key.',
+  )
+}
+
+/**
+ * What goes with a credential into a reset: the signature of the recovery key, where the person has
+ * the paper. The daemon judges the key before anything is posted.
+ * @throws AppError invalid_state for another paper, and as the daemon does for the credential
+ */
+export async function resetting(
+  asking: Pick<Invocation, 'io' | 'withApi'>,
+  prompt: Prompt,
+  { paper, isSure }: Reset,
+  by: { code: string } | { key: MachineKey },
+): Promise<{ reset: true; recovery_sig?: string }> {
+  const body = { by, recovery_key: paper?.jwk.x ?? null }
+  const plan = await asking.withApi((api) => api.signIn.planReset({ body }))
+  const { has_recovery_key: hasKey, unsigned } = plan
+  // Done before, and the answer was lost.
+  if (unsigned === null) return { reset: true }
+  if (paper !== null) {
+    const { vouchFor } = await import('../../../crypto/logs/key-log-entries.ts')
+    return { reset: true, recovery_sig: vouchFor({ op: 'reset', ...unsigned }, paper) }
+  }
+  if (hasKey) await warnUnused(asking, prompt, isSure)
+  return { reset: true }
+}

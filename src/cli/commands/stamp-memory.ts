@@ -1,0 +1,82 @@
+/**
+ * What the state folder of this machine remembers that a stamp can be held against: the key logs of
+ * its own account and its contacts, which of their keys were accepted, and the key of the account
+ * server's receipts. The folder is only read, beside a daemon that may be at work there, and never
+ * made.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import type { Config } from '../../config/config.ts'
+import type { PublicJwk } from '../../crypto/jose/jwk.ts'
+import { readFacts } from '../../device/identity/identity.ts'
+import { logRows } from '../../state/logs.ts'
+import { metaRows } from '../../state/meta.ts'
+import { trustRows } from '../../state/trust.ts'
+import { FIRST_READ, VERSIONS } from '../../state/versions.ts'
+import { openReadOnly } from '../../storage/read-only.ts'
+import { isForSystem } from '../system-instance.ts'
+
+export interface StampMemory {
+  /** Why nothing is remembered, as a clause; null where the folder was read. */
+  readonly missing: string | null
+  /** The account and the device that are signed in here; null if no user is. */
+  readonly own: { readonly account: string; readonly device: string } | null
+  /** The key of the server's receipts, pinned at enrolment; null if no user is signed in. */
+  readonly receiptKey: PublicJwk | null
+  /** The entries of an account's key log; none for an account that is not remembered. */
+  readonly keyLog: (account: string) => readonly string[]
+  /** The generation of another account's keys that this device goes by. */
+  readonly accepted: (account: string) => number
+}
+
+const nothing = (missing: string): StampMemory => ({
+  missing,
+  own: null,
+  receiptKey: null,
+  keyLog: () => [],
+  accepted: () => 1,
+})
+
+const versionOf = (db: DatabaseSync) =>
+  Number(db.prepare('pragma user_version').get()?.['user_version'])
+
+function memoryIn(db: DatabaseSync): StampMemory {
+  const version = versionOf(db)
+  if (version < FIRST_READ) return nothing('a countersignd of protocol 1 wrote the state folder')
+  if (version > VERSIONS.length) return nothing('a newer countersignd wrote the state folder')
+  const logs = logRows(db)
+  // A state folder of an earlier version has no such table before its next start.
+  const trust = version === VERSIONS.length ? trustRows(db) : null
+  const facts = readFacts({ meta: metaRows(db) })
+  return {
+    missing: null,
+    own: facts && { account: facts.account, device: facts.device },
+    receiptKey: facts?.receiptKey ?? null,
+    keyLog: (account) => logs.read('keylog', account),
+    // Of an account that is not followed, the first keys count: the id certifies them.
+    accepted: (account) => trust?.get(account)?.pinned ?? 1,
+  }
+}
+
+/** Do something with what is remembered; what cannot be read counts as nothing, and says why. */
+export async function withMemory<T>(
+  config: Pick<Config, 'stateDir' | 'system'>,
+  work: (memory: StampMemory) => Promise<T>,
+): Promise<T> {
+  const path = join(config.stateDir, 'state.db')
+  if (isForSystem(config))
+    return work(nothing('the state of the service of this machine is closed to its users'))
+  if (!existsSync(path)) return work(nothing('nobody has signed in here'))
+  let db: DatabaseSync
+  try {
+    db = openReadOnly(path)
+  } catch (error) {
+    return work(nothing(`${path} cannot be read (${(error as Error).message})`))
+  }
+  try {
+    return await work(memoryIn(db))
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,206 @@
+import { timeAt } from '../../api/fields.ts'
+import { type PublicJwk, thumbprint } from '../../crypto/jose/jwk.ts'
+import { parseJws } from '../../crypto/jose/jws.ts'
+import { isLinked, type KeyLog } from '../../crypto/logs/key-log.ts'
+import { demand, Refusal } from '../../crypto/refusal.ts'
+import { type StampFacts, type StampFile, verifyingStamp } from '../../crypto/stamp.ts'
+import { EXIT } from '../../errors.ts'
+import { inSlices } from '../../slices.ts'
+import { type Command, UsageError } from '../command.ts'
+import { readBytes, readPublicKey, readStampFile } from './stamp-file.ts'
+import { type StampMemory, withMemory } from './stamp-memory.ts'
+import { shown } from '../table.ts'
+
+/** Why the signer counts as known: by `--root`, as the own account, or as one remembered. */
+type Signer = 'root' | 'own' | 'remembered' | 'unknown'
+
+interface Checked {
+  readonly facts: StampFacts
+  readonly signer: Signer
+  /** What became of the receipt; `unknown_key`: this device knows no key that it verifies under. */
+  readonly receipt: 'verified' | 'unknown_key' | 'none'
+}
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+
+/** The root given, in lower case; null where none is. Throws UsageError for what is no SHA-256. */
+function rootGiven(text: string | boolean | undefined): string | null {
+  if (text === undefined) return null
+  const root = String(text).toLowerCase()
+  if (/^[0-9a-f]{64}$/.test(root)) return root
+  throw new UsageError(
+    `--root takes a SHA-256 of 64 hexadecimal digits, as "stamp verify" prints it; got "${shown(String(text))}".`,
+  )
+}
+
+/** Whether a receipt names this key; one that cannot be read names none. */
+function isReceiptOf(receipt: string, key: PublicJwk): boolean {
+  try {
+    return parseJws(receipt, 'receipt+jws').kid === thumbprint(key)
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    throw error
+  }
+}
+
+/** The key to check a receipt under: the one given, or the pinned one where it names that. */
+function keyFor({ receipt }: StampFile, given: PublicJwk | null, pinned: PublicJwk | null) {
+  if (given !== null || pinned === null || receipt === undefined) return given
+  return isReceiptOf(receipt, pinned) ? pinned : null
+}
+
+/**
+ * Whether `generation` belongs to the account of which this device accepted generation `accepted`. The account id certifies the first generation; a recovery key links others. Anyone can sign
+ * a reset that is not linked, so one that came before an accepted generation counts for nothing.
+ */
+const isAccepted = (log: KeyLog, accepted: number, generation: number): boolean =>
+  generation === 1 || isLinked(log, accepted, generation) || isLinked(log, generation, accepted)
+
+function signerOf(
+  { payload: { iss }, keyLog: log, generation, root: { hash } }: StampFacts,
+  { own, keyLog, accepted }: StampMemory,
+  root: string | null,
+): Signer {
+  if (root !== null) {
+    demand(root === hex(hash), 'other_root', `the root of this stamp is ${hex(hash)}`)
+    return 'root'
+  }
+  if (keyLog(iss).length === 0) return 'unknown'
+  const me = iss === own?.account ? log.devices.get(own.device) : undefined
+  if (!isAccepted(log, me?.generation ?? accepted(iss), generation)) return 'unknown'
+  return me === undefined ? 'remembered' : 'own'
+}
+
+async function check(
+  file: StampFile,
+  content: Uint8Array,
+  of: { key: PublicJwk | null; root: string | null },
+  memory: StampMemory,
+): Promise<Checked> {
+  const serverKey = keyFor(file, of.key, memory.receiptKey)
+  const steps = verifyingStamp(file, {
+    content,
+    remembered: memory.keyLog,
+    ...(serverKey === null ? {} : { serverKey }),
+  })
+  // A signal ends the command between two slices.
+  const facts = await inSlices(steps)
+  const signer = signerOf(facts, memory, of.root)
+  const isChecked = facts.receipt !== null
+  const receipt = isChecked ? 'verified' : file.receipt === undefined ? 'none' : 'unknown_key'
+  return { facts, signer, receipt }
+}
+
+const SIGNER: Readonly<Record<Signer, string>> = {
+  root: 'its root is the one given',
+  own: 'the account of this device',
+  remembered: 'remembered by this device',
+  unknown: 'unknown here',
+}
+
+const UNCHECKED: Readonly<Record<Exclude<Checked['receipt'], 'verified'>, string>> = {
+  none: 'the stamp holds no receipt',
+  unknown_key:
+    'not checked: this device does not know the server of the receipt, so it proves nothing',
+}
+
+const ANEW = 'This account lost all its devices once and began anew. Make sure it is still theirs.'
+const RECOVERED = 'All devices of this account were replaced once, with its recovery key.'
+
+function linesOf({ facts, signer, receipt }: Checked, receivedAt: string | null): string[] {
+  const { payload, device, keyLog, generation, root, assurance } = facts
+  return [
+    `account      ${payload.iss} (${SIGNER[signer]})`,
+    `root         ${hex(root.hash)}`,
+    `device       ${device}`,
+    `signed at    ${timeAt(payload.iat * 1000)} (as the signer claims)`,
+    `received at  ${receipt === 'verified' ? receivedAt : UNCHECKED[receipt]}`,
+    `assurance    ${assurance}`,
+    `key log      ${keyLog.seq + 1} entries; a revocation after them does not show here`,
+    ...(payload.ctx === null ? [] : [`context      ${shown(payload.ctx)}`]),
+    ...(generation > 1
+      ? [`warning      ${isLinked(keyLog, 1, generation) ? RECOVERED : ANEW}`]
+      : []),
+  ]
+}
+
+const advice = (missing: string | null) => [
+  '',
+  missing === null
+    ? 'This device does not know these keys, and the signature does not show who holds them.'
+    : `No account is known here (${missing}), and the signature does not show who holds these keys.`,
+  'Ask the signer, in a way that you trust, for the root that "stamp verify" prints on their own device. Then add: --root ROOT',
+]
+
+export const stampVerify: Command = {
+  usage: 'FILE STAMP [--root ROOT] [--receipt-key JWK_FILE] [--json]',
+  help: `
+Checks offline that the signature in STAMP is over exactly the content of FILE, and whose it is. It asks no server.
+
+Whose it is follows from the root: the SHA-256 of the first entry of the signer's key log, or of the reset by which the account last
+began anew. The stamp is good when this device remembers that root (its own account, contacts, people it follows), or when it is the
+one given with --root. A key log that contradicts the one remembered here is refused; one that ends earlier is completed by it.
+
+A receipt counts only under the key of the account server that this device is signed in to, or under --receipt-key. Without a receipt
+that was checked, the assurance is "device" and the time is only the signer's claim.
+
+  --root ROOT              the root of the signer, 64 hexadecimal digits, as the signer told you
+  --receipt-key JWK_FILE   the public key of the account server that gave the receipt; it is the "receipt_key" of
+                           /s/{id}/file on the account server
+
+Exit code 0: good. 10: not good. 11: the signature fits, but the signer is unknown.`,
+  options: { root: { type: 'string' }, 'receipt-key': { type: 'string' } },
+  args: [2, 2],
+  async run({ args: [path = '', stamp = ''], options, config, print }) {
+    const content = await readBytes(path)
+    const file = await readStampFile(stamp)
+    const { root, 'receipt-key': keyFile } = options
+    const of = {
+      root: rootGiven(root),
+      key: keyFile === undefined ? null : await readPublicKey(String(keyFile)),
+    }
+    return withMemory(config(), async (memory) => {
+      try {
+        const checked = await check(file, content, of, memory)
+        const { facts, signer, receipt } = checked
+        const { payload, device, words } = facts
+        const isKnown = signer !== 'unknown'
+        const receivedAt = facts.receipt === null ? null : timeAt(facts.receipt.received_at * 1000)
+        print(
+          {
+            valid: isKnown,
+            conclusive: isKnown,
+            ...(isKnown ? {} : { reason: 'signer_unknown' }),
+            signer,
+            account_id: payload.iss,
+            root: hex(facts.root.hash),
+            began_anew: facts.generation > 1,
+            device_id: device,
+            signed_at: timeAt(payload.iat * 1000),
+            received_at: receivedAt,
+            receipt,
+            assurance_level: facts.assurance,
+            media_type: payload.media_type,
+            context: payload.ctx,
+            words: words.join(' '),
+          },
+          isKnown
+            ? ['Good: the signature is over exactly this content.', ...linesOf(checked, receivedAt)]
+            : [
+                'The signature fits exactly this content, but the signer is unknown.',
+                ...linesOf(checked, receivedAt),
+                ...advice(memory.missing),
+              ],
+        )
+        return isKnown ? EXIT.ok : EXIT.inconclusive
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        print(
+          { valid: false, conclusive: true, reason: error.reason },
+          `Not good (${error.reason}): ${error.message}`,
+        )
+        return EXIT.notVerified
+      }
+    })
+  },
+}

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { CONTENT_BYTES } from '../../api/rest/stamp.ts'
+import { AppError } from '../../errors.ts'
+import type { Command } from '../command.ts'
+import { unreadable } from './stamp-file.ts'
+
+/** Content is sent along as far as that goes, so that the stamp names its length. */
+async function contentOf(file: string) {
+  const { size } = await stat(file)
+  if (size <= CONTENT_BYTES) return { content_base64: (await readFile(file)).toString('base64') }
+  const sha256 = createHash('sha256')
+  await pipeline(createReadStream(file), sha256)
+  return { sha256: sha256.digest('hex') }
+}
+
+/** Make a new file and fill it with what `work` gives; it goes away again when that fails. */
+async function fillNew<T>(path: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path, 'wx').catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === 'EEXIST' ? 'is there already' : `cannot be made (${error.code})`
+    throw new AppError('conflict', `${path} ${why}: name another file with --out.`)
+  })
+  try {
+    return await work(file)
+  } catch (error) {
+    await rm(path)
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
+export const stampCommand: Command = {
+  usage: 'FILE [--out STAMP] [--media-type TYPE] [--context TEXT] [--json]',
+  help: `
+Signs a file with this device's key and writes the stamp beside it (FILE.stamp, or --out). The content does not leave this
+machine. Others check it with "countersignd stamp verify FILE STAMP --root ROOT", on the page whose address is printed, or with any
+library for JWS and Ed25519. The root of your account is what "stamp verify" prints here: give it to them in a way that they trust.`,
+  options: {
+    out: { type: 'string' },
+    'media-type': { type: 'string' },
+    context: { type: 'string' },
+  },
+  args: [1, 1],
+  async run({ args: [file = ''], options, withApi, print, say }) {
+    const { out, context, 'media-type': mediaType } = options
+    const content = await contentOf(file).catch((error: NodeJS.ErrnoException) => {
+      throw unreadable(file, error)
+    })
+    const path = String(out ?? `${file}.stamp`)
+    // Before anything is signed: a stamp that is registered and then lost helps nobody.
+    const made = await fillNew(path, async (to) => {
+      const answer = await withApi((api) =>
+        api.stamp.create({
+          body: {
+            ...content,
+            ...(mediaType === undefined ? {} : { media_type: String(mediaType) }),
+            ...(context === undefined ? {} : { context: String(context) }),
+          },
+        }),
+      )
+      const { stamp, key_log, receipt } = answer
+      const kept = { stamp, key_log, ...(receipt === null ? {} : { receipt }) }
+      await to.writeFile(`${JSON.stringify(kept, null, 2)}\n`)
+      return answer
+    })
+    print(made, [made.words, made.verification_url])
+    say(`Wrote ${path}.`)
+    if (made.receipt === null)
+      say(
+        'The account server was away: the stamp is good without its receipt, and the address works after the next sync.',
+      )
+  },
+}

@@ -1,0 +1,126 @@
+/**
+ * Rows asked of the running daemon on behalf of a program that was given a scope: first that scope is judged, then the daemon is
+ * found and proven, anew for each call, so that one that was started again is found again.
+ */
+import type { Content } from '../api/route.ts'
+import { requireScope, restNeed, type Scope } from '../auth/scopes.ts'
+import { AppError, EXIT, StartError } from '../errors.ts'
+import type { Ask, Call } from '../api/tools/call.ts'
+import type { DaemonConnection } from './daemon-connection.ts'
+import { daemonAt } from './lock-owner.ts'
+import { type Place, isForSystem } from './system-instance.ts'
+
+/** @param own whether the daemon would be that of the caller, who can start it */
+const away = (cause: StartError, own: boolean) =>
+  new AppError(
+    'backend_unavailable',
+    cause.exit === EXIT.daemonSilent && own
+      ? 'The daemon of this account does not answer: start it with "countersignd serve", then call again.'
+      : cause.message,
+    { cause },
+  )
+
+const brokenOff = (cause: unknown) =>
+  new AppError(
+    'backend_unavailable',
+    'The daemon went away during this call, which may have been done all the same: start it with "countersignd serve" and look before you call again.',
+    { cause },
+  )
+
+/** What ends a connection: a silence that lasted too long, or an error of Node's, which has a code. */
+const isOfConnection = (error: unknown): boolean =>
+  !(error instanceof AppError) && typeof (error as { code?: unknown }).code === 'string'
+
+const told = (error: unknown): unknown =>
+  error instanceof StartError || isOfConnection(error) ? brokenOff(error) : error
+
+/** Throws AppError insufficient_scope in words for whoever started this program: it has no token. */
+function demand(scope: Scope, { method, segments }: Call): void {
+  const need = restNeed(method, segments)
+  if (need === 'none') return
+  try {
+    requireScope(scope, need, method, segments)
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'insufficient_scope') throw error
+    const { details } = error
+    throw new AppError(
+      'insufficient_scope',
+      `This server was started with scope ${scope}, and ${method} /${segments.join('/')} requires ${details.required_scope}: start it as "countersignd mcp --scope ${need}".`,
+      { details },
+    )
+  }
+}
+
+/** A body that comes bit by bit, on a connection that is closed when it ends. */
+async function* whole(
+  body: AsyncIterable<Uint8Array>,
+  connection: DaemonConnection,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (error) {
+    throw told(error)
+  } finally {
+    connection.close()
+  }
+}
+
+const isBitByBit = (body: Content['body']): body is AsyncIterable<Uint8Array> =>
+  typeof body !== 'string' && !(body instanceof Uint8Array)
+
+export interface AskingDaemon {
+  readonly ask: Ask
+  /** Give up what is still being asked. */
+  readonly close: () => void
+}
+
+/**
+ * Asks the daemon that runs.
+ * @param scope what is allowed at most
+ * @param token the token to use, or null for the command line's own
+ */
+export function askingDaemon(place: Place, scope: Scope, token: () => string | null): AskingDaemon {
+  const open = new Set<DaemonConnection>()
+
+  async function connected(): Promise<DaemonConnection> {
+    try {
+      const connection = await daemonAt(place, token())
+      const close = () => {
+        open.delete(proven)
+        connection.close()
+      }
+      const proven: DaemonConnection = { ...connection, close }
+      open.add(proven)
+      return proven
+    } catch (error) {
+      throw error instanceof StartError ? away(error, !isForSystem(place)) : error
+    }
+  }
+
+  return {
+    async ask(call) {
+      demand(scope, call)
+      const { route, segments, query, body } = call
+      const media = route.media !== undefined
+      const path = `/${segments.map(encodeURIComponent).join('/')}`
+      const connection = await connected()
+      let streams = false
+      try {
+        const value = await connection.send({ route, path, query, body })
+        if (!media) return { value, media }
+        const content = value as Content
+        const { body: sent } = content
+        if (!isBitByBit(sent)) return { value, media }
+        streams = true
+        return { value: { ...content, body: whole(sent, connection) }, media }
+      } catch (error) {
+        throw told(error)
+      } finally {
+        if (!streams) connection.close()
+      }
+    },
+    close() {
+      for (const connection of open) connection.close()
+    },
+  }
+}

@@ -1,0 +1,73 @@
+/** One look at an account server far away: each question once, within seconds, and nothing sent that says who asks. */
+import { clock } from '../../api/device/clock.ts'
+import type { Route } from '../../api/route.ts'
+import { site } from '../../api/site/index.ts'
+import type { Config } from '../../config/config.ts'
+import { AppError } from '../../errors.ts'
+import { valueOf } from '../../remote/answer.ts'
+import { readAuthority } from '../../remote/authority.ts'
+import { newServerClock } from '../../remote/clock.ts'
+import { Passing } from '../../remote/faults.ts'
+import { type Answer, type Transport, openTransport } from '../../remote/transport.ts'
+import { said } from './finding.ts'
+
+const TIMEOUTS = { connectMs: 3000, answerMs: 4000 }
+
+export type ServerLook =
+  | { readonly reached: false; readonly why: string; readonly offsetMs: number | null }
+  | {
+      readonly reached: true
+      readonly version: string
+      readonly tookMs: number
+      /** Where it says that it is reached by everybody. */
+      readonly publicUrl: string
+      /** Its clock minus this one's, in milliseconds. */
+      readonly offsetMs: number
+    }
+
+/** Look at the server of a configuration. Never throws. */
+export async function lookAtServer(
+  { backendUrl: base, caFile = null }: Pick<Config, 'backendUrl'> & Partial<Config>,
+  now: () => number,
+): Promise<ServerLook> {
+  const measured = newServerClock(now)
+  let transport: Transport | null = null
+  const ask = async (at: Transport, route: Route): Promise<[value: unknown, answer: Answer]> => {
+    const headers = { Accept: 'application/json', 'Accept-Encoding': 'identity' }
+    const answer = await at.exchange({
+      method: route.method,
+      target: route.path,
+      headers,
+      body: undefined,
+    })
+    measured.observe(answer.headers.date, answer.sentAt, answer.answeredAt)
+    return [valueOf(answer, route, at.origin), answer]
+  }
+  try {
+    transport = openTransport({
+      base: base as string,
+      ca: readAuthority(caFile),
+      now,
+      timeouts: TIMEOUTS,
+    })
+    const begun = performance.now()
+    const [health] = await ask(transport, site.siteHealth.read)
+    const tookMs = Math.round(performance.now() - begun)
+    const [time, { sentAt, answeredAt }] = await ask(transport, clock.read)
+    const { now: there, public_url: publicUrl } = time as { now: string; public_url: string }
+    return {
+      reached: true,
+      version: (health as { version: string }).version,
+      tookMs,
+      publicUrl,
+      // Taken to be written half way through (RFC 5905 section 8).
+      offsetMs: Math.round(Date.parse(there) - (sentAt + answeredAt) / 2),
+    }
+  } catch (error) {
+    const told = error instanceof Passing ? error.error : error
+    const why = told instanceof AppError ? told.message : said(told)
+    return { reached: false, why, offsetMs: measured.offsetMs() }
+  } finally {
+    transport?.close()
+  }
+}

@@ -1,0 +1,279 @@
+/**
+ * The environment as one validated object: every variable, its default and its unit.
+ * Nothing else in the program reads a setting from `process.env`, and a value that is a secret never reaches a message.
+ */
+import { homedir } from 'node:os'
+import { posix, win32 } from 'node:path'
+import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mail } from './accounts.ts'
+import { type AssistantConfig, assistant } from './assistant.ts'
+import {
+  type Env,
+  LOOPBACK,
+  NO_NAMES,
+  type Platform,
+  type SystemPlaces,
+  absolute,
+  fault,
+  file,
+  isLoopback,
+  oneOf,
+  origin,
+  pathOn,
+  port,
+  read,
+  wrong,
+} from './values.ts'
+import { StartError } from '../errors.ts'
+
+const HERE: Platform = { platform: process.platform, homedir }
+
+/** What systemd gives to a service of these names. */
+export const SYSTEM: SystemPlaces = Object.freeze({
+  runtime: '/run/countersign',
+  state: '/var/lib/countersign',
+  units: Object.freeze([
+    '/etc/systemd/system/countersignd.service',
+    '/usr/lib/systemd/system/countersignd.service',
+  ]),
+})
+
+const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
+const KEYCHAINS = ['auto', 'os', 'file'] as const
+
+export type LogLevel = (typeof LOG_LEVELS)[number]
+export type KeychainChoice = (typeof KEYCHAINS)[number]
+/**
+ * Who besides the daemon's own user and root may use the token route: names or uids, not looked up yet; `any` restores the bare
+ * loopback rule.
+ */
+export type TokenUsers = { readonly any: true } | { readonly names: readonly string[] }
+
+export interface Config {
+  /** Where the API listens: a loopback address. */
+  readonly bind: string
+  /** 0 means any free port. */
+  readonly port: number
+  readonly stateDir: string
+  /** Where the service manager has the daemon say publicly that it runs; null where it has it say so nowhere. */
+  readonly runtimeDir: string | null
+  /** Where the instance of the whole machine is; null where the environment names a state folder, and off Linux. */
+  readonly system: SystemPlaces | null
+  /** `embedded`, or the name of an account server's address. */
+  readonly environment: string
+  /** The origin of the account server that the daemon uses, without a trailing slash; null means the one inside the daemon. */
+  readonly backendUrl: string | null
+  /** PEM file of a further authority for the certificate of that server; not read yet. */
+  readonly caFile: string | null
+  /**
+   * The address of the account server's own listener, that of the `server` command and the one inside a daemon, for guests and
+   * devices: a loopback address, or any where https is before it.
+   */
+  readonly accountBind: string
+  /** The port of that listener; 0 means any free one. */
+  readonly accountPort: number
+  /** An origin without a trailing slash; null means: made from `accountBind` and `accountPort`. */
+  readonly publicUrl: string | null
+  /** A PostgreSQL URL, a secret; null means SQLite in the state folder. */
+  readonly databaseUrl: string | null
+  readonly mail: MailConfig
+  /** null means that the built-in handbook answers. */
+  readonly assistant: AssistantConfig | null
+  readonly keychain: KeychainChoice
+  /** Where the service manager put credentials. */
+  readonly credentialsDir: string | null
+  readonly tokenUsers: TokenUsers
+  readonly logLevel: LogLevel
+  readonly token: string | null
+  readonly tokenFile: string | null
+}
+
+const KNOWN = [
+  'SVC_HTTP_BIND',
+  'SVC_HTTP_PORT',
+  'SVC_STATE_DIR',
+  'SVC_ENV',
+  'SVC_BACKEND_URL',
+  'SVC_CA_FILE',
+  'SVC_ACCOUNT_BIND',
+  'SVC_ACCOUNT_PORT',
+  'SVC_PUBLIC_URL',
+  'SVC_DATABASE_URL',
+  'SVC_MAIL_DIR',
+  'SVC_MAIL_FROM',
+  'SVC_SMTP_URL',
+  'SVC_ASSISTANT_URL',
+  'SVC_ASSISTANT_KEY_FILE',
+  'SVC_ASSISTANT_MODEL',
+  'SVC_KEYCHAIN',
+  'SVC_TOKEN_USERS',
+  'SVC_LOG_LEVEL',
+  'SVC_TOKEN',
+  'SVC_TOKEN_FILE',
+]
+
+type Attempt = <T>(read: () => T) => T
+
+/** Reads and checks every variable; throws a StartError that names the variable, its value and what is allowed. */
+export function readConfig(env: Env, os: Platform = HERE): Config {
+  return Object.freeze(readAll(env, os, (read) => read()))
+}
+
+/**
+ * Every reason why `readConfig` would throw, and what can be used all the same: a setting that is wrong, or follows from one that
+ * is, is absent.
+ */
+export function surveyConfig(
+  env: Env,
+  os: Platform = HERE,
+): { readonly config: Partial<Config>; readonly faults: readonly StartError[] } {
+  const faults: StartError[] = []
+  const config = readAll(env, os, <T>(read: () => T) => {
+    try {
+      return read()
+    } catch (error) {
+      if (error instanceof StartError) faults.push(error)
+      // What follows from a setting that is wrong itself has nothing to be made of.
+      else if (faults.length === 0) throw error
+      return undefined as T
+    }
+  })
+  const known = Object.entries(config).filter(([, value]) => value !== undefined)
+  return { config: Object.fromEntries(known) as Partial<Config>, faults }
+}
+
+function readAll(env: Env, os: Platform, attempt: Attempt): Config {
+  for (const fault of unknownNames(env))
+    attempt(() => {
+      throw fault
+    })
+  const publicUrl = attempt(() => origin(env, 'SVC_PUBLIC_URL'))
+  const folder = attempt(() => stateDir(env, os))
+  return {
+    bind: attempt(() => apiBind(env)),
+    port: attempt(() => port(env, 'SVC_HTTP_PORT', 19821)),
+    stateDir: folder,
+    runtimeDir: attempt(() => runtimeDir(env, os)),
+    system: systemPlaces(env, os),
+    ...attempt(() => backend(env)),
+    caFile: attempt(() => file(env, 'SVC_CA_FILE', os)),
+    accountBind: attempt(() => accountBind(env, publicUrl)),
+    accountPort: attempt(() => port(env, 'SVC_ACCOUNT_PORT', 19822)),
+    publicUrl,
+    databaseUrl: attempt(() => databaseUrl(env)),
+    mail: attempt(() => mail(env, { os, publicUrl, stateDir: folder })),
+    assistant: attempt(() => assistant(env, os)),
+    keychain: attempt(() => oneOf(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
+    credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
+    tokenUsers: attempt(() => tokenUsers(env)),
+    logLevel: attempt(() => oneOf(env, 'SVC_LOG_LEVEL', LOG_LEVELS, 'info')),
+    token: read(env, 'SVC_TOKEN'),
+    tokenFile: read(env, 'SVC_TOKEN_FILE'),
+  }
+}
+
+/** A setting that nothing reads is a mistake of whoever set it; its value may be a secret and is not shown. */
+function* unknownNames(env: Env): Generator<StartError> {
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith('SVC_') || KNOWN.includes(name) || read(env, name) === null) continue
+    if (ENVIRONMENT_URL.test(name)) continue
+    const meant = nearest(name)
+    const remedy = meant === null ? 'Unset it.' : `Did you mean ${meant}?`
+    yield fault(`${JSON.stringify(name)} is not the name of a setting. ${remedy}`)
+  }
+}
+
+const pairs = (text: string) =>
+  new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)))
+
+/** The known name that shares the most pairs of letters with this one (Dice's coefficient), if it is near at all. */
+function nearest(name: string): string | null {
+  const given = pairs(name)
+  const ranked = KNOWN.map((known) => {
+    const own = pairs(known)
+    const shared = [...own].filter((pair) => given.has(pair)).length
+    return { known, score: (2 * shared) / (own.size + given.size) }
+  })
+  const best = ranked.reduce((a, b) => (b.score > a.score ? b : a))
+  return best.score > 0.6 ? best.known : null
+}
+
+function apiBind(env: Env): string {
+  const value = read(env, 'SVC_HTTP_BIND') ?? '127.0.0.1'
+  if (isLoopback(value)) return value
+  throw wrong(
+    'SVC_HTTP_BIND',
+    value,
+    `it must be ${LOOPBACK}. The interface hands out tokens without a password, so it must not be reachable from other machines, ` +
+      `not through a proxy either; ${NO_NAMES}`,
+  )
+}
+
+function stateDir(env: Env, os: Platform): string {
+  const path = pathOn(os)
+  const named = read(env, 'SVC_STATE_DIR')
+  if (named !== null) return absolute('SVC_STATE_DIR', named, path)
+  const given = ofManager(env, 'STATE_DIRECTORY', os)
+  if (given !== null) return given
+  return absolute('the home folder', path.join(platformFolder(env, os), 'countersign'), path)
+}
+
+/** A folder that the service manager made for the daemon. */
+function ofManager(env: Env, name: string, os: Platform): string | null {
+  const given = read(env, name)
+  if (given === null || os.platform === 'win32') return null
+  // systemd lists several folders separated by colons when the unit names several; the first is ours.
+  return absolute(name, given.split(':', 1).join(), pathOn(os))
+}
+
+const runtimeDir = (env: Env, os: Platform) => ofManager(env, 'RUNTIME_DIRECTORY', os)
+
+function systemPlaces(env: Env, os: Platform): SystemPlaces | null {
+  const named = read(env, 'SVC_STATE_DIR') ?? read(env, 'STATE_DIRECTORY')
+  return os.platform === 'linux' && named === null ? (os.system ?? SYSTEM) : null
+}
+
+function platformFolder(env: Env, os: Platform): string {
+  if (os.platform === 'win32') {
+    return read(env, 'LOCALAPPDATA') ?? win32.join(home(os), 'AppData', 'Local')
+  }
+  if (os.platform === 'darwin') return posix.join(home(os), 'Library', 'Application Support')
+  const xdg = read(env, 'XDG_STATE_HOME')
+  // XDG base directories: "all paths must be absolute; a relative path is invalid and must be ignored".
+  return xdg !== null && posix.isAbsolute(xdg) ? xdg : posix.join(home(os), '.local', 'state')
+}
+
+function home(os: Platform): string {
+  try {
+    const folder = os.homedir()
+    if (folder !== '') return folder
+  } catch {
+    // No HOME, and no entry among the users: a container's user.
+  }
+  throw fault(
+    'This user has no home folder, where the state would be kept: set SVC_STATE_DIR to an absolute path of your own.',
+  )
+}
+
+function databaseUrl(env: Env): string | null {
+  const value = read(env, 'SVC_DATABASE_URL')
+  if (value === null || /^postgres(ql)?:\/\/./.test(value)) return value
+  throw fault(
+    'SVC_DATABASE_URL must be a postgres:// or postgresql:// URL (its value may hold a password and is not shown). ' +
+      'Leave it unset to use SQLite in the state folder.',
+  )
+}
+
+function tokenUsers(env: Env): TokenUsers {
+  const value = read(env, 'SVC_TOKEN_USERS')
+  if (value === null) return Object.freeze({ names: Object.freeze([]) })
+  if (value.trim() === 'any') return Object.freeze({ any: true })
+  const names = value.split(',').map((name) => name.trim())
+  if (names.some((name) => name === 'any' || !/^[^\s:/]+$/.test(name))) {
+    throw wrong(
+      'SVC_TOKEN_USERS',
+      value,
+      'it must be a comma-separated list of user names or uids, or the single word any.',
+    )
+  }
+  return Object.freeze({ names: Object.freeze(names) })
+}

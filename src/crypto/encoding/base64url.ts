@@ -1,0 +1,52 @@
+/**
+ * Base64url without padding (RFC 4648 section 5), canonical both ways: one spelling for each
+ * value, because hashes and words are taken over the text.
+ */
+import { Refusal } from '../refusal.ts'
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const VALUE = new Int8Array(128).fill(-1)
+for (let i = 0; i < 64; i++) VALUE[ALPHABET.charCodeAt(i)] = i
+
+/** Any bytes in, their unpadded base64url out. */
+export function encodeBase64url(bytes: Uint8Array): string {
+  let text = ''
+  let held = 0
+  let bits = 0
+  for (const byte of bytes) {
+    held = ((held << 8) | byte) & 0xffff
+    bits += 8
+    while (bits >= 6) {
+      bits -= 6
+      text += ALPHABET.charAt((held >> bits) & 63)
+    }
+  }
+  return bits > 0 ? text + ALPHABET.charAt((held << (6 - bits)) & 63) : text
+}
+
+/**
+ * Unpadded base64url in, bytes out. Throws `respelt_base64` for anything that would not re-encode
+ * to the same characters: padding, white space, the standard alphabet, stray bits, a lone last
+ * character.
+ */
+export function decodeBase64url(text: string): Uint8Array {
+  const bytes = new Uint8Array((text.length * 6) >> 3)
+  let held = 0
+  let bits = 0
+  let at = 0
+  for (let i = 0; i < text.length; i++) {
+    const value = VALUE[text.charCodeAt(i)] ?? -1
+    if (value < 0) throw respelt()
+    held = ((held << 6) | value) & 0x3fff
+    bits += 6
+    if (bits >= 8) {
+      bits -= 8
+      bytes[at++] = held >> bits
+    }
+  }
+  // RFC 4648 section 3.5: the pad bits are zero. Six left over is a character that carries no byte.
+  if (bits === 6 || (held & ((1 << bits) - 1)) !== 0) throw respelt()
+  return bytes
+}
+
+const respelt = () => new Refusal('respelt_base64', 'not canonical base64url')

@@ -1,0 +1,44 @@
+/**
+ * The byte strings that protocol 2 hashes and signs: a label, a zero byte, then fixed-length parts,
+ * so that no two derivations ever hash the same string.
+ */
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { demand } from '../refusal.ts'
+
+/** Every label of protocol 2 begins so. */
+export type Label = `countersign/v2/${string}`
+
+/** `label || 0x00 || parts`. */
+export const labelled = (label: Label, ...parts: Uint8Array[]): Uint8Array =>
+  concatBytes(utf8ToBytes(label), Uint8Array.of(0), ...parts)
+
+/**
+ * An unsigned 32-bit big-endian number, as every derivation writes an epoch.
+ * @throws Refusal `bad_value` unless it is an integer from 0 to 2^32 − 1
+ */
+export function u32be(value: number): Uint8Array {
+  const fits = Number.isInteger(value) && value >= 0 && value < 2 ** 32
+  demand(fits, 'bad_value', 'an epoch is a whole number below 2^32')
+  const bytes = new Uint8Array(4)
+  new DataView(bytes.buffer).setUint32(0, value)
+  return bytes
+}
+
+/**
+ * An unsigned 64-bit big-endian number.
+ * @throws Refusal `bad_value` unless it is an integer from 0 to 2^53 − 1
+ */
+export function u64be(value: number): Uint8Array {
+  demand(Number.isSafeInteger(value) && value >= 0, 'bad_value', `not a count: ${value}`)
+  const bytes = new Uint8Array(8)
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(value))
+  return bytes
+}
+
+/**
+ * Refuses a value of another length than its derivation expects.
+ * @throws Refusal `bad_length`
+ */
+export function requireLength(bytes: Uint8Array, length: number, what: string): void {
+  demand(bytes.length === length, 'bad_length', `${what} is ${length} bytes, not ${bytes.length}`)
+}

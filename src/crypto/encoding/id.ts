@@ -1,0 +1,111 @@
+/**
+ * Ids: 16 bytes, on the wire a prefix and 26 characters of lower-case Crockford base32, encoded as
+ * a ULID is. One spelling for each id. New ids are UUIDv7 bytes, so they sort by time; any 16
+ * bytes are a valid id.
+ */
+import { randomBytes } from '@noble/hashes/utils.js'
+import { demand } from '../refusal.ts'
+
+/** The prefixes of the ids that enter signatures and key derivations. */
+export const PREFIX = {
+  account: 'acc_',
+  device: 'dev_',
+  connection: 'con_',
+  guest: 'gst_',
+  stamp: 'stm_',
+  machine: 'mch_',
+} as const
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+const BODY = 26
+
+/** `prefix` and the 16 bytes of an id in, its text out. Throws `length` for other byte counts. */
+export function formatId(prefix: string, bytes: Uint8Array): string {
+  demand(bytes.length === 16, 'length', 'an id is 16 bytes')
+  let text = ''
+  // 26 characters hold 130 bits; the two spare ones come first and are zero, as in a ULID.
+  let held = 0
+  let bits = 2
+  for (const byte of bytes) {
+    held = ((held << 8) | byte) & 0xfff
+    bits += 8
+    while (bits >= 5) {
+      bits -= 5
+      text += ALPHABET.charAt((held >> bits) & 31)
+    }
+  }
+  return prefix + text
+}
+
+/**
+ * The text of an id in, its 16 bytes out. Throws `prefix`, `length`, `upper_case`, `alphabet`, or
+ * `overflow` (a first character above 7 would need more than 128 bits).
+ */
+export function parseId(prefix: string, text: string): Uint8Array {
+  demand(text.startsWith(prefix), 'prefix', `an id here begins with ${prefix}`)
+  const body = text.slice(prefix.length)
+  demand(body.length === BODY, 'length', `an id has ${BODY} characters after ${prefix}`)
+  demand(!/[A-Z]/.test(body), 'upper_case', 'an id is lower case')
+  const bytes = new Uint8Array(16)
+  let held = 0
+  let bits = -2
+  let at = 0
+  for (let i = 0; i < BODY; i++) {
+    const value = ALPHABET.indexOf(body.charAt(i))
+    demand(value >= 0, 'alphabet', 'an id is written in Crockford base32')
+    demand(i > 0 || value < 8, 'overflow', 'the first character of an id is at most 7')
+    held = ((held << 5) | value) & 0xfff
+    bits += 5
+    if (bits >= 8) {
+      bits -= 8
+      bytes[at++] = held >> bits
+    }
+  }
+  return bytes
+}
+
+const BODY_FORM = new RegExp(`^[0-7][${ALPHABET}]{${BODY - 1}}$`)
+
+/** Whether `text` is exactly one id with this prefix. */
+export function isId(prefix: string, text: string): boolean {
+  return text.startsWith(prefix) && BODY_FORM.test(text.slice(prefix.length))
+}
+
+/**
+ * A bound of the ids of a time: it sorts after every new id of an earlier millisecond, and before
+ * every one of this millisecond and later. Takes Unix milliseconds, below 2^48.
+ */
+export function firstIdAt(prefix: string, unixMs: number): string {
+  const bytes = new Uint8Array(16)
+  const view = new DataView(bytes.buffer)
+  view.setUint16(0, Math.floor(unixMs / 2 ** 32))
+  view.setUint32(2, unixMs % 2 ** 32)
+  return formatId(prefix, bytes)
+}
+
+const latest = { ms: -1, counter: 0 }
+
+/**
+ * A new id: `prefix` and the time in Unix milliseconds in, text out. Ids of one process rise
+ * strictly, also inside one millisecond and when the clock steps back.
+ */
+export function newId(prefix: string, unixMs: number): string {
+  const bytes = randomBytes(16)
+  const view = new DataView(bytes.buffer)
+  if (unixMs > latest.ms) {
+    // RFC 9562 section 6.2, method 1: a 12-bit counter, seeded at random with its top bit clear.
+    latest.ms = Math.floor(unixMs)
+    latest.counter = view.getUint16(6) & 0x7ff
+  } else if (latest.counter < 0xfff) {
+    latest.counter += 1
+  } else {
+    latest.ms += 1
+    latest.counter = 0
+  }
+  // RFC 9562 section 5.7: 48 bits of time, version 7, the counter, variant 10, random bits.
+  view.setUint16(0, Math.floor(latest.ms / 2 ** 32))
+  view.setUint32(2, latest.ms % 2 ** 32)
+  view.setUint16(6, 0x7000 | latest.counter)
+  view.setUint8(8, 0x80 | (view.getUint8(8) & 0x3f))
+  return formatId(prefix, bytes)
+}

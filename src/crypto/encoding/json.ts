@@ -1,0 +1,125 @@
+/**
+ * JSON as signed payloads need it (RFC 8259, narrowed): a name occurs once in an object, numbers
+ * are plain integers. `JSON.parse` keeps the last of two equal names and forgets how a number was
+ * written, and two readers that differ there read two different entries under one signature.
+ */
+import { quoted } from './quoted.ts'
+import { Refusal } from '../refusal.ts'
+
+export type Json = null | boolean | number | string | Json[] | JsonObject
+/** A map, so that `__proto__` is a name like any other. */
+export type JsonObject = ReadonlyMap<string, Json>
+
+/**
+ * The level of the innermost object or array; the root is level 0. No structure of the protocol is
+ * as deep, and hostile nesting does not exhaust the stack.
+ */
+const DEEPEST = 8
+
+const SPACE = /[ \t\n\r]*/y
+// oxlint-disable-next-line no-control-regex -- RFC 8259 section 7: control characters are escaped.
+const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const DIGIT = /[0-9]/y
+const INTEGER = /^(?:0|-?[1-9][0-9]*)$/
+const WORD = /true|false|null/y
+
+/**
+ * Parses the bytes of one JSON object: the root of each structure of the protocol is one.
+ * @throws Refusal `bad_utf8`; `bad_json`, also for another root and a byte order mark; `duplicate_member`; `too_deep`;
+ *   `lone_surrogate` for a string or name that is not well-formed Unicode; `bad_value` for a number
+ *   that is not a plain integer within ±(2^53 − 1)
+ */
+export function parseJson(bytes: Uint8Array): JsonObject {
+  const text = decodeUtf8(bytes)
+  let at = 0
+
+  const take = (form: RegExp): string | undefined => {
+    form.lastIndex = at
+    const found = form.exec(text)?.[0]
+    if (found !== undefined) at += found.length
+    return found
+  }
+  const skipSpace = () => {
+    // Signed structures have none, as a rule.
+    if (text.charCodeAt(at) <= 0x20) take(SPACE)
+  }
+  /** A punctuation mark with the white space around it. */
+  const mark = (character: string): boolean => {
+    skipSpace()
+    if (text[at] !== character) return false
+    at += 1
+    skipSpace()
+    return true
+  }
+  const string = (): string => {
+    const token = take(STRING)
+    if (token === undefined) throw badJson()
+    const characters = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1)
+    if (!characters.isWellFormed()) throw new Refusal('lone_surrogate', 'half a surrogate pair')
+    return characters
+  }
+
+  /** The beginning of an object or array at a level. */
+  const opens = (bracket: '{' | '[', level: number): boolean => {
+    if (!mark(bracket)) return false
+    if (level > DEEPEST) throw new Refusal('too_deep', `nested deeper than level ${DEEPEST}`)
+    return true
+  }
+
+  const value = (level: number): Json => {
+    if (opens('{', level)) return object(level)
+    if (opens('[', level)) return array(level)
+    if (text[at] === '"') return string()
+    const word = take(WORD)
+    if (word !== undefined) return word === 'null' ? null : word === 'true'
+    const number = take(NUMBER)
+    // RFC 8259 section 6: a leading zero ends the number, so what follows is no JSON.
+    if (number === undefined || take(DIGIT) !== undefined) throw badJson()
+    if (!INTEGER.test(number) || !Number.isSafeInteger(Number(number))) {
+      throw new Refusal('bad_value', `not a plain integer: ${number.slice(0, 40)}`)
+    }
+    return Number(number)
+  }
+
+  const object = (level: number): JsonObject => {
+    const members = new Map<string, Json>()
+    if (mark('}')) return members
+    do {
+      const name = string()
+      if (members.has(name)) throw new Refusal('duplicate_member', `two members: ${quoted(name)}`)
+      if (!mark(':')) throw badJson()
+      members.set(name, value(level + 1))
+    } while (mark(','))
+    if (!mark('}')) throw badJson()
+    return members
+  }
+
+  const array = (level: number): Json[] => {
+    const items: Json[] = []
+    if (mark(']')) return items
+    do items.push(value(level + 1))
+    while (mark(','))
+    if (!mark(']')) throw badJson()
+    return items
+  }
+
+  skipSpace()
+  const result = value(0)
+  skipSpace()
+  if (at !== text.length || !(result instanceof Map)) throw badJson()
+  return result
+}
+
+/** RFC 8259 section 8.1 lets a reader skip a byte order mark; kept, it is no JSON. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    throw new Refusal('bad_utf8', 'not UTF-8')
+  }
+}
+
+const badJson = () => new Refusal('bad_json', 'not one JSON object')

@@ -1,0 +1,117 @@
+/**
+ * Client assertions (RFC 7523 sections 2.2 and 3): a machine account signs in with its own key
+ * (`private_key_jwt`). Short-lived and for one use: the server remembers each `jti` for as long as
+ * it could come again.
+ */
+import type { KeyPair } from '../device-keys.ts'
+import { PREFIX } from '../encoding/id.ts'
+import { thumbprint, type PublicJwk } from './jwk.ts'
+import type { Json } from '../encoding/json.ts'
+import type { Compact } from './jws.ts'
+import {
+  claim,
+  jti,
+  LEEWAY_S,
+  newJti,
+  optionalClaim,
+  parseJwt,
+  seconds,
+  signJwt,
+  verifyJwt,
+} from './jwt.ts'
+import { id, natural, text, type Kind } from '../logs/payload.ts'
+import { demand } from '../refusal.ts'
+
+/**
+ * The furthest that `exp` may lie ahead by its maker's clock, in seconds; a server remembers a
+ * `jti` little longer.
+ */
+const LONGEST_S = 300
+
+const machine = id(PREFIX.machine)
+
+/** What an assertion says of its maker before anything is verified. */
+export type ClaimedClient = {
+  /** The id under which the machine is registered. */
+  machine: string
+  /** RFC 7638 thumbprint of the signing key, or null: RFC 7523 does without. */
+  kid: string | null
+}
+
+/**
+ * An assertion by which `machine` signs in at `audience`, the issuer or token endpoint of the
+ * server. `at` is Unix seconds, `lifetimeS` 1 to 300 seconds. Out: the JWT. Rejects with
+ * `bad_value` (an id, a time or a lifetime) and `bad_length` (a secret that is not 32 bytes).
+ */
+export async function signAssertion(
+  of: { machine: string; audience: string; at: number; lifetimeS?: number },
+  key: KeyPair,
+): Promise<string> {
+  const { audience, at, lifetimeS = 60 } = of
+  const fits = seconds(lifetimeS) >= 1 && lifetimeS <= LONGEST_S
+  demand(fits, 'bad_value', `an assertion lives 1 to ${LONGEST_S} seconds`)
+  const iss = machine(of.machine)
+  const exp = seconds(at) + lifetimeS
+  const claims = { iss, sub: iss, aud: audience, iat: at, exp, jti: newJti() }
+  return signJwt({ typ: 'JWT', kid: thumbprint(key.jwk) }, claims, key.secret)
+}
+
+/**
+ * Reads who made an assertion, so that the key can be looked up; nothing is verified. Throws what
+ * `parseJwt` throws, `wrong_typ`, `missing_member`, `bad_value`, `sub_mismatch`.
+ */
+export function readAssertion(assertion: string): ClaimedClient {
+  return clientOf(parse(assertion))
+}
+
+/**
+ * Checks an assertion under the key that is registered for its machine. `audiences` are the names
+ * of the server, any of which will do; `now` is Unix seconds. Out: the machine, and the `jti` that
+ * may not come again before `exp` (Unix seconds) and the leeway of 60 s are over.
+ *
+ * Rejects with what `readAssertion` and `verifyJwt` throw, `kid_mismatch`, `wrong_audience`,
+ * `expired`, `expires_too_late`, `not_yet_valid`, `bad_jti`.
+ */
+export async function verifyAssertion(
+  assertion: string,
+  expected: { publicKey: PublicJwk; audiences: readonly string[]; now: number },
+): Promise<{ machine: string; jti: string; exp: number }> {
+  const { publicKey, audiences, now } = expected
+  const jwt = parse(assertion)
+  const client = clientOf(jwt)
+  const own = client.kid === null || client.kid === thumbprint(publicKey)
+  demand(own, 'kid_mismatch', 'kid is not the key of the machine')
+  await verifyJwt(jwt, publicKey) // RFC 7523 section 3, item 9
+
+  const here = claim(jwt, 'aud', texts).some((name) => audiences.includes(name)) // item 3
+  demand(here, 'wrong_audience', 'an assertion for another server')
+  const exp = claim(jwt, 'exp', natural) // item 4
+  demand(now < exp + LEEWAY_S, 'expired', 'the assertion has expired')
+  // By the maker's clock, which may be ahead as far as `iat` says.
+  const latest = now + LONGEST_S + LEEWAY_S
+  demand(exp <= latest, 'expires_too_late', `exp is more than ${LONGEST_S} s ahead`)
+  for (const name of ['nbf', 'iat']) {
+    const begins = optionalClaim(jwt, name, natural) ?? 0 // items 5 and 6
+    demand(begins <= now + LEEWAY_S, 'not_yet_valid', `${name} is in the future`)
+  }
+  return { machine: client.machine, jti: claim(jwt, 'jti', jti), exp } // item 7
+}
+
+function parse(assertion: string): Compact {
+  const jwt = parseJwt(assertion, [], ['typ', 'kid'])
+  // RFC 7519 section 5.1: optional, but no other kind of token may serve as an assertion.
+  const { header } = jwt
+  const fits = !header.has('typ') || text(header.get('typ')!).toUpperCase() === 'JWT'
+  demand(fits, 'wrong_typ', 'typ is JWT')
+  return jwt
+}
+
+function clientOf(jwt: Compact): ClaimedClient {
+  const kid = jwt.header.has('kid') ? text(jwt.header.get('kid')!) : null
+  const sub = claim(jwt, 'sub', machine) // RFC 7523 section 3, item 2B
+  demand(claim(jwt, 'iss', text) === sub, 'sub_mismatch', 'iss and sub are the machine') // item 1
+  return { machine: sub, kid }
+}
+
+/** RFC 7519 section 4.1.3: one name or several. */
+const texts: Kind<string[]> = (value: Json) => (Array.isArray(value) ? value : [value]).map(text)

@@ -1,0 +1,135 @@
+/**
+ * DPoP proofs (RFC 9449 section 4): each request to an account server shows that its sender holds
+ * the authentication key that the access token is bound to. Whether a nonce is a fresh one, whether
+ * a `jti` was seen, and whether the token belongs to the thumbprint is for the server to say.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { encodeBase64url } from '../encoding/base64url.ts'
+import type { KeyPair } from '../device-keys.ts'
+import { thumbprint, type PublicJwk } from './jwk.ts'
+import type { Json } from '../encoding/json.ts'
+import {
+  claim,
+  jti,
+  LEEWAY_S,
+  newJti,
+  optionalClaim,
+  parseJwt,
+  seconds,
+  signJwt,
+  verifyJwt,
+} from './jwt.ts'
+import { natural, record, text } from '../logs/payload.ts'
+import { demand } from '../refusal.ts'
+
+const TYP = 'dpop+jwt'
+const readJwk = record({ kty: text, crv: text, x: text })
+/** RFC 7518 section 6, RFC 8037 section 2: members that hold a private or a symmetric key. */
+const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+export type Proof = {
+  /** RFC 7638 thumbprint of the key that the sender holds: the `jkt` of its access token. */
+  thumbprint: string
+  jti: string
+  /** Unix seconds. */
+  iat: number
+  nonce: string | null
+}
+
+/**
+ * A proof for one request (RFC 9449 section 4.2). `url` may have a query and a fragment, `at` is
+ * Unix seconds, `accessToken` is the token sent with the request, `nonce` the server's latest.
+ * Out: the JWT. Rejects with `bad_value` (a URL that is not http or https, a broken second) and
+ * `bad_length` (a secret that is not 32 bytes).
+ */
+export async function signProof(
+  request: { method: string; url: string; at: number; accessToken?: string; nonce?: string },
+  key: KeyPair,
+): Promise<string> {
+  const { method, url, at, accessToken, nonce } = request
+  demand(targetOf(url) !== null, 'bad_value', 'not an http or https URL')
+  const claims = {
+    jti: newJti(),
+    htm: method,
+    htu: url.replace(/[?#].*/s, ''),
+    iat: seconds(at),
+    ...(accessToken === undefined ? {} : { ath: athOf(accessToken) }),
+    ...(nonce === undefined ? {} : { nonce }),
+  }
+  return signJwt({ typ: TYP, jwk: key.jwk }, claims, key.secret)
+}
+
+/**
+ * Checks the value of a DPoP header field (RFC 9449 section 4.3). `method` and `url` are those of
+ * the request as the server is configured to be reached, `accessToken` the token that came with it
+ * or null, `now` Unix seconds. Out: what is left to check.
+ *
+ * The key is judged by form alone: compare `thumbprint` with that of a key taken from a verified
+ * key log. Rejects with what `parseJwt` and `verifyJwt` throw, `wrong_typ`, `private_key`,
+ * `missing_member`, `unknown_member`, `bad_value`, `bad_jti`, `wrong_htm`, `wrong_htu`,
+ * `wrong_iat`, `missing_ath`, `superfluous_ath`, `ath_mismatch`.
+ */
+export async function verifyProof(
+  proof: string,
+  expected: { method: string; url: string; accessToken: string | null; now: number },
+): Promise<Proof> {
+  // Section 4.3 check 2, and check 3 with the claims below.
+  const jwt = parseJwt(proof, ['typ', 'jwk'])
+  demand(jwt.header.get('typ') === TYP, 'wrong_typ', `typ is ${TYP}`) // check 4
+  const jwk = publicHalf(jwt.header.get('jwk')!) // check 7
+  await verifyJwt(jwt, jwk) // check 6; check 5, the algorithm, is in parseJwt
+
+  const found: Proof = {
+    thumbprint: thumbprint(jwk),
+    jti: claim(jwt, 'jti', jti),
+    iat: claim(jwt, 'iat', natural),
+    nonce: optionalClaim(jwt, 'nonce', text), // check 10 is the caller's
+  }
+  const { method, url, accessToken, now } = expected
+  demand(claim(jwt, 'htm', text) === method, 'wrong_htm', 'a proof for another method') // check 8
+  const target = targetOf(claim(jwt, 'htu', text))
+  demand(target !== null && target === targetOf(url), 'wrong_htu', 'a proof for another URL') // 9
+  const fresh = Math.abs(found.iat - now) <= LEEWAY_S
+  demand(fresh, 'wrong_iat', `iat is more than ${LEEWAY_S} s from the time here`) // check 11
+  checkAth(optionalClaim(jwt, 'ath', text), accessToken) // check 12
+  return found
+}
+
+/** Section 4.3 check 12: bound to the token that it came with, and to none where none came. */
+function checkAth(ath: string | null, accessToken: string | null): void {
+  if (accessToken === null) {
+    return demand(ath === null, 'superfluous_ath', 'ath without an access token')
+  }
+  demand(ath !== null, 'missing_ath', 'no ath for the access token')
+  demand(ath === athOf(accessToken), 'ath_mismatch', 'a proof for another access token')
+}
+
+/** RFC 9449 section 4.2: base64url SHA-256 over the ASCII access token. */
+const athOf = (accessToken: string) => encodeBase64url(sha256(utf8ToBytes(accessToken)))
+
+function publicHalf(value: Json): PublicJwk {
+  demand(value instanceof Map, 'bad_value', 'jwk is an object')
+  const secret = PRIVATE.find((name) => value.has(name))
+  demand(secret === undefined, 'private_key', `jwk holds the private member ${secret}`)
+  return readJwk(value) as PublicJwk
+}
+
+/** The characters of RFC 3986, and no user; `URL` takes more (`\`, white space) and mends it. */
+const WEB_URI = /^https?:\/\/[\w\-.~:[\]!$&'()*+,;=%]+(?:[/?#][\w\-.~:/?#[\]@!$&'()*+,;=%]*)?$/i
+const UNRESERVED = /[\w\-.~]/
+
+/**
+ * A URL without query and fragment, brought to one spelling (RFC 3986 sections 6.2.2 and 6.2.3):
+ * scheme and host in lower case, no default port, no dot segments, `/` for an empty path, nothing
+ * escaped that need not be. Null for anything but http and https.
+ */
+function targetOf(text: string): string | null {
+  const url = WEB_URI.test(text) ? URL.parse(text) : null
+  if (url === null) return null
+  const path = url.pathname.replace(/%[0-9a-f]{2}/gi, (escape) => {
+    const character = String.fromCharCode(parseInt(escape.slice(1), 16))
+    return UNRESERVED.test(character) ? character : escape.toUpperCase()
+  })
+  return `${url.protocol}//${url.host}${path}`
+}

@@ -1,0 +1,74 @@
+/**
+ * Signed structures: JWS compact (RFC 7515) with `alg: "Ed25519"` (RFC 9864), header exactly
+ * `{alg, typ, kid}`, payload an object. An entry is kept and passed on as received, never
+ * re-serialised: its hash is over its characters, so every part has one spelling. This is their
+ * form, which wants no curve; `jws-signature.ts` makes and verifies the signatures.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { decodeBase64url } from '../encoding/base64url.ts'
+import { parseJson, type JsonObject } from '../encoding/json.ts'
+import { demand } from '../refusal.ts'
+
+/** `typ` separates the domains: one signature never serves as two kinds of structure. */
+export type Typ =
+  'roster+jws' | 'consent+jws' | 'keylog+jws' | 'profile+jws' | 'stamp+jws' | 'receipt+jws'
+
+/** A JWS compact taken apart; nothing in it is judged yet. */
+export type Compact = {
+  header: JsonObject
+  payload: JsonObject
+  /** The ASCII bytes that the signature covers (RFC 7515 section 5.1). */
+  signingInput: Uint8Array
+  /** As received; its length is judged where it is verified. */
+  signature: Uint8Array
+}
+
+export type ParsedJws = Omit<Compact, 'header'> & {
+  /** RFC 7638 thumbprint of the signing key, as the header claims it. */
+  kid: string
+}
+
+/**
+ * Takes a JWS of the `typ` named apart; nothing is verified yet. Throws what `parseCompact`
+ * throws, `missing_header`, `extra_header`, `wrong_alg`, `wrong_typ`.
+ */
+export function parseJws(text: string, typ: Typ): ParsedJws {
+  const { header, ...rest } = parseCompact(text)
+  return { kid: readHeader(header, typ), ...rest }
+}
+
+/**
+ * Takes any JWS compact apart. Throws `malformed` (not three parts, detached payload),
+ * `respelt_base64`, `bad_utf8`, `bad_json`, `duplicate_member`, `bad_value` (numbers).
+ */
+export function parseCompact(text: string): Compact {
+  const parts = text.split('.')
+  const [header = '', payload = '', signature = ''] = parts
+  const whole = parts.length === 3 && header !== '' && payload !== ''
+  demand(whole, 'malformed', 'not a JWS compact')
+  return {
+    header: parseJson(decodeBase64url(header)),
+    payload: parseJson(decodeBase64url(payload)),
+    signingInput: utf8ToBytes(`${header}.${payload}`),
+    signature: decodeBase64url(signature),
+  }
+}
+
+/** The hash of an entry: SHA-256 over its ASCII JWS, 32 bytes. */
+export function hashOf(jws: string): Uint8Array {
+  return sha256(utf8ToBytes(jws))
+}
+
+function readHeader(header: JsonObject, typ: Typ): string {
+  const [alg, found, kid] = ['alg', 'typ', 'kid'].map((name) => {
+    demand(header.has(name), 'missing_header', `no ${name} in the header`)
+    return header.get(name)
+  })
+  // RFC 7515 section 4.1.11: nothing to understand, so nothing that `crit` or `b64` could change.
+  demand(header.size === 3, 'extra_header', 'the header is exactly alg, typ, kid')
+  demand(alg === 'Ed25519', 'wrong_alg', 'alg is Ed25519')
+  demand(found === typ, 'wrong_typ', `typ is ${typ}`)
+  demand(typeof kid === 'string', 'bad_value', 'kid is a thumbprint')
+  return kid
+}

@@ -1,0 +1,172 @@
+/**
+ * What the key log and the roster share: entries numbered from 0, each naming the hash of the one
+ * before. A list that skips, repeats or forks is refused, and so is one that does not continue
+ * what this device has seen.
+ */
+import { encodeBase64url } from '../encoding/base64url.ts'
+import { hashOf } from '../jose/jws.ts'
+import { demand, Refusal, type Reason } from '../refusal.ts'
+
+/**
+ * The highest place verified before: `head` is the hash of entry `seq`, 32 bytes. Each entry names
+ * the hash of the one before, so `head` stands for all entries up to it, and their signatures are
+ * not verified again. With `heads`, the hash of every entry until then, a fork is known for one
+ * also where the other branch is shorter.
+ */
+export type Known = { seq: number; head: Uint8Array; heads?: readonly Uint8Array[] }
+
+/** The place of the last of `entries`, all of them verified before; undefined for none. */
+export function lastPlace(entries: readonly string[]): Known | undefined {
+  const last = entries.at(-1)
+  return last === undefined ? undefined : { seq: entries.length - 1, head: hashOf(last) }
+}
+
+/** `prev` of the entry with seq 0. */
+export const NO_PREV = encodeBase64url(new Uint8Array(32))
+
+/** The longest entry, in characters of its JWS. */
+const MOST_CHARACTERS = 65_536
+/** How many places a log has, and how many of them are kept for the ops that close a matter. */
+const PLACES = 100_000
+const LAST_PLACES = 1_000
+
+/**
+ * Refuses an entry at a place that its log has not, or keeps for other ops.
+ * @param takesLast whether the op may take one of the last 1,000 places
+ * @throws Refusal `log_full`
+ */
+export function requirePlace(seq: number, takesLast: boolean): void {
+  const places = takesLast ? PLACES : PLACES - LAST_PLACES
+  demand(seq < places, 'log_full', `the log takes this op at places below ${places}, not ${seq}`)
+}
+
+/**
+ * Refuses a list of more entries than a log has places, before any of them is read.
+ * @throws Refusal `log_full`
+ */
+export const requirePlaces = (entries: readonly string[]): void =>
+  demand(entries.length <= PLACES, 'log_full', `a log has ${PLACES} places, not ${entries.length}`)
+
+export type Rules<E extends { seq: number; prev: string }, S> = {
+  /**
+   * Takes one entry apart; throws for each rule that needs no other entry.
+   * @param proven whether this entry was verified before, so that no point of the curve in it needs
+   *   to be checked
+   */
+  read: (jws: string, proven: boolean) => E
+  /**
+   * The state after an entry, from the state before it (none at seq 0); throws if it may not. The
+   * state before is not used again, so that what only grows may be added to in place. It yields
+   * between long steps.
+   * @param proven whether this entry was verified before, so that its signatures are good
+   */
+  apply: (
+    before: S | undefined,
+    entry: E,
+    hash: Uint8Array,
+    proven: boolean,
+  ) => Generator<void, S, void>
+  /** The reason for two valid successors of one `prev`. */
+  forked: Reason
+}
+
+type Followed<S> = { state: S; heads: Uint8Array[] }
+
+/** Runs a verification to its end. Out: its result. */
+export function finish<T>(steps: Generator<void, T, void>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+/**
+ * Follows `entries` (each an ASCII JWS) in the order received; yields after each, so that a caller
+ * can let other work run between them. Out: the state after the last, and the hash of every entry.
+ * The signatures of entries up to `known` are not verified again: where entry `known.seq` has the
+ * hash `known.head`, the chain of `prev` proves that all entries up to it are those verified then.
+ * @throws Refusal `empty`, `log_full`, `too_large`, `gap`, `prev_mismatch`, `duplicate_entry`, the
+ *   reason of a fork, `rollback`, and what `read` and `apply` throw; the details of a refusal name
+ *   the entry that was refused
+ */
+export function* follow<E extends { seq: number; prev: string }, S>(
+  entries: readonly string[],
+  rules: Rules<E, S>,
+  known?: Known,
+): Generator<void, Followed<S>, void> {
+  demand(entries.length > 0, 'empty', 'a log has at least one entry')
+  requirePlaces(entries)
+  const heads: Uint8Array[] = []
+  try {
+    return yield* walk(entries, rules, known, known?.seq ?? -1, heads)
+  } catch (error) {
+    const isProven = known === undefined || heads.length > known.seq
+    if (isProven || !(error instanceof Refusal)) throw error
+  }
+  // The list did not reach `known`, so nothing in it is proven: the first rule broken is found anew.
+  return yield* walk(entries, rules, known, -1, [])
+}
+
+/** As `follow`. Takes the entries up to place `verified` as verified before; fills `heads`. */
+function* walk<E extends { seq: number; prev: string }, S>(
+  entries: readonly string[],
+  rules: Rules<E, S>,
+  known: Known | undefined,
+  verified: number,
+  heads: Uint8Array[],
+): Generator<void, Followed<S>, void> {
+  let state: S | undefined
+  for (const [index, jws] of entries.entries()) {
+    try {
+      const proven = index <= verified
+      const fits = jws.length <= MOST_CHARACTERS
+      demand(fits, 'too_large', `an entry of ${jws.length} characters, above ${MOST_CHARACTERS}`)
+      const entry = rules.read(jws, proven)
+      const { seq } = entry
+      demand(seq <= index, 'gap', `entry ${index} is missing`)
+      const isNew = seq === index || entries[seq] !== jws
+      demand(isNew, 'duplicate_entry', `entry ${seq} comes twice`)
+      const prev = seq === 0 ? NO_PREV : encodeBase64url(heads[seq - 1]!)
+      demand(entry.prev === prev, 'prev_mismatch', `entry ${seq} does not follow the one before`)
+      const hash = hashOf(jws)
+      if (seq < index) {
+        // Only now: an invalid second successor is no fork, it is merely refused.
+        const before = yield* stateBefore(seq, entries, heads, rules)
+        yield* rules.apply(before, entry, hash, proven)
+        throw new Refusal(rules.forked, `two entries ${seq}`)
+      }
+      state = yield* rules.apply(state, entry, hash, proven)
+      const same = isAsSeen(hash, seq, known)
+      demand(same, rules.forked, `entry ${seq} was seen before and was another`)
+      heads.push(hash)
+    } catch (error) {
+      if (error instanceof Refusal) error.details.entry = index
+      throw error
+    }
+    yield
+  }
+  const whole = known === undefined || known.seq < heads.length
+  demand(whole, 'rollback', `entry ${known?.seq} was seen before and is missing`)
+  return { state: state!, heads }
+}
+
+/** The state when `walk` came to entry `seq`, of entries that it accepted: made again, for a fork is rare. */
+function* stateBefore<E extends { seq: number; prev: string }, S>(
+  seq: number,
+  entries: readonly string[],
+  heads: readonly Uint8Array[],
+  { read, apply }: Rules<E, S>,
+): Generator<void, S | undefined, void> {
+  let state: S | undefined
+  for (const [at, jws] of entries.slice(0, seq).entries()) {
+    state = yield* apply(state, read(jws, true), heads[at]!, true)
+    yield
+  }
+  return state
+}
+
+/** Whether the hash of entry `seq` is the one seen there, if any was. */
+function isAsSeen(hash: Uint8Array, seq: number, known: Known | undefined): boolean {
+  const seen = known?.seq === seq ? known.head : known?.heads?.[seq]
+  return seen === undefined || encodeBase64url(seen) === encodeBase64url(hash)
+}

@@ -1,0 +1,115 @@
+/**
+ * Consents (section 6): an account agrees to be taken into a connection by one inviter. The `add`
+ * that takes it in carries the consent, so no owner and no server can seat an account that did not
+ * agree, nor use one consent twice.
+ */
+import { encodeBase64url } from '../encoding/base64url.ts'
+import { PREFIX } from '../encoding/id.ts'
+import { parseJws, type ParsedJws } from '../jose/jws.ts'
+import { signJws } from '../jose/jws-signature.ts'
+import { type KeyLog, signerAt, verifySignedBy } from './key-log.ts'
+import { accountId, base64url, id, natural, payload, place } from './payload.ts'
+import { demand, onRefusal, Refusal, type Reason } from '../refusal.ts'
+
+const readPayload = payload({
+  connection: id(PREFIX.connection),
+  inviter: accountId,
+  account: accountId,
+  device: id(PREFIX.device),
+  key_log: place,
+  roster_head: base64url(32),
+  at: natural,
+})
+type Payload = ReturnType<typeof readPayload>
+
+/** A consent in parsed form: `rosterHead` is base64url of the hash of a roster entry. */
+export type Consent = Payload & { readonly jws: ParsedJws }
+
+/**
+ * Signs a consent with the signing key of a device of the account. Out: the JWS.
+ * @param of `keyLog`: the newest place of the account's key log; `rosterHead`: the hash of the
+ *   newest roster entry that the inviter names, 32 bytes; `at`: Unix seconds, which decides nothing;
+ *   `seed`: 32 bytes
+ * @throws Refusal as `readConsent` does; `bad_length`
+ */
+export function signConsent(of: {
+  connection: string
+  inviter: string
+  account: string
+  device: string
+  keyLog: { seq: number; head: Uint8Array }
+  rosterHead: Uint8Array
+  at: number
+  kid: string
+  seed: Uint8Array
+}): string {
+  const { connection, inviter, account, device, keyLog, rosterHead, at, kid, seed } = of
+  const consent: Payload = {
+    v: 2,
+    connection,
+    inviter,
+    account,
+    device,
+    key_log: { seq: keyLog.seq, head: encodeBase64url(keyLog.head) },
+    roster_head: encodeBase64url(rosterHead),
+    at,
+  }
+  const jws = signJws('consent+jws', kid, consent, seed)
+  readConsent(jws)
+  return jws
+}
+
+/**
+ * Reads the form of a consent; nothing is verified yet.
+ * @throws Refusal `bad_consent` for every fault of the form
+ */
+export function readConsent(text: string): Consent {
+  return asBadConsent(() => {
+    const jws = parseJws(text, 'consent+jws')
+    return { ...readPayload(jws.payload), jws }
+  })
+}
+
+/**
+ * Verifies a consent as an `add` carries it, except for its `roster_head`.
+ * @param add members of the entry: `memberLog` is the seq of its `member_log`
+ * @param log the verified key log of the member, which has entry `memberLog`
+ * @param proven whether the signature was verified before, by a key log with the same places
+ * @throws Refusal `bad_consent`, `consent_mismatch`, `consent_log`
+ */
+export function verifyConsent(
+  text: string,
+  add: { connection: string; inviter: string; account: string; memberLog: number },
+  log: KeyLog,
+  proven = false,
+): Consent {
+  const consent = readConsent(text)
+  const isSame =
+    consent.connection === add.connection &&
+    consent.inviter === add.inviter &&
+    consent.account === add.account
+  demand(isSame, 'consent_mismatch', 'a consent to another connection, inviter or account')
+
+  const { seq, head } = consent.key_log
+  const known = log.heads[seq]
+  const isPlace = known !== undefined && encodeBase64url(known) === head
+  demand(isPlace, 'consent_log', 'key_log is not a place of the key log of the member')
+  demand(seq <= add.memberLog, 'consent_log', 'key_log is later than member_log')
+  // A reset revokes every device: who is active at both places is of one generation at both.
+  const signer = asReason('consent_log', () => {
+    signerAt(log, consent.device, seq)
+    return signerAt(log, consent.device, add.memberLog)
+  })
+  asBadConsent(() => verifySignedBy(signer, consent.jws, proven))
+  return consent
+}
+
+const asBadConsent = <T>(work: () => T): T => asReason('bad_consent', work)
+
+/** Gives every refusal one reason, with the refusal as its cause. */
+function asReason<T>(reason: Reason, work: () => T): T {
+  return onRefusal(
+    work,
+    (cause) => new Refusal(reason, `the consent: ${cause.message}`, {}, { cause }),
+  )
+}

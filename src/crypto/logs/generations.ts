@@ -1,0 +1,232 @@
+/**
+ * Generations of a key log (section 3). Each reset begins one. The recovery key can vouch for a
+ * reset, and links the new generation to those before it.
+ */
+import { decodeBase64url } from '../encoding/base64url.ts'
+import { rawKeys, publicKeyBytes } from '../device-public-keys.ts'
+import { labelled, u64be } from '../encoding/hash-input.ts'
+import { parseId, PREFIX } from '../encoding/id.ts'
+import { isSignature } from '../jose/jws-signature.ts'
+import type { RecoveryEntry, ResetEntry } from './key-log-form.ts'
+import { demand, Refusal } from '../refusal.ts'
+
+export type Generation = {
+  /** The number of its first entry: 0, or a reset. */
+  readonly root: number
+  /** The recovery key in force, or null; of a generation that ended, the last one. */
+  recovery: string | null
+  /**
+   * The first later generation that began with a reset signed by the key in force here, or null.
+   * From then on that generation's key speaks for this one.
+   */
+  successor: number | null
+}
+
+/** Oldest first. Generation 1 is at index 0. */
+export type Generations = readonly Readonly<Generation>[]
+
+/**
+ * The recovery key that made the `recovery_sig` of a reset: `x` of its JWK, by the hash of the reset
+ * (base64url). A reset does not name that key, so that finding it takes up to 255 signature checks.
+ */
+export type Vouchers = ReadonlyMap<string, string>
+
+/** What is known of a reset before it is read. */
+type Before = {
+  /** Whether it was verified before. */
+  readonly proven: boolean
+  /** Of one that was: the recovery key found then, if it is known still. */
+  readonly voucher: string | undefined
+}
+
+/**
+ * Whether generation `to` is linked to generation `from` (both count from 1): the same, or reached
+ * over successors. A reset that was made with a replaced key links to nothing.
+ */
+export function isLinked(
+  { generations }: { readonly generations: Generations },
+  from: number,
+  to: number,
+): boolean {
+  let at: number | null = from
+  while (at !== null && at < to) at = generations[at - 1]?.successor ?? null
+  return at === to
+}
+
+/** The newest generation that is linked to generation `from`, counted from 1. */
+function newestLinked(generations: Generations, from: number): number {
+  let at = from
+  for (let next = generations[at - 1]?.successor; next; next = generations[at - 1]?.successor)
+    at = next
+  return at
+}
+
+/**
+ * Whether the newest generation is not linked to generation `from`, although a recovery key was in
+ * force in the newest one that is: who reset the account had not the paper, or did not use it.
+ */
+export function isKeyUnused(generations: Generations, from: number): boolean {
+  const at = newestLinked(generations, from)
+  return at < generations.length && (generations[at - 1]?.recovery ?? null) !== null
+}
+
+/**
+ * The resets by which the account came to its newest generation although a recovery key was in force
+ * that they did not use. A reset with that key takes those before it out of the list.
+ * @returns the numbers of their entries, oldest first
+ */
+export function resetsWithoutKey(generations: Generations): number[] {
+  const resets: number[] = []
+  for (let from = 1; ;) {
+    const last = newestLinked(generations, from)
+    const next = generations[last]
+    if (next === undefined) return resets
+    if (isKeyUnused(generations, from)) resets.push(next.root)
+    from = last + 1
+  }
+}
+
+/**
+ * The keys by which a reset would be linked now, newest first: in force in a generation that has no
+ * successor. Each is `x` of its JWK. A replaced key is not among them.
+ */
+export const linkingKeys = (generations: Generations): string[] => [
+  ...new Set(
+    generations
+      .filter(({ successor }) => successor === null)
+      .flatMap(({ recovery }) => (recovery === null ? [] : [recovery]))
+      .toReversed(),
+  ),
+]
+
+/** The recovery key in force in the newest generation: `x` of its JWK, or null. */
+export const keyInForce = (generations: Generations): string | null =>
+  generations.at(-1)?.recovery ?? null
+
+/** How many generations a log has, and how many of them are kept for resets by a recovery key. */
+const MOST_GENERATIONS = 256
+const LAST_GENERATIONS = 16
+
+/**
+ * Adds the generation that a reset begins; yields after each recovery key tried.
+ * @returns the recovery key that made its `recovery_sig`; null for a reset without
+ * @throws Refusal `bad_recovery_sig` for a signature under no generation's key in force; `log_full`
+ *   where the log has all its generations, or keeps the rest for another recovery key
+ */
+export function* addGeneration(
+  generations: Generation[],
+  entry: ResetEntry,
+  before: Before,
+): Generator<void, string | null, void> {
+  const next = generations.length + 1
+  const most = `a log has at most ${MOST_GENERATIONS} generations`
+  demand(next <= MOST_GENERATIONS, 'log_full', most)
+  const recovery =
+    entry.recovery_sig === undefined ? null : yield* vouchingKey(generations, entry, before)
+  const isTaken = next <= MOST_GENERATIONS - LAST_GENERATIONS || mayTakeLast(generations, recovery)
+  const kept = `${most}, the last ${LAST_GENERATIONS} of them for resets with the recovery key`
+  demand(isTaken, 'log_full', kept)
+  if (recovery !== null) {
+    for (const one of generations) {
+      if (one.recovery === recovery) one.successor ??= next
+    }
+  }
+  generations.push({ root: entry.seq, recovery, successor: null })
+  return recovery
+}
+
+/**
+ * Whether a reset by a recovery key may begin one of the last generations. Where a key is in force
+ * in the newest generation linked to the first, it must be that one: a thief who resets the account
+ * without it can name a key only in a generation that is not linked.
+ */
+function mayTakeLast(generations: Generations, recovery: string | null): boolean {
+  const own = generations[newestLinked(generations, 1) - 1]?.recovery ?? null
+  return recovery !== null && (own === null || own === recovery)
+}
+
+/**
+ * Puts the recovery key in force that an entry names.
+ * @param proven whether the entry was verified before
+ * @throws Refusal `missing_recovery_sig` and `bad_recovery_sig` where a key is in force,
+ *   `superfluous_member` for a signature where none is
+ */
+export function replaceRecoveryKey(
+  generations: Generation[],
+  entry: RecoveryEntry,
+  proven: boolean,
+): void {
+  const { recovery_sig: signature } = entry
+  const inForce = keyInForce(generations)
+  if (inForce === null) {
+    const absent = signature === undefined
+    demand(absent, 'superfluous_member', 'recovery_sig, though no recovery key is in force')
+  } else {
+    const message = 'the recovery key in force does not vouch for the new one'
+    demand(signature !== undefined, 'missing_recovery_sig', message)
+    demand(proven || isVouchedFor(entry, signature, inForce), 'bad_recovery_sig', message)
+  }
+  generations.at(-1)!.recovery = entry.key.x
+}
+
+/**
+ * The key that made a recovery signature, by the signature: the one to try first when a log without
+ * stored vouchers is read again.
+ */
+const firstTries = new Map<string, string>()
+const MOST_FIRST_TRIES = 8192
+
+function tryFirst(signature: string, key: string): void {
+  // The oldest goes.
+  if (firstTries.size === MOST_FIRST_TRIES) firstTries.delete(firstTries.keys().next().value!)
+  firstTries.set(signature, key)
+}
+
+/** The key in force in some generation that made the signature of a reset; yields after each try. */
+function* vouchingKey(
+  generations: Generations,
+  entry: ResetEntry,
+  { proven, voucher }: Before,
+): Generator<void, string, void> {
+  const signature = entry.recovery_sig!
+  const inForce = generations.map(({ recovery }) => recovery).filter((key) => key !== null)
+  if (proven && voucher !== undefined && inForce.includes(voucher)) return voucher
+  const before = firstTries.get(signature)
+  const first = before !== undefined && inForce.includes(before) ? [before] : []
+  const keys = [...new Set([...first, ...inForce.toReversed()])]
+  for (const [at, key] of keys.entries()) {
+    // One of the keys made a proven signature: when no other did, the last one did.
+    const isLast = proven && at === keys.length - 1
+    if (isLast || isVouchedFor(entry, signature, key)) {
+      tryFirst(signature, key)
+      return key
+    }
+    yield
+  }
+  throw new Refusal('bad_recovery_sig', 'no recovery key that is in force vouches for this reset')
+}
+
+const isVouchedFor = (entry: ResetEntry | RecoveryEntry, signature: string, key: string): boolean =>
+  isSignature(decodeBase64url(signature), recoveryInput(entry), decodeBase64url(key))
+
+/** An entry as far as a recovery key signs it. */
+export type Vouched =
+  | Pick<ResetEntry, 'op' | 'account' | 'seq' | 'prev' | 'device' | 'keys'>
+  | Pick<RecoveryEntry, 'op' | 'account' | 'seq' | 'prev' | 'key'>
+
+/** What `recovery_sig` signs: the entry's place, and the keys that it names. */
+export function recoveryInput(entry: Vouched): Uint8Array {
+  const op = entry.op === 'reset' ? 1 : 2
+  const body =
+    entry.op === 'reset'
+      ? [parseId(PREFIX.device, entry.device), publicKeyBytes(rawKeys(entry.keys))]
+      : [decodeBase64url(entry.key.x)]
+  return labelled(
+    'countersign/v2/recovery-sig',
+    Uint8Array.of(op),
+    parseId(PREFIX.account, entry.account),
+    u64be(entry.seq),
+    decodeBase64url(entry.prev),
+    ...body,
+  )
+}

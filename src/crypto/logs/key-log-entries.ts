@@ -1,0 +1,143 @@
+/**
+ * Entries of a key log, signed. Each builder verifies what it made, so that a wrong entry is never
+ * handed out. `at` is Unix seconds.
+ */
+import { randomBytes } from '@noble/hashes/utils.js'
+import { ed25519 } from '@noble/curves/ed25519.js'
+import { accountIdOf } from '../account-id.ts'
+import { encodeBase64url } from '../encoding/base64url.ts'
+import { NO_PREV } from './chain.ts'
+import { publicKeys, type DeviceKeys, type KeyPair } from '../device-keys.ts'
+import { rawKeys, type LoggedKeys } from '../device-public-keys.ts'
+import { recoveryInput, type Vouched } from './generations.ts'
+import { thumbprint } from '../jose/jwk.ts'
+import { hashOf } from '../jose/jws.ts'
+import { signJws } from '../jose/jws-signature.ts'
+import { verifyKeyLog, type KeyLog } from './key-log.ts'
+
+/** An active device that signs: its id, the thumbprint and the seed (32 bytes) of its key. */
+export type Signed = { by: string; kid: string; seed: Uint8Array; at: number }
+/** A device that signs for itself. */
+export type SelfSigned = { device: string; keys: DeviceKeys; at: number }
+/** A recovery key, or `recovery_sig` as that key made it elsewhere (`vouchFor`). */
+export type Recovery = KeyPair | { readonly signature: string }
+
+/** The bytes of a new salt, 32. */
+export const newSalt = (): Uint8Array => randomBytes(32)
+
+/**
+ * The first entry of a new account, by its first device. The account id follows from the keys and
+ * the salt.
+ * @throws Refusal as `verifyKeyLog` does, `bad_length`
+ */
+export function addFirst({ salt, ...of }: { salt: Uint8Array } & SelfSigned): {
+  account: string
+  entry: string
+} {
+  const signed = bySelf(of)
+  const account = accountIdOf(rawKeys(signed.keys), salt)
+  const what = { op: 'add', salt: encodeBase64url(salt), ...signed }
+  return { account, entry: nextEntry(placeAfter(account, []), what, signed) }
+}
+
+/**
+ * The next entry of `log`, by which an active device adds another.
+ * @throws Refusal as `verifyKeyLog` does, `bad_length` for the seed
+ */
+export function addDevice(
+  of: { log: KeyLog; device: { id: string; keys: LoggedKeys } } & Signed,
+): string {
+  const { log, device, ...by } = of
+  return nextEntry(placeIn(log), { op: 'add', device: device.id, keys: device.keys }, by)
+}
+
+/** The next entry of `log`, by which an active device revokes one, or itself. As `addDevice`. */
+export function revokeDevice(of: { log: KeyLog; device: string } & Signed): string {
+  const { log, device, ...by } = of
+  return nextEntry(placeIn(log), { op: 'revoke', device }, by)
+}
+
+/**
+ * The next entry of `log`, by which an active device gives itself another sealing key, named by its
+ * id. As `addDevice`.
+ */
+export function renewSealKey(of: { log: KeyLog; seal: string } & Signed): string {
+  const { log, seal, ...by } = of
+  return nextEntry(placeIn(log), { op: 'renew', device: by.by, seal }, by)
+}
+
+/**
+ * The next entry of `log`, by which an active device names the public half of a recovery key.
+ * `inForce` is the key that it replaces, where the log has one. As `addDevice`.
+ */
+export function nameRecoveryKey(
+  of: { log: KeyLog; key: KeyPair['jwk']; inForce?: Recovery } & Signed,
+): string {
+  const { log, key, inForce, ...by } = of
+  const place = placeIn(log)
+  const what = { op: 'recovery', key } as const
+  return nextEntry(place, { ...what, ...vouch({ ...place.chain, ...what }, inForce) }, by)
+}
+
+/**
+ * The next entry of `log` when all devices are lost: a new one, by itself. A recovery key that is in
+ * force vouches for it, and links the new generation to those before. As `addDevice`.
+ */
+export function resetLog({ log, recovery, ...of }: ResetOf): string {
+  const signed = bySelf(of)
+  const place = placeIn(log)
+  const what = { op: 'reset', device: of.device, keys: signed.keys } as const
+  return nextEntry(place, { ...what, ...vouch({ ...place.chain, ...what }, recovery) }, signed)
+}
+type ResetOf = { log: KeyLog; recovery?: Recovery } & SelfSigned
+
+function bySelf({ device, keys, at }: SelfSigned) {
+  const by = { by: device, kid: thumbprint(keys.sign.jwk), seed: keys.sign.secret, at }
+  return { device, keys: publicKeys(keys), ...by }
+}
+
+/** The `recovery_sig` of an entry by a recovery key, base64url. Throws Refusal for a bad id. */
+export const vouchFor = (entry: Vouched, { secret }: KeyPair): string =>
+  encodeBase64url(ed25519.sign(recoveryInput(entry), secret))
+
+function vouch(entry: Vouched, by: Recovery | undefined): { recovery_sig?: string } {
+  if (by === undefined) return {}
+  return { recovery_sig: 'signature' in by ? by.signature : vouchFor(entry, by) }
+}
+
+/** The place after the newest entry of a log, which an entry that is vouched for names. */
+export const placeAfterHead = (log: KeyLog): Place['chain'] => placeIn(log).chain
+
+/** Where an entry goes: the entries before, and the members that bind it to its place. */
+type Place = {
+  before: readonly string[]
+  /** `before` as it was verified; absent for none. */
+  known?: KeyLog
+  chain: { account: string; seq: number; prev: string }
+}
+const placeIn = (log: KeyLog): Place => ({ ...placeAfter(log.account, log.entries), known: log })
+
+function placeAfter(account: string, before: readonly string[]): Place {
+  const last = before.at(-1)
+  const prev = last === undefined ? NO_PREV : encodeBase64url(hashOf(last))
+  return { before, chain: { account, seq: before.length, prev } }
+}
+
+type What = Partial<Record<'device' | 'salt' | 'seal' | 'recovery_sig', string>> & {
+  op: string
+  keys?: LoggedKeys
+  key?: KeyPair['jwk']
+}
+
+function nextEntry(
+  { before, known, chain }: Place,
+  what: What,
+  { by, kid, seed, at }: Signed,
+): string {
+  const { op, device, keys, salt, seal, key, recovery_sig } = what
+  const members = { op, device, keys, salt, seal, key, recovery_sig }
+  // JSON.stringify leaves out what is undefined.
+  const jws = signJws('keylog+jws', kid, { v: 2, ...chain, ...members, by, at }, seed)
+  verifyKeyLog(chain.account, [...before, jws], known)
+  return jws
+}

@@ -1,0 +1,106 @@
+/**
+ * The form of a key log's entry (section 3): the members of its payload and those that each op uses.
+ * Whether an entry may follow the ones before it is judged in `key-log-ops.ts`.
+ */
+import { requirePlace } from './chain.ts'
+import { PREFIX } from '../encoding/id.ts'
+import type { PublicJwk } from '../jose/jwk.ts'
+import { parseJws, type ParsedJws } from '../jose/jws.ts'
+import {
+  accountId,
+  base64url,
+  exactly,
+  id,
+  natural,
+  oneOf,
+  payload,
+  record,
+  signingJwk,
+  verifiedJwk,
+  type Kind,
+} from './payload.ts'
+import { demand } from '../refusal.ts'
+
+const NAMES = ['add', 'revoke', 'reset', 'renew', 'recovery'] as const
+export type Op = (typeof NAMES)[number]
+
+/** The optional members, and the whole payload, with public keys as `jwk` takes them. */
+const optional = (jwk: Kind<PublicJwk>) => ({
+  device: id(PREFIX.device),
+  keys: record({ sign: jwk, seal: base64url(32), auth: jwk }),
+  salt: base64url(32),
+  seal: base64url(32),
+  key: jwk,
+  recovery_sig: base64url(64),
+})
+const payloadOf = (jwk: Kind<PublicJwk>) =>
+  payload(
+    {
+      account: accountId,
+      seq: natural,
+      prev: base64url(32),
+      op: oneOf(NAMES, 'bad_op'),
+      by: id(PREFIX.device),
+      at: natural,
+    },
+    optional(jwk),
+  )
+const OPTIONAL = optional(signingJwk)
+const readPayload = payloadOf(signingJwk)
+const readVerifiedPayload = payloadOf(verifiedJwk)
+type Payload = ReturnType<typeof readPayload>
+type Optional = keyof typeof OPTIONAL
+
+/** What each op uses of the optional members. */
+const USES = {
+  add: ['device', 'keys'],
+  revoke: ['device'],
+  reset: ['device', 'keys'],
+  renew: ['device', 'seal'],
+  recovery: ['key'],
+} as const satisfies Record<Op, readonly Optional[]>
+
+type Common = Omit<Payload, Optional | 'op'>
+type Uses<O extends Op> = (typeof USES)[O][number]
+/** An entry of one op, with exactly the members that it uses. */
+export type EntryOf<O extends Op> = Common & { op: O; jws: ParsedJws } & Required<
+    Pick<Payload, Uses<O>>
+  >
+/** The first entry of a log carries a salt; a recovery signature is there where it is wanted. */
+export type FirstEntry = EntryOf<'add'> & { salt: string }
+export type ResetEntry = EntryOf<'reset'> & { recovery_sig?: string }
+export type RecoveryEntry = EntryOf<'recovery'> & { recovery_sig?: string }
+export type Entry =
+  EntryOf<'add'> | EntryOf<'revoke'> | EntryOf<'renew'> | ResetEntry | RecoveryEntry
+
+/**
+ * Takes an entry apart; its signature is not verified yet.
+ * @throws Refusal as `parseJws` and payloads do; `bad_op`, `log_full`
+ */
+export const readEntry = (text: string): Entry => entryOf(text, readPayload)
+
+/** As `readEntry`, for an entry that was verified before: its keys are points of the group. */
+export const readVerified = (text: string): Entry => entryOf(text, readVerifiedPayload)
+
+function entryOf(text: string, read: typeof readPayload): Entry {
+  const jws = parseJws(text, 'keylog+jws')
+  const entry = read(jws.payload)
+  const { op, seq } = entry
+  demand(seq !== 0 || op === 'add', 'bad_op', 'a log begins with add')
+  requireKeyLogPlace(op, seq)
+  const uses: Optional[] = [...USES[op]]
+  if (seq === 0) uses.push('salt')
+  const signable = (op === 'reset' || op === 'recovery') && entry.recovery_sig !== undefined
+  if (signable) uses.push('recovery_sig')
+  exactly(entry, Object.keys(OPTIONAL), uses)
+  // `exactly` saw that the members of the op are there, and no others.
+  return { ...entry, jws } as Entry
+}
+
+/**
+ * Refuses an op at a place that a key log has not, or keeps for `revoke` and `reset`.
+ * @throws Refusal `log_full`
+ */
+export function requireKeyLogPlace(op: Op, seq: number): void {
+  requirePlace(seq, op === 'revoke' || op === 'reset')
+}

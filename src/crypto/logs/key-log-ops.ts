@@ -1,0 +1,199 @@
+/** What the entries of a key log do (section 3), and who may sign each. */
+import { accountIdOf } from '../account-id.ts'
+import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
+import { rawKeys, type LoggedKeys } from '../device-public-keys.ts'
+import { addGeneration, replaceRecoveryKey, type Generation, type Vouchers } from './generations.ts'
+import { thumbprint } from '../jose/jwk.ts'
+import type { ParsedJws } from '../jose/jws.ts'
+import { verifyJws } from '../jose/jws-signature.ts'
+import type { Entry, EntryOf, FirstEntry, ResetEntry } from './key-log-form.ts'
+import { demand, type Reason } from '../refusal.ts'
+
+type Renewal = { readonly seq: number; readonly seal: string }
+
+export type Device = {
+  readonly id: string
+  /** The keys that it was added with. */
+  readonly keys: LoggedKeys
+  /** Thumbprint of the signing key: the `kid` of all that this device signs. */
+  readonly kid: string
+  /** The id of its newest sealing key. */
+  readonly seal: string
+  /** The places of its renewals, in order, and the sealing key that each named. */
+  readonly renewals: readonly Renewal[]
+  /** The place of the entry that added it, and of the one that revoked it (a reset included). */
+  readonly addedAt: number
+  readonly revokedAt: number | null
+  /** 1 for the first devices of an account, one more after each reset. */
+  readonly generation: number
+}
+
+/** All of it only grows, so that entries add to it in place. */
+export type State = {
+  /** In order of addition. A device that is revoked keeps its place. */
+  readonly devices: Map<string, Device & { readonly renewals: Renewal[] }>
+  /** The ids of the unrevoked ones. */
+  readonly active: Set<string>
+  readonly generations: Generation[]
+  readonly vouchers: Map<string, string>
+  /** Every public key that the log named: `x` of JWKs, and ids of sealing keys. */
+  readonly keys: Set<string>
+}
+
+/**
+ * The device that may sign as of entry `seq` of a log.
+ * @throws Refusal `unknown_signer` where the log does not name it by then, `revoked_signer` where it
+ *   is revoked by then
+ */
+export function signerAt<D extends Pick<Device, 'addedAt' | 'revokedAt'>>(
+  { devices }: { readonly devices: ReadonlyMap<string, D> },
+  device: string,
+  seq: number,
+): D {
+  const found = devices.get(device)
+  const named = found !== undefined && found.addedAt <= seq
+  demand(named, 'unknown_signer', 'the log has no such device')
+  const active = found.revokedAt === null || found.revokedAt > seq
+  demand(active, 'revoked_signer', 'the signing device is revoked')
+  return found
+}
+
+/**
+ * Checks that the signing key of a device made this JWS.
+ * @param proven whether this signature was verified before, by this key
+ * @throws Refusal `kid_mismatch`, `bad_signature`
+ */
+export function verifySignedBy(
+  device: { readonly kid: string; readonly keys: Pick<LoggedKeys, 'sign'> },
+  jws: ParsedJws,
+  proven = false,
+): void {
+  demand(jws.kid === device.kid, 'kid_mismatch', 'kid is not the signing key of the device')
+  if (!proven) verifyJws(jws, decodeBase64url(device.keys.sign.x))
+}
+
+/**
+ * The state after an entry, from the state before it (none at seq 0); yields as `addGeneration`.
+ * @param proven whether the entry was verified before
+ * @param vouchers the recovery keys found then, as far as they are known still
+ * @throws Refusal the first rule broken: see `verifyKeyLog`
+ */
+export function* applyEntry(
+  before: State | undefined,
+  entry: Entry,
+  hash: Uint8Array,
+  { proven, vouchers }: { proven: boolean; vouchers: Vouchers | undefined },
+): Generator<void, State, void> {
+  if (before === undefined) return firstState(entry as FirstEntry, proven)
+  if (entry.op === 'reset') verifySelfSigned(entry, 'reset_not_self_signed', proven)
+  else verifySignedBy(signerAt(before, entry.by, entry.seq - 1), entry.jws, proven)
+
+  switch (entry.op) {
+    case 'add':
+      addDevice(before, entry)
+      break
+    case 'revoke':
+      revokeDevice(before, entry)
+      break
+    case 'reset':
+      yield* resetTo(before, entry, encodeBase64url(hash), { proven, vouchers })
+      break
+    case 'renew':
+      renewSealingKey(before, entry)
+      break
+    case 'recovery':
+      replaceRecoveryKey(before.generations, entry, proven)
+      requireNewKey(before, entry.key.x)
+      break
+  }
+  return before
+}
+
+function firstState(entry: FirstEntry, proven: boolean): State {
+  verifySelfSigned(entry, 'seq0_not_self_signed', proven)
+  const certified = accountIdOf(rawKeys(entry.keys), decodeBase64url(entry.salt))
+  const message = `the first keys are those of ${certified}, not those of ${entry.account}`
+  demand(certified === entry.account, 'account_mismatch', message)
+  const generations = [{ root: 0, recovery: null, successor: null }]
+  const state: State = {
+    devices: new Map(),
+    active: new Set(),
+    generations,
+    vouchers: new Map(),
+    keys: new Set(),
+  }
+  addDevice(state, entry)
+  return state
+}
+
+/** The first entry and a reset name a device that signs for itself. */
+function verifySelfSigned(
+  entry: EntryOf<'add'> | ResetEntry,
+  otherwise: Reason,
+  proven: boolean,
+): void {
+  const kid = thumbprint(entry.keys.sign)
+  const own = entry.by === entry.device && entry.jws.kid === kid
+  demand(own, otherwise, 'signed by another device than the one it names')
+  verifySignedBy({ kid, keys: entry.keys }, entry.jws, proven)
+}
+
+function* resetTo(
+  state: State,
+  entry: ResetEntry,
+  hash: string,
+  { proven, vouchers }: { proven: boolean; vouchers: Vouchers | undefined },
+): Generator<void, void, void> {
+  const before = { proven, voucher: vouchers?.get(hash) }
+  const voucher = yield* addGeneration(state.generations, entry, before)
+  if (voucher !== null) state.vouchers.set(hash, voucher)
+  revokeAll(state, entry.seq)
+  addDevice(state, entry)
+}
+
+function addDevice(state: State, { device: id, keys, seq }: EntryOf<'add'> | ResetEntry): void {
+  demand(!state.devices.has(id), 'duplicate_device', 'a device id occurs once in a log')
+  for (const key of [keys.sign.x, keys.seal, keys.auth.x]) requireNewKey(state, key)
+  state.devices.set(id, {
+    id,
+    keys,
+    kid: thumbprint(keys.sign),
+    seal: keys.seal,
+    renewals: [],
+    addedAt: seq,
+    revokedAt: null,
+    generation: state.generations.length,
+  })
+  state.active.add(id)
+}
+
+function revokeDevice(state: State, { device: id, seq }: EntryOf<'revoke'>): void {
+  const device = state.devices.get(id)
+  demand(device !== undefined, 'unknown_device', 'the log has no device to revoke')
+  demand(device.revokedAt === null, 'already_revoked', 'the device is revoked already')
+  markRevoked(state, id, seq)
+}
+
+/** Walks the active devices alone: a log of many resets has many that are revoked. */
+function revokeAll(state: State, seq: number): void {
+  for (const id of state.active) markRevoked(state, id, seq)
+}
+
+/** A map keeps the place of a key that is set again, and so the order of addition. */
+function markRevoked({ devices, active }: State, id: string, seq: number): void {
+  devices.set(id, { ...devices.get(id)!, revokedAt: seq })
+  active.delete(id)
+}
+
+function renewSealingKey(state: State, { by, device: id, seal, seq }: EntryOf<'renew'>): void {
+  demand(by === id, 'renew_not_self_signed', 'a device renews its own sealing key only')
+  requireNewKey(state, seal)
+  const device = state.devices.get(id)!
+  device.renewals.push({ seq, seal })
+  state.devices.set(id, { ...device, seal })
+}
+
+function requireNewKey({ keys }: State, key: string): void {
+  demand(!keys.has(key), 'duplicate_key', 'a public key occurs once in a log')
+  keys.add(key)
+}

@@ -1,0 +1,145 @@
+/**
+ * The key log of an account (section 3): which devices it has and had, and its recovery key. Any
+ * verifier recomputes it from the entries alone; a log that breaks a rule is refused whole. `at`
+ * decides nothing.
+ */
+import { finish, follow, type Known } from './chain.ts'
+import { keyInForce, type Generations, type Vouchers } from './generations.ts'
+import { readEntry, readVerified, type Entry } from './key-log-form.ts'
+import { applyEntry, type Device, type State } from './key-log-ops.ts'
+import { demand, Refusal } from '../refusal.ts'
+
+export { isLinked, type Generation } from './generations.ts'
+export { signerAt, verifySignedBy, type Device } from './key-log-ops.ts'
+
+export type KeyLog = {
+  account: string
+  /** The last entry and its hash, 32 bytes. */
+  seq: number
+  head: Uint8Array
+  /** The hash of every entry, by seq. */
+  heads: readonly Uint8Array[]
+  /** 1, and one more for each reset. */
+  generation: number
+  generations: Generations
+  /** Of each reset with a `recovery_sig`. */
+  vouchers: Vouchers
+  /** The recovery key in force: `x` of its JWK, or null. */
+  recovery: string | null
+  /** As received. */
+  entries: readonly string[]
+  /** Every device that the log ever named, by id, in order of addition. */
+  devices: ReadonlyMap<string, Device>
+  /** The unrevoked ones, in order of addition. */
+  active: readonly Device[]
+}
+
+/**
+ * The highest place verified before. Where the recovery keys found then are known, they are not
+ * searched again; a `KeyLog` has them.
+ */
+export type KnownLog = Known & { readonly vouchers?: Vouchers }
+
+/**
+ * Verifies the log of `account`. `entries` are the JWSs in order; `known` is the highest place that
+ * was verified before, by this device or in a database that holds verified entries alone. Every rule
+ * is checked for every entry, but no signature of an entry up to `known` (see `follow`).
+ * @throws Refusal the first rule broken: those of `parseJws`, of payloads, of the chain (`too_large`,
+ *   `key_log_forked`, `gap`, `rollback` …), `bad_op`, `log_full`, `wrong_account`,
+ *   `seq0_not_self_signed`, `reset_not_self_signed`, `unknown_signer`, `revoked_signer`,
+ *   `kid_mismatch`, `bad_signature`, `account_mismatch`, `renew_not_self_signed`,
+ *   `missing_recovery_sig`, `bad_recovery_sig`, `duplicate_device`, `duplicate_key`,
+ *   `unknown_device`, `already_revoked`
+ */
+export const verifyKeyLog = (
+  account: string,
+  entries: readonly string[],
+  known?: KnownLog,
+): KeyLog => finish(verifyingKeyLog(account, entries, known))
+
+/**
+ * As `verifyKeyLog`, but yields after each entry and each recovery key tried, so that a caller can
+ * let other work run meanwhile: a log of unknown entries may take minutes.
+ */
+export function* verifyingKeyLog(
+  account: string,
+  entries: readonly string[],
+  known?: KnownLog,
+): Generator<void, KeyLog, void> {
+  const read = (text: string, proven: boolean): Entry => {
+    const entry = proven ? readVerified(text) : readEntry(text)
+    demand(entry.account === account, 'wrong_account', 'an entry of another account')
+    return entry
+  }
+  const apply = (before: State | undefined, entry: Entry, hash: Uint8Array, proven: boolean) =>
+    applyEntry(before, entry, hash, { proven, vouchers: known?.vouchers })
+  const rules = { read, apply, forked: 'key_log_forked' } as const
+  const { state, heads } = yield* follow<Entry, State>(entries, rules, known)
+  const { devices, generations, vouchers } = state
+  return {
+    account,
+    seq: heads.length - 1,
+    head: heads.at(-1)!,
+    heads,
+    generation: generations.length,
+    generations,
+    vouchers,
+    recovery: keyInForce(generations),
+    entries,
+    devices,
+    active: [...devices.values()].filter((device) => device.revokedAt === null),
+  }
+}
+
+/**
+ * The entry that named the recovery key in force, in the newest generation, and the device that signed
+ * it; null where none is in force, or one that linked the generation is.
+ */
+export function recoveryEntry({
+  entries,
+  generations,
+  recovery,
+}: KeyLog): { readonly by: string; readonly jws: string } | null {
+  if (recovery === null) return null
+  const own = entries.slice(generations.at(-1)!.root)
+  const jws = own.findLast((entry) => readVerified(entry).op === 'recovery')
+  return jws === undefined ? null : { by: readVerified(jws).by, jws }
+}
+
+/** The generation of a log as of its entry `seq`: 1, and one more for each reset until then. */
+export function generationAt({ generations }: Pick<KeyLog, 'generations'>, seq: number): number {
+  return generations.findLastIndex(({ root }) => root <= seq) + 1
+}
+
+/**
+ * The root of a generation: the number of its first entry, and the hash of that entry, 32 bytes.
+ * Every later entry of the generation rests on it.
+ */
+export function generationRoot(
+  { generations, heads }: Pick<KeyLog, 'generations' | 'heads'>,
+  generation: number,
+): { seq: number; hash: Uint8Array } {
+  const found = generations[generation - 1]
+  if (found === undefined) throw new Error(`the log has no generation ${generation}`)
+  return { seq: found.root, hash: heads[found.root]! }
+}
+
+/**
+ * The longer of two lists of entries of one key log: `given` by someone, and `remembered` here. A
+ * list that ends before a revocation is so completed by the one remembered.
+ * @throws Refusal `key_log_forked` where they contradict each other, and what `verifyKeyLog` throws
+ *   where `given` breaks a rule by itself
+ */
+export function completeLog(
+  account: string,
+  given: readonly string[],
+  remembered: readonly string[],
+): readonly string[] {
+  const other = given.findIndex((jws, seq) => seq < remembered.length && jws !== remembered[seq])
+  if (other !== -1) {
+    verifyKeyLog(account, given)
+    const message = `entry ${other} is not the one remembered here`
+    throw new Refusal('key_log_forked', message, { entry: other })
+  }
+  return given.length < remembered.length ? remembered : given
+}

@@ -1,0 +1,155 @@
+/**
+ * What a payload may hold, declared as data: a shape names every member and its kind, and reading
+ * by it refuses whatever else is there. A kind hands the value back as it stands on the wire, so
+ * what is read is the payload itself, in the form it was signed.
+ */
+import { decodeBase64url } from '../encoding/base64url.ts'
+import { isId, PREFIX } from '../encoding/id.ts'
+import { jwkForm, type PublicJwk } from '../jose/jwk.ts'
+import type { Json, JsonObject } from '../encoding/json.ts'
+import { isSigningKey } from '../jose/jws-signature.ts'
+import { quoted } from '../encoding/quoted.ts'
+import { demand, Refusal, type Reason } from '../refusal.ts'
+
+export type Kind<T> = (value: Json) => T
+type Shape = Record<string, Kind<unknown>>
+type Read<R extends Shape, O extends Shape> = Plain<
+  { [K in keyof R]: ReturnType<R[K]> } & { [K in keyof O]?: ReturnType<O[K]> }
+>
+/** One flat object, as editors and error messages should show it. */
+type Plain<T> = { [K in keyof T]: T[K] }
+
+const version: Kind<2> = (value) => {
+  demand(value === 2, 'wrong_version', 'v is 2')
+  return value
+}
+
+/**
+ * A reader of payloads of protocol 2 with exactly the members of `required` and perhaps those of
+ * `optional`. It throws `wrong_version`, `missing_member`, `unknown_member`, and what the kinds
+ * throw.
+ */
+export function payload<R extends Shape, O extends Shape = Record<never, never>>(
+  required: R,
+  optional?: O,
+) {
+  const read = record({ v: version, ...required }, optional)
+  return (value: JsonObject): Plain<{ v: 2 } & Read<R, O>> => {
+    // First, because another version may have other members.
+    if (value.has('v')) version(value.get('v')!)
+    return read(value) as Plain<{ v: 2 } & Read<R, O>>
+  }
+}
+
+/** An object with exactly these members. */
+export function record<R extends Shape, O extends Shape = Record<never, never>>(
+  required: R,
+  optional?: O,
+): (value: Json | JsonObject) => Read<R, O> {
+  const kinds = new Map<string, Kind<unknown>>(Object.entries({ ...required, ...optional }))
+  const wanted = Object.keys(required)
+  return (value) => {
+    demand(value instanceof Map, 'bad_value', 'not an object')
+    for (const name of value.keys()) {
+      // A message is made for a refusal alone: logs have many members.
+      if (!kinds.has(name)) throw new Refusal('unknown_member', `unknown member: ${quoted(name)}`)
+    }
+    for (const name of wanted) demand(value.has(name), 'missing_member', `no member ${name}`)
+    const read: Record<string, unknown> = {}
+    for (const [name, kind] of kinds) {
+      const member = value.get(name)
+      if (member !== undefined) read[name] = kind(member)
+    }
+    return read as Read<R, O>
+  }
+}
+
+/**
+ * Demands of the members that only some ops use: all of `wanted`, none of the others. Throws
+ * `missing_member` and `superfluous_member`.
+ */
+export function exactly(entry: object, optional: readonly string[], wanted: readonly string[]) {
+  for (const name of optional) {
+    const has = Object.hasOwn(entry, name)
+    demand(has || !wanted.includes(name), 'missing_member', `no member ${name}`)
+    demand(
+      !has || wanted.includes(name),
+      'superfluous_member',
+      `${name} does not belong to this op`,
+    )
+  }
+}
+
+export const text: Kind<string> = (value) => {
+  demand(typeof value === 'string', 'bad_value', 'not a string')
+  return value
+}
+
+/** −(2^53 − 1) to 2^53 − 1; `parseJson` has refused everything else that is a number. */
+export const integer: Kind<number> = (value) => {
+  demand(typeof value === 'number', 'bad_value', 'not a number')
+  return value
+}
+
+/** A count or a time in Unix seconds: no sign. */
+export const natural: Kind<number> = (value) => {
+  demand(integer(value) >= 0, 'bad_value', 'negative')
+  return value as number
+}
+
+/** An epoch enters derivations as u32be. */
+export const epochNumber: Kind<number> = (value) => {
+  demand(natural(value) < 2 ** 32, 'bad_value', 'an epoch is below 2^32')
+  return value as number
+}
+
+export const nullable =
+  <T>(kind: Kind<T>): Kind<T | null> =>
+  (value) =>
+    value === null ? null : kind(value)
+
+/** Canonical base64url, of `length` bytes where one is given. */
+export const base64url =
+  (length?: number): Kind<string> =>
+  (value) => {
+    const bytes = decodeBase64url(text(value))
+    demand(length === undefined || bytes.length === length, 'bad_value', `not ${length} bytes`)
+    return value as string
+  }
+
+export const id =
+  (prefix: string, reason: Reason = 'bad_value'): Kind<string> =>
+  (value) => {
+    demand(isId(prefix, text(value)), reason, `not an id ${prefix}…`)
+    return value as string
+  }
+
+/** The id of an account; another id is `not_an_account`. */
+export const accountId = id(PREFIX.account, 'not_an_account')
+
+export const oneOf =
+  <const T extends string>(values: readonly T[], reason: Reason = 'bad_value'): Kind<T> =>
+  (value) => {
+    const found = values.find((known) => known === value)
+    demand(found !== undefined, reason, `not one of ${values.join(', ')}`)
+    return found
+  }
+
+const jwkMembers = record({ kty: text, crv: text, x: text })
+
+/** A public Ed25519 key: exactly kty, crv, x (see `jwkBytes`). */
+export const signingJwk: Kind<PublicJwk> = (value) => {
+  const key = jwkMembers(value) as PublicJwk
+  demand(isSigningKey(jwkForm(key)), 'bad_key', 'not a point of the prime-order group')
+  return key
+}
+
+/** The same in an entry that was verified before, whose keys are points of the group. */
+export const verifiedJwk: Kind<PublicJwk> = (value) => {
+  const key = jwkMembers(value) as PublicJwk
+  jwkForm(key)
+  return key
+}
+
+/** A place in a log: the number of an entry and its hash. */
+export const place = record({ seq: natural, head: base64url(32) })

@@ -1,0 +1,98 @@
+/**
+ * Signed profiles (section 6): the name that an account gives itself. It is a claim of the account,
+ * but no server can change it.
+ */
+import { PREFIX } from '../encoding/id.ts'
+import { hashOf, parseJws } from '../jose/jws.ts'
+import { signJws } from '../jose/jws-signature.ts'
+import { signerAt, verifySignedBy, type KeyLog } from './key-log.ts'
+import { accountId, id, natural, payload, text, type Kind } from './payload.ts'
+import { demand, Refusal } from '../refusal.ts'
+
+/** Code points of a name. */
+const LONGEST_NAME = 64
+
+const name: Kind<string> = (value) => {
+  const length = Array.from(text(value)).length
+  const fits = length >= 1 && length <= LONGEST_NAME
+  demand(fits, 'bad_value', `a name has 1 to ${LONGEST_NAME} characters, not ${length}`)
+  return value as string
+}
+
+const readPayload = payload({
+  account: accountId,
+  device: id(PREFIX.device),
+  n: natural,
+  name,
+})
+
+export type Profile = ReturnType<typeof readPayload>
+
+/**
+ * Signs a profile. Out: the JWS.
+ * @param of `n`: higher than that of every profile of the account before; `name`: 1 to 64 code
+ *   points; `kid` and `seed` (32 bytes): the signing key of the device
+ * @throws Refusal `bad_value`, `bad_length`
+ */
+export function signProfile({
+  kid,
+  seed,
+  ...of
+}: Omit<Profile, 'v'> & { kid: string; seed: Uint8Array }): string {
+  const jws = signJws('profile+jws', kid, { v: 2, ...of } satisfies Profile, seed)
+  readPayload(parseJws(jws, 'profile+jws').payload)
+  return jws
+}
+
+/**
+ * Reads a profile without verifying it.
+ * @throws Refusal as `parseJws` and payloads do
+ */
+export const readProfile = (jws: string): Profile =>
+  readPayload(parseJws(jws, 'profile+jws').payload)
+
+/**
+ * Verifies a profile by the newest known key log of its account.
+ * @throws Refusal as `parseJws` and payloads do; `wrong_account`, `unknown_signer`,
+ *   `revoked_signer`, `kid_mismatch`, `bad_signature`
+ */
+export function verifyProfile(jws: string, log: KeyLog): Profile {
+  const parsed = parseJws(jws, 'profile+jws')
+  const profile = readPayload(parsed.payload)
+  demand(profile.account === log.account, 'wrong_account', 'a profile of another account')
+  verifySignedBy(signerAt(log, profile.device, log.seq), parsed)
+  return profile
+}
+
+/**
+ * Verifies a profile that replaces another. A kept profile is ignored, and its `n` too, if the
+ * device that signed it is no longer active.
+ * @param kept the profile so far, a JWS that `verifyProfile` accepted once
+ * @throws Refusal as `verifyProfile` does; `not_newer` unless `n` is higher or, at equal `n`, the
+ *   SHA-256 of the JWS is lower
+ */
+export function replaceProfile(kept: string | null, jws: string, log: KeyLog): Profile {
+  const profile = verifyProfile(jws, log)
+  const before = kept === null ? null : stillValid(kept, log)
+  const isNewer =
+    kept === null ||
+    before === null ||
+    profile.n > before.n ||
+    (profile.n === before.n && isBelow(hashOf(jws), hashOf(kept)))
+  demand(isNewer, 'not_newer', `there is a profile ${before?.n} already`)
+  return profile
+}
+
+function stillValid(jws: string, log: KeyLog): Profile | null {
+  try {
+    return verifyProfile(jws, log)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return null
+  }
+}
+
+function isBelow(one: Uint8Array, other: Uint8Array): boolean {
+  const differing = one.findIndex((byte, at) => byte !== other[at])
+  return differing !== -1 && one[differing]! < other[differing]!
+}

@@ -1,0 +1,137 @@
+/**
+ * Entries of a roster, signed. Each builder verifies what it made, so that a wrong entry is never
+ * handed out.
+ */
+import { encodeBase64url } from '../encoding/base64url.ts'
+import { NO_PREV } from './chain.ts'
+import { signJws } from '../jose/jws-signature.ts'
+import { keyCommitment } from '../key-commitment.ts'
+import { coveringPlaces } from '../recipients.ts'
+import { demand } from '../refusal.ts'
+import { FORMS, readEntry, type Payload, type Role } from './roster-form.ts'
+import { verifyRoster, type Roster } from './roster-log.ts'
+import type { KeyLogs } from './roster-ops.ts'
+
+type Place = { seq: number; head: Uint8Array }
+
+/** Who signs: a device of a member, and the key that it signs with. */
+export type Signer = {
+  actor: string
+  device: string
+  /** The newest place of the actor's key log: the number of an entry and its hash, 32 bytes. */
+  actorLog: Place
+  /** The thumbprint and the seed (32 bytes) of the device's signing key. */
+  kid: string
+  seed: Uint8Array
+  /** Unix seconds. */
+  at: number
+}
+
+/** What an entry follows: a verified roster, and the verified logs of whoever it ever named. */
+type Before = { roster: Roster; keyLogs: KeyLogs }
+type What = Pick<Payload, 'op' | 'member' | 'member_log' | 'role' | 'consent'> & { k?: Uint8Array }
+
+/**
+ * The entry that makes a connection, signed by a device of its creator. Out: the JWS.
+ * @param of `k`: K of epoch 1, 32 bytes; `replaces`: the id of a forked connection
+ * @throws Refusal as `readEntry` does; `bad_length`
+ */
+export function openEntry(
+  of: { connection: string; k: Uint8Array; replaces?: string } & Signer,
+): string {
+  const { connection, k, replaces } = of
+  const head = { connection, seq: 0, epoch: 1, prev: NO_PREV, op: 'open' } as const
+  const jws = signEntry({ ...head, ...(replaces === undefined ? {} : { replaces }) }, k, of)
+  readEntry(jws)
+  return jws
+}
+
+/**
+ * The next entry, by which an owner takes an account in. `memberLog` is the newest place of its
+ * verified key log, which `keyLogs` must hold; `consent` is the JWS that a device of the account signed for
+ * this owner. Out: the JWS, which `verifyRoster` accepts after those of `roster`; throws as that
+ * does, `bad_length` for the seed.
+ */
+export function addMember(
+  of: Before & { member: string; memberLog: Place; role: Role; consent: string } & Signer,
+): string {
+  const { member, memberLog, role, consent } = of
+  return nextEntry(of, { op: 'add', member, member_log: onWire(memberLog), role, consent })
+}
+
+/**
+ * The next entry, by which an owner gives the seat of another member to the keys that replaced all
+ * its devices. `memberLog` is the newest place of its verified key log, which `keyLogs` must hold;
+ * `k` is K of the epoch that it opens, 32 bytes. As `addMember`.
+ */
+export function confirmMember(
+  of: Before & { member: string; memberLog: Place; k: Uint8Array } & Signer,
+): string {
+  const { member, memberLog, k } = of
+  return nextEntry(of, { op: 'confirm', member, member_log: onWire(memberLog), k })
+}
+
+/**
+ * The next entry, by which an owner removes another member. `k` is K of the epoch that it opens,
+ * 32 bytes. As `addMember`; throws `bad_op` for oneself, who would know K afterwards: `leave`.
+ */
+export function removeMember(of: Before & { member: string; k: Uint8Array } & Signer): string {
+  const { member, k } = of
+  demand(member !== of.actor, 'bad_op', 'an owner does not remove itself: leave')
+  return nextEntry(of, { op: 'remove', member, k })
+}
+
+/** The next entry, by which an owner gives a member a role. As `addMember`. */
+export function changeRole(of: Before & { member: string; role: Role } & Signer): string {
+  const { member, role } = of
+  return nextEntry(of, { op: 'role', member, role })
+}
+
+/** The next entry, by which a member leaves. As `addMember`. */
+export function leave(of: Before & Signer): string {
+  return nextEntry(of, { op: 'leave' })
+}
+
+/** The next entry, by which a member gives the connection a new K, 32 bytes. As `addMember`. */
+export function rotate(of: Before & { k: Uint8Array } & Signer): string {
+  return nextEntry(of, { op: 'rotate', k: of.k })
+}
+
+/**
+ * The last entry of a roster, by which an owner ends the connection for everybody. As `addMember`.
+ */
+export function endConnection(of: Before & Signer): string {
+  return nextEntry(of, { op: 'end' })
+}
+
+function nextEntry(of: Before & Signer, { k, ...what }: What): string {
+  const { roster, keyLogs } = of
+  const { connection, entries, head } = roster
+  const seq = roster.seq + 1
+  const opens = FORMS[what.op].opensEpoch
+  const epoch = roster.epoch + (opens ? 1 : 0)
+  const rows = opens ? coveringPlaces(roster, keyLogs, [of.actor, what.member]) : []
+  const logs = rows.map(({ account, ...at }) => ({ account, ...onWire(at) }))
+  const next = { connection, seq, epoch, prev: encodeBase64url(head), ...what }
+  const jws = signEntry({ ...next, ...(logs.length === 0 ? {} : { logs }) }, k, of)
+  verifyRoster(connection, [...entries, jws], keyLogs, roster)
+  return jws
+}
+
+type Head = Omit<Payload, 'v' | 'k_commit' | 'actor' | 'device' | 'actor_log' | 'at'>
+
+function signEntry(head: Head, k: Uint8Array | undefined, by: Signer): string {
+  const { actor, device, actorLog, at } = by
+  const entry: Payload = {
+    v: 2,
+    ...head,
+    ...(k === undefined ? {} : { k_commit: keyCommitment(head.connection, head.epoch, k) }),
+    actor,
+    device,
+    actor_log: onWire(actorLog),
+    at,
+  }
+  return signJws('roster+jws', by.kid, entry, by.seed)
+}
+
+const onWire = ({ seq, head }: Place) => ({ seq, head: encodeBase64url(head) })

@@ -1,0 +1,151 @@
+/**
+ * The form of roster entries (section 6): which members each op has, who may sign it, and where in a
+ * roster it may stand. Nothing here needs another entry.
+ */
+import { requirePlace } from './chain.ts'
+import { PREFIX } from '../encoding/id.ts'
+import { parseJws, type ParsedJws } from '../jose/jws.ts'
+import {
+  accountId,
+  base64url,
+  epochNumber,
+  exactly,
+  id,
+  natural,
+  oneOf,
+  payload,
+  place,
+  record,
+  text,
+  type Kind,
+} from './payload.ts'
+import { demand } from '../refusal.ts'
+
+export type Role = 'owner' | 'member'
+
+const NAMES = ['open', 'add', 'remove', 'role', 'leave', 'rotate', 'confirm', 'end'] as const
+export type OpName = (typeof NAMES)[number]
+
+/** A connection of 201 members is refused; so a row for each member but the actor is 199. */
+export const MOST_MEMBERS = 200
+
+const logRow = record({ account: accountId, seq: natural, head: base64url(32) })
+type LogRow = ReturnType<typeof logRow>
+
+/** Ids are written so that their text sorts as their raw bytes do. */
+const logRows: Kind<LogRow[]> = (value) => {
+  const isList = Array.isArray(value) && value.length > 0
+  demand(isList, 'bad_value', 'logs is a list of at least one row, or absent')
+  const most = MOST_MEMBERS - 1
+  demand(value.length < MOST_MEMBERS, 'too_many_rows', `logs has at most ${most} rows`)
+  const rows = value.map((row) => logRow(row))
+  const isSorted = rows.every((row, at) => at === 0 || rows[at - 1]!.account < row.account)
+  demand(isSorted, 'logs_unsorted', 'the rows of logs are sorted by account, each account once')
+  return rows
+}
+
+const OPTIONAL = {
+  member: accountId,
+  member_log: place,
+  role: oneOf(['owner', 'member']),
+  consent: text,
+  k_commit: base64url(32),
+  logs: logRows,
+  replaces: id(PREFIX.connection),
+}
+type Optional = keyof typeof OPTIONAL
+
+const readPayload = payload(
+  {
+    connection: id(PREFIX.connection),
+    seq: natural,
+    epoch: epochNumber,
+    prev: base64url(32),
+    op: oneOf(NAMES, 'bad_op'),
+    actor: accountId,
+    device: id(PREFIX.device),
+    actor_log: place,
+    at: natural,
+  },
+  OPTIONAL,
+)
+export type Payload = ReturnType<typeof readPayload>
+export type Entry = Payload & { readonly jws: ParsedJws }
+
+type Form = {
+  readonly uses: readonly Optional[]
+  /** Members that an entry may have. */
+  readonly mayUse?: readonly Optional[]
+  readonly signedBy: Role
+  /** Whether the entry makes a new K. */
+  readonly opensEpoch: boolean
+  /** Whether the entry may stand in the last 1,000 places. */
+  readonly endsAccess: boolean
+}
+
+export const FORMS: Record<OpName, Form> = {
+  open: {
+    uses: ['k_commit'],
+    mayUse: ['replaces'],
+    signedBy: 'owner',
+    opensEpoch: true,
+    endsAccess: false,
+  },
+  add: {
+    uses: ['member', 'member_log', 'role', 'consent'],
+    signedBy: 'owner',
+    opensEpoch: false,
+    endsAccess: false,
+  },
+  remove: {
+    uses: ['member', 'k_commit'],
+    mayUse: ['logs'],
+    signedBy: 'owner',
+    opensEpoch: true,
+    endsAccess: true,
+  },
+  role: { uses: ['member', 'role'], signedBy: 'owner', opensEpoch: false, endsAccess: false },
+  leave: { uses: [], signedBy: 'member', opensEpoch: false, endsAccess: true },
+  rotate: {
+    uses: ['k_commit'],
+    mayUse: ['logs'],
+    signedBy: 'member',
+    opensEpoch: true,
+    endsAccess: false,
+  },
+  confirm: {
+    uses: ['member', 'member_log', 'k_commit'],
+    mayUse: ['logs'],
+    signedBy: 'owner',
+    opensEpoch: true,
+    endsAccess: true,
+  },
+  end: { uses: [], signedBy: 'owner', opensEpoch: false, endsAccess: true },
+}
+
+/**
+ * Refuses an op at a place of a roster that does not take it.
+ * @throws Refusal `log_full`
+ */
+export const requireRosterPlace = (op: OpName, seq: number): void =>
+  requirePlace(seq, FORMS[op].endsAccess)
+
+/**
+ * Reads the form of an entry, with exactly the members of its op; nothing is verified yet.
+ * @throws Refusal as `parseJws` and payloads do; `bad_op`, `not_an_account`, `too_many_rows`,
+ *   `logs_unsorted`, `missing_k_commit`, `superfluous_k_commit`, `superfluous_member`, `log_full`
+ */
+export function readEntry(jws: string): Entry {
+  const parsed = parseJws(jws, 'roster+jws')
+  const entry = readPayload(parsed.payload)
+  const { uses, mayUse = [], opensEpoch } = FORMS[entry.op]
+  const commits = entry.k_commit !== undefined
+  demand(commits || !opensEpoch, 'missing_k_commit', 'an entry that opens an epoch commits to K')
+  demand(!commits || opensEpoch, 'superfluous_k_commit', 'only an entry that opens an epoch does')
+  const judged = Object.keys(OPTIONAL).filter((name) => !mayUse.some((one) => one === name))
+  exactly(entry, judged, uses)
+  const isOther = entry.replaces !== entry.connection
+  demand(isOther, 'bad_value', 'a connection does not replace itself')
+  requireRosterPlace(entry.op, entry.seq)
+  return { ...entry, jws: parsed }
+}

@@ -1,0 +1,143 @@
+/**
+ * The roster of a connection (section 6): who is in it, and which entry opened its epoch. Verified
+ * against the verified key logs of its members.
+ */
+import { encodeBase64url } from '../encoding/base64url.ts'
+import { finish, follow, type Known, requirePlaces } from './chain.ts'
+import { hashOf } from '../jose/jws.ts'
+import { demand } from '../refusal.ts'
+import { readEntry, type Entry } from './roster-form.ts'
+import { applyEntry, type KeyLogs, type State } from './roster-ops.ts'
+
+export type Roster = Omit<State, 'exits' | 'places'> & {
+  connection: string
+  /** The last entry and its hash, 32 bytes. */
+  seq: number
+  head: Uint8Array
+  /** As received. */
+  entries: readonly string[]
+}
+
+/**
+ * Verifies the whole roster of `connection`. Whether an entry is valid depends on the entries before
+ * it and on the key logs up to the places that it names; the rest of the key logs decides what the
+ * epoch covers.
+ * @param entries the JWSs in order
+ * @param keyLogs the newest verified logs of all accounts that the entries name (`accountsOf`)
+ * @param known the highest place verified before. The signatures of the entries up to it, and of the
+ *   consents in them, are not verified again: an entry names the hash of a place of each key log that
+ *   decides which key made a signature, and that place is checked against `keyLogs` each time
+ * @throws Refusal for the first rule broken: as `readEntry` does; of the chain (`roster_forked`,
+ *   `gap`, `rollback` …), `wrong_connection`, `bad_op`, `ended`, `leave_opens_epoch`, `epoch_skip`,
+ *   `actor_log_mismatch`, `unknown_signer`, `revoked_signer`, `kid_mismatch`, `bad_signature`,
+ *   `not_member`, `actor_log_back`, `generation_unconfirmed`, `not_owner`, `logs_not_member`,
+ *   `rotation_pending`, `already_member`, `too_many_members`, `member_log_mismatch`, `bad_consent`,
+ *   `consent_mismatch`, `consent_log`, `consent_stale`, `self_confirm`, `no_new_generation`,
+ *   `last_owner`
+ */
+export const verifyRoster = (
+  connection: string,
+  entries: readonly string[],
+  keyLogs: KeyLogs,
+  known?: Known,
+): Roster => finish(verifyingRoster(connection, entries, keyLogs, known))
+
+/** As `verifyRoster`, but yields after each entry, so that a caller can let other work run. */
+export function* verifyingRoster(
+  connection: string,
+  entries: readonly string[],
+  keyLogs: KeyLogs,
+  known?: Known,
+): Generator<void, Roster, void> {
+  const read = (text: string): Entry => {
+    const entry = readEntry(text)
+    demand(entry.connection === connection, 'wrong_connection', 'an entry of another connection')
+    return entry
+  }
+  // oxlint-disable-next-line require-yield -- one entry is a short step.
+  function* apply(before: State | undefined, entry: Entry, hash: Uint8Array, proven: boolean) {
+    return applyEntry(before, entry, hash, { keyLogs, proven })
+  }
+  const rules = { read, apply, forked: 'roster_forked' } as const
+  const { state, heads } = yield* follow<Entry, State>(entries, rules, known)
+  const { exits: _exits, places: _places, ...roster } = state
+  return { connection, seq: heads.length - 1, head: heads.at(-1)!, ...roster, entries }
+}
+
+/**
+ * The accounts that entries (JWSs) name, in the order first named, read without being verified:
+ * `verifyRoster` needs their key logs. Throws as `requirePlaces`, `parseJws` and the payload do.
+ */
+export function accountsOf(entries: readonly string[]): string[] {
+  requirePlaces(entries)
+  const named = entries.flatMap((text) => {
+    const { actor, member } = readEntry(text)
+    return member === undefined ? [actor] : [actor, member]
+  })
+  return [...new Set(named)]
+}
+
+/**
+ * The consent by which an account was last taken in, at entry `from` or later; null for the opener.
+ * Of a verified roster.
+ */
+export function lastConsentOf({ entries }: Roster, account: string, from = 0): string | null {
+  for (const text of entries.slice(from).toReversed()) {
+    const { op, member, consent } = readEntry(text)
+    if (op === 'add' && member === account) return consent!
+  }
+  return null
+}
+
+/**
+ * The consent by which a member was taken in, where none of these devices has signed an entry since;
+ * null where one has, for the opener, and for an account that is no member. Of a verified roster.
+ */
+export function unsignedConsentOf(
+  { entries, members }: Roster,
+  account: string,
+  devices: ReadonlySet<string>,
+): string | null {
+  if (members.every((one) => one.account !== account)) return null
+  for (const text of entries.toReversed()) {
+    const { op, actor, device, member, consent } = readEntry(text)
+    if (op === 'add' && member === account) return consent!
+    if (actor === account && devices.has(device)) return null
+  }
+  return null
+}
+
+/** The number of the entry that opened the current epoch. Of a verified roster. */
+export const openingOf = ({ entries }: Roster): number =>
+  entries.findLastIndex((jws) => readEntry(jws).k_commit !== undefined)
+
+/** The account that opened the current epoch. Of a verified roster. */
+export const openerOf = (roster: Roster): string =>
+  readEntry(roster.entries[openingOf(roster)]!).actor
+
+const isExitOf = ({ op, actor, member: named }: Entry, member: string): boolean =>
+  (op === 'remove' && named === member) || (op === 'leave' && actor === member)
+
+/**
+ * Whether a consent may name `head` (base64url) as its `roster_head` in the next `add` of an account:
+ * it is the hash of one of `entries`, at or after the last one by which the account went. The last
+ * entries of a verified roster are enough where `head` is among them.
+ */
+export function isFreshHead(entries: readonly string[], account: string, head: string): boolean {
+  for (const text of entries.toReversed()) {
+    if (encodeBase64url(hashOf(text)) === head) return true
+    if (isExitOf(readEntry(text), account)) return false
+  }
+  return false
+}
+
+/**
+ * The ids of the devices that signed the entries after entry `seq` by which `member` went: removed
+ * by somebody, or left by itself. Of a verified roster.
+ */
+export function goneSince({ entries }: Roster, member: string, seq: number): string[] {
+  return entries
+    .slice(seq + 1)
+    .map(readEntry)
+    .flatMap((entry) => (isExitOf(entry, member) ? [entry.device] : []))
+}

@@ -1,0 +1,271 @@
+/**
+ * What the entries of a roster change (section 6), and what an epoch covers (section 3). An op is a
+ * row of `CHANGES`; its form stands in `roster-form.ts`.
+ */
+import { encodeBase64url } from '../encoding/base64url.ts'
+import { verifyConsent } from './consent.ts'
+import { generationAt, isLinked, signerAt, verifySignedBy } from './key-log.ts'
+import type { Device, KeyLog } from './key-log.ts'
+import { demand, type Reason } from '../refusal.ts'
+import { FORMS, MOST_MEMBERS } from './roster-form.ts'
+import type { Entry, OpName, Payload, Role } from './roster-form.ts'
+
+export type Member = {
+  account: string
+  role: Role
+  /** The place in the member's key log that its next `actor_log` may not go below. */
+  logSeq: number
+  /** The last place of the member's key log that the current epoch covers, see `held`. */
+  coveredSeq: number
+  /** The generation of its log that holds the seat: devices of linked generations sign too. */
+  generation: number
+}
+
+/** The verified key logs of the accounts in a roster, by account id. */
+export type KeyLogs = ReadonlyMap<string, KeyLog>
+
+/** The last exit of an account: the entry by which it went, and its `logSeq` then. */
+type Exit = { readonly seq: number; readonly logSeq: number }
+
+/** What a roster says after an entry. */
+export type State = {
+  epoch: number
+  /** The hash of the entry that opened the current epoch, 32 bytes. */
+  epochHead: Uint8Array
+  /** base64url, see `keyCommitment`. */
+  kCommit: string
+  /** In order of joining. */
+  members: readonly Member[]
+  /** The members who left since the epoch began: they know its K. */
+  leavers: readonly Member[]
+  /** The accounts of rows, in the entry that opened the epoch, that do not fit the log known here. */
+  unfit: readonly string[]
+  /** While true nothing of the connection verifies. */
+  rotationPending: boolean
+  /** An owner ended the connection for all: nothing verifies, and no entry follows. */
+  ended: boolean
+  /** The forked connection that this one was opened to replace. */
+  replaces: string | null
+  /** The accounts that went, by id. Only ever added to, so it is shared. */
+  exits: Map<string, Exit>
+  /** The seq of every entry, by base64url of its hash. Only ever added to, so it is shared. */
+  places: Map<string, number>
+}
+
+/** A row of `logs`: a place of a member's key log that the new epoch covers. */
+type Row = NonNullable<Payload['logs']>[number]
+
+/** An entry with the members that its op uses, as `readEntry` has seen them. */
+type Content = Required<Payload>
+/** `proven`: whether the entry was verified before, so that its signatures are good. */
+type By = { readonly keyLogs: KeyLogs; readonly proven: boolean }
+type Change = (before: State, entry: Content, by: By) => Partial<State>
+
+/** In the state before, the place of the actor is that of the entry already. */
+const CHANGES: Record<OpName, Change> = {
+  open: () => ({}),
+  add,
+  remove: (before, { member, seq }) => ({ members: without(before, member, seq).members }),
+  role: ({ members }, { member, role }) => ({ members: changed(members, member, { role }) }),
+  leave: (before, { actor, seq }) => {
+    const { members, gone } = without(before, actor, seq)
+    return { members, leavers: [...before.leavers, gone], rotationPending: true }
+  },
+  rotate: () => ({}),
+  confirm,
+  end: () => ({ ended: true }),
+}
+
+function add(before: State, entry: Content, { keyLogs, proven }: By): Partial<State> {
+  const { members, exits, rotationPending, places } = before
+  const { connection, actor: inviter, member: account, member_log, role, consent } = entry
+  demand(!rotationPending, 'rotation_pending', 'no member is added while a rotation is pending')
+  const isNew = members.every((one) => one.account !== account)
+  demand(isNew, 'already_member', 'the account is a member already')
+  demand(members.length < MOST_MEMBERS, 'too_many_members', `at most ${MOST_MEMBERS} members`)
+  const log = logAt(keyLogs, account, member_log, 'member_log_mismatch')
+  const invited = { connection, inviter, account, memberLog: member_log.seq }
+  const { roster_head: head } = verifyConsent(consent, invited, log, proven)
+  const exit = exits.get(account)
+  const isFresh = (places.get(head) ?? -1) >= (exit?.seq ?? 0)
+  demand(isFresh, 'consent_stale', 'given before the account last left, or to another roster')
+  const newcomer: Member = {
+    account,
+    role,
+    logSeq: Math.max(member_log.seq, exit?.logSeq ?? 0),
+    coveredSeq: member_log.seq,
+    generation: generationAt(log, member_log.seq),
+  }
+  return { members: [...members, newcomer] }
+}
+
+/** An owner accepts the keys of a member who replaced all devices. */
+function confirm({ members }: State, entry: Content, { keyLogs }: By): Partial<State> {
+  const { actor, member, member_log } = entry
+  demand(member !== actor, 'self_confirm', 'an account does not confirm its own keys')
+  const { generation: before, logSeq } = memberOf(members, member)
+  const log = logAt(keyLogs, member, member_log, 'member_log_mismatch')
+  const generation = generationAt(log, member_log.seq)
+  demand(generation > before, 'no_new_generation', 'the generation holds the seat already')
+  const place = Math.max(logSeq, member_log.seq)
+  return { members: changed(members, member, { generation, logSeq: place }) }
+}
+
+/**
+ * The state after an entry whose hash is `hash`, from the state before it (none at seq 0). Throws
+ * the first rule broken: see `verifyRoster`.
+ */
+export function applyEntry(
+  before: State | undefined,
+  entry: Entry,
+  hash: Uint8Array,
+  by: By,
+): State {
+  const { keyLogs } = by
+  const { opensEpoch } = FORMS[entry.op]
+  demand((before === undefined) === (entry.op === 'open'), 'bad_op', 'a roster opens once, first')
+  demand(before?.ended !== true, 'ended', 'no entry follows the end of a connection')
+  requireEpoch(entry, before?.epoch ?? 0)
+  const signer = signerOf(entry, by)
+  const there = before ?? opened(entry, hash, signer)
+  const bound = { ...there, members: seated(there, entry, signer, keyLogs) }
+  const actor = memberOf(bound.members, entry.actor)
+  const may = FORMS[entry.op].signedBy === 'member' || actor.role === 'owner'
+  demand(may, 'not_owner', 'only an owner signs this')
+  requireRowsOf(bound.members, entry)
+  // `readEntry` has seen that the members of the op are there.
+  const after = { ...bound, ...CHANGES[entry.op](bound, entry as Content, by) }
+  const isOwned = after.members.some(({ role }) => role === 'owner')
+  demand(isOwned, 'last_owner', 'no owner would be left')
+  after.places.set(encodeBase64url(hash), entry.seq)
+  return opensEpoch ? { ...after, ...newEpoch(after, entry, hash, keyLogs) } : after
+}
+
+function requireEpoch({ op, epoch }: Entry, before: number): void {
+  const isRaised = op === 'leave' && epoch > before
+  demand(!isRaised, 'leave_opens_epoch', 'a member who leaves opens no epoch')
+  const expected = before + (FORMS[op].opensEpoch ? 1 : 0)
+  demand(epoch === expected, 'epoch_skip', `the epoch of this entry is ${expected}`)
+}
+
+/** The state in which the first entry is signed: its actor owns the connection. */
+function opened(
+  { actor: account, k_commit, actor_log: { seq }, replaces }: Entry,
+  hash: Uint8Array,
+  { generation }: Device,
+): State {
+  const owner: Member = { account, role: 'owner', logSeq: seq, coveredSeq: seq, generation }
+  return {
+    epoch: 0,
+    epochHead: hash,
+    kCommit: k_commit!,
+    members: [owner],
+    leavers: [],
+    unfit: [],
+    rotationPending: false,
+    ended: false,
+    replaces: replaces ?? null,
+    exits: new Map(),
+    places: new Map(),
+  }
+}
+
+/** The members, the actor at the place and with the generation that it signs with. */
+function seated(
+  { members }: State,
+  { actor, actor_log: { seq } }: Entry,
+  { generation }: Device,
+  keyLogs: KeyLogs,
+): readonly Member[] {
+  const seat = memberOf(members, actor)
+  demand(seq >= seat.logSeq, 'actor_log_back', 'actor_log goes back')
+  const isSeated = isLinked(keyLogs.get(actor)!, seat.generation, generation)
+  demand(isSeated, 'generation_unconfirmed', 'an owner has not confirmed the reset of this account')
+  return changed(members, actor, { logSeq: seq, generation })
+}
+
+function requireRowsOf(members: readonly Member[], { actor, logs = [] }: Entry): void {
+  const isOther = (account: string) =>
+    account !== actor && members.some((one) => one.account === account)
+  const areOthers = logs.every(({ account }) => isOther(account))
+  demand(areOthers, 'logs_not_member', 'logs names an account that is no other member')
+}
+
+/** What an entry changes by opening an epoch. */
+function newEpoch(
+  { epoch, members }: State,
+  entry: Entry,
+  epochHead: Uint8Array,
+  keyLogs: KeyLogs,
+): Partial<State> {
+  return {
+    epoch: epoch + 1,
+    epochHead,
+    kCommit: entry.k_commit!,
+    members: members.map((one) => ({ ...one, coveredSeq: coveredBy(entry, one, keyLogs) })),
+    leavers: [],
+    unfit: (entry.logs ?? []).filter((row) => !fits(row, keyLogs)).map(({ account }) => account),
+    // An owner who removes itself chose the K that it leaves behind.
+    rotationPending: members.every(({ account }) => account !== entry.actor),
+  }
+}
+
+/**
+ * The place that an epoch covers for a member: of the actor its `actor_log`; of another the row of
+ * the entry, where it fits the log known here and does not go back, else the last place named.
+ */
+function coveredBy({ logs = [] }: Entry, { account, logSeq }: Member, keyLogs: KeyLogs): number {
+  const row = logs.find((one) => one.account === account)
+  if (row === undefined || row.seq < logSeq) return logSeq
+  return fits(row, keyLogs) ? row.seq : logSeq
+}
+
+/** Whether a row names a place of the log known here. */
+function fits({ account, seq, head }: Row, keyLogs: KeyLogs): boolean {
+  const known = keyLogs.get(account)?.heads[seq]
+  return known !== undefined && encodeBase64url(known) === head
+}
+
+/** The device that signed an entry, unrevoked at the place of its log that the entry names. */
+function signerOf(entry: Entry, { keyLogs, proven }: By): Device {
+  const log = logAt(keyLogs, entry.actor, entry.actor_log, 'actor_log_mismatch')
+  const signer = signerAt(log, entry.device, entry.actor_log.seq)
+  verifySignedBy(signer, entry.jws, proven)
+  return signer
+}
+
+/** The key log of an account, of which `at` is a place. */
+function logAt(
+  keyLogs: KeyLogs,
+  account: string,
+  at: { seq: number; head: string },
+  otherwise: Reason,
+): KeyLog {
+  const log = keyLogs.get(account)
+  const head = log?.heads[at.seq]
+  const isSame = head !== undefined && encodeBase64url(head) === at.head
+  demand(log !== undefined && isSame, otherwise, 'not a place of the key log of that account')
+  return log
+}
+
+function memberOf(members: readonly Member[], account: string): Member {
+  const found = members.find((one) => one.account === account)
+  demand(found !== undefined, 'not_member', 'the account is no member')
+  return found
+}
+
+function changed(
+  members: readonly Member[],
+  account: string,
+  change: Partial<Member>,
+): readonly Member[] {
+  const found = memberOf(members, account)
+  return members.with(members.indexOf(found), { ...found, ...change })
+}
+
+/** The members without one; notes its exit by entry `seq`. */
+function without({ members, exits }: State, account: string, seq: number) {
+  const gone = memberOf(members, account)
+  exits.set(account, { seq, logSeq: gone.logSeq })
+  return { members: members.filter((one) => one !== gone), gone }
+}

@@ -1,0 +1,35 @@
+/** The roster of a connection (section 6): the one door to the files `roster-*` and `recipients`. */
+export {
+  heldMembers,
+  holdersOf,
+  isHeld,
+  recipientsOf,
+  rotationDue,
+  unconfirmedMembers,
+  type Holder,
+} from '../recipients.ts'
+export {
+  addMember,
+  changeRole,
+  confirmMember,
+  endConnection,
+  leave,
+  openEntry,
+  removeMember,
+  rotate,
+  type Signer,
+} from './roster-entries.ts'
+export { readEntry, type Entry, type Role } from './roster-form.ts'
+export {
+  accountsOf,
+  goneSince,
+  isFreshHead,
+  lastConsentOf,
+  openerOf,
+  openingOf,
+  unsignedConsentOf,
+  verifyingRoster,
+  verifyRoster,
+  type Roster,
+} from './roster-log.ts'
+export type { KeyLogs, Member } from './roster-ops.ts'

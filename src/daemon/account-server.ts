@@ -1,0 +1,66 @@
+/** Composition of the account server alone: for many daemons, in as many replicas over one database as one likes. */
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import type { Log } from '../log.ts'
+import { listenForAccount } from '../http/account-listener.ts'
+import { urlOf } from '../http/hosts.ts'
+import { prepareMail } from '../service/mail/folder.ts'
+import { openService } from '../service/service.ts'
+import { takeLock } from '../storage/lock.ts'
+import { VERSION } from '../runtime/version.ts'
+
+/** What runs may take this long to end. */
+const GRACE_MS = 5_000
+
+/**
+ * Open the account server and let it listen. It holds the lock of its state folder, where SQLite lies and mail goes unless
+ * configured elsewhere: each replica has a folder of its own.
+ * @returns `address`: as bound; `close` waits for what runs, five seconds at most
+ * @throws StartError for every reason not to start
+ */
+export async function serveAccount(
+  config: Config,
+  log: Log,
+): Promise<{ address: string; close(): Promise<void> }> {
+  const { stateDir, accountBind, databaseUrl } = config
+  const lock = takeLock(stateDir)
+  const closers: (() => void | Promise<void>)[] = [() => lock.release()]
+  const close = async () => {
+    for (const closer of closers.splice(0).toReversed())
+      try {
+        await closer()
+      } catch (cause) {
+        // The rest is closed all the same: the lock above all.
+        log('error', 'not closed cleanly', { cause })
+      }
+  }
+  try {
+    await prepareMail(config.mail.place)
+    let address = urlOf(accountBind, config.accountPort)
+    const server = await openService({
+      url: databaseUrl,
+      file: join(stateDir, 'account.db'),
+      publicUrl: () => config.publicUrl ?? address,
+      mail: config.mail.place,
+      from: config.mail.from,
+      assistant: config.assistant,
+      log,
+      version: VERSION,
+      now: Date.now,
+    })
+    closers.push(() => server.close())
+    const listening = await listenForAccount(config, { server, log })
+    closers.push(() => listening.close(GRACE_MS))
+    address = urlOf(accountBind, listening.port)
+    log('info', 'listening', {
+      account_address: address,
+      public_url: config.publicUrl ?? address,
+      database: databaseUrl === null ? 'sqlite' : 'postgresql',
+      version: VERSION,
+    })
+    return { address, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

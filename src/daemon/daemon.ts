@@ -1,0 +1,297 @@
+/**
+ * Composition: the only place that knows every room. `openDaemon` puts the daemon together without listening (the command
+ * line uses it so when no daemon runs); `serve` lets it listen.
+ */
+import { agents } from '../api/agents/index.ts'
+import { docsTable } from '../api/docs/index.ts'
+import { local } from '../api/local/index.ts'
+import { rest } from '../api/rest/index.ts'
+import { isMachineToken, machineCaller } from '../auth/machines.ts'
+import { commandLineToken } from '../auth/proof.ts'
+import { restNeed } from '../auth/scopes.ts'
+import { newTokenLinks } from '../auth/token-links.ts'
+import { type Caller, openTokens } from '../auth/tokens.ts'
+import type { Config } from '../config/config.ts'
+import { announce, withdraw } from './announcement.ts'
+import { listenForApi } from './api-listener.ts'
+import { type Backend } from './backend.ts'
+import { openBackend } from './open-backend.ts'
+import type { Backups } from './backup.ts'
+import { demandSameServer } from './folder.ts'
+import { bootId } from './boot.ts'
+import { type Trigger, newSchedule } from './schedule.ts'
+import { newTurn } from './turn.ts'
+import { isAsked } from '../device/identity/account-deletion-mark.ts'
+import { openDevice } from '../device/device.ts'
+import { newReachability } from '../device/sync/reachability.ts'
+import { ownNames } from '../device/system-names.ts'
+import { openIdentity } from '../device/identity/identity.ts'
+import { type Seat, openSeat } from '../device/session/session.ts'
+import { type SignInFlow, newSignIn } from '../device/session/sign-in.ts'
+import { embeddedGone } from '../device/identity/refusals.ts'
+import { machineUptime } from '../device/codes/uptime.ts'
+import { type Dispatch, type Outcome, type Request, newDispatch } from '../http/dispatch.ts'
+import { agentAnswers } from '../handlers/agents/agents.ts'
+import { type Home, contextOf } from '../handlers/context.ts'
+import { docsAnswers } from '../handlers/docs/docs.ts'
+import { restAnswers } from '../handlers/index.ts'
+import { localAnswers } from '../handlers/local.ts'
+import { openKeychain } from '../keychain/keychain.ts'
+import type { Log } from '../log.ts'
+import { urlOf } from '../http/hosts.ts'
+import type { Listening } from '../http/server.ts'
+import { type Audit, type Deed, openAudit } from '../storage/audit.ts'
+import { openIdempotency } from '../storage/idempotency.ts'
+import { type Lock, takeLock } from '../storage/lock.ts'
+import { stateSecret } from '../storage/runtime-file.ts'
+import { openState } from '../state/state.ts'
+import { VERSION } from '../runtime/version.ts'
+
+/** What the audit log says of the daemon itself. */
+const ofDaemon = (outcome: 'started' | 'stopped'): Deed => ({
+  requestId: null,
+  peer: () => process.getuid?.() ?? null,
+  token: null,
+  route: null,
+  status: null,
+  outcome,
+})
+
+/** What the API listener answers. */
+export const apiTable = { ...rest, ...docsTable, ...agents, ...local }
+
+const GRACE_MS = 5_000
+const FLUSH_MS = 10_000
+
+export interface Daemon {
+  /** Answer a request to the REST table, or to what the command line alone may ask, as the API listener does. */
+  readonly dispatch: Dispatch
+  /** A token for this run that stands for the command line, which only holders of the state folder's secret can derive. */
+  token(): string
+  readonly log: Log
+  close(): Promise<void>
+}
+
+interface Opened extends Daemon {
+  readonly backend: Backend
+  readonly seat: Seat
+  readonly signIn: SignInFlow
+  readonly secret: Uint8Array
+  readonly nonce: string
+  readonly audit: Audit
+  /** Tells the audit log what came of a request. */
+  readonly record: (outcome: Outcome) => void
+  readonly flush: () => void
+  /**
+   * There is reason to sync at once: somebody signs in or is approved, or does what other devices
+   * answer; set by the schedule.
+   */
+  onDue: (trigger: Trigger) => void
+}
+
+/**
+ * Put the daemon together over its state folder. Throws StartError for every reason not to.
+ * @param lock the folder's lock when the caller has taken it; from here on it is the daemon's, also when this throws
+ */
+export async function openDaemon(
+  config: Config,
+  log: Log,
+  lock: Lock = takeLock(config.stateDir),
+): Promise<Opened> {
+  const { stateDir } = config
+  const closers: (() => void | Promise<void>)[] = [() => lock.release()]
+  const close = async () => {
+    for (const closer of closers.toReversed())
+      try {
+        await closer()
+      } catch (cause) {
+        // The rest is closed all the same: the lock above all.
+        log('error', 'not closed cleanly', { cause })
+      }
+  }
+  try {
+    const state = openState(stateDir, log)
+    closers.push(() => state.close())
+    const secret = stateSecret(stateDir)
+    const keychain = await openKeychain({
+      stateDir,
+      choice: config.keychain,
+      credentialsDir: config.credentialsDir,
+    })
+    demandSameServer(config, openIdentity(state, keychain))
+    const now = Date.now
+    const backend = await openBackend({ config, keychain, now, log })
+    closers.push(() => backend.close())
+    const run = {
+      startedAt: now(),
+      environment: config.environment,
+      backend: () => backend.url(),
+      keychain: keychain.backend,
+    }
+    const reachability = newReachability({ ready: () => backend.ready(), now })
+    const seat = openSeat({
+      state,
+      keychain,
+      accountOf: (identity) => backend.accountOf(identity, () => signIn.again()),
+      deviceOf: (identity, account) =>
+        openDevice({
+          state,
+          keychain,
+          identity,
+          account,
+          clock: backend.clock,
+          now,
+          log,
+          run,
+          uptime: machineUptime(),
+          boot: bootId(),
+          syncSoon: (trigger) => opened.onDue(trigger),
+        }),
+      taken: () => opened.onDue('start'),
+      outcome: (error) => reachability.note(error),
+      ...(backend.server === null ? { absent: embeddedGone } : {}),
+    })
+    closers.push(() => seat.device()?.firstContacts.close())
+    const signIn = newSignIn({
+      state,
+      keychain,
+      seat,
+      door: backend.door,
+      server: backend.server,
+      now,
+      log,
+      names: ownNames(),
+    })
+    // Unique is enough: without the secret nothing follows from it.
+    const nonce = `${process.pid}-${process.hrtime.bigint()}`
+    const token = () => commandLineToken(secret, nonce)
+    const audit = openAudit({ dir: stateDir, now, log })
+    closers.push(() => audit.close())
+    const record = ({ request, callerId: by, error, created, ...outcome }: Outcome) => {
+      // What anybody may ask, and was answered, says nothing of the account.
+      if (by === null && error === null && created === undefined) return
+      const { id: requestId, peer } = request
+      audit.record({ ...outcome, requestId, peer, token: by, outcome: error ?? 'done', created })
+    }
+    let backups: Backups | undefined
+    const backup: Backups['create'] = async (passphrase) => {
+      const { newBackups } = await import('./backup.ts')
+      backups ??= newBackups({ config, state, keychain, now })
+      return backups.create(passphrase)
+    }
+    closers.push(() => backups?.close())
+    const tokens = openTokens({
+      keychain,
+      rows: state.tokens,
+      now,
+      commandLineToken: token,
+      account: () => seat.identity()?.account ?? null,
+    })
+    closers.push(() => tokens.flush())
+    const ask: Home['ask'] = (asked, { body, ...call }) =>
+      // What the caller would take is the answer of the tool.
+      dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
+    const tokenLinks = newTokenLinks({ meta: state.meta, now, log })
+    const home: Home = { ...run, now, tokens, tokenLinks, seat, signIn, reachability, log, ask }
+    const dispatch = newDispatch<Caller>(
+      apiTable,
+      { ...restAnswers, ...docsAnswers, ...agentAnswers, ...localAnswers(backup) },
+      {
+        need: restNeed,
+        authenticate: ({ token: given, digest }) =>
+          isMachineToken(given)
+            ? machineCaller(given, backend.askMachine)
+            : tokens.authenticate(given, digest),
+        context: (caller, request, act) => contextOf(home, caller, request, act),
+        once: openIdempotency({ rows: state.idempotency, now }),
+        record,
+        // Their ids come from elsewhere: they say nothing of the tokens made here.
+        callerId: ({ token, machine }) =>
+          machine === null ? (token ?? 'command line') : `machine ${token}`,
+      },
+    )
+    const opened: Opened = {
+      dispatch,
+      token,
+      log,
+      close,
+      backend,
+      seat,
+      signIn,
+      secret,
+      nonce,
+      audit,
+      record,
+      flush: () => tokens.flush(),
+      onDue: () => undefined,
+    }
+    if (isAsked(state)) {
+      const { finishDeletion } = await import('../device/session/account-deletion.ts')
+      if (await finishDeletion({ state, keychain, seat, now, log })) tokens.forget()
+    }
+    if (seat.identity() === null && backend.enrol !== null)
+      seat.take(await backend.enrol(state, keychain))
+    return opened
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/**
+ * Open the daemon and let it listen: the API and, where the account server is in this process, that one's own listener beside it.
+ * @returns `accountAddress` is null where there is no such listener
+ */
+export async function serve(
+  config: Config,
+  log: Log,
+  lock?: Lock,
+): Promise<{ address: string; accountAddress: string | null; close(): Promise<void> }> {
+  const daemon = await openDaemon(config, log, lock)
+  const { audit, backend, seat } = daemon
+  const credentialsDir = backend.server === null ? null : config.credentialsDir
+  const schedule = newSchedule(newTurn({ ...daemon, credentialsDir }))
+  const listeners: Pick<Listening, 'close'>[] = []
+  let flushing: NodeJS.Timeout | undefined
+  let hasStarted = false
+  const close = async () => {
+    schedule.stop()
+    clearInterval(flushing)
+    withdraw(config)
+    await Promise.all(listeners.map((listener) => listener.close(GRACE_MS)))
+    backend.stop()
+    await seat.device()?.sync.idle()
+    if (hasStarted) audit.record(ofDaemon('stopped'))
+    await daemon.close()
+  }
+  try {
+    const opening = [
+      backend.listen?.() ?? Promise.resolve(null),
+      listenForApi(config, daemon),
+    ] as const
+    for (const outcome of await Promise.allSettled(opening))
+      if (outcome.status === 'fulfilled' && outcome.value !== null) listeners.push(outcome.value)
+    const [forAccount, forApi] = await Promise.all(opening)
+    const accountAddress = forAccount?.address ?? null
+    const address = urlOf(config.bind, forApi.port)
+    const { pid } = process
+    announce(config, { pid, address, nonce: daemon.nonce, version: VERSION }, log)
+    audit.record(ofDaemon('started'))
+    hasStarted = true
+    log('info', 'listening', { address, account_address: accountAddress, version: VERSION })
+    daemon.onDue = (trigger) => schedule.soon(trigger)
+    schedule.start()
+    flushing = setInterval(() => {
+      try {
+        daemon.flush()
+      } catch (cause) {
+        // A full disk, mostly: the times are kept in memory and written at the next turn.
+        log('error', 'last uses of tokens not written', { cause })
+      }
+    }, FLUSH_MS)
+    return { address, accountAddress, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * An approval on the device that adds another (section 4). It answers one commitment of the new
+ * device with a nonce, checks what that reveals, and adds it to the key log once the four words of
+ * its screen were typed here. What is signed are the keys that were revealed. Nonces and words are
+ * in memory alone: after a restart the person begins again.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Account } from '../../api/port.ts'
+import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import {
+  type Answer,
+  approvalWords,
+  checkReveal,
+  transcriptOf,
+} from '../../crypto/device-approval.ts'
+import { type LoggedKeys, rawKeys, sameKeys } from '../../crypto/device-public-keys.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
+import { addDevice } from '../../crypto/logs/key-log-entries.ts'
+import { demand } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import { countAttempt, requireAttempt } from './attempts.ts'
+import { ATTEMPT_MS, judgedRelay } from './relay.ts'
+import { requireWords } from './words.ts'
+import type { DeviceContext } from '../context.ts'
+import { newTurns } from '../in-order.ts'
+import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
+
+/**
+ * `waiting`: the new device has sent no commitment. `answered`: its commitment was answered before,
+ * so it has to begin again. `revealing`: this device has answered. `ready`: the words can be typed.
+ */
+export type ApprovalState = 'waiting' | 'answered' | 'revealing' | 'ready'
+
+/** An attempt, as its person sees it. */
+export interface ApprovalSeen {
+  readonly device_name: string
+  readonly state: ApprovalState
+}
+
+export interface Approver {
+  /**
+   * Begins an attempt to approve a device; an open one ends.
+   * @throws AppError not_found, rate_limited, and as `advance` does
+   */
+  begin(account: Account, id: string): Promise<ApprovalSeen>
+  /**
+   * Takes the open attempt as far as the new device has come. It is asked each second.
+   * @throws AppError invalid_state where none is open, conflict where the new device began again,
+   *   rate_limited, backend_error for what cannot be right, and what the account throws
+   */
+  advance(account: Account, id: string): Promise<ApprovalSeen>
+  /**
+   * Compares the words of the new device, and adds it to the key log. Done again, it adds nothing.
+   * @param words as read off the new device's screen
+   * @returns the words to type there
+   * @throws AppError invalid_state, word_count, unknown_word, validation_failed, conflict,
+   *   backend_error, not_signed_in for a device that left or was revoked meanwhile, and what the
+   *   account throws
+   */
+  approve(
+    account: Account,
+    id: string,
+    words: string,
+  ): Promise<{ device_name: string; words: string }>
+}
+
+interface Open {
+  readonly device: string
+  readonly name: string
+  /** Unix milliseconds. */
+  readonly until: number
+  sent: { readonly commitment: string; readonly answer: Answer } | null
+  ready: {
+    readonly keys: LoggedKeys
+    readonly shownThere: readonly string[]
+    readonly shownHere: readonly string[]
+  } | null
+}
+
+const OTHER_WORDS =
+  'These are not the words of the device that the account server offers, and nothing was signed. Type the four words that the new device shows now; not those of an earlier try, nor those of this device. ' +
+  'If they are refused again, approve nothing: the account server offers a device that is not yours, and may be dishonest.'
+
+const noneOpen = () =>
+  new AppError(
+    'invalid_state',
+    'No approval of this device is under way here: it lasts 15 minutes and ends with a restart. Run "countersignd device approve" again, and "countersignd login" on the new device.',
+    { details: { state: 'no_attempt' } },
+  )
+
+const notReady = () =>
+  new AppError(
+    'invalid_state',
+    'The new device has not shown its words yet: run "countersignd login" on it.',
+    { details: { state: 'not_revealed' } },
+  )
+
+const beganAgain = () =>
+  new AppError(
+    'conflict',
+    'The new device began again, or another device answered it. Nothing was approved: run "countersignd device approve" again.',
+  )
+
+const ended = () =>
+  new AppError('conflict', 'Another approval was begun on this device, which ended this one.')
+
+/** Throws AppError not_signed_in where the log revokes this device. */
+function requireActive({ devices }: KeyLog, own: string): void {
+  if (devices.get(own)?.revokedAt === null) return
+  throw new AppError(
+    'not_signed_in',
+    'The key log that the account server shows has this device revoked, so it approves no other and shows no words. If nobody in the account revoked it, the server may be dishonest. ' +
+      'Otherwise run "countersignd logout" here, and sign in anew.',
+  )
+}
+
+const otherDevice = () =>
+  new AppError(
+    'conflict',
+    'The key log has this device already, revoked or with other keys. Sign in on it anew.',
+  )
+
+/** Whether a log has the device, with these keys and not revoked. Throws AppError for another device of its id. */
+function isIn(log: KeyLog, { id, keys }: { id: string; keys: LoggedKeys }): boolean {
+  const known = log.devices.get(id)
+  if (known === undefined) return false
+  if (known.revokedAt === null && sameKeys(known.keys, keys)) return true
+  throw otherDevice()
+}
+
+/**
+ * The entry after which the new device has to find its own: the newest; for a device that was added
+ * at an earlier attempt and has not finished, the one before its own.
+ */
+function placeFor({ devices, heads, seq, head }: KeyLog, id: string) {
+  const known = devices.get(id)
+  if (known === undefined) return { seq, head }
+  if (known.revokedAt !== null || known.addedAt === 0) throw otherDevice()
+  return { seq: known.addedAt - 1, head: heads[known.addedAt - 1]! }
+}
+
+type Attempt = Awaited<ReturnType<Account['pendingDevices']['read']>>
+
+const sentOf = ({ commitment, answer: { nonce, seq, head } }: NonNullable<Open['sent']>) => ({
+  commitment,
+  answer: { nonce: encodeBase64url(nonce), seq, head: encodeBase64url(head) },
+})
+
+/**
+ * The approving side. One attempt is open at a time.
+ * @param of the device; `now` gives Unix milliseconds
+ */
+export function newApprover(
+  of: Pick<DeviceContext, 'identity' | 'state' | 'codes' | 'now' | 'demandSeat'>,
+): Approver {
+  const { identity, state, now } = of
+  let open: Open | null = null
+  const inTurn = newTurns()
+
+  /** The open attempt. Throws AppError. */
+  function current(id: string): Open {
+    if (open !== null && now() >= open.until) open = null
+    if (open === null) throw noneOpen()
+    if (open.device !== id) throw ended()
+    return open
+  }
+
+  /** Answers the commitment of the new device, and remembers the log that the answer names. */
+  async function answer(
+    account: Account,
+    run: Open,
+    { commitment, answered_by }: Attempt,
+  ): Promise<ApprovalState> {
+    if (answered_by !== null) return 'answered'
+    if (commitment === null) return 'waiting'
+    const log = await fetchKeyLog(state, account, identity.account)
+    requireActive(log, identity.device)
+    const place = placeFor(log, run.device)
+    of.demandSeat()
+    judged(() => rememberKeyLog(of, log))
+    countAttempt(state, 'approving', now())
+    const nonce = new Uint8Array(randomBytes(32))
+    run.sent = { commitment, answer: { nonce, ...place } }
+    await account.pendingDevices.answer({ id: run.device, body: sentOf(run.sent) })
+    return 'revealing'
+  }
+
+  /** Takes what the new device reveals, and computes the words. */
+  function take(run: Open, sent: NonNullable<Open['sent']>, { reveal }: Attempt): ApprovalState {
+    if (reveal === null) return 'revealing'
+    const { account, device } = reveal
+    const keys = reveal.keys as LoggedKeys
+    run.ready = judgedRelay(() => {
+      demand(account === identity.account, 'wrong_account', 'a device of another account')
+      demand(device === run.device, 'unknown_device', 'another device than was chosen')
+      const nonce = decodeBase64url(reveal.nonce)
+      const revealed = { account, device, keys: rawKeys(keys), nonce }
+      checkReveal(decodeBase64url(sent.commitment), revealed)
+      const words = approvalWords(transcriptOf(revealed, sent.answer))
+      return { keys, shownThere: words.newDevice, shownHere: words.oldDevice }
+    })
+    return 'ready'
+  }
+
+  async function step(account: Account, run: Open): Promise<ApprovalState> {
+    if (run.ready !== null) return 'ready'
+    const seen = await account.pendingDevices.read({ id: run.device })
+    const { sent } = run
+    if (sent === null) return answer(account, run, seen)
+    if (seen.commitment !== sent.commitment) throw beganAgain()
+    if (seen.answered_by === identity.device) return take(run, sent, seen)
+    if (seen.answered_by !== null) throw beganAgain()
+    // The account server may not have heard the answer.
+    await account.pendingDevices.answer({ id: run.device, body: sentOf(sent) })
+    return 'revealing'
+  }
+
+  /** What can only be answered by a new attempt ends this one. */
+  const OVER: readonly unknown[] = ['conflict', 'backend_error', 'not_signed_in', 'not_found']
+
+  async function advance(account: Account, id: string): Promise<ApprovalSeen> {
+    const run = current(id)
+    try {
+      return { device_name: run.name, state: await step(account, run) }
+    } catch (error) {
+      if (error instanceof AppError && OVER.includes(error.code)) open = null
+      throw error
+    }
+  }
+
+  async function begin(account: Account, id: string): Promise<ApprovalSeen> {
+    requireAttempt(state, 'approving', now())
+    const { name } = await account.pendingDevices.read({ id })
+    open = { device: id, name, until: now() + ATTEMPT_MS, sent: null, ready: null }
+    return advance(account, id)
+  }
+
+  async function approve(account: Account, id: string, words: string) {
+    const { ready, name } = current(id)
+    if (ready === null) throw notReady()
+    requireWords(words, ready.shownThere, OTHER_WORDS)
+    const device = { id, keys: ready.keys }
+    const { sign } = await identity.keys()
+    const signed = { by: identity.device, kid: identity.kid, seed: sign.secret }
+    const log = await continueKeyLog(state, account, identity.account, (before) => {
+      requireActive(before, identity.device)
+      if (isIn(before, device)) return null
+      const at = Math.floor(now() / 1000)
+      return addDevice({ log: before, device, ...signed, at })
+    })
+    of.demandSeat()
+    judged(() => rememberKeyLog(of, log))
+    return { device_name: name, words: ready.shownHere.join(' ') }
+  }
+
+  return {
+    begin: (account, id) => inTurn(() => begin(account, id)),
+    advance: (account, id) => inTurn(() => advance(account, id)),
+    approve: (account, id, words) => inTurn(() => approve(account, id, words)),
+  }
+}

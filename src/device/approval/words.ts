@@ -1,0 +1,19 @@
+/** Four words read off another device's screen, compared with those of this one's transcript. */
+import { sameWords } from '../../crypto/words.ts'
+import { AppError } from '../../errors.ts'
+import { asTyped } from '../codes/typed-words.ts'
+
+/**
+ * Rejects words that are not the expected ones.
+ * @param otherwise what it means when they are four words, but others
+ * @throws AppError word_count and unknown_word for a typing error, validation_failed for other words
+ */
+export function requireWords(typed: string, expected: readonly string[], otherwise: string): void {
+  if (areSame(typed, expected)) return
+  throw new AppError('validation_failed', otherwise, {
+    details: { issues: [{ path: 'words', message: 'These are not the words expected.' }] },
+  })
+}
+
+const areSame = (typed: string, expected: readonly string[]): boolean =>
+  asTyped(() => sameWords(typed, expected), { wanted: 'Four words are wanted', suggests: 'Is it' })

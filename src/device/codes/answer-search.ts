@@ -1,0 +1,49 @@
+/** Answers to a challenge for any connection, looked for in all of them. */
+import type { State } from '../../state/state.ts'
+import type { OpenChallenge } from './challenges.ts'
+import type { Tally } from './code-intake.ts'
+import { type Pace, SLICE_MS } from './code-schedule.ts'
+import type { Codes } from './codes.ts'
+import { answering } from './expected.ts'
+
+/** Ids that are listed at once: about 0.1 ms. */
+const PAGE = 256
+
+/** Where an answer was found, and how much could be checked. */
+export interface Searched extends Tally {
+  /** Ids of connections. */
+  readonly said: readonly string[]
+}
+
+/**
+ * Checks three words, by indices, as an answer to the challenge in each connection, some 0.3 ms
+ * each, in slices, so that other requests wait for one slice at most.
+ * @throws AppError keychain_locked, not_signed_in
+ */
+export async function searchAnswers(
+  of: { readonly state: State; readonly codes: Codes; readonly pace: Pace },
+  challenge: OpenChallenge,
+  indices: readonly number[],
+  now: number,
+): Promise<Searched> {
+  const { state, codes, pace } = of
+  const said: string[] = []
+  const lacks = new Set<Tally['lacks'][number]>()
+  let [checked, unchecked] = [0, 0]
+  let end = pace.elapsed() + SLICE_MS
+  let page = state.connections.page('', PAGE)
+  while (page.length > 0) {
+    for (const id of page) {
+      const found = codes.findOf(answering(state, challenge, [id]), indices, now)
+      if (found.hits.length > 0) said.push(id)
+      checked += found.checked
+      unchecked += found.unchecked
+      for (const lack of found.lacks) lacks.add(lack)
+      if (pace.elapsed() < end) continue
+      await pace.turn()
+      end = pace.elapsed() + SLICE_MS
+    }
+    page = state.connections.page(page.at(-1)!, PAGE)
+  }
+  return { said, checked, unchecked, lacks: [...lacks] }
+}

@@ -1,0 +1,179 @@
+/**
+ * Challenges that this device draws: one word each, which the listener says, so that the speaker's
+ * words are for this listener and one purpose (protocol, section 2). A challenge is open until words
+ * were tried, another one of the same caller replaces it, or its time is over. Guessing is limited by
+ * how many are drawn: by the command line, and apart from it by all API tokens together, since a token
+ * can make others. So no token can keep the owner from drawing. Rows of the database count them by the
+ * uptime of the machine, so that neither a restart nor the clock gives more.
+ */
+import { newChallenge } from '../../crypto/challenge.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import { purposeOf, readPurpose, type Purpose } from '../../crypto/purpose.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import type { ChallengeRow } from '../../state/challenges.ts'
+import type { State } from '../../state/state.ts'
+import type { Moment } from '../../state/wrong-attempts.ts'
+import { type Uptime, ranSince } from './uptime.ts'
+
+/** How long a challenge is open, and the time in which few are drawn, in milliseconds. */
+export const OPEN_MS = 15 * 60_000
+/** The most for a connection in that time, for the command line and for all tokens together. */
+const MOST = 5
+
+/** A challenge that takes a try. */
+export interface OpenChallenge {
+  readonly id: string
+  /** null: any connection of the account. */
+  readonly connection: string | null
+  /** The index of its word. */
+  readonly word: number
+  readonly purpose: Purpose
+}
+
+export interface Challenges {
+  /**
+   * Draws a word for a listener of this device to say. Ends the caller's open challenges of the same
+   * connection.
+   * @param connection null for any connection
+   * @param purpose as typed
+   * @param caller the id of an API token, or null for the command line
+   * @throws AppError `not_found` for a connection that is not known; `too_long` for the purpose;
+   *   `rate_limited`, with Retry-After
+   */
+  draw(connection: string | null, purpose: string, caller: string | null): OpenChallenge
+  /**
+   * The challenge, which takes a try.
+   * @throws AppError `not_found`; `invalid_state` with `state` used, ended or expired
+   */
+  open(id: string): OpenChallenge
+  /** Notes that words were tried. */
+  use(id: string): void
+}
+
+/**
+ * A purpose, of well-formed Unicode, as both sides hash and show it.
+ * @throws AppError `too_long`
+ */
+export function typedPurpose(typed: string): Purpose {
+  try {
+    return readPurpose(typed)
+  } catch (error) {
+    if (!(error instanceof Refusal && error.reason === 'too_long')) throw error
+    throw new AppError('too_long', `The purpose is too long: ${error.message}. Shorten it.`)
+  }
+}
+
+const CLOSED = {
+  used: 'Words were tried for this challenge: it takes one try.',
+  ended: 'A later challenge has replaced this one.',
+  expired: 'This challenge has expired.',
+} as const
+
+/** Whether draws of two callers count together: those of tokens do, the command line counts apart. */
+const isCountedWith = (one: string | null, other: string | null): boolean =>
+  (one === null) === (other === null)
+
+/** @param seconds to wait */
+const tooMany = (caller: string | null, seconds: number) =>
+  new AppError(
+    'rate_limited',
+    caller === null
+      ? `Too many challenges: ${MOST} in 15 minutes is the most for a connection. Try again in ${seconds} s.`
+      : `Too many challenges: ${MOST} in 15 minutes is the most for a connection, for all tokens together. Try again in ${seconds} s, or draw one with "countersignd verify --challenge": the command line counts apart.`,
+    { headers: { 'Retry-After': String(seconds) } },
+  )
+
+const closed = (state: keyof typeof CLOSED) =>
+  new AppError('invalid_state', `${CLOSED[state]} Make a new one, and ask for new words.`, {
+    details: { state },
+  })
+
+/** @param of `boot` identifies the start of the machine since which `uptime` counts */
+export function newChallenges(of: {
+  state: State
+  now: () => number
+  uptime: Uptime
+  boot: string | null
+}): Challenges {
+  const { state, now, uptime, boot } = of
+  const rows = state.challenges
+
+  const moment = (): Moment => ({ uptimeMs: uptime.exact(), boot })
+  const left = (row: ChallengeRow, at: Moment) => OPEN_MS - ranSince(row.uptime_ms, row.boot, at)
+  /** Of another start of the machine nobody knows how long ago it was drawn. */
+  const isOfThisStart = (row: ChallengeRow, { uptimeMs }: Moment) =>
+    row.boot === boot && row.uptime_ms <= uptimeMs
+
+  /** Forgets the rows that count no more, and returns the others. */
+  function recent(at: Moment): ChallengeRow[] {
+    const all = rows.all()
+    for (const row of all) if (left(row, at) <= 0) rows.delete(row.id)
+    return all.filter((row) => left(row, at) > 0)
+  }
+
+  /** A challenge for any connection counts for each. */
+  function demandFew(
+    all: readonly ChallengeRow[],
+    caller: string | null,
+    connection: string | null,
+    at: Moment,
+  ): void {
+    const drawn = all.filter((row) => isCountedWith(row.caller, caller))
+    const byConnection = Map.groupBy(drawn, (row) => row.connection)
+    const ofAny = byConnection.get(null) ?? []
+    const each = connection === null ? [...byConnection.keys(), null] : [connection]
+    const waits = each.map((one) => {
+      const own = one === null ? [] : (byConnection.get(one) ?? [])
+      const ends = [...own, ...ofAny].map((row) => left(row, at)).toSorted((a, b) => b - a)
+      return ends[MOST - 1] ?? 0
+    })
+    const wait = Math.max(...waits)
+    if (wait > 0) throw tooMany(caller, Math.ceil(wait / 1000))
+  }
+
+  return {
+    draw(connection, typed, caller) {
+      const purpose = typedPurpose(typed)
+      const id = newId('chl_', now())
+      const word = newChallenge()
+      return state.transaction(() => {
+        if (connection !== null && state.connections.get(connection) === null)
+          throw unknownConnection()
+        const at = moment()
+        const drawn = recent(at)
+        demandFew(drawn, caller, connection, at)
+        const isReplaced = (row: ChallengeRow) =>
+          row.caller === caller &&
+          (connection === null || row.connection === null || row.connection === connection)
+        for (const row of drawn) if (isReplaced(row)) rows.close(row.id, 'ended')
+        rows.insert({ id, connection, caller, word, purpose: purpose.shown }, at)
+        return { id, connection, word, purpose }
+      })
+    },
+
+    open(id) {
+      const row = rows.get(id)
+      if (row === null)
+        throw new AppError(
+          'not_found',
+          'There is no such challenge, or it is older than 15 minutes. Make a new one.',
+        )
+      const { state: is, connection, word, purpose } = row
+      if (is !== 'open') throw closed(is)
+      const at = moment()
+      const isOver = !isOfThisStart(row, at) || left(row, at) <= 0
+      if (isOver || word === null || purpose === null) throw closed('expired')
+      return { id, connection, word, purpose: purposeOf(purpose) }
+    },
+
+    use: (id) => rows.close(id, 'used'),
+  }
+}
+
+/** The error for a connection that this device does not know. */
+export const unknownConnection = () =>
+  new AppError(
+    'not_found',
+    'This device knows no such connection. GET /api/v1/connections lists those of the account.',
+  )

@@ -1,0 +1,96 @@
+/** The speakers that a check expects, resolved to connections: only their words are checked. */
+import { inQuotes } from '../../api/quotation-marks.ts'
+import { someoneOf } from '../../api/name-text.ts'
+import type { Expectation } from '../../api/rest/verify.ts'
+import { AppError } from '../../errors.ts'
+import type { ConnectionRow, Member } from '../../state/connections.ts'
+import type { State } from '../../state/state.ts'
+import { type OpenChallenge, unknownConnection } from './challenges.ts'
+import { nameOf } from '../names.ts'
+
+export interface Expected {
+  /** Ids of connections. */
+  readonly connections: readonly string[]
+  /** The one member who is expected; null for any member. */
+  readonly user: string | null
+  /** A sentence up to what is said: `Bob says`, `a member of "Bank" says`. */
+  readonly says: string
+  /** The same denied: `Bob does not say`, `no member of "Bank" says`. */
+  readonly saysNot: string
+  /** Whether owners ended all of the connections: no words of them prove anything. */
+  readonly isEnded: boolean
+  /** The challenge that the words have to answer; null for words for everyone. */
+  readonly challenge: OpenChallenge | null
+}
+
+const isEnded = ({ hold }: ConnectionRow) => hold === 'ended'
+
+/**
+ * The connections that an expectation names.
+ * @param account the own account id
+ * @throws AppError not_found for a connection, or a member, that this device does not know
+ */
+export function expectedBy(state: State, account: string, expect: Expectation): Expected {
+  return 'connection_id' in expect
+    ? anyMember(state, expect.connection_id)
+    : oneMember(state, account, expect.user_id)
+}
+
+/**
+ * The speakers whom a challenge may be answered by.
+ * @param said of a challenge for any connection, the connections to check
+ * @throws AppError not_found for a connection that this device does not know any more
+ */
+export function answering(
+  state: State,
+  challenge: OpenChallenge,
+  said: readonly string[],
+): Expected {
+  if (challenge.connection !== null) return { ...anyMember(state, challenge.connection), challenge }
+  return {
+    connections: said,
+    user: null,
+    says: 'a contact of yours says',
+    saysNot: 'no contact of yours says',
+    isEnded: false,
+    challenge,
+  }
+}
+
+function anyMember({ connections }: State, id: string): Expected {
+  const row = connections.get(id)
+  if (row === null) throw unknownConnection()
+  return {
+    connections: [id],
+    user: null,
+    says: `a member of ${inQuotes(row.name)} says`,
+    saysNot: `no member of ${inQuotes(row.name)} says`,
+    isEnded: isEnded(row),
+    challenge: null,
+  }
+}
+
+function oneMember(state: State, account: string, user: string): Expected {
+  const { connections } = state
+  const isExpected = ({ user_id }: Member) => user_id === user
+  const rows = connections
+    .withMember(user)
+    .map((id) => connections.get(id))
+    .filter((row) => row !== null)
+    .filter(({ members }) => members.some(isExpected))
+  const member = rows[0]?.members.find(isExpected)
+  if (member === undefined || user === account)
+    throw new AppError(
+      'not_found',
+      'No connection on this device has another member with this id. GET /api/v1/connections lists connections with their members.',
+    )
+  const called = someoneOf(nameOf({ state, own: account }, user, member.display_name))
+  return {
+    connections: rows.map(({ id }) => id),
+    user,
+    says: `${called} says`,
+    saysNot: `${called} does not say`,
+    isEnded: rows.every(isEnded),
+    challenge: null,
+  }
+}

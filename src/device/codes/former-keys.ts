@@ -1,0 +1,111 @@
+/**
+ * The code keys of the epochs before routine rotations (protocol, section 4). A device that has not
+ * synced since the rotation shows words of the former epoch: they prove nothing, and the answer gives
+ * the reason. A
+ * code key, not K, is kept in the vault for 7 days.
+ */
+import { acceptedAt, codeOf, codeReader } from '../../crypto/code.ts'
+import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
+import type { State } from '../../state/state.ts'
+import { type Speaker, type Subject, readSubject } from './code-subjects.ts'
+import type { Vault } from '../identity/vault.ts'
+
+const KEPT_MS = 7 * 24 * 3_600_000
+/** So far the clock may step back, as one that is kept right does. */
+const STEP_BACK_MS = 60_000
+
+interface Keeping {
+  readonly state: State
+  readonly vault: Vault
+}
+
+const nameOf = (connection: string) => `former ${connection}`
+
+/** Keeps the code key (32 bytes) of the epoch before the current one. */
+export function keepFormerKey(
+  { state, vault }: Keeping,
+  of: { connection: string; epoch: number; speakers: readonly string[]; at: number },
+  kc: Uint8Array,
+): void {
+  const { at: kept_at, ...row } = of
+  state.transaction(() => {
+    vault.put(nameOf(of.connection), kc)
+    state.formerEpochs.put({ ...row, kept_at })
+  })
+}
+
+/** Deletes the former code key of a connection, where there is one. */
+export function dropFormerKey({ state, vault }: Keeping, connection: string): void {
+  state.transaction(() => {
+    state.formerEpochs.delete(connection)
+    vault.delete(nameOf(connection))
+  })
+}
+
+/**
+ * Deletes the keys that were kept for 7 days or are of no use any more. A clock that was set back
+ * deletes them as well, so that it cannot keep them.
+ * @param at Unix milliseconds
+ */
+export function dropOldKeys(keeping: Keeping, at: number): void {
+  const { formerEpochs } = keeping.state
+  for (const id of formerEpochs.over(at - KEPT_MS, at + STEP_BACK_MS)) dropFormerKey(keeping, id)
+  formerEpochs.look(at)
+}
+
+/** Words of a former epoch, and the member that they belong to. */
+export interface FormerWords {
+  /** The connection, with the number of the former epoch. */
+  readonly subject: Subject
+  readonly speaker: Speaker
+  readonly window: number
+  /** When the epoch was over for this device, Unix milliseconds. */
+  readonly changedAt: number
+}
+
+/** Which of these accounts have three words, by indices, under a code key, and in which windows. */
+function speakersUnder(
+  kc: Uint8Array,
+  accounts: readonly string[],
+  indices: readonly number[],
+  now: number,
+) {
+  const read = codeReader(kc)
+  const code = codeOf(indices)
+  return accounts.flatMap((account) => {
+    const bytes = parseId(PREFIX.account, account)
+    return acceptedAt(now)
+      .filter((window) => codeOf(read(window, bytes)) === code)
+      .map((window) => ({ account, window }))
+  })
+}
+
+/**
+ * The other members of a connection that have these words in the epoch before. None while the
+ * connection is held: a device of theirs may be revoked.
+ * @param indices of three words
+ * @throws AppError keychain_locked, not_signed_in
+ */
+export function formerWords(
+  { state, vault, account }: Keeping & { readonly account: string },
+  connection: string,
+  indices: readonly number[],
+  now: number,
+): FormerWords[] {
+  const row = state.formerEpochs.get(connection)
+  const kc = row && vault.find(nameOf(connection))
+  if (row === null || kc === null) return []
+  const others = row.speakers.filter((id) => id !== account)
+  const fitting = speakersUnder(kc, others, indices, now)
+  kc.fill(0)
+  // The connection is read where the words fit: mostly they do not.
+  const subject = fitting.length === 0 ? null : readSubject(state, account, connection)
+  if (subject === null || subject.hold !== null || subject.epoch !== row.epoch + 1) return []
+  const former = { ...subject, epoch: row.epoch }
+  return fitting.flatMap(({ account: id, window }) => {
+    const speaker = subject.speakers.find((one) => one.id === id)
+    return speaker === undefined
+      ? []
+      : [{ subject: former, speaker, window, changedAt: row.kept_at }]
+  })
+}

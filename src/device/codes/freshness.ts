@@ -1,0 +1,103 @@
+/**
+ * How sure an answer to three words is: the state of the clock, the age of the last sync, and the
+ * connections that could not be checked.
+ */
+import type { Match, Reason } from '../../api/rest/verify.ts'
+import { windowOf } from '../../crypto/code.ts'
+import type { State } from '../../state/state.ts'
+import type { ClockState } from './clock.ts'
+import type { Found, Hit } from './codes.ts'
+import type { Expected } from './expected.ts'
+
+/** The greatest age of the last good sync for a conclusive match. */
+const STALE_MATCH_MS = 7 * 24 * 3600 * 1000
+/** The same for "not verified", unless a sync is made for the answer. */
+const STALE_MS = 3600 * 1000
+const MOST_OFFSET_MS = 30_000
+
+/** How current the data of this device is. */
+export interface Freshness {
+  /** The server's clock minus this one's, in milliseconds; null while unknown. */
+  offsetMs(): number | null
+  /** The time of the last good sync, Unix milliseconds; null while unknown. */
+  lastSyncAt(): number | null
+  /** Runs or joins a sync for an answer, and waits for it at most 3 s. Never throws. */
+  refresh(): Promise<void>
+  /** Whether the clock of this device has moved since the offset was measured. */
+  clock(at: number): ClockState
+  /** Records a time that an answer relied on: an earlier clock is behind from then on. */
+  noted(at: number): void
+}
+
+/** Whether a hit belongs to a connection that has ended. */
+export const isEnded = (hit: Hit) => hit.isEnded
+/** Whether a hit belongs to another account or a guest. */
+export const isOfOther = ({ match }: Hit) => match.speaker === 'other'
+
+const holding = (reasons: readonly (readonly [Reason, boolean])[]): Reason[] =>
+  reasons.filter(([, holds]) => holds).map(([reason]) => reason)
+
+/** The rules for `conclusive` and its reasons. */
+export function newCertainty({ state, freshness }: { state: State; freshness: Freshness }) {
+  /** Judges the clock by that of the server, the uptime of the machine and the windows used here. */
+  function clock(at: number): ClockState {
+    const moved = freshness.clock(at)
+    const offset = freshness.offsetMs()
+    // Acceptance reaches one window ahead: only a clock further back than that is behind.
+    const isBehindUses = windowOf(at) + 1 < state.replays.highest()
+    if (isBehindUses || (offset ?? 0) > MOST_OFFSET_MS) return 'behind'
+    if (moved !== 'steady') return moved
+    if (offset === null) return 'unmeasured'
+    return offset < -MOST_OFFSET_MS ? 'ahead' : 'steady'
+  }
+
+  /** Whether the last good sync is older. One in the future was made under another clock. */
+  function isOlder(at: number, longest: number): boolean {
+    const synced = freshness.lastSyncAt()
+    return synced === null || Math.abs(at - synced) > longest
+  }
+
+  /** Why "not verified" is not conclusive, for all that was searched. */
+  function reasonsNot(
+    at: number,
+    clockState: ClockState,
+    { checked, unchecked, lacks, hits }: Found,
+    expected: Expected | null,
+  ): Reason[] {
+    const others = hits.filter(isOfOther)
+    // Only for words of such a connection, or if it is the expected one: the answer to other words
+    // stays conclusive.
+    const ended = others.length > 0 ? others.every(isEnded) : expected?.isEnded === true
+    return holding([
+      ['nothing_cached', checked + unchecked === 0 && !ended],
+      ['secret_missing', lacks.includes('secret_missing')],
+      ['clock_uncertain', clockState !== 'steady'],
+      ['sync_stale', isOlder(at, others.length > 0 ? STALE_MATCH_MS : STALE_MS)],
+      ['rotation_pending', lacks.includes('rotation_pending')],
+      ['roster_forked', lacks.includes('roster_forked')],
+      ['connection_ended', ended],
+    ])
+  }
+
+  /** A match with reasons of its own: the clock, the last sync and its connection. */
+  function matchOf(hit: Hit, at: number, clockState: ClockState): Match {
+    const { match, naming, isEnded: ended } = hit
+    const reasons = holding([
+      ['clock_uncertain', clockState !== 'steady'],
+      ['sync_stale', isOlder(at, STALE_MATCH_MS)],
+      ['connection_ended', ended],
+      ['old_epoch', 'changedAt' in hit],
+    ])
+    return {
+      ...match,
+      ...naming,
+      conclusive: reasons.length === 0,
+      ...(reasons.length === 0 ? {} : { reasons }),
+    }
+  }
+
+  /** Whether the last good sync is too old for "not verified". */
+  const isStale = (at: number): boolean => isOlder(at, STALE_MS)
+
+  return { clock, isStale, reasonsNot, matchOf }
+}

@@ -1,0 +1,174 @@
+/**
+ * The limits on wrong words. In any minute a caller has a few of them, kept in memory. So many in a
+ * row, kept in the database, begin pauses that double with each further wrong try, until right words
+ * end the row. All API tokens together have limits too, since a token can make others. The command
+ * line counts apart, so that no token can keep the owner from checking words; so do tries that name
+ * the expected speaker, so that a pause of the others does not keep a person from checking one
+ * caller. Time is the uptime of the machine, which setting the clock does not move.
+ */
+import { AppError } from '../../errors.ts'
+import type { Moment, Series, WrongTries, WrongTryRows } from '../../state/wrong-attempts.ts'
+import { type Uptime, ranSince } from './uptime.ts'
+
+const MINUTE_MS = 60_000
+const LONGEST_PAUSE_MS = 60 * MINUTE_MS
+
+interface Limit {
+  /** The name of the row: the id of a token, or a name that no id has. */
+  readonly caller: string
+  readonly ofMinute: number
+  readonly inRow: number
+  /** The caller, as messages name it. */
+  readonly named: string
+}
+
+const COMMAND_LINE: Limit = {
+  caller: 'command_line',
+  ofMinute: 20,
+  inRow: 100,
+  named: 'the command line',
+}
+const ALL_TOKENS: Limit = {
+  caller: 'tokens',
+  ofMinute: 60,
+  inRow: 300,
+  named: 'all tokens together',
+}
+const ofToken = (id: string): Limit => ({
+  caller: id,
+  ofMinute: 20,
+  inRow: 100,
+  named: 'a token',
+})
+
+/** Who tries words, and how. */
+export interface Trying {
+  /** The id of an API token, or null for the command line. */
+  readonly caller: string | null
+  /** Whether the request names the speaker it expects. */
+  readonly expected: boolean
+}
+
+export interface Guesses {
+  /**
+   * Rejects a caller that has used up its wrong words of the last minute, or is in a pause.
+   * @returns judges the caller again, for use after a wait: it reads the limits only where wrong
+   *   words were counted since
+   * @throws AppError `rate_limited`, with Retry-After
+   */
+  check(trying: Trying): () => void
+  /** Counts wrong words. */
+  wrong(trying: Trying): void
+  /** Takes the last wrong words of the row back: they turned out to be no guess. */
+  takeBack(trying: Trying): void
+  /** Ends the row: the words were right. */
+  right(trying: Trying): void
+}
+
+interface Wait {
+  readonly ms: number
+  readonly message: (wait: string) => string
+}
+
+interface Try extends Series {
+  readonly at: number
+}
+
+const limitsOf = (caller: string | null): Limit[] =>
+  caller === null ? [COMMAND_LINE] : [ofToken(caller), ALL_TOKENS]
+
+const durationOf = (seconds: number): string =>
+  seconds > 120 ? `${Math.ceil(seconds / 60)} min` : `${seconds} s`
+
+/** The pause after the last of so many wrong words in a row, in milliseconds. */
+const pauseMs = (inRow: number, most: number): number =>
+  inRow < most ? 0 : Math.min(LONGEST_PAUSE_MS, MINUTE_MS * 2 ** (inRow - most))
+
+const otherWay = ({ caller, expected }: Trying): string => {
+  if (caller !== null) return 'Check words with "countersignd verify" until then: it counts apart.'
+  return expected
+    ? 'Then ask for the words again and type them as you hear them.'
+    : 'Check the words of one person with "countersignd verify --expect" until then: it counts apart.'
+}
+
+/**
+ * The limits over the rows of the database.
+ * @param of `boot` identifies the start of the machine since which `uptime` counts
+ */
+export function newGuesses(of: {
+  rows: WrongTryRows
+  uptime: Uptime
+  boot: string | null
+}): Guesses {
+  const { rows, uptime, boot } = of
+  let tries: Try[] = []
+  /** How many wrong words of any caller were counted: only these make a limit tighter. */
+  let counted = 0
+
+  const moment = (): Moment => ({ uptimeMs: uptime.exact(), boot })
+
+  function waitOfMinute({ caller, ofMinute, named }: Limit, expected: boolean): Wait[] {
+    const own = tries.filter((one) => one.caller === caller && one.expected === expected)
+    const oldest = own.at(-ofMinute)
+    if (oldest === undefined) return []
+    const message = (wait: string) =>
+      `Too many wrong words: ${ofMinute} a minute is the most for ${named}. Try again in ${wait}.`
+    return [{ ms: oldest.at + MINUTE_MS - uptime.recent(), message }]
+  }
+
+  function waitOfRow({ inRow: most, named }: Limit, row: WrongTries, trying: Trying): Wait[] {
+    const pause = pauseMs(row.in_row, most)
+    if (pause === 0 || row.paused_from === null) return []
+    const ms = pause - ranSince(row.paused_from, row.boot, moment())
+    const message = (wait: string) =>
+      `Too many wrong words: ${row.in_row} in a row from ${named}. Try again in ${wait}; right words then end the pauses. ${otherWay(trying)}`
+    return ms > 0 ? [{ ms, message }] : []
+  }
+
+  const seriesOf = ({ caller, expected }: Trying): Series[] =>
+    limitsOf(caller).map((limit) => ({ caller: limit.caller, expected }))
+
+  function judge(trying: Trying): void {
+    const now = uptime.recent()
+    tries = tries.filter(({ at }) => now - at < MINUTE_MS)
+    const waits = limitsOf(trying.caller).flatMap((limit) => {
+      const row = rows.get({ caller: limit.caller, expected: trying.expected })
+      return [
+        ...waitOfMinute(limit, trying.expected),
+        ...(row === null ? [] : waitOfRow(limit, row, trying)),
+      ]
+    })
+    const [longest] = waits.toSorted((a, b) => b.ms - a.ms)
+    if (longest === undefined) return
+    const seconds = Math.ceil(longest.ms / 1000)
+    throw new AppError('rate_limited', longest.message(durationOf(seconds)), {
+      headers: { 'Retry-After': String(seconds) },
+    })
+  }
+
+  return {
+    check(trying) {
+      judge(trying)
+      let judgedAt = counted
+      return () => {
+        if (counted === judgedAt) return
+        judge(trying)
+        judgedAt = counted
+      }
+    },
+    wrong(trying) {
+      const at = moment()
+      counted++
+      for (const series of seriesOf(trying)) {
+        tries.push({ ...series, at: at.uptimeMs })
+        rows.add(series, at)
+      }
+    },
+    takeBack(trying) {
+      for (const series of seriesOf(trying)) rows.takeBack(series)
+    },
+    right(trying) {
+      for (const series of seriesOf(trying)) rows.end(series)
+    },
+  }
+}

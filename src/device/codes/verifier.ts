@@ -1,0 +1,285 @@
+/**
+ * Finds the speaker of three words, on this device alone. Every match counts once (RFC 6238 section
+ * 5.2): its use is stored before the answer is returned.
+ */
+import { timeAt } from '../../api/fields.ts'
+import type { Expectation, Identified, LogEntry, Verification } from '../../api/rest/verify.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import type { State } from '../../state/state.ts'
+import { type Searched, searchAnswers } from './answer-search.ts'
+import { type Freshness, isEnded, isOfOther, newCertainty } from './freshness.ts'
+import type { Challenges } from './challenges.ts'
+import { type Pace, REAL_PACE } from './code-schedule.ts'
+import type { Codes, FormerHit, Found, Hit } from './codes.ts'
+import { type Expected, answering, expectedBy } from './expected.ts'
+import { searchFormer } from './former-search.ts'
+import type { Guesses, Trying } from './rate-limit.ts'
+import { threeWords } from './typed-words.ts'
+import { summarise } from './verification-summary.ts'
+
+/** The uses of a window are remembered until two windows later. */
+const REMEMBERED = 2
+
+/** How words are checked. */
+export interface Asked {
+  /** `local` by default. */
+  readonly method?: LogEntry['method']
+  /** The expected speaker: only their words are checked. */
+  readonly expect?: Expectation | undefined
+  /** The challenge, by id, that the words have to answer: others are wrong. Not with `expect`. */
+  readonly challenge?: string | undefined
+}
+
+export interface Verifier {
+  /**
+   * Check three words for a caller (a token id, or null). Every check is logged, except a public one
+   * without a match, which goes on to the account server.
+   * @throws AppError word_count, unknown_word, rate_limited, keychain_locked, not_signed_in when
+   *   this device signed out meanwhile, not_found for an unknown connection, member or challenge,
+   *   invalid_state for a challenge that accepts no try
+   */
+  verify(
+    words: string | readonly string[],
+    caller: string | null,
+    asked?: Asked,
+  ): Promise<Verification>
+  /** Takes back a wrong try: the account server knows the words. */
+  wasNoGuess(caller: string | null): void
+}
+
+const isExpected = (expected: Expected | null, { member_id }: Identified) =>
+  expected === null || expected.user === null || expected.user === member_id
+
+/** The outcome as the verification log has it. */
+function outcomeOf({
+  verified,
+  conclusive,
+  echo,
+  replayed,
+}: Pick<Verification, 'verified' | 'conclusive' | 'echo' | 'replayed'>): LogEntry['outcome'] {
+  if (verified) return 'verified'
+  if (echo && !replayed) return 'echo'
+  return conclusive || replayed ? 'not_verified' : 'inconclusive'
+}
+
+/**
+ * The answer where this device has nothing to check words against: never conclusive, and nothing that counts as a check.
+ * @param at Unix milliseconds
+ * @throws AppError word_count, unknown_word
+ */
+export function verifyNothing(words: string | readonly string[], at: number): Verification {
+  threeWords(words)
+  const result = {
+    verified: false,
+    conclusive: false,
+    replayed: false,
+    echo: false,
+    matches: [],
+    checked: 0,
+    unchecked: 0,
+    reasons: ['nothing_cached' as const],
+  }
+  return { ...result, summary: summarise(result, [], null), checked_at: timeAt(at) }
+}
+
+/**
+ * The verifier over the codes.
+ * @param options `account` is the own account id; `demandSeat` throws when this device has signed
+ *   out; `pace` is how a search through all connections gives way to others
+ */
+export function newVerifier(options: {
+  state: State
+  codes: Codes
+  account: string
+  now: () => number
+  freshness: Freshness
+  guesses: Guesses
+  challenges: Challenges
+  demandSeat: () => void
+  pace?: Pace
+}): Verifier {
+  const { state, codes, account, now, freshness, guesses, challenges, demandSeat } = options
+  const { pace = REAL_PACE } = options
+  const certainty = newCertainty({ state, freshness })
+
+  /** Use up each match; answers the earliest time one of them was used before, or null when all are fresh. */
+  function use(hits: readonly Hit[], at: number): number | null {
+    const earlier = hits.map((hit) => state.replays.firstUse(hit.use, at))
+    const used = earlier.filter((time) => time !== null)
+    return used.length === 0 || used.length < hits.length ? null : Math.min(...used)
+  }
+
+  async function verify(
+    words: string | readonly string[],
+    caller: string | null,
+    { method = 'local', expect, challenge }: Asked = {},
+  ): Promise<Verification> {
+    const trying = { caller, expected: expect !== undefined || challenge !== undefined }
+    const judgeAgain = guesses.check(trying)
+    const indices = threeWords(words)
+    /** Wrong words counted during a wait limit this caller too. */
+    function waited(): void {
+      demandSeat()
+      judgeAgain()
+    }
+    if (challenge !== undefined) return checkAnswer(indices, trying, challenge, waited)
+    const expected = () => (expect === undefined ? null : expectedBy(state, account, expect))
+    const find = (at: number) => findBy(expected(), indices, at)
+    await indexed(expect, waited)
+    if (await refreshed(() => find(now()).hits.length > 0, waited)) await indexed(expect, waited)
+    const former = await formerOf(expected(), indices, () => find(now()).hits.length > 0, waited)
+    waited()
+    return check(trying, method, expected(), find, (at) =>
+      former.flatMap((id) =>
+        codes.findFormer(id, indices, at).filter(({ match }) => isExpected(expected(), match)),
+      ),
+    )
+  }
+
+  /**
+   * The connections that have these words in the former epoch. Searched only if no current words
+   * match, one search at a time.
+   */
+  function formerOf(
+    expected: Expected | null,
+    indices: readonly number[],
+    isExplained: () => boolean,
+    waited: () => void,
+  ): Promise<readonly string[]> {
+    const kept = codes.former(now())
+    const ids = expected === null ? kept : kept.filter((id) => expected.connections.includes(id))
+    if (ids.length === 0 || isExplained()) return Promise.resolve([])
+    const search = searched.then(async () => {
+      waited()
+      const found = await searchFormer({ codes, pace }, ids, indices, now())
+      waited()
+      return found
+    })
+    searched = search.catch(() => undefined)
+    return search
+  }
+
+  const findBy = (expected: Expected | null, indices: readonly number[], at: number): Found =>
+    expected === null ? codes.find(indices, at) : codes.findOf(expected, indices, at)
+
+  /** Waits until a search over everything is quick; one for an expected speaker needs no index. */
+  async function indexed(expect: Expectation | undefined, waited: () => void): Promise<void> {
+    if (expect !== undefined) return
+    for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) {
+      await wait
+      waited()
+    }
+  }
+
+  /**
+   * Runs a sync if the last one is old and the words match nothing here: they may match the newest
+   * rosters.
+   * @returns whether it ran one
+   */
+  async function refreshed(isExplained: () => boolean, waited: () => void): Promise<boolean> {
+    if (!certainty.isStale(now()) || isExplained()) return false
+    await freshness.refresh()
+    waited()
+    return true
+  }
+
+  /** The last search through all connections: another one waits for it. */
+  let searched: Promise<unknown> = Promise.resolve()
+
+  /** Opens the challenge again after each wait: another caller may have used it up meanwhile. */
+  async function checkAnswer(
+    indices: readonly number[],
+    trying: Trying,
+    id: string,
+    waited: () => void,
+  ): Promise<Verification> {
+    const checked = (everywhere: Searched | null) => {
+      waited()
+      const expected = answering(state, challenges.open(id), everywhere?.said ?? [])
+      const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
+      return check(trying, 'local', expected, find)
+    }
+    if (challenges.open(id).connection !== null) {
+      const found = () => codes.findOf(answering(state, challenges.open(id), []), indices, now())
+      await refreshed(() => found().hits.length > 0, waited)
+      return checked(null)
+    }
+    const search = searched.then(async () => {
+      waited()
+      const of = { state, codes, pace }
+      const find = () => searchAnswers(of, challenges.open(id), indices, now())
+      const known = await find()
+      waited()
+      const isNewer = await refreshed(() => known.said.length > 0, waited)
+      return checked(isNewer ? await find() : known)
+    })
+    searched = search.catch(() => undefined)
+    return search
+  }
+
+  /** Synchronous: of two callers with the same words one is first. */
+  function check(
+    trying: Trying,
+    method: LogEntry['method'],
+    expected: Expected | null,
+    find: (at: number) => Found,
+    former: (at: number) => readonly FormerHit[] = () => [],
+  ): Verification {
+    const at = now()
+    const found = find(at)
+    const challenge = expected?.challenge ?? null
+    const { hits, checked, unchecked } = found
+    const clock = certainty.clock(at)
+    const reasons = certainty.reasonsNot(at, clock, found, expected)
+    const others = hits.filter(isOfOther)
+    const evidence = others.filter((hit) => !isEnded(hit))
+    const echo = others.length < hits.length
+    const old = hits.length > 0 ? [] : former(at)
+    const all = [...hits, ...old]
+    const matchesOf = (some: readonly Hit[]) => some.map((hit) => certainty.matchOf(hit, at, clock))
+    const named = matchesOf(evidence.length > 0 ? evidence : [...others, ...old])
+
+    return state.transaction(() => {
+      const firstUsedAt = use(evidence, at) ?? use(old, at)
+      const result = {
+        // Behind, words that were heard and recorded earlier would fit again.
+        verified: evidence.length > 0 && firstUsedAt === null && clock !== 'behind',
+        conclusive: reasons.length === 0,
+        replayed: firstUsedAt !== null,
+        echo,
+        matches: matchesOf(all),
+        checked,
+        unchecked,
+        reasons,
+        ...(challenge === null ? {} : { purpose: challenge.purpose.shown }),
+        ...(firstUsedAt === null ? {} : { first_verified_at: timeAt(firstUsedAt) }),
+        ...(firstUsedAt === null && old[0] !== undefined
+          ? { old_epoch: true as const, changed_at: timeAt(old[0].changedAt) }
+          : {}),
+      }
+      freshness.noted(at)
+      if (challenge !== null) challenges.use(challenge.id)
+      // Words of a former epoch too: they must not make guessing cheaper.
+      if (hits.length === 0) guesses.wrong(trying)
+      if (result.verified) guesses.right(trying)
+      // By the uses themselves, not by the clock: one that ran ahead for a while must not make words count twice.
+      state.replays.prune(state.replays.highest() - REMEMBERED)
+      if (method === 'local' || all.length > 0)
+        state.verifications.insert({
+          id: newId('ver_', at),
+          at: timeAt(at),
+          method,
+          outcome: outcomeOf(result),
+          matches: all.map(({ match }) => match),
+          caller: trying.caller,
+        })
+      return {
+        ...result,
+        summary: summarise(result, named, expected),
+        checked_at: timeAt(at),
+      }
+    })
+  }
+
+  return { verify, wasNoGuess: (caller) => guesses.takeBack({ caller, expected: false }) }
+}

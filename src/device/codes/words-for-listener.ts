@@ -1,0 +1,61 @@
+/** Own words for one listener and one purpose (protocol, section 2). */
+import type { Code } from '../../api/rest/connections.ts'
+import { invalid } from '../../api/input.ts'
+import type { ConnectionRow, Member } from '../../state/connections.ts'
+import { typedPurpose } from './challenges.ts'
+import type { State } from '../../state/state.ts'
+import type { Codes } from './codes.ts'
+import { nameOf } from '../names.ts'
+import { challengeWord } from './typed-words.ts'
+
+/** What a listener said, as the speaker typed it. */
+export interface Heard {
+  readonly challenge: string
+  readonly purpose?: string | undefined
+  /** The account id of the listener; undefined for the only other member. */
+  readonly listener?: string | undefined
+}
+
+/** The listener. Throws AppError `validation_failed` for none, or one that is no other member. */
+function listenerIn(row: ConnectionRow, own: string, given: string | undefined): Member {
+  const others = row.members.filter(({ user_id }) => user_id !== own)
+  const refused = (message: string) => invalid('query', [{ path: 'listener', message }])
+  if (others.length === 0) throw refused('Nobody else is in this connection yet.')
+  if (given === undefined && others.length > 1)
+    throw refused('Name the member who gave the challenge: this connection has several others.')
+  const listener = given === undefined ? others[0] : others.find(({ user_id }) => user_id === given)
+  if (listener === undefined) throw refused('This is no other member of the connection.')
+  return listener
+}
+
+/**
+ * The words to say now to a listener who gave a challenge.
+ * @param at Unix milliseconds
+ * @returns null where this device has no words for the connection
+ * @throws AppError `word_count`, `unknown_word` for the challenge; `too_long`; `validation_failed`
+ *   for the listener
+ */
+export function wordsForListener(
+  { state, codes, identity }: { state: State; codes: Codes; identity: { account: string } },
+  connection: string,
+  heard: Heard,
+  at: number,
+): Code | null {
+  const word = challengeWord(heard.challenge)
+  const purpose = typedPurpose(heard.purpose ?? '')
+  const row = state.connections.get(connection)
+  if (row === null) return null
+  const own = identity.account
+  const { user_id: listener, display_name } = listenerIn(row, own, heard.listener)
+  const { display_name: listener_name, ...naming } = nameOf({ state, own }, listener, display_name)
+  const code = codes.toListener(connection, { listener, word, purpose }, at)
+  if (code === null) return null
+  return {
+    connection_id: connection,
+    ...code,
+    listener,
+    listener_name,
+    ...naming,
+    purpose: purpose.shown,
+  }
+}

@@ -1,0 +1,28 @@
+/** Approving an invitation, and what this device keeps of it. */
+import type { Account } from '../../api/port.ts'
+import type { Invitation } from '../../api/rest/invitations.ts'
+import { giveConsent } from './consents.ts'
+import type { DeviceContext } from '../context.ts'
+import { recall } from './ignored-connections.ts'
+import type { Basis } from './listed-invitations.ts'
+
+/**
+ * Approves an invitation by a consent. The inviter keeps the name that they had when the person approved.
+ * @param basis the connection and inviter, where words prove them; else its caller: those that were
+ *   listed
+ * @throws AppError as `giveConsent` does
+ */
+export async function approveInvitation(
+  device: DeviceContext,
+  account: Account,
+  id: string,
+  basis?: Basis,
+): Promise<Invitation> {
+  const approved = await giveConsent(device, account, id, basis)
+  const { user_id, display_name } = approved.from
+  device.demandSeat()
+  recall(device.state, approved.connection_id)
+  if (user_id !== null && display_name !== null) device.state.names.pin(user_id, display_name)
+  device.syncSoon()
+  return approved
+}

@@ -1,0 +1,32 @@
+/** What follows for connections when the person has confirmed the new keys of an account. */
+import type { Account } from '../../api/port.ts'
+import { unconfirmedMembers } from '../../crypto/logs/roster.ts'
+import { newInvite } from './invites.ts'
+import { confirmKeys } from './members.ts'
+import type { Signing } from './roster-entries.ts'
+import { rememberedRoster } from '../logs/roster-cache.ts'
+
+/**
+ * Gives an account its seat back wherever this account is an owner and all devices of the other were
+ * replaced by keys that no owner has confirmed.
+ * @returns in how many connections
+ * @throws AppError as `confirmKeys` does; what is not done then, the next sync does
+ */
+export async function confirmSeats(
+  device: Signing,
+  account: Account,
+  member: string,
+): Promise<number> {
+  const { state, identity } = device
+  const mine = state.connections.withMember(member).filter((id) => {
+    const known = rememberedRoster(state, id)
+    if (known === null || !unconfirmedMembers(known.roster, known.keyLogs).includes(member))
+      return false
+    return known.roster.members.some(
+      (one) => one.account === identity.account && one.role === 'owner',
+    )
+  })
+  for (const id of mine) state.invites.put(newInvite(device, id, member, true))
+  for (const id of mine) await confirmKeys(device, account, { connection: id, member })
+  return mine.length
+}

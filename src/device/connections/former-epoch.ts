@@ -1,0 +1,58 @@
+/** Which epochs leave a code key behind: those that a routine rotation ended (protocol, section 4). */
+import { lastPlace } from '../../crypto/logs/chain.ts'
+import { LABEL, codeKey } from '../../crypto/code.ts'
+import { PREFIX, parseId } from '../../crypto/encoding/id.ts'
+import { keyCommitment } from '../../crypto/key-commitment.ts'
+import {
+  type Roster,
+  isHeld,
+  openingOf,
+  readEntry,
+  verifyRoster,
+} from '../../crypto/logs/roster.ts'
+import { present } from '../logs/deleted-members.ts'
+import type { DeviceContext } from '../context.ts'
+import { dropFormerKey, keepFormerKey } from '../codes/former-keys.ts'
+import { newestLogs } from '../logs/connection-record.ts'
+import { isDoubted } from '../logs/reviewed-keys.ts'
+import type { Known } from '../logs/roster-cache.ts'
+
+/**
+ * The roster before the entry that opened the current epoch, where that was a routine rotation:
+ * nothing was pending, no member held the connection, and it covers no revocation that the epoch
+ * before did not, as far as the newest key logs known here say. Null otherwise.
+ */
+function beforeRoutine(state: DeviceContext['state'], known: Known): Roster | null {
+  const { connection, entries, unfit } = known.roster
+  const opening = openingOf(known.roster)
+  if (readEntry(entries[opening]!).op !== 'rotate' || unfit.length > 0) return null
+  const keyLogs = newestLogs(state, known)
+  const earlier = entries.slice(0, opening)
+  const before = verifyRoster(connection, earlier, keyLogs, lastPlace(earlier))
+  if (isHeld(before, keyLogs) || present(state, before) !== before) return null
+  return before.members.some((member) => isDoubted(state, member)) ? null : before
+}
+
+/**
+ * Keeps the code key of the epoch before the current one, where its secret is still here and a
+ * routine rotation ended it; deletes the one of any other. Called before the secret is replaced.
+ * @param known what is known of the connection now
+ */
+export function keepFormer(
+  device: Pick<DeviceContext, 'state' | 'vault' | 'now'>,
+  known: Known,
+): void {
+  const { connection } = known.roster
+  const k = device.vault.find(connection)
+  if (k === null) return
+  const before = beforeRoutine(device.state, known)
+  if (before === null || keyCommitment(connection, before.epoch, k) !== before.kCommit)
+    return dropFormerKey(device, connection)
+  const { epoch, epochHead: head, members } = before
+  const subject = parseId(PREFIX.connection, connection)
+  const kc = codeKey({ label: LABEL.connection, key: k, subject, epoch, head })
+  k.fill(0)
+  const speakers = members.map(({ account }) => account)
+  keepFormerKey(device, { connection, epoch, speakers, at: device.now() }, kc)
+  kc.fill(0)
+}

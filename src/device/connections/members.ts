@@ -1,0 +1,333 @@
+/**
+ * Who is in a connection, changed by what this device signs: taking in whom it invited, removing, leaving, a new secret, roles. Each
+ * is decided on the newest checked roster, whatever the account server says of members and roles.
+ */
+import type { Account } from '../../api/port.ts'
+import type { Connection } from '../../api/rest/connections.ts'
+import {
+  type Member,
+  type Role,
+  type Roster,
+  type Signer,
+  accountsOf,
+  addMember,
+  changeRole,
+  confirmMember,
+  endConnection,
+  goneSince,
+  holdersOf,
+  isHeld,
+  leave,
+  openerOf,
+  removeMember,
+  rotate,
+  rotationDue,
+  unconfirmedMembers,
+} from '../../crypto/logs/roster.ts'
+import { onRefusal } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import { present } from '../logs/deleted-members.ts'
+import { newestOf, pullKeyLog } from '../logs/key-log.ts'
+import { frequentHolders, noteHoldUps } from '../logs/hold-ups.ts'
+import { demandLooked } from '../logs/reviewed-keys.ts'
+import {
+  type Next,
+  type Signing,
+  changeRoster,
+  changeUnasked,
+  continueRoster,
+  demandWhole,
+  newSecret,
+  readRoster,
+} from './roster-entries.ts'
+import type { Known } from '../logs/roster-cache.ts'
+import { demandKeysOfSeat, seatBefore } from '../logs/replacements.ts'
+import { leftOutError, roleBefore } from '../logs/returned.ts'
+import type { RotationWaits } from '../logs/rotation-waits.ts'
+
+const all = () => true
+const nobody = () => false
+
+const notMember = () => new AppError('not_found', 'The connection has no member with this id.')
+
+const notOwner = () =>
+  new AppError('forbidden', 'Only an owner of the connection may do that: ask one of them.')
+
+const lastOwner = () =>
+  new AppError(
+    'invalid_state',
+    'You are its only owner: make another member an owner ("countersignd connection role"), or delete it, which ends it for everybody.',
+    { details: { state: 'last_owner' } },
+  )
+
+const memberOf = ({ members }: Roster, account: string): Member | undefined =>
+  members.find((one) => one.account === account)
+
+const ownersOf = ({ members }: Roster) => members.filter(({ role }) => role === 'owner')
+
+/** Throws AppError forbidden. */
+function demandOwner(roster: Roster, account: string): void {
+  if (memberOf(roster, account)?.role !== 'owner') throw notOwner()
+}
+
+/** Whether an invitation is over: its time, or the account went since it was made. */
+function isOver(device: Signing, roster: Roster, of: { target: string; member: string }): boolean {
+  const row = device.state.invites.get(roster.connection, of.target)
+  if (row === null || row.until <= device.now()) return true
+  return goneSince(roster, of.member, row.seq).length > 0
+}
+
+/**
+ * Takes in an account that approved an invitation of this device: the entry carries its consent and
+ * names the newest place of its key log, and the secret is sealed to its devices. Nothing happens
+ * while the secret or the right to do so is not here. Into a replacement it is taken with the role
+ * that it had in the connection that forked; where another history was heard of since, in which it
+ * went, the person has to invite it.
+ * @param of `target`: under what this device remembers the invitation, which then has served
+ * @returns to how many devices the secret was sealed
+ * @throws AppError as `continueRoster` and `demandKeysOfSeat` do, and invalid_state for who went in
+ *   another history; Refusal for a key log or a consent that breaks a rule
+ */
+export async function takeIn(
+  device: Signing,
+  account: Account,
+  of: { connection: string; member: string; target: string; consent: string },
+): Promise<number> {
+  const { connection, member, target, consent } = of
+  const { invites } = device.state
+  const pulled = await pullKeyLog(device, account, member)
+  const own = device.identity.account
+  const next = ({ roster, keyLogs }: Known, signer: Signer, holds: boolean): Next | null => {
+    // The roster was fetched since, and more of the log may have come with it.
+    const log = newestOf(device.state, pulled)
+    demandLooked(device.state, log, false)
+    const memberLog = { seq: log.seq, head: log.head }
+    if (isOver(device, roster, { target, member })) {
+      invites.delete(connection, target)
+      return null
+    }
+    const may =
+      memberOf(roster, own)?.role === 'owner' &&
+      holds &&
+      !present(device.state, roster).rotationPending
+    if (!may || memberOf(roster, member) !== undefined) return null
+    const before = seatBefore(device.state, roster, member)
+    if (before !== null) demandKeysOfSeat(device.state, before)
+    const logs = new Map(keyLogs).set(member, log)
+    const had = roleBefore(device.state, roster, member)
+    if (had === null && invites.get(connection, target)?.invitation === null) {
+      // Made with the opening: no person decided about it.
+      invites.delete(connection, target)
+      throw leftOutError(device.state, connection, member)
+    }
+    // An account that left this roster or was removed comes back as a member, its opener too.
+    const role = goneSince(roster, member, 0).length === 0 ? (had ?? 'member') : 'member'
+    const what = { member, memberLog, role, consent } as const
+    const entry = unlessStale(() => addMember({ roster, keyLogs: logs, ...what, ...signer }))
+    return { entry, k: null, to: (one) => one === member, newcomer: log }
+  }
+  const { roster, sealed } = await changeRoster(device, account, connection, next)
+  // Kept, it would take the same account in again after an owner removed it.
+  if (memberOf(roster, member) !== undefined) invites.delete(connection, target)
+  return sealed
+}
+
+/**
+ * A consent can hold no more by no fault of the account server: its device was revoked meanwhile, or
+ * it names a place of the roster that is not there.
+ */
+function unlessStale(add: () => string): string {
+  return onRefusal(
+    add,
+    (cause) =>
+      new AppError(
+        'invalid_state',
+        `An approval of an invitation is not valid (${cause.reason}), so its account was not added. Ask them to approve the invitation again, or invite them anew.`,
+        { details: { state: 'consent_refused' }, cause },
+      ),
+  )
+}
+
+/**
+ * Remove a member: whoever stays gets a new secret.
+ * @throws AppError not_found, forbidden, and as `continueRoster` does
+ */
+export async function remove(
+  device: Signing,
+  account: Account,
+  connection: string,
+  member: string,
+): Promise<void> {
+  await changeRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
+    if (memberOf(roster, member) === undefined) throw notMember()
+    demandOwner(roster, signer.actor)
+    // Whoever is to come back is invited anew.
+    device.state.invites.delete(connection, member)
+    const k = newSecret()
+    return { entry: removeMember({ roster, keyLogs, member, k, ...signer }), k, to: all }
+  })
+}
+
+/** Make a member an owner, or an owner a member. As `remove`, and AppError invalid_state for the last owner. */
+export async function setRole(
+  device: Signing,
+  account: Account,
+  connection: string,
+  { member, role }: { member: string; role: Role },
+): Promise<Connection> {
+  const after = await changeRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
+    const there = present(device.state, roster)
+    const found = memberOf(there, member)
+    if (found === undefined) throw notMember()
+    demandOwner(roster, signer.actor)
+    if (found.role === role) return null
+    if (role === 'member' && ownersOf(there).length === 1) throw lastOwner()
+    return { entry: changeRole({ roster, keyLogs, member, role, ...signer }), k: null, to: nobody }
+  })
+  return after.connection
+}
+
+function rotation({ roster, keyLogs }: Known, signer: Signer): Next {
+  const k = newSecret()
+  return { entry: rotate({ roster, keyLogs, k, ...signer }), k, to: all }
+}
+
+/** Give a connection a new secret. Throws AppError as `continueRoster` does. */
+export const rotateNow = async (
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<Connection> => (await changeRoster(device, account, connection, rotation)).connection
+
+/**
+ * Rotates where that is due: at once after a member left or devices of the own account were revoked;
+ * for a revocation of another member, once the wait is over.
+ * @returns to how many devices the secret was sealed
+ * @throws AppError as `continueRoster` does
+ */
+export async function rotateIfDue(
+  device: Signing,
+  account: Account,
+  connection: string,
+  waits: RotationWaits,
+): Promise<number> {
+  const { sealed } = await changeUnasked(device, account, connection, (known, signer) => {
+    const there = present(device.state, known.roster)
+    const others = holdersOf(there, known.keyLogs)
+      .filter((one) => one.account !== signer.actor)
+      .map((one) => ({ account: one.account, cause: `revocation ${one.revocation}` as const }))
+    noteHoldUps(device.state, connection, others, device.now())
+    const due = rotationDue(there, known.keyLogs, signer.actor)
+    const isDue = due === 'now' || (due === 'later' && waits.isOver(known.roster))
+    return isDue ? rotation(known, signer) : null
+  })
+  return sealed
+}
+
+/**
+ * Rotates where the entry that opened the epoch has a row that does not fit the own key log, so that
+ * this device got no secret. A member who opens more than three such epochs in a day is answered no
+ * more: each answer is an entry, and the person can have the member removed.
+ * @returns to how many devices the secret was sealed
+ * @throws AppError as `continueRoster` does
+ */
+export async function rotateForRow(
+  device: Signing,
+  account: Account,
+  connection: string,
+): Promise<number> {
+  const { sealed } = await changeUnasked(device, account, connection, (known, signer, holds) => {
+    const { epoch, unfit } = known.roster
+    if (holds || !unfit.includes(signer.actor)) return null
+    const opener = openerOf(known.roster)
+    const cause = `epoch ${epoch}` as const
+    noteHoldUps(device.state, connection, [{ account: opener, cause }], device.now())
+    const isFrequent = frequentHolders(device.state, connection, device.now()).includes(opener)
+    return isFrequent ? null : rotation(known, signer)
+  })
+  return sealed
+}
+
+/**
+ * Rotates unless another epoch has begun since, or the connection is held.
+ * @returns to how many devices the secret was sealed
+ * @throws AppError as `continueRoster` does
+ */
+export async function rotateRoutinely(
+  device: Signing,
+  account: Account,
+  { connection, epoch }: { connection: string; epoch: number },
+): Promise<number> {
+  const { sealed } = await changeUnasked(device, account, connection, (known, signer) => {
+    const there = present(device.state, known.roster)
+    return there.epoch === epoch && !isHeld(there, known.keyLogs) ? rotation(known, signer) : null
+  })
+  return sealed
+}
+
+/**
+ * Leave a connection. One without other members by its roster is deleted; one that an owner ended
+ * is only taken off the list of this account. That the account server calls others deleted turns no
+ * `leave` into an `end`, and nothing that is signed into something that is not.
+ * @param asLastOwner what the only owner among others does: `stay` refuses, `end` signs the end of
+ *   the connection for everybody
+ * @returns `left` where the roster must be remembered, so that no server can show an older one later;
+ *   `ended` where no other account was ever in it
+ * @throws AppError invalid_state for the last owner among others who stays, also where the account
+ *   server calls all other owners deleted, and as `continueRoster` does
+ */
+export async function leaveOrEnd(
+  device: Signing,
+  account: Account,
+  connection: string,
+  asLastOwner: 'stay' | 'end' = 'stay',
+): Promise<'left' | 'ended'> {
+  demandWhole(device, connection)
+  const { roster: newest } = await readRoster(device, account, connection)
+  if (memberOf(newest, device.identity.account) === undefined) return 'left'
+  if (newest.ended || newest.members.length === 1) {
+    await account.connections.delete({ id: connection })
+    return accountsOf(newest.entries).length === 1 ? 'ended' : 'left'
+  }
+  await continueRoster(device, account, connection, ({ roster, keyLogs }, signer) => {
+    const isOwner = memberOf(roster, signer.actor)?.role === 'owner'
+    const isLastOf = (those: Roster) => isOwner && ownersOf(those).length === 1
+    if (asLastOwner === 'stay' && isLastOf(present(device.state, roster))) throw lastOwner()
+    const sign = isLastOf(roster) ? endConnection : leave
+    return { entry: sign({ roster, keyLogs, ...signer }), k: null, to: nobody }
+  })
+  return 'left'
+}
+
+/**
+ * Gives the seat of a member to its new keys, which the person has confirmed, as this device
+ * remembers by an invitation. A sync repeats what a crash prevented.
+ * @returns to how many devices the secret was sealed
+ * @throws AppError forbidden, invalid_state where other keys are there by now, and as
+ *   `continueRoster` does
+ */
+export async function confirmKeys(
+  device: Signing,
+  account: Account,
+  { connection, member }: { connection: string; member: string },
+): Promise<number> {
+  const { invites } = device.state
+  const pulled = await pullKeyLog(device, account, member)
+  const { sealed } = await changeRoster(device, account, connection, (known, signer) => {
+    const { roster } = known
+    const log = newestOf(device.state, pulled)
+    demandLooked(device.state, log, true)
+    const keyLogs = new Map(known.keyLogs).set(member, log)
+    const isDue = unconfirmedMembers(roster, keyLogs).includes(member)
+    if (!isDue || isOver(device, roster, { target: member, member })) return null
+    if (memberOf(roster, signer.actor)?.role !== 'owner') {
+      invites.delete(connection, member)
+      throw notOwner()
+    }
+    const k = newSecret()
+    const entry = confirmMember({ roster, keyLogs, member, memberLog: log, k, ...signer })
+    return { entry, k, to: all, newcomer: log }
+  })
+  invites.delete(connection, member)
+  return sealed
+}

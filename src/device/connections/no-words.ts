@@ -1,0 +1,164 @@
+/**
+ * Why there are no words to say on a connection, and who has to do what. It is read from the
+ * checked roster and key logs; only the names of the own devices come from the account server.
+ */
+import { inQuotes } from '../../api/quotation-marks.ts'
+import { connectionEnded } from '../../api/connection-ended.ts'
+import { every } from '../../api/cursor.ts'
+import type { Account } from '../../api/port.ts'
+import { type Roster, unconfirmedMembers } from '../../crypto/logs/roster.ts'
+import { AppError } from '../../errors.ts'
+import type { State } from '../../state/state.ts'
+import { present } from '../logs/deleted-members.ts'
+import type { DeviceContext } from '../context.ts'
+import { frequentHolders } from '../logs/hold-ups.ts'
+import { isDoubted } from '../logs/reviewed-keys.ts'
+import { nameOf } from '../names.ts'
+import { type Known, rememberedRoster } from '../logs/roster-cache.ts'
+import { forkedError } from '../logs/replacements.ts'
+import { cameBack, returnedIn } from '../logs/returned.ts'
+
+type Asking = Pick<DeviceContext, 'state' | 'identity' | 'now'>
+
+const held = (
+  state: 'rotation_pending' | 'changed_unverified' | 'member_returned',
+  message: string,
+) => new AppError('invalid_state', message, { details: { state } })
+
+/** What to do about members who hold the connection up again and again; empty for none. */
+function heldUpBy({ state, identity, now }: Asking, known: Known | null, id: string): string {
+  const called = namesIn({ state, identity, now }, id)
+  const isMine = known !== null && isOwner(known.roster, identity.account)
+  return frequentHolders(state, id, now())
+    .map((account) => {
+      const remove = `"countersignd connection remove-member ${id} ${account}"`
+      const how = isMine ? `${remove} removes them` : 'an owner can remove them'
+      return ` ${inQuotes(called(account))} held it up more than three times in a day: ${how}.`
+    })
+    .join('')
+}
+
+const rotationPending = (id: string, more: string) =>
+  held(
+    'rotation_pending',
+    `A member of this connection left it, lost a device or signed one out: nothing verifies until it has a new secret. "countersignd sync" makes or fetches it. Devices of the member make it at once, those of other members within ten minutes; "countersignd rotate ${id}" makes it now.${more}`,
+  )
+
+/** "a", "b" or "c". */
+const anyOf = (names: readonly string[]): string => {
+  const quoted = names.map(inQuotes)
+  const last = quoted.pop() ?? ''
+  return quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`
+}
+
+function namesIn({ state, identity }: Asking, connection: string) {
+  const members = state.connections.get(connection)?.members ?? []
+  return (account: string): string => {
+    const member = members.find(({ user_id }) => user_id === account)
+    const fromServer = member?.display_name ?? account
+    return nameOf({ state, own: identity.account }, account, fromServer).display_name
+  }
+}
+
+const isOwner = ({ members }: Roster, account: string) =>
+  members.some((one) => one.account === account && one.role === 'owner')
+
+/** The commands by which this person confirms the keys of another. */
+const confirming = ({ trust }: State, account: string): string => {
+  const confirm = `compare the safety number, then "countersignd trust confirm ${account}"`
+  return trust.get(account) === null
+    ? `"countersignd trust follow ${account}", ${confirm}`
+    : confirm
+}
+
+/** The error where an owner has to confirm the keys of this account. */
+function ownUnconfirmed(device: Asking, { roster, keyLogs }: Known): AppError {
+  const { identity } = device
+  const called = namesIn(device, roster.connection)
+  const unconfirmed = unconfirmedMembers(roster, keyLogs)
+  const owners = roster.members
+    .filter(({ account, role }) => role === 'owner' && !unconfirmed.includes(account))
+    .filter(({ account }) => keyLogs.get(account)?.active.length !== 0)
+    .map(({ account }) => called(account))
+  if (owners.length === 0)
+    return held(
+      'changed_unverified',
+      'An owner has to confirm your new keys first, and no owner is left who could do so. Leave the connection and make a new one.',
+    )
+  return held(
+    'changed_unverified',
+    `${anyOf(owners)} has to confirm your new keys first: "countersignd trust confirm ${identity.account}" there, once the safety numbers were compared.`,
+  )
+}
+
+/** The error where an owner or this person has to decide about keys; null otherwise. */
+function decisionDue(device: Asking, known: Known): AppError | null {
+  const { state, identity } = device
+  const { roster, keyLogs } = known
+  const own = identity.account
+  if (unconfirmedMembers(roster, keyLogs).includes(own)) return ownUnconfirmed(device, known)
+  const [returned] = returnedIn(state, own, roster)
+  if (returned !== undefined)
+    return held('member_returned', cameBack(state, roster.connection, returned))
+  const doubted = roster.members.find((one) => one.account !== own && isDoubted(state, one))
+  if (doubted === undefined) return null
+  const { account } = doubted
+  const name = inQuotes(namesIn(device, roster.connection)(account))
+  const remove = `"countersignd connection remove-member ${roster.connection} ${account}"`
+  const orRemove = isOwner(roster, own) ? ` Or remove them: ${remove}.` : ''
+  return held(
+    'changed_unverified',
+    `You have to confirm the new keys of ${name} first: ${confirming(state, account)}.${orRemove}`,
+  )
+}
+
+/** The names of the other devices of this account that are signed in. */
+async function otherDevices(account: Account): Promise<string[]> {
+  const devices = await every((query) => account.devices.list(query))
+  return devices
+    .filter(({ state, current }) => state === 'active' && !current)
+    .map(({ name }) => name)
+}
+
+/** The error that names the devices which can hand over the missing secret. */
+async function waiting(device: Asking, account: Account, id: string, known: Known | null) {
+  const { state, identity } = device
+  const called = namesIn(device, id)
+  const { name } = await account.connections.read({ id })
+  const own = await otherDevices(account)
+  const others = (state.connections.get(id)?.members ?? [])
+    .filter(({ user_id }) => user_id !== identity.account)
+    .map(({ user_id }) => called(user_id))
+  const who = [
+    ...(own.length === 0 ? [] : [`your device ${anyOf(own)}`]),
+    ...(others.length === 0 ? [] : [`a device of ${anyOf(others)}`]),
+  ]
+  const rotate = `"countersignd rotate ${id}" makes a new secret`
+  const more = heldUpBy(device, known, id)
+  return new AppError(
+    'secret_unavailable',
+    who.length === 0
+      ? `No other device has the words for ${inQuotes(name)}: ${rotate}.${more}`
+      : `Waiting for ${who.join(' or ')} to hand over the words for ${inQuotes(name)}: sync there ("countersignd sync"), then here. If no device has them any more, ${rotate}.${more}`,
+  )
+}
+
+/**
+ * The error of a connection of which this device has no words to say.
+ * @returns invalid_state with `state` changed_unverified, member_returned, rotation_pending,
+ *   roster_forked or ended, or secret_unavailable; the message says who has to act
+ * @throws AppError not_found for no connection of the account, and what the account throws
+ */
+export async function noWords(device: Asking, account: Account, id: string): Promise<AppError> {
+  const hold = device.state.connections.get(id)?.hold ?? null
+  if (hold === 'roster_forked') return forkedError(device.state, device.identity.account, id)
+  if (hold === 'ended') return connectionEnded()
+  const known = rememberedRoster(device.state, id)
+  const due =
+    known === null
+      ? null
+      : decisionDue(device, { ...known, roster: present(device.state, known.roster) })
+  if (due !== null) return due
+  if (hold === null) return waiting(device, account, id, known)
+  return rotationPending(id, heldUpBy(device, known, id))
+}

@@ -1,0 +1,188 @@
+/**
+ * Replacing forked connections (protocol, section 4): an owner's device opens a new
+ * one and invites the members of its branch; a member's device joins by itself where it holds the
+ * evidence. Of several that owners opened at the same time one remains.
+ */
+import type { Account } from '../../api/port.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import { readEntry, verifyRoster } from '../../crypto/logs/roster.ts'
+import type { ForkedRow } from '../../state/replacements.ts'
+import type { State } from '../../state/state.ts'
+import { openConnection } from './connections.ts'
+import { giveConsent } from './consents.ts'
+import { present } from '../logs/deleted-members.ts'
+import { dismissed } from './ignored-connections.ts'
+import { pullKeyLog } from '../logs/key-log.ts'
+import { holdRefused, keepRoster } from '../logs/connection-record.ts'
+import { leaveOrEnd } from './members.ts'
+import { keepFork, rememberedRoster } from '../logs/roster-cache.ts'
+import { areAllIn, leftOutOf, mayReplace, ownersOf, replacementsOf } from '../logs/replacements.ts'
+import type { Signing } from './roster-entries.ts'
+import { type Fork, fetchRoster, judgeFork } from '../logs/rosters.ts'
+
+/** Owners take turns, so that mostly one opens a replacement. */
+const TURN_MS = 10 * 60_000
+/** Entries of other histories that are kept: an account server could go on showing new ones. */
+const MOST_HEARD = 10_000
+
+type Hints = Awaited<ReturnType<Account['duties']['read']>>
+/** An invitation to a connection that replaces one, a hint of the account server. */
+export type Hint = NonNullable<Hints['replacements']>[number]
+
+/** Two entries at one place of a forked connection: of the branch kept here, and of the other. */
+function evidence({ logs, forks }: State, connection: string): Fork | null {
+  const other = forks.read(connection)[0]
+  const kept = other && logs.read('roster', connection)[other.seq]
+  return kept === undefined ? null : [kept, other!.entry]
+}
+
+/**
+ * Whether this device holds both branches of a connection. Two entries that an owner of its branch
+ * shows are evidence: an owner could end the connection as well.
+ * @throws what the account throws
+ */
+export async function seesFork(
+  device: Signing,
+  account: Account,
+  of: { connection: string; opener: string; fork: Fork | null },
+): Promise<boolean> {
+  const { state } = device
+  const { connection, opener, fork } = of
+  if (state.forks.has(connection)) return true
+  const branch = rememberedRoster(state, connection)
+  const row = state.connections.get(connection)
+  if (fork === null || branch === null || branch.roster.ended || row === null) return false
+  if (opener !== device.identity.account && !mayReplace(state, branch, opener)) return false
+  if (!(await judgeFork(device, account, connection, fork))) return false
+  holdRefused(device, row, 'roster_forked')
+  return true
+}
+
+/**
+ * Consents to the replacement of a connection that this device holds both branches of, if its opener
+ * was an owner at the head of the branch kept here, by keys known here. It follows once: to come
+ * back to a replacement is the person's decision.
+ * @returns the id of the forked connection; null where this device does not follow
+ * @throws Refusal for an entry or a key log that breaks a rule; AppError what the account throws
+ */
+export async function joinReplacement(
+  device: Signing,
+  account: Account,
+  { invitation, entry, fork }: Hint,
+): Promise<string | null> {
+  const { state, identity } = device
+  const { connection, replaces, actor: opener, device: signer } = readEntry(entry)
+  // One that the person gave up is not followed.
+  if (replaces === undefined || dismissed(state).has(replaces)) return null
+  if (state.logs.head('roster', connection) !== null) return null
+  const before = rememberedRoster(state, replaces)
+  const isOwn = before?.roster.members.some((one) => one.account === identity.account) ?? false
+  if (!isOwn || before?.roster.ended) return null
+  const log = await pullKeyLog(device, account, opener)
+  const branch = rememberedRoster(state, replaces)!
+  if (!mayReplace(state, branch, opener)) return null
+  verifyRoster(connection, [entry], new Map([[opener, log]]))
+  if (log.active.every(({ id }) => id !== signer)) return null
+  if (!(await seesFork(device, account, { connection: replaces, opener, fork }))) return null
+  await giveConsent(device, account, invitation, { connection, inviter: opener })
+  return replaces
+}
+
+/**
+ * Hears how the histories of a forked connection went on: a member may have been removed in one of
+ * them since. What the account server shows against the rules says nothing here.
+ * @throws AppError what the account throws
+ */
+export async function hearHistories(
+  device: Signing,
+  account: Account,
+  { connection }: Pick<ForkedRow, 'connection'>,
+): Promise<void> {
+  const { state } = device
+  const before = state.forks.read(connection).length
+  if (state.replacements.isSettled(connection) || before >= MOST_HEARD) return
+  try {
+    const { roster } = await fetchRoster(device, account, connection)
+    // The branch kept here stays as it was when this device saw the fork: its owners replace it.
+    keepFork(state, connection, roster.entries)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+  }
+  if (state.forks.read(connection).length === before) return
+  for (const row of state.replacements.of(connection)) {
+    const known = rememberedRoster(state, row.connection)
+    if (known !== null) keepRoster(device, known)
+  }
+}
+
+/** A replacement that this device opened. */
+interface Opened {
+  readonly id: string
+  /** The members of the branch kept here who were not invited: another history left them out. */
+  readonly leftOut: readonly string[]
+}
+
+/**
+ * Opens the replacement of a connection that forked, where this account is an owner of the branch
+ * kept here, there is none yet, and it is this owner's turn. The members of the branch are invited,
+ * but for those who left, or were removed, in another history known here.
+ * @returns null where none is due
+ * @throws AppError what the account throws
+ */
+export async function openReplacement(
+  device: Signing,
+  account: Account,
+  { connection, seen_at, act }: ForkedRow,
+): Promise<Opened | null> {
+  const { state, identity, now } = device
+  const row = state.connections.get(connection)
+  const branch = rememberedRoster(state, connection)
+  if (row === null || branch === null || branch.roster.ended) return null
+  if (replacementsOf(state, identity.account, connection).length > 0) return null
+  const turn = ownersOf(state, branch).indexOf(identity.account)
+  if (turn === -1 || Math.abs(now() - seen_at) < turn * TURN_MS) return null
+  const isLeftOut = leftOutOf(state, connection)
+  const others = present(state, branch.roster)
+    .members.map((one) => one.account)
+    .filter((one) => one !== identity.account)
+  const invite = others.filter((one) => !isLeftOut(one)).map((one) => ({ user_id: one }))
+  const fork = evidence(state, connection)
+  if (invite.length === 0 || fork === null) return null
+  const wanted = { name: row.name, invite, preset_id: null, replaces: connection, fork }
+  const made = await openConnection(device, account, wanted, { id: act, at: seen_at })
+  return { id: made.id, leftOut: others.filter(isLeftOut) }
+}
+
+/** Judges what is in place of a connection that forked, by what is known now. */
+export function judgeReplacement({ state, identity, codes }: Signing, forked: string): void {
+  const [first] = replacementsOf(state, identity.account, forked)
+  const isSettled = first !== undefined && areAllIn(state, forked, forked, first.connection)
+  const isNew = state.replacements.judge(forked, first?.connection ?? null, isSettled)
+  if (isNew) codes.putConnection({ id: forked })
+}
+
+/**
+ * Leaves the replacements of a connection beside the first one, each once all who are in it are in
+ * the first and all members of the branch are in the first or invited to it. The last who leaves
+ * ends it; its only owner waits for the others.
+ * @throws AppError as `leaveOrEnd` does
+ */
+export async function leaveDuplicates(
+  device: Signing,
+  account: Account,
+  forked: string,
+): Promise<void> {
+  const { state, identity } = device
+  const [first, ...others] = replacementsOf(state, identity.account, forked)
+  if (first === undefined) return
+  const left = others
+    .map(({ connection }) => connection)
+    .filter((id) => areAllIn(state, forked, id, first.connection))
+  if (left.length === 0) return
+  const { members } = await account.connections.read({ id: first.connection })
+  const there = new Set(members.map(({ user_id }) => user_id))
+  const branch = state.connections.get(forked)?.members ?? []
+  const isLeftOut = leftOutOf(state, forked)
+  if (!branch.every(({ user_id: one }) => there.has(one) || isLeftOut(one))) return
+  for (const id of left) await leaveOrEnd(device, account, id)
+}

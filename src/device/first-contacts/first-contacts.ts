@@ -1,0 +1,129 @@
+/**
+ * First contacts by four words (protocol, section 5) on this device. While one is open, the account
+ * server is asked each second, for at most 15 minutes; a restart goes on where the disk says.
+ */
+import type { Account } from '../../api/port.ts'
+import type { Log } from '../../log.ts'
+import type { FirstContactRow } from '../../state/first-contacts.ts'
+import type { DeviceContext } from '../context.ts'
+
+/** How often the account server is asked, in milliseconds. */
+const EVERY_MS = 1000
+/** How long the outcome can be read. */
+const KEPT_MS = 24 * 3_600_000
+
+export interface FirstContacts {
+  /** Asks each second from now on, as long as a first contact is open. */
+  wake(): void
+  /** Asks once, after the turn under way. Never throws. */
+  turn(): Promise<void>
+  /** Resolves when the run of an invitation has ended, and in any case after some milliseconds. */
+  ended(invitation: string, withinMs: number): Promise<void>
+  /** Asks no more, and waits for the turn under way. */
+  close(): Promise<void>
+}
+
+export function newFirstContacts(of: {
+  device: () => DeviceContext
+  account: Account
+  log: Log
+}): FirstContacts {
+  const { account, log } = of
+  let closed = false
+  let timer: NodeJS.Timeout | null = null
+  let running: Promise<void> = Promise.resolve()
+  const waiting = new Set<() => void>()
+
+  async function step(row: FirstContactRow, find: () => Promise<Found>): Promise<void> {
+    const device = of.device()
+    const now = device.now()
+    if (now >= row.until || now < row.started_at) {
+      const { ending } = await import('./deletion.ts')
+      ending(device, row)('words_expired')
+      if (row.role === 'inviter')
+        await account.deviceFirstContacts.end({ invitation: row.invitation })
+      return
+    }
+    const run = (await find()).get(row.invitation)
+    const same = run?.sid === row.sid ? run : null
+    if (row.role === 'inviter') {
+      const { inviterStep } = await import('./inviter.ts')
+      return inviterStep(device, account, row, same)
+    }
+    const { inviteeStep } = await import('./invitee.ts')
+    return inviteeStep(device, account, row, same)
+  }
+
+  type Found = ReadonlyMap<string, Awaited<ReturnType<typeof listed>>[number]>
+  const listed = async () => (await account.deviceFirstContacts.list({})).items
+
+  async function ask(): Promise<void> {
+    const { state, now } = of.device()
+    state.firstContacts.dropEnded(now() - KEPT_MS)
+    let asked: Promise<Found> | null = null
+    const find = () =>
+      (asked ??= listed().then((items) => new Map(items.map((run) => [run.invitation, run]))))
+    for (const row of state.firstContacts.running())
+      try {
+        await step(row, find)
+      } catch (cause) {
+        log('info', 'first contact not advanced', { invitation: row.invitation, cause })
+      }
+  }
+
+  function turn(): Promise<void> {
+    running = running.then(async () => {
+      if (closed) return
+      try {
+        await ask()
+      } catch (cause) {
+        log('error', 'first contacts not read', { cause })
+      }
+      for (const look of waiting) look()
+    })
+    return running
+  }
+
+  const isOpen = () => !closed && of.device().state.firstContacts.running().length > 0
+
+  function plan(): void {
+    if (timer !== null || !isOpen()) return
+    timer = setTimeout(() => {
+      void turn().then(() => {
+        timer = null
+        plan()
+      })
+    }, EVERY_MS)
+    // What waits for it keeps the process; a command that has ended need not.
+    timer.unref()
+  }
+
+  return {
+    wake: plan,
+    turn,
+    ended: (invitation, withinMs) =>
+      new Promise((resolve) => {
+        const hasEnded = () => {
+          const state = of.device().state.firstContacts.get(invitation)?.state
+          return closed || (state !== 'open' && state !== 'answered')
+        }
+        const done = () => {
+          clearTimeout(patience)
+          waiting.delete(look)
+          resolve()
+        }
+        const look = () => {
+          if (hasEnded()) done()
+        }
+        const patience = setTimeout(done, withinMs)
+        waiting.add(look)
+        look()
+      }),
+    async close() {
+      closed = true
+      if (timer !== null) clearTimeout(timer)
+      for (const look of waiting) look()
+      await running
+    },
+  }
+}

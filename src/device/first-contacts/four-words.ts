@@ -1,0 +1,136 @@
+/** Making four words for an invitation, and trying those that the inviter said (protocol, section 5). */
+import { randomBytes } from 'node:crypto'
+import { timeAt } from '../../api/fields.ts'
+import type { Account } from '../../api/port.ts'
+import { type ContactWords, WORDS_MS } from '../../api/rest/first-contacts.ts'
+import type { Invitation } from '../../api/rest/invitations.ts'
+import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { sampleScalar } from '../../crypto/cpace.ts'
+import { CONTACT_WORDS, newContactWords } from '../../crypto/first-contact.ts'
+import { parseWords } from '../../crypto/words.ts'
+import { AppError } from '../../errors.ts'
+import { failedContact, notTried } from './outcomes.ts'
+import { keepSecret, keptPlace } from './secrets.ts'
+import { fetchKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
+import type { DeviceContext } from '../context.ts'
+import type { FirstContacts } from './first-contacts.ts'
+import { asTyped } from '../codes/typed-words.ts'
+
+/** So many tries in 15 minutes, on the invitee's device. */
+const MOST_TRIES = 3
+/** How long an approval waits for the inviter's device before it answers. */
+const PATIENCE_MS = 10_000
+
+/** A device and the first contacts that are open on it. */
+type WithFirstContacts = DeviceContext & { readonly firstContacts: FirstContacts }
+
+const newScalar = () => encodeBase64url(sampleScalar())
+
+/**
+ * Makes words for an invitation that this account sent. Earlier ones of it end.
+ * @throws AppError invalid_state for an invitation that is over, rate_limited, keychain_locked, and
+ *   what the account throws
+ */
+export async function makeWords(
+  device: WithFirstContacts,
+  account: Account,
+  { id, connection_id, to }: Pick<Invitation, 'id' | 'connection_id' | 'to'>,
+): Promise<ContactWords> {
+  const { state, now } = device
+  const sid = encodeBase64url(randomBytes(16))
+  const words = newContactWords().join(' ')
+  await account.deviceFirstContacts.open({ body: { invitation: id, sid } })
+  device.demandSeat()
+  const started_at = now()
+  const until = started_at + WORDS_MS
+  const peer = to.user_id ?? to.email ?? ''
+  state.transaction(() => {
+    keepSecret(device, id, { words, scalar: newScalar() })
+    state.firstContacts.put({
+      invitation: id,
+      connection: connection_id,
+      role: 'inviter',
+      peer,
+      sid,
+      state: 'open',
+      reason: null,
+      started_at,
+      until,
+    })
+  })
+  device.firstContacts.wake()
+  return { invitation_id: id, to: to.email ?? peer, words, expires_at: timeAt(until) }
+}
+
+/** The invitation as the account server has it. Throws AppError not_found. */
+async function received(account: Account, id: string): Promise<Invitation> {
+  const found = (await account.invitations.list({})).received.find((one) => one.id === id)
+  if (found === undefined) throw new AppError('not_found', 'There is no such invitation.')
+  return found
+}
+
+/** What the account server has open for an invitation. Throws AppError invalid_state. */
+async function openRun(device: WithFirstContacts, account: Account, invitation: string) {
+  const before = device.state.firstContacts.get(invitation)
+  try {
+    const run = await account.deviceFirstContacts.read({ invitation })
+    if (run.messages.length > 0) throw notTried('words_used')
+    return run
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'not_found')) throw error
+    // The inviter's device ended the run when this device's earlier try failed.
+    const isUsed = before !== null && device.now() < before.until
+    throw notTried(isUsed ? 'words_used' : 'no_words')
+  }
+}
+
+/**
+ * Tries the words of an invitation, and approves it where they are right. The try counts on disk
+ * before anything leaves.
+ * @returns the invitation, still pending where the inviter's device has not answered within ten
+ *   seconds; this device goes on asking
+ * @throws AppError word_count and unknown_word, which count no try; invalid_state with the states of
+ *   `first-contact-ends.ts`; what the account throws
+ */
+export async function approveByWords(
+  device: WithFirstContacts,
+  account: Account,
+  { id, words: typed }: { id: string; words: string },
+): Promise<Invitation> {
+  const { state, now, identity } = device
+  const words = asTyped(() => parseWords(typed, CONTACT_WORDS).words.join(' '), {
+    wanted: 'Four words are wanted',
+  })
+  const before = state.firstContacts.get(id)
+  if (before?.state === 'open' || before?.state === 'answered') throw notTried('under_way')
+  await received(account, id)
+  if (state.firstContacts.tries(id, now() - WORDS_MS) >= MOST_TRIES)
+    throw notTried('too_many_tries')
+  const { sid, connection, inviter, expires_at } = await openRun(device, account, id)
+  const log = await fetchKeyLog(state, account, identity.account)
+  device.demandSeat()
+  judged(() => rememberKeyLog(device, log))
+  const started_at = now()
+  state.transaction(() => {
+    state.firstContacts.dropTries(started_at - WORDS_MS)
+    state.firstContacts.addTry(id, started_at)
+    keepSecret(device, id, { words, scalar: newScalar(), own: keptPlace(log) })
+    state.firstContacts.put({
+      invitation: id,
+      connection,
+      role: 'invitee',
+      peer: inviter,
+      sid,
+      state: 'open',
+      reason: null,
+      started_at,
+      until: Math.min(Date.parse(expires_at), started_at + WORDS_MS),
+    })
+  })
+  await device.firstContacts.turn()
+  device.firstContacts.wake()
+  await device.firstContacts.ended(id, PATIENCE_MS)
+  const row = state.firstContacts.get(id)
+  if (row?.state === 'failed') throw failedContact(row)
+  return received(account, id)
+}

@@ -1,0 +1,130 @@
+/**
+ * The inviter's side of a first contact (protocol, section 5), on the device that made the words.
+ * It answers once, and only after the disk says that the words are used.
+ */
+import type { Run } from '../../api/device/first-contacts.ts'
+import type { Account } from '../../api/port.ts'
+import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import {
+  failureOf,
+  parseBegin,
+  parseEnd,
+  writeFailed,
+  writeReply,
+} from '../../crypto/contact-messages.ts'
+import { answerAsInviter } from '../../crypto/first-contact.ts'
+import { PREFIX, isId } from '../../crypto/encoding/id.ts'
+import { hashOf } from '../../crypto/jose/jws.ts'
+import { demand, Refusal } from '../../crypto/refusal.ts'
+import type { FirstContactRow } from '../../state/first-contacts.ts'
+import { confirmCard } from '../trust/confirmed-keys.ts'
+import type { DeviceContext } from '../context.ts'
+import { reasonOf } from './outcomes.ts'
+import { type InviterSecret, keepSecret, keptPlace, placeOf, readSecret, runOf } from './secrets.ts'
+import { ending, readingLogs } from './deletion.ts'
+import { pullKeyLog } from '../logs/key-log.ts'
+
+type Begun = NonNullable<InviterSecret['begun']>
+
+/** The run of the one message that was answered; the same after a restart. */
+function responderOf(
+  device: DeviceContext,
+  row: FirstContactRow,
+  secret: InviterSecret,
+  begun: Begun,
+) {
+  const own = device.identity.account
+  return answerAsInviter(
+    runOf(row, secret.words, own),
+    { ...placeOf(own, begun.own), rosterHead: decodeBase64url(begun.own.rosterHead) },
+    parseBegin(begun.message),
+    placeOf(begun.invitee.account, begun.invitee),
+    decodeBase64url(secret.scalar),
+  )
+}
+
+/** What this device verified of both sides, by logs as the account server shows them now. */
+async function begunBy(
+  device: DeviceContext,
+  account: Account,
+  { peer, connection }: FirstContactRow,
+  { invitee, message }: { invitee: string; message: string },
+): Promise<Begun> {
+  // A mailbox may be anybody's who was told the words; an account that was named is that one's.
+  demand(!isId(PREFIX.account, peer) || peer === invitee, 'ad_mismatch', 'another account answers')
+  const read = (id: string) => readingLogs(() => pullKeyLog(device, account, id))
+  const theirs = await read(invitee)
+  const own = await read(device.identity.account)
+  const roster = device.state.logs.head('roster', connection)
+  demand(roster !== null, 'wrong_connection', 'this device knows no roster of the connection')
+  const rosterHead = encodeBase64url(hashOf(roster.entry))
+  return {
+    message,
+    invitee: { account: invitee, generation: theirs.generation, ...keptPlace(theirs) },
+    own: { ...keptPlace(own), rosterHead },
+  }
+}
+
+/**
+ * Does what is due on the inviter's side.
+ * @param run what the account server has; null where it has nothing of this run
+ * @throws AppError what the account throws: then it is due again
+ */
+export async function inviterStep(
+  device: DeviceContext,
+  account: Account,
+  row: FirstContactRow,
+  run: Run | null,
+): Promise<void> {
+  const { state } = device
+  const { invitation, sid } = row
+  const end = ending(device, row)
+  const close = () => account.deviceFirstContacts.end({ invitation })
+  const send = (message: string) =>
+    account.deviceFirstContacts.send({ invitation, body: { sid, place: 1, message } })
+  const secret = readSecret<InviterSecret>(device, invitation)
+  if (secret === null) return end('message_refused')
+  let { begun } = secret
+  const first = run?.messages[0]
+  if (begun === undefined) {
+    if (first === undefined || run === null || run.invitee === null) return
+    try {
+      begun = await begunBy(device, account, row, { invitee: run.invitee, message: first })
+      responderOf(device, row, secret, begun)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      // Nothing that helps to guess has left, but the words were said for this run.
+      const failure = failureOf(error.reason)
+      await send(writeFailed(failure))
+      return end(reasonOf(failure))
+    }
+    const used = { ...secret, begun }
+    device.demandSeat()
+    state.transaction(() => {
+      keepSecret(device, invitation, used)
+      state.firstContacts.put({ ...row, state: 'answered', peer: used.begun.invitee.account })
+    })
+  }
+  const responder = responderOf(device, row, secret, begun)
+  if (run !== null && run.messages.length < 2) await send(writeReply(responder.reply))
+  const last = run?.messages[2]
+  if (last === undefined) return
+  const { account: id, generation } = begun.invitee
+  const answered = { ...row, peer: id }
+  try {
+    const said = parseEnd(last)
+    if (typeof said === 'string') {
+      ending(device, answered)(reasonOf(said))
+      return await close()
+    }
+    responder.finish(said)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    ending(device, answered)(reasonOf(failureOf(error.reason)))
+    return close()
+  }
+  await confirmCard(device, account, { id, generation })
+  ending(device, answered)(null)
+  device.syncSoon()
+  await close()
+}

@@ -1,0 +1,77 @@
+/**
+ * What a run of a first contact needs to go on after a restart, sealed in the vault while it is
+ * open: the words, the scalar, and the places of the logs that the run binds.
+ */
+import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import type { Contact } from '../../crypto/first-contact.ts'
+import type { FirstContactRow } from '../../state/first-contacts.ts'
+import type { DeviceContext } from '../context.ts'
+
+/** The newest entry of a log: its place and its hash, base64url. */
+export interface Place {
+  readonly seq: number
+  readonly head: string
+}
+
+interface Made {
+  readonly words: string
+  /** base64url. */
+  readonly scalar: string
+}
+
+/** At the inviter; `begun` once a message was answered. */
+export interface InviterSecret extends Made {
+  readonly begun?: {
+    readonly message: string
+    readonly invitee: Place & { readonly account: string; readonly generation: number }
+    readonly own: Place & { readonly rosterHead: string }
+  }
+}
+
+/** At the invitee; `verified` once the inviter's reply was right. */
+export interface InviteeSecret extends Made {
+  readonly own: Place
+  readonly verified?: { readonly message: string; readonly generation: number }
+}
+
+const nameOf = (invitation: string) => `words ${invitation}`
+
+type Keeping = Pick<DeviceContext, 'vault'>
+
+export const keepSecret = (
+  { vault }: Keeping,
+  invitation: string,
+  secret: InviterSecret | InviteeSecret,
+): void => vault.put(nameOf(invitation), Buffer.from(JSON.stringify(secret)))
+
+/** The secret of a run; null where there is none that can be read. Throws AppError keychain_locked. */
+export function readSecret<T extends InviterSecret | InviteeSecret>(
+  { vault }: Keeping,
+  invitation: string,
+): T | null {
+  const sealed = vault.find(nameOf(invitation))
+  return sealed === null ? null : (JSON.parse(Buffer.from(sealed).toString()) as T)
+}
+
+export const dropSecret = ({ vault }: Keeping, invitation: string): void =>
+  vault.delete(nameOf(invitation))
+
+/** A run as CPace names it. */
+export const runOf = (
+  { sid, connection }: FirstContactRow,
+  words: string,
+  inviter: string,
+): Contact => ({ words, sid: decodeBase64url(sid), connection, inviter })
+
+/** The place of a log as the crypto takes it. */
+export const placeOf = (account: string, { seq, head }: Place) => ({
+  account,
+  seq,
+  head: decodeBase64url(head),
+})
+
+/** The place of a log as it is kept. */
+export const keptPlace = ({ seq, head }: { seq: number; head: Uint8Array }): Place => ({
+  seq,
+  head: encodeBase64url(head),
+})

@@ -1,0 +1,42 @@
+/** Receipts of stamps as the account server sends them: one counts under the server's pinned key alone. */
+import { StampAssurance } from '../../api/rest/verify.ts'
+import { jwkBytes, type PublicJwk, thumbprint } from '../../crypto/jose/jwk.ts'
+import { parseJws } from '../../crypto/jose/jws.ts'
+import { verifyJws } from '../../crypto/jose/jws-signature.ts'
+import { demand, Refusal } from '../../crypto/refusal.ts'
+import { stampFragment } from '../../crypto/stamp.ts'
+import { AppError } from '../../errors.ts'
+
+/**
+ * Check a receipt before it is kept (protocol section 7).
+ * @param stamp the stamp that was shown to the server
+ * @param key the server's key, pinned at enrolment
+ * @throws AppError backend_error for one that is not that key's, or not this stamp's
+ */
+export function demandReceipt(
+  receipt: string,
+  { id, jws }: { id: string; jws: string },
+  key: PublicJwk,
+): void {
+  try {
+    const parsed = parseJws(receipt, 'receipt+jws')
+    demand(parsed.kid === thumbprint(key), 'unknown_signer', 'not a receipt of the pinned server')
+    verifyJws(parsed, jwkBytes(key))
+    const { payload } = parsed
+    const isIts = payload.get('jti') === id && payload.get('stamp_sha256') === stampFragment(jws)
+    demand(isIts, 'receipt_mismatch', 'a receipt for another stamp')
+  } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause
+    throw new AppError(
+      'backend_error',
+      `The account server sent a receipt for ${id} that cannot be right (${cause.reason}), and it was not kept. The server may be dishonest.`,
+      { cause },
+    )
+  }
+}
+
+/** What the server knew of who signed, by a receipt that was checked. */
+export const assuranceIn = (receipt: string): StampAssurance =>
+  StampAssurance.options.find(
+    (level) => level === parseJws(receipt, 'receipt+jws').payload.get('assurance'),
+  ) ?? 'device'

@@ -1,0 +1,50 @@
+/**
+ * Logs that have no place left for what this device would sign: the last 1,000 places of a key log
+ * and of a roster are kept for entries that end access (protocol, sections 3 and 6).
+ */
+import { Refusal } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+
+const FULL = 'log_full'
+
+const fullError = (message: string, cause: Refusal) =>
+  new AppError('invalid_state', message, { cause, details: { state: FULL } })
+
+/** The error where the key log of the own account is full. */
+export const keyLogFull = (cause: Refusal): AppError =>
+  fullError(
+    'The key log of this account is full: its last 1,000 places take only revocations and resets. The devices in it go on working. To add devices or change keys again, sign in with another mailbox ("countersignd login --email"), which makes a new account, and have it invited to your connections.',
+    cause,
+  )
+
+/** The error where the key log of the own account has no generation left for a reset. */
+export const resetsUsedUp = (cause: Refusal): AppError =>
+  fullError(
+    'This account was reset 240 times or more. Its key log takes 16 more resets, only with the recovery key: run "countersignd reset" with the words of the paper. Without them, sign in with another mailbox ("countersignd login --email"), which makes a new account.',
+    cause,
+  )
+
+/** The error where the roster of a connection is full. */
+export const rosterFull =
+  (connection: string) =>
+  (cause: Refusal): AppError =>
+    fullError(
+      `This connection (${connection}) is full: its last 1,000 places take only removing members, leaving, confirming keys, and its end. Make it anew: "countersignd connection create" with the same members, then leave this one ("countersignd connection leave ${connection}").`,
+      cause,
+    )
+
+/** Whether this is the error of a full log. */
+export const isFullLog = ({ details }: AppError): boolean => details.state === FULL
+
+/**
+ * Signs an entry.
+ * @param sign answers the entry; throws a Refusal for one that breaks a rule
+ * @throws AppError invalid_state, made by `full`, where the log has no place for it; what `sign` throws
+ */
+export function unlessFull<T>(sign: () => T, full: (cause: Refusal) => AppError): T {
+  try {
+    return sign()
+  } catch (error) {
+    throw error instanceof Refusal && error.reason === FULL ? full(error) : error
+  }
+}

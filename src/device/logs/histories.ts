@@ -1,0 +1,102 @@
+/**
+ * The histories of a connection that forked, as far as this device holds valid entries of them: the
+ * branch that it keeps, what that was seen to become after the fork, and others. Who was removed,
+ * left or was made a member in one of them gains nothing by another.
+ */
+import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { lastPlace } from '../../crypto/logs/chain.ts'
+import { hashOf } from '../../crypto/jose/jws.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import {
+  type KeyLogs,
+  type Role,
+  type Roster,
+  accountsOf,
+  readEntry,
+  verifyRoster,
+} from '../../crypto/logs/roster.ts'
+import type { State } from '../../state/state.ts'
+import { rememberedRoster } from './roster-cache.ts'
+import { rememberedKeyLogs } from '../identity/key-log-cache.ts'
+
+/** The end of a history, and the accounts that its entries name. */
+interface History {
+  readonly roster: Roster
+  readonly named: ReadonlySet<string>
+}
+
+export interface Histories {
+  /** The ends of the branch kept here: that branch, or what it became after the fork. */
+  readonly kept: readonly History[]
+  readonly others: readonly History[]
+}
+
+const nameOf = (jws: string) => encodeBase64url(hashOf(jws))
+
+/**
+ * The roster up to the first entry that breaks a rule; null where the first one does.
+ * @param proven entries that were verified before: where both lists begin alike, no signature is
+ *   verified again
+ */
+export function validPart(
+  connection: string,
+  entries: readonly string[],
+  keyLogs: KeyLogs,
+  proven: readonly string[],
+): Roster | null {
+  const differs = entries.findIndex((jws, at) => jws !== proven[at])
+  const known = lastPlace(differs === -1 ? entries : entries.slice(0, differs))
+  try {
+    return verifyRoster(connection, entries, keyLogs, known)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const end = error.details.entry ?? 0
+    return end === 0 ? null : validPart(connection, entries.slice(0, end), keyLogs, proven)
+  }
+}
+
+/** The entries of a history, from the first to this one. */
+function lineTo(end: string, jwsOf: ReadonlyMap<string, string>): string[] {
+  const line: string[] = []
+  for (let jws: string | undefined = end; jws !== undefined; jws = jwsOf.get(readEntry(jws).prev))
+    line.push(jws)
+  return line.reverse()
+}
+
+function historyOf(state: State, branch: Roster, line: readonly string[]): History[] {
+  const keyLogs = rememberedKeyLogs(state, line)
+  const roster = validPart(branch.connection, line, keyLogs, branch.entries)
+  return roster === null ? [] : [{ roster, named: new Set(accountsOf(roster.entries)) }]
+}
+
+/** The histories of a connection that this device remembers; null for none. */
+export function historiesOf(state: State, connection: string): Histories | null {
+  const branch = rememberedRoster(state, connection)
+  if (branch === null) return null
+  const { entries } = branch.roster
+  const others = state.forks.read(connection).map(({ entry }) => entry)
+  const jwsOf = new Map([...entries, ...others].map((jws) => [nameOf(jws), jws]))
+  const followed = new Set(others.map((jws) => readEntry(jws).prev))
+  const all = others
+    .filter((jws) => !followed.has(nameOf(jws)))
+    .flatMap((end) => historyOf(state, branch.roster, lineTo(end, jwsOf)))
+  const isKept = ({ roster }: History) => roster.entries.includes(entries.at(-1)!)
+  const kept = all.filter(isKept)
+  const own = { roster: branch.roster, named: new Set(accountsOf(entries)) }
+  return { kept: kept.length === 0 ? [own] : kept, others: all.filter((one) => !isKept(one)) }
+}
+
+/**
+ * The lowest role that an account has at the ends of histories: null where it left one or was
+ * removed there; undefined where none names it.
+ */
+export function lowestRole(
+  histories: readonly History[],
+  account: string,
+): Role | null | undefined {
+  const roles = histories
+    .filter(({ named }) => named.has(account))
+    .map(({ roster }) => roster.members.find((one) => one.account === account)?.role ?? null)
+  if (roles.includes(null)) return null
+  return roles.includes('member') ? 'member' : roles[0]
+}

@@ -1,0 +1,54 @@
+/**
+ * Members who hold a connection up again and again: each revocation of theirs stops all words until
+ * another epoch opens, and each epoch that they open with a row that does not fit leaves an account
+ * without the secret. One who does so more than three times in a day is named, so that an owner can
+ * remove them.
+ */
+import type { State } from '../../state/state.ts'
+
+const DAY_MS = 24 * 3_600_000
+const MOST_A_DAY = 3
+
+/** By what a member holds a connection up: a revocation or an epoch, which counts once. */
+export interface HoldUp {
+  readonly account: string
+  readonly cause: `revocation ${number}` | `epoch ${number}`
+}
+
+/** With the time at which this device first saw it, in Unix milliseconds. */
+type Noted = HoldUp & { readonly at: number }
+type Meta = { readonly meta: Pick<State['meta'], 'get' | 'set' | 'delete'> }
+
+const key = (connection: string) => `hold-ups ${connection}`
+
+const within = ({ meta }: Meta, connection: string, now: number): Noted[] =>
+  ((meta.get(key(connection)) ?? []) as readonly Noted[]).filter(
+    ({ at }) => Math.abs(now - at) < DAY_MS,
+  )
+
+/** Notes who holds a connection up now; a cause that was noted before counts once. */
+export function noteHoldUps(
+  state: Meta,
+  connection: string,
+  holdUps: readonly HoldUp[],
+  now: number,
+): void {
+  const known = within(state, connection, now)
+  const fresh = holdUps.filter(({ account, cause }) =>
+    known.every((one) => one.account !== account || one.cause !== cause),
+  )
+  if (fresh.length === 0) return
+  const noted = fresh.map((holdUp) => ({ ...holdUp, at: now }))
+  state.meta.set(key(connection), [...known, ...noted])
+}
+
+/** The members who held a connection up more than three times in the last 24 hours. */
+export function frequentHolders(state: Meta, connection: string, now: number): string[] {
+  const accounts = within(state, connection, now).map(({ account }) => account)
+  const counts = Map.groupBy(accounts, (account) => account)
+  return [...counts].filter(([, times]) => times.length > MOST_A_DAY).map(([account]) => account)
+}
+
+/** Forgets what was noted of a connection. */
+export const dropHoldUps = ({ meta }: Meta, connection: string): void =>
+  meta.delete(key(connection))

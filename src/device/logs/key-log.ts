@@ -1,0 +1,241 @@
+/**
+ * Key logs at the account server: fetched, checked against what this device has seen of them, remembered; that of the own account is
+ * continued as well. The server keeps the order and is believed nothing else: a log that breaks a rule changes nothing here.
+ */
+import type { Account } from '../../api/port.ts'
+import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { hashOf } from '../../crypto/jose/jws.ts'
+import { readEntry } from '../../crypto/logs/key-log-form.ts'
+import {
+  type KeyLog,
+  type KnownLog,
+  verifyKeyLog,
+  verifyingKeyLog,
+} from '../../crypto/logs/key-log.ts'
+import { type Refusal, demand, onRefusal, onRefusalLater } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import { inSlices } from '../../slices.ts'
+import type { State } from '../../state/state.ts'
+import type { DeviceContext } from '../context.ts'
+import { keyLogFull, unlessFull } from './full-logs.ts'
+import { changeFacts, readFacts } from '../identity/identity.ts'
+import { judgeHolds } from './connection-record.ts'
+import { MOST_OWN_CHARACTERS, readPages } from './log-pages.ts'
+import { keepProfile } from './profiles.ts'
+import { rememberedEntries, rememberedLog } from '../identity/key-log-cache.ts'
+import { keepSealKeys } from '../identity/seal-keys.ts'
+
+/** What remembers key logs; `demandSeat` throws AppError not_signed_in once this device has signed out. */
+export type Remembering = Pick<DeviceContext, 'state' | 'codes' | 'identity' | 'demandSeat'>
+
+/** Each time another device of the same account was faster. */
+const ATTEMPTS = 5
+
+const serverFault = (cause: Refusal) =>
+  new AppError(
+    'backend_error',
+    `The account server sent a key log that cannot be right (${cause.reason}), and nothing was changed. The server may be dishonest.`,
+    { cause },
+  )
+
+/** Do something that judges what the server sent. Throws AppError backend_error where that breaks a rule. */
+export const judged = <T>(work: () => T): T => onRefusal(work, serverFault)
+
+/** The same of what is fetched meanwhile. */
+export const judging = <T>(work: () => Promise<T>): Promise<T> => onRefusalLater(work, serverFault)
+
+/** The place that an entry names. Throws Refusal where its form is wrong. */
+export const seqOf = (jws: string): number => readEntry(jws).seq
+
+/**
+ * Check a key log that the server sent.
+ * @param known what it must continue; without it, what this device has seen
+ * @throws AppError backend_error
+ */
+export const judgeKeyLog = (
+  state: State,
+  account: string,
+  entries: readonly string[],
+  known: KnownLog | undefined = rememberedEntries(state, account).known,
+): KeyLog => judged(() => verifyKeyLog(account, entries, known))
+
+/** Refuses a key log that contradicts the one remembered here. */
+function requireSameHistory({ logs }: State, { account, entries }: KeyLog): void {
+  const isSame = logs.isSameHistory('keylog', account, entries)
+  demand(isSame, 'key_log_forked', 'another history was remembered meanwhile')
+}
+
+/**
+ * The longer of a checked key log and the one that was remembered while it was read.
+ * @throws Refusal `key_log_forked` where they contradict each other
+ */
+export function newestOf(state: State, log: KeyLog): KeyLog {
+  requireSameHistory(state, log)
+  const seq = state.logs.head('keylog', log.account)?.seq ?? -1
+  return seq > log.seq ? rememberedLog(state, log.account)! : log
+}
+
+/** A key log that was checked, with what came beside it, which was not. */
+export interface FetchedLog {
+  readonly log: KeyLog
+  readonly sealKeys: readonly string[]
+  readonly profile: string | undefined
+}
+
+/**
+ * Fetch a key log from the newest entry known here on, in pages, and check it. Answers to several
+ * requests can come in another order than they were sent, so that each is judged by what was known
+ * when it was asked for: an older one that comes later is no log that goes back.
+ * @param of `known` is what it must continue, without it what this device has seen; `keep` keeps a
+ *   first part of a log of several pages, which was checked
+ * @returns the log, or the one that was remembered meanwhile if that is longer
+ * @throws Refusal for a log that breaks a rule, goes back or forks, `too_large`; what the account and
+ *   `keep` throw
+ */
+async function readKeyLog(
+  state: State,
+  account: Account,
+  of: { id: string; known?: KnownLog; keep?: (log: KeyLog) => void },
+): Promise<FetchedLog> {
+  const { id, keep } = of
+  const remembered = rememberedEntries(state, id)
+  let known = of.known ?? remembered.known
+  const verified = async (entries: readonly string[]): Promise<KeyLog> => {
+    const log = await inSlices(verifyingKeyLog(id, entries, known))
+    known = log
+    return log
+  }
+  const { entries, last } = await readPages({
+    read: (from) => account.keyLogs.read({ account: id, from }),
+    known: remembered.entries,
+    most: id === readFacts(state)?.account ? MOST_OWN_CHARACTERS : state.logs.mostCharacters,
+    seqOf,
+    ...(keep && { keep: async (entries) => keep(await verified(entries)) }),
+  })
+  const { seal_keys: sealKeys, profile } = last
+  return { log: newestOf(state, await verified(entries)), sealKeys, profile }
+}
+
+/**
+ * Fetch the key log of the own account and check it. Nothing of it is remembered.
+ * @param known what it must continue; without it, what this device has seen
+ * @throws AppError backend_error, and what the account throws
+ */
+export async function fetchKeyLog(
+  state: State,
+  account: Account,
+  id: string,
+  known?: KnownLog,
+): Promise<KeyLog> {
+  const { log } = await judging(() => readKeyLog(state, account, { id, ...(known && { known }) }))
+  return log
+}
+
+/**
+ * Fetch the key log of an account and check it. Of a log of several pages, the first ones are
+ * remembered as they come: after a crash it is read on from there.
+ * @throws Refusal for a log that breaks a rule, goes back or forks; AppError not_signed_in when this
+ *   device signed out meanwhile, and what the account throws
+ */
+function readRemembering(device: Remembering, account: Account, id: string): Promise<FetchedLog> {
+  const { state, demandSeat } = device
+  const keep = (log: KeyLog) => {
+    demandSeat()
+    rememberKeyLog(device, log)
+  }
+  return readKeyLog(state, account, { id, keep })
+}
+
+/** The same, where the newest page is not remembered, and with AppError backend_error for a Refusal. */
+export const fetchNamedLog = (
+  device: Remembering,
+  account: Account,
+  id: string,
+): Promise<FetchedLog> => judging(() => readRemembering(device, account, id))
+
+/**
+ * Fetch the key log of an account, check it, and remember what is new.
+ * @throws Refusal for a log that breaks a rule, goes back or forks, of which the page that does is not
+ *   remembered; AppError not_signed_in when this device signed out meanwhile, and what the account throws
+ */
+export async function pullKeyLog(
+  device: Remembering,
+  account: Account,
+  id: string,
+): Promise<KeyLog> {
+  const { log, sealKeys, profile } = await readRemembering(device, account, id)
+  device.demandSeat()
+  rememberKeyLog(device, log)
+  keepSealKeys(device.state, log, sealKeys)
+  keepProfile(device.state, log, profile)
+  return log
+}
+
+/**
+ * Keep a log that was checked, where no connection depends on it yet.
+ * @throws Refusal `key_log_forked` where another history of it was kept meanwhile
+ */
+export function keepKeyLog(state: State, log: KeyLog): void {
+  // Logs are verified in slices, so that another request may have kept one meanwhile.
+  requireSameHistory(state, log)
+  const { account, entries, heads, vouchers } = log
+  const from = (state.logs.head('keylog', account)?.seq ?? -1) + 1
+  for (const [at, entry] of entries.slice(from).entries()) {
+    const seq = from + at
+    const voucher = vouchers.get(encodeBase64url(heads[seq]!)) ?? null
+    state.logs.append({ kind: 'keylog', subject: account, seq, entry, voucher })
+  }
+}
+
+/**
+ * Remember a log that was checked. A device that it revokes holds back what that device knows, from
+ * now on; where that is this device, its facts say so.
+ * @throws Refusal as `keepKeyLog`
+ */
+export function rememberKeyLog(device: Remembering, log: KeyLog): void {
+  const { state, identity } = device
+  const seen = state.logs.head('keylog', log.account)?.seq ?? log.seq
+  const own = log.account === identity.account ? log.devices.get(identity.device) : undefined
+  state.transaction(() => {
+    keepKeyLog(state, log)
+    if (own !== undefined && own.revokedAt !== null) changeFacts(state, { revoked: true })
+    const revokes = [...log.devices.values()].some(({ revokedAt }) => (revokedAt ?? -1) > seen)
+    if (revokes) {
+      state.profiles.keepOf(log.account, new Set(log.active.map(({ id }) => id)))
+      judgeHolds(device, log.account)
+    }
+  })
+}
+
+/**
+ * Add an entry to the key log of the own account, anew on top of what another device added first.
+ * @param next makes the entry that follows a log, or null when there is nothing to add any more
+ * @param beside `seal_key`: the bytes of the key that a `renew` names, base64url
+ * @returns the log with the entry
+ * @throws AppError backend_error, conflict when others were faster every time, invalid_state where the log is full, and what the
+ *   account and `next` throw
+ */
+export async function continueKeyLog(
+  state: State,
+  account: Account,
+  id: string,
+  next: (log: KeyLog) => string | null,
+  beside: { readonly seal_key?: string } = {},
+): Promise<KeyLog> {
+  for (let attempt = 1; ; attempt++) {
+    const log = await fetchKeyLog(state, account, id)
+    const entry = judged(() => unlessFull(() => next(log), keyLogFull))
+    if (entry === null) return log
+    try {
+      const { seq, head } = await account.keyLogs.append({ body: { entry, ...beside } })
+      return judged(() => {
+        const isNext = seq === log.seq + 1 && head === encodeBase64url(hashOf(entry))
+        demand(isNext, 'rollback', 'the account server has the entry at another place')
+        return verifyKeyLog(id, [...log.entries, entry], log)
+      })
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'conflict' || attempt === ATTEMPTS)
+        throw error
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Key logs and rosters, read from the account server in pages: an answer has at most 16 MiB, and a
+ * log can be longer. What is known of a log is not read again.
+ */
+import { requirePlaces } from '../../crypto/logs/chain.ts'
+import { demand, Refusal } from '../../crypto/refusal.ts'
+
+/**
+ * The largest own key log. A device needs all of it to sign the next entry, so it reads whatever an
+ * account server takes: 100,000 entries of 4,096 characters.
+ */
+export const MOST_OWN_CHARACTERS = 100_000 * 4096
+/** Pages of this many entries together are checked and kept at the latest. */
+const MOST_UNKEPT = 4000
+
+/** A part of a log, as the account server answers it. */
+export interface Page {
+  readonly entries: readonly string[]
+  /** The place of the newest entry of the log. */
+  readonly seq: number
+}
+
+interface Reading<P extends Page> {
+  /** Reads a page that begins at a place. */
+  readonly read: (from: number) => Promise<P>
+  /** The entries that were accepted before, from the first one on. */
+  readonly known: readonly string[]
+  /** The most characters that the log may have. */
+  readonly most: number
+  /** The place that an entry names. Throws Refusal where its form is wrong. */
+  readonly seqOf: (jws: string) => number
+  /** Checks and keeps a first part of the log; absent where it is taken whole or not at all. */
+  readonly keep?: (entries: readonly string[]) => Promise<void>
+}
+
+/** A log as the account server shows it; each entry is unchecked that was not kept. */
+export interface ShownLog<P extends Page> {
+  readonly entries: readonly string[]
+  /** What came with the newest entry. */
+  readonly last: P
+}
+
+/**
+ * Reads a log from the newest known entry on. Where the server does not show that entry at its
+ * place, its history is another one or goes back: then the log is read from the first entry on, and
+ * nothing of it is kept, so that the check of the whole names the reason. Reading ends where an entry
+ * stands at another place than it names, which that check refuses.
+ * @throws Refusal `log_full`, `too_large`, `gap` where a page is empty before the end; what `read` and `keep` throw
+ */
+export async function readPages<P extends Page>(of: Reading<P>): Promise<ShownLog<P>> {
+  const { read, known } = of
+  const newest = known.at(-1)
+  if (newest === undefined) return readOn(of, 0, await read(0))
+  const page = await read(known.length - 1)
+  if (page.entries[0] === newest) return readOn(of, known.length, page)
+  const { keep: _keep, ...whole } = of
+  return readOn(whole, 0, await read(0))
+}
+
+/** Takes a page that begins with the newest of so many accepted entries, and reads the rest. */
+async function readOn<P extends Page>(
+  { read, known: before, most, seqOf, keep }: Reading<P>,
+  known: number,
+  first: P,
+): Promise<ShownLog<P>> {
+  let entries = before.slice(0, Math.max(known - 1, 0))
+  let accepted = known
+  let size = sizeOf(entries)
+  let page = first
+  for (;;) {
+    const from = entries.length
+    // Not spread: a page of 16 MiB can hold more entries than a call takes arguments.
+    entries = entries.concat(page.entries)
+    requirePlaces(entries)
+    size += sizeOf(page.entries)
+    demand(size <= most, 'too_large', `a log of more than ${most} characters`)
+    const isEnd = entries.length > page.seq || entries.length === 0
+    if (isEnd || !isInPlace(page.entries, from, seqOf)) return { entries, last: page }
+    // A page that begins with the newest known entry may bring nothing else.
+    demand(page.entries.length > 0, 'gap', `entry ${from} is missing`)
+    const unkept = entries.length - accepted
+    // A check takes as long as the log is: of a long one, pages are kept a few at a time.
+    if (keep !== undefined && unkept > 0 && unkept >= Math.min(accepted / 2, MOST_UNKEPT)) {
+      await keep(entries)
+      accepted = entries.length
+    }
+    page = await read(entries.length)
+  }
+}
+
+const sizeOf = (entries: readonly string[]): number =>
+  entries.reduce((size, { length }) => size + length, 0)
+
+/** Whether entries name the places at which they stand. */
+function isInPlace(
+  entries: readonly string[],
+  from: number,
+  seqOf: (jws: string) => number,
+): boolean {
+  try {
+    return entries.every((jws, at) => seqOf(jws) === from + at)
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    throw error
+  }
+}

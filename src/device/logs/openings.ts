@@ -1,0 +1,19 @@
+/**
+ * What the account server is asked when a connection is opened, kept until it has answered: an attempt that comes again must ask
+ * the same, though envelopes are sealed with new chance and the own key log may have grown.
+ */
+import type { Account } from '../../api/port.ts'
+import type { State } from '../../state/state.ts'
+
+export type Opening = Parameters<Account['rosters']['open']>[0]['body']
+
+const key = (connection: string) => `opening ${connection}`
+
+export const readOpening = ({ meta }: State, connection: string) =>
+  meta.get(key(connection)) as Opening | null
+
+export const keepOpening = ({ meta }: State, opening: Opening): void =>
+  meta.set(key(opening.connection), opening)
+
+export const dropOpening = ({ meta }: State, connection: string): void =>
+  meta.delete(key(connection))

@@ -1,0 +1,49 @@
+/**
+ * Signed profiles (protocol, section 4a) as they come beside key logs and rosters. What the account
+ * server gives counts where an active device of the account signed it, and only if it is newer than
+ * what is known.
+ */
+import * as v from 'valibot'
+import { SignedName } from '../../api/rest/names.ts'
+import { hashOf } from '../../crypto/jose/jws.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
+import { type Profile, replaceProfile } from '../../crypto/logs/profile.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import type { State } from '../../state/state.ts'
+import { keyStatusOf } from '../key-status.ts'
+
+/** What `work` returns; null where it throws a Refusal. */
+export function unlessRefused<T>(work: () => T): T | null {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
+  }
+}
+
+/**
+ * Keeps a profile that the account server gave, if it counts.
+ * @param log the newest known key log of the account, verified
+ * @param jws undefined for none
+ */
+export function keepProfile(state: State, log: KeyLog, jws: string | undefined): void {
+  const { account } = log
+  const kept = state.profiles.get(account)
+  if (jws === undefined || jws === kept?.jws) return
+  const profile = unlessRefused(() => replaceProfile(kept?.jws ?? null, jws, log))
+  if (profile === null || !v.is(SignedName, profile.name)) return
+  putProfile(state, profile, jws)
+}
+
+/** Keeps a verified profile that is newer than what was known. */
+export function putProfile(state: State, profile: Profile, jws: string): void {
+  const { account, device, n, name } = profile
+  state.transaction(() => {
+    state.profiles.put({ account, device, n, name, hash: hashOf(jws), jws })
+    const trust = state.trust.get(account)
+    const isConfirmed = trust !== null && keyStatusOf(trust) === 'confirmed'
+    // Keys may be confirmed before a device of theirs has signed a name.
+    if (isConfirmed && state.names.of(account).confirmed === undefined) state.names.confirm(account)
+  })
+}

@@ -1,0 +1,128 @@
+/**
+ * The replacements of a forked connection (protocol, section 4) that this device accepts: those that
+ * an owner of the branch kept here opened.
+ */
+import { inQuotes } from '../../api/quotation-marks.ts'
+import { isLinked } from '../../crypto/logs/key-log.ts'
+import { type Member, type Roster, unconfirmedMembers } from '../../crypto/logs/roster.ts'
+import { AppError } from '../../errors.ts'
+import type { ReplacementRow } from '../../state/replacements.ts'
+import type { State } from '../../state/state.ts'
+import { present } from './deleted-members.ts'
+import { historiesOf, lowestRole } from './histories.ts'
+import { type Known, rememberedRoster } from './roster-cache.ts'
+import { rememberedLog } from '../identity/key-log-cache.ts'
+
+/** The owners at the head of a branch with keys linked to their seat, in order of joining. */
+export function ownersOf(state: State, { roster, keyLogs }: Known): string[] {
+  const unconfirmed = unconfirmedMembers(roster, keyLogs)
+  return present(state, roster)
+    .members.filter(({ role }) => role === 'owner')
+    .map(({ account }) => account)
+    .filter((account) => !unconfirmed.includes(account))
+}
+
+/**
+ * Whether this device follows an account to a replacement: it is an owner of the branch, and its
+ * keys are those that the person knows, where the person follows it.
+ */
+export function mayReplace(state: State, branch: Known, opener: string): boolean {
+  if (!ownersOf(state, branch).includes(opener)) return false
+  const row = state.trust.get(opener)
+  const newest = branch.keyLogs.get(opener)?.generation
+  return row === null || (row.refused === null && row.pinned === newest)
+}
+
+/**
+ * The connections that replace a forked one and go on, by id: of several, all devices prefer the
+ * first.
+ * @param own the own account id
+ */
+export function replacementsOf(state: State, own: string, forked: string): ReplacementRow[] {
+  if (!state.forks.has(forked)) return []
+  const rows = state.replacements.of(forked)
+  const branch = rows.length === 0 ? null : rememberedRoster(state, forked)
+  if (branch === null) return []
+  return rows.filter(({ opener }) => opener === own || mayReplace(state, branch, opener))
+}
+
+/**
+ * Whether an account left a forked connection, or was removed, in a history that this device knows:
+ * no device takes it into a replacement by itself.
+ */
+export function leftOutOf(state: State, forked: string): (account: string) => boolean {
+  const histories = historiesOf(state, forked)
+  const all = histories === null ? [] : [...histories.kept, ...histories.others]
+  return (account) => lowestRole(all, account) === null
+}
+
+/**
+ * Whether every member of one connection is in another, as this device knows both, but for those
+ * who are left out of the replacements of `forked`.
+ */
+export function areAllIn(state: State, forked: string, one: string, other: string): boolean {
+  const { connections } = state
+  const there = new Set(connections.get(other)?.members.map(({ user_id }) => user_id))
+  const isLeftOut = leftOutOf(state, forked)
+  const isIn = ({ user_id: account }: { user_id: string }) =>
+    there.has(account) || isLeftOut(account)
+  return connections.get(one)?.members.every(isIn) ?? false
+}
+
+/** The seat of an account in the connection that this one replaces; null for none. */
+export const seatBefore = (state: State, { replaces }: Roster, account: string): Member | null => {
+  const branch = replaces === null ? null : rememberedRoster(state, replaces)
+  return branch?.roster.members.find((one) => one.account === account) ?? null
+}
+
+/**
+ * Who is taken into a replacement comes with the keys of its former seat, or with keys that the
+ * person confirmed: no reset gains a seat by a fork.
+ * @throws AppError invalid_state
+ */
+export function demandKeysOfSeat(state: State, { account, generation }: Member): void {
+  const log = rememberedLog(state, account)
+  if (log === null || isLinked(log, generation, log.generation)) return
+  const row = state.trust.get(account)
+  if (row !== null && row.confirmed && row.pinned === log.generation) return
+  throw new AppError(
+    'invalid_state',
+    `All devices of ${account} were replaced: compare the safety number, then confirm the new keys ("countersignd trust confirm ${account}").`,
+    { details: { state: 'changed_unverified' } },
+  )
+}
+
+const FORKED =
+  'This connection forked: the account server showed two histories of it, so nothing of it verifies any more.'
+
+const namesOf = ({ connections, names }: State, id: string, accounts: readonly string[]) => {
+  const members = connections.get(id)?.members ?? []
+  const nameOf = (account: string) =>
+    members.find(({ user_id }) => user_id === account)?.display_name ?? names.get(account)
+  return accounts.map((account) => inQuotes(nameOf(account) ?? account)).join(' or ')
+}
+
+/** What happens to a connection that forked, and what there is to do. */
+function nextStep(state: State, own: string, id: string): string {
+  const replacement = state.replacements.inPlaceOf(id)
+  if (replacement !== null) {
+    const name = state.connections.get(replacement)?.name ?? ''
+    return `${inQuotes(name)} (${replacement}) replaced it: use that one, and delete this one.`
+  }
+  const branch = rememberedRoster(state, id)
+  const owners = branch === null ? [] : ownersOf(state, branch)
+  // The accounts to invite are not looked up: that verifies histories, at each request for words.
+  if (owners.includes(own))
+    return 'A device of an owner opens a new connection in its place: this one does so at a sync ("countersignd sync"), unless both histories together leave nobody to invite. If none comes, make a new connection with those who belong in it ("countersignd connection create"), and delete this one.'
+  const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} for one`
+  return `A device of an owner that saw both opens a new connection in its place, which this device joins at a sync. If none comes, make a new one${ask}.`
+}
+
+/**
+ * The error for a forked connection: it accepts no more entries, and has no words.
+ * @param own the own account id
+ */
+export const forkedError = (state: State, own: string, id: string): AppError =>
+  new AppError('invalid_state', `${FORKED} ${nextStep(state, own, id)}`, {
+    details: { state: 'roster_forked' },
+  })

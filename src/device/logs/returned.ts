@@ -1,0 +1,102 @@
+/**
+ * Who came back by a fork: a history without a removal, or with a higher role, must not undo what
+ * another history of the connection says (protocol, section 4).
+ */
+import { inQuotes } from '../../api/quotation-marks.ts'
+import { type Role, type Roster, goneSince, readEntry } from '../../crypto/logs/roster.ts'
+import { AppError } from '../../errors.ts'
+import type { State } from '../../state/state.ts'
+import { historiesOf, lowestRole } from './histories.ts'
+import { rememberedRoster } from './roster-cache.ts'
+
+/**
+ * The role with which this device takes an account into a replacement: the lowest that it has in any
+ * history of the forked connection that is known here.
+ * @returns null where it left one of them or was removed there; `member` where none names it
+ */
+export function roleBefore(state: State, { replaces }: Roster, account: string): Role | null {
+  const histories = replaces === null ? null : historiesOf(state, replaces)
+  if (histories === null) return 'member'
+  const lowest = lowestRole([...histories.kept, ...histories.others], account)
+  return lowest === undefined ? 'member' : lowest
+}
+
+const isHigher = (role: Role, than: Role | null | undefined): boolean =>
+  than === null || (than === 'member' && role === 'owner')
+
+/**
+ * The accounts that came back by a fork, those that they seated or made owners, and those whose new
+ * keys they confirmed. Decided by the entries of the replacement: an account is out of doubt once
+ * another owner seats it again, or gives it a role where the forked connection still has it.
+ * @param lowest the lowest role that an account has in the forked connection, see `lowestRole`
+ */
+function doubtfulIn(
+  { entries }: Roster,
+  own: string,
+  lowest: (account: string) => Role | null | undefined,
+): ReadonlySet<string> {
+  const doubtful = new Set<string>()
+  const seated = new Set<string>()
+  const judge = (account: string, isDoubtful: boolean): void => {
+    if (isDoubtful && account !== own) doubtful.add(account)
+    else doubtful.delete(account)
+  }
+  for (const { op, actor, member, role } of entries.map((jws) => readEntry(jws))) {
+    const isByOne = doubtful.has(actor)
+    if (op === 'open') judge(actor, isHigher('owner', lowest(actor)))
+    if (op === 'add') {
+      // The device of an owner seats by itself who was in the forked connection, and once.
+      judge(member!, isByOne || (!seated.has(member!) && isHigher(role!, lowest(member!))))
+      seated.add(member!)
+    }
+    if (op === 'confirm' && isByOne) judge(member!, true)
+    if (op === 'role' && isByOne && role === 'owner') judge(member!, true)
+    if (op === 'role' && !isByOne && lowest(member!) !== null) judge(member!, false)
+  }
+  return doubtful
+}
+
+/**
+ * The members of a replacement who came back by a fork: it seats them, or as owners, although they
+ * left the branch kept here, or were removed or made members there; and whom these seated. Nothing of
+ * the replacement verifies while it has any. For whom this device took in by itself, other histories
+ * count like the branch. An account that left the replacement and came back was asked, and decided
+ * itself.
+ */
+export function returnedIn(state: State, own: string, replacement: Roster): string[] {
+  const { replaces, entries, members } = replacement
+  if (replaces === null || goneSince(replacement, own, 0).length > 0) return []
+  const branch = rememberedRoster(state, replaces)
+  const histories = historiesOf(state, replaces)
+  if (branch === null || histories === null) return []
+  const opener = readEntry(entries[0]!).actor
+  // No device follows to another by itself: the person was asked.
+  const isFollowed = branch.roster.members.some(
+    (one) => one.account === opener && one.role === 'owner',
+  )
+  if (!isFollowed) return []
+  const known = opener === own ? [...histories.kept, ...histories.others] : histories.kept
+  const doubtful = doubtfulIn(replacement, own, (account) => lowestRole(known, account))
+  return members.map(({ account }) => account).filter((account) => doubtful.has(account))
+}
+
+const nameOf = ({ names }: State, account: string) => inQuotes(names.get(account) ?? account)
+
+const inviting = (connection: string, account: string) =>
+  `Invite them ("countersignd invite ${connection} ${account}") if they belong in it.`
+
+/** What the person hears of a member whom this device did not invite to a replacement. */
+export const notInvited = (state: State, replacement: string, account: string): string =>
+  `${nameOf(state, account)} was not invited, having left or been removed in one of the two histories. ${inviting(replacement, account)}`
+
+/** The error where this device invited an account to a replacement and heard since that it went. */
+export const leftOutError = (state: State, replacement: string, account: string): AppError =>
+  new AppError(
+    'invalid_state',
+    `${nameOf(state, account)} left the connection that this one replaces, or was removed there, and was not taken in. ${inviting(replacement, account)}`,
+    { details: { state: 'left_out' } },
+  )
+
+/** Why nothing of a replacement verifies while an account is in it, and what there is to do. */
+export const cameBack = (state: State, replacement: string, account: string): string =>
+  `${nameOf(state, account)} left the connection that this one replaces, or was removed or made a member there, and came back by the fork, or was seated by such a member: nothing verifies here until an owner removes them ("countersignd connection remove-member ${replacement} ${account}"), and invites them again if they belong in it. Or leave this connection, and approve another invitation to it.`

@@ -1,0 +1,63 @@
+/**
+ * Key logs and rosters in the state database of this device. Every entry was verified in full before
+ * it was stored, so that reading them verifies no signature again; every other rule is checked. A
+ * state database that a backup brings is authenticated with the backup (AES-256-GCM).
+ */
+import { lastPlace } from '../../crypto/logs/chain.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import { type KeyLogs, type Roster, readEntry, verifyRoster } from '../../crypto/logs/roster.ts'
+import type { State } from '../../state/state.ts'
+import { readFacts } from '../identity/identity.ts'
+import { judgeConsent } from './late-consents.ts'
+import { rememberedKeyLogs, rememberedLog } from '../identity/key-log-cache.ts'
+
+/** A roster that was checked, and the newest key logs known of everybody whom it names. */
+export interface Known {
+  readonly roster: Roster
+  readonly keyLogs: KeyLogs
+}
+
+/** The roster of a connection; null when none is remembered. */
+export function rememberedRoster(state: State, connection: string): Known | null {
+  const entries = state.logs.read('roster', connection)
+  if (entries.length === 0) return null
+  const keyLogs = rememberedKeyLogs(state, entries)
+  return { roster: verifyRoster(connection, entries, keyLogs, lastPlace(entries)), keyLogs }
+}
+
+/** Keep the valid entries that another history has beyond the one that is remembered, as evidence. */
+export function keepFork(
+  { logs, forks }: State,
+  connection: string,
+  entries: readonly string[],
+): void {
+  const seen = new Set(logs.read('roster', connection))
+  const other = entries
+    .filter((entry) => !seen.has(entry))
+    .map((entry) => ({ seq: readEntry(entry).seq, entry }))
+  forks.keep(connection, other)
+}
+
+/**
+ * Remember a roster that was checked, and note one that this account is to leave.
+ * @throws Refusal roster_forked where another history was remembered while this one was on its way; this one is evidence then
+ */
+export function rememberRoster(state: State, roster: Roster): void {
+  const { connection, entries } = roster
+  const from = (state.logs.head('roster', connection)?.seq ?? -1) + 1
+  if (!state.logs.isSameHistory('roster', connection, entries)) {
+    keepFork(state, connection, entries)
+    throw new Refusal('roster_forked', 'another history of the connection is remembered')
+  }
+  state.transaction(() => {
+    for (const [at, entry] of entries.slice(from).entries())
+      state.logs.append({ kind: 'roster', subject: connection, seq: from + at, entry })
+    const own = readFacts(state)?.account
+    if (own !== undefined && entries.length > from)
+      judgeConsent(state, roster, { own, from, log: () => rememberedLog(state, own) })
+  })
+}
+
+/** Whether nothing newer of this connection is remembered. */
+export const isNewest = ({ logs }: State, { connection, seq }: Roster): boolean =>
+  (logs.head('roster', connection)?.seq ?? -1) <= seq

@@ -1,0 +1,176 @@
+/**
+ * Rosters as the account server shows them: fetched with the key logs that they rest on, and checked. They must continue what was seen
+ * before. Of two valid histories both are kept, as evidence.
+ */
+import type { Account } from '../../api/port.ts'
+import { hashOf } from '../../crypto/jose/jws.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import {
+  type KeyLogs,
+  type Roster,
+  accountsOf,
+  readEntry,
+  verifyingRoster,
+} from '../../crypto/logs/roster.ts'
+import { inSlices } from '../../slices.ts'
+import { noteDeparted } from './deleted-members.ts'
+import { validPart } from './histories.ts'
+import { type Remembering, pullKeyLog } from './key-log.ts'
+import { readPages } from './log-pages.ts'
+import { keepProfile } from './profiles.ts'
+import { type Known, keepFork, rememberRoster } from './roster-cache.ts'
+import { rememberedLog } from '../identity/key-log-cache.ts'
+
+/**
+ * The key logs of accounts, those fetched that are not known as far as they go.
+ * @param lengths the newest seq of each, as the account server says; it is believed only that there is more to ask for
+ * @throws Refusal for a log that breaks a rule, goes back or forks
+ */
+async function keyLogsOf(
+  device: Remembering,
+  account: Account,
+  accounts: readonly string[],
+  lengths: ReadonlyMap<string, number>,
+): Promise<KeyLogs> {
+  const keyLogs = new Map()
+  for (const id of accounts) {
+    const known = rememberedLog(device.state, id)
+    const isWhole = known !== null && known.seq >= (lengths.get(id) ?? 0)
+    keyLogs.set(id, isWhole ? known : await pullKeyLog(device, account, id))
+  }
+  return keyLogs
+}
+
+/** Two entries (JWSs) at one place of a roster. */
+export type Fork = readonly [one: string, other: string]
+
+/** What this device has seen of a roster; undefined for nothing. */
+function seenOf({ logs }: Remembering['state'], connection: string) {
+  const entries = logs.read('roster', connection)
+  const heads = entries.map(hashOf)
+  return entries.length === 0 ? undefined : { seq: heads.length - 1, head: heads.at(-1)!, heads }
+}
+
+/**
+ * Check a roster by what was seen of it.
+ * @throws Refusal as `verifyRoster` does; of a roster that forks, the other history is kept as far
+ *   as it is valid
+ */
+async function judgeRoster(
+  { state }: Remembering,
+  connection: string,
+  entries: readonly string[],
+  keyLogs: KeyLogs,
+  known = seenOf(state, connection),
+): Promise<Roster> {
+  try {
+    return await inSlices(verifyingRoster(connection, entries, keyLogs, known))
+  } catch (error) {
+    if (error instanceof Refusal && error.reason === 'roster_forked') {
+      // A list can have both successors of one entry: the second is where it is refused.
+      const second = entries.slice(Number(error.details.entry)).slice(0, 1)
+      const valid = validPart(connection, entries, keyLogs, state.logs.read('roster', connection))
+      keepFork(state, connection, [...new Set([...(valid?.entries ?? []), ...second])])
+    }
+    throw error
+  }
+}
+
+/**
+ * Fetch the roster of a connection from the newest entry known here on, in pages, and check it. Of a
+ * roster of several pages, the first ones are remembered as they come.
+ * @returns also whether there was anything new, of which the newest page is not remembered yet, and of
+ *   a connection that replaces another the fork of that one, as the account server says
+ * @throws Refusal for a roster or a key log that breaks a rule, goes back or forks, `too_large`; of a
+ *   roster that forks, the other history is kept
+ */
+export async function fetchRoster(
+  device: Remembering,
+  account: Account,
+  connection: string,
+): Promise<Known & { fresh: boolean; fork: Fork | null }> {
+  const { state } = device
+  const before = state.logs.head('roster', connection)
+  // What was signed here meanwhile is no entry that the account server left out.
+  const judge = async (entries: readonly string[], keyLogs: KeyLogs) => {
+    const seen = seenOf(state, connection)
+    const known =
+      before === null || seen === undefined
+        ? undefined
+        : { seq: before.seq, head: hashOf(before.entry), heads: seen.heads }
+    const roster = await judgeRoster(device, connection, entries, keyLogs, known)
+    device.demandSeat()
+    return roster
+  }
+  let wasKept = false
+  const { entries, last } = await readPages({
+    read: (from) => account.rosters.read({ connection, from }),
+    known: state.logs.read('roster', connection),
+    most: state.logs.mostCharacters,
+    seqOf: (jws) => readEntry(jws).seq,
+    async keep(part) {
+      // The branch of a connection that forked stays as it was when the fork was seen.
+      if (state.forks.has(connection)) return
+      const keyLogs = await keyLogsOf(device, account, accountsOf(part), placesIn(part))
+      rememberRoster(state, await judge(part, keyLogs))
+      wasKept = true
+    },
+  })
+  const { key_logs, fork = null } = last
+  const lengths = new Map(key_logs.map(({ account: of, seq }) => [of, seq]))
+  const departed = new Map(
+    key_logs.flatMap(({ account: of, departed_epoch: epoch }) =>
+      epoch === undefined ? [] : [[of, epoch] as const],
+    ),
+  )
+  const keyLogs = await keyLogsOf(device, account, accountsOf(entries), lengths)
+  const roster = await judge(entries, keyLogs)
+  noteDeparted(state, roster, departed, device.identity.account)
+  for (const { account: of, profile } of key_logs) {
+    const log = keyLogs.get(of)
+    if (log !== undefined) keepProfile(state, log, profile)
+  }
+  const newest = state.logs.head('roster', connection)?.seq ?? -1
+  return { roster, keyLogs, fresh: wasKept || roster.seq > newest, fork }
+}
+
+/**
+ * Judge two entries at one place of a roster that is remembered here, as an owner shows them: where
+ * the one is remembered and the other is valid too, the history forks, and the other one is kept.
+ * @returns whether it forks
+ * @throws what the account throws
+ */
+export async function judgeFork(
+  device: Remembering,
+  account: Account,
+  connection: string,
+  fork: Fork,
+): Promise<boolean> {
+  const known = device.state.logs.read('roster', connection)
+  try {
+    const [one, other] = fork.map((jws) => readEntry(jws))
+    const isPlace = one!.seq === other!.seq && fork.includes(known[one!.seq] ?? '')
+    const unseen = fork.find((jws) => jws !== known[one!.seq])
+    if (!isPlace || unseen === undefined) return false
+    const entries = [...known.slice(0, one!.seq), unseen]
+    const keyLogs = await keyLogsOf(device, account, accountsOf(entries), placesIn([unseen]))
+    await judgeRoster(device, connection, entries, keyLogs)
+    return false
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return error.reason === 'roster_forked'
+  }
+}
+
+/** The newest places of key logs that entries (JWSs) name, by account. */
+function placesIn(entries: readonly string[]): ReadonlyMap<string, number> {
+  const places = new Map<string, number>()
+  const note = (account: string, { seq }: { seq: number }) =>
+    places.set(account, Math.max(seq, places.get(account) ?? 0))
+  for (const jws of entries) {
+    const { actor, actor_log, member, member_log } = readEntry(jws)
+    note(actor, actor_log)
+    if (member !== undefined && member_log !== undefined) note(member, member_log)
+  }
+  return places
+}

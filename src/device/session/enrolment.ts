@@ -1,0 +1,86 @@
+/**
+ * Enrolment without anybody: this device makes its keys and becomes the first of a new account at the account server of its own
+ * process. How people and machine accounts sign in to another is in sign-in.ts.
+ */
+import type { Door } from '../../api/port.ts'
+import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { newDeviceKeys } from '../../crypto/device-keys.ts'
+import { PREFIX, newId } from '../../crypto/encoding/id.ts'
+import { verifyKeyLog } from '../../crypto/logs/key-log.ts'
+import { addFirst, newSalt } from '../../crypto/logs/key-log-entries.ts'
+import type { Keychain } from '../../keychain/backend.ts'
+import type { State } from '../../state/state.ts'
+import { type Identity, openIdentity, storeFacts, storeSession } from '../identity/identity.ts'
+import { rememberName } from '../identity/signed-name.ts'
+import { storeKeys } from '../identity/own-keys.ts'
+import type { Names } from '../system-names.ts'
+import { demandNone } from './sign-in-draft.ts'
+
+const DRAFT = 'enrolment'
+
+interface Draft {
+  readonly account: string
+  /** Seq 0 of the key log. */
+  readonly entry: string
+  /** The sealing key that it names, base64url. */
+  readonly sealKey: string
+}
+
+/** New keys, in the keychain before anything speaks of them, and the entry that names them. */
+async function newDraft(state: State, keychain: Keychain, now: number): Promise<Draft> {
+  const keys = await newDeviceKeys()
+  const device = newId(PREFIX.device, now)
+  const at = Math.floor(now / 1000)
+  const { account, entry } = addFirst({ salt: newSalt(), device, keys, at })
+  await storeKeys(state, keychain, keys)
+  const draft = { account, entry, sealKey: encodeBase64url(keys.seal.publicKey) }
+  state.meta.set(DRAFT, draft)
+  return draft
+}
+
+/**
+ * Enrol this device as the first of a new account. A device that died on the way sends the same entry again at its next
+ * start, and the server knows it: no second account is made.
+ * @param codeFor gets a one-time enrolment code of the server that serves this account alone
+ * @param now Unix milliseconds
+ * @throws StartError configuration where another sign-in was not finished, and what the server throws
+ */
+export async function enrol(
+  state: State,
+  keychain: Keychain,
+  door: Door,
+  codeFor: (account: string) => Promise<string>,
+  names: Names,
+  now: number,
+): Promise<Identity> {
+  demandNone(state)
+  const { account, entry, sealKey } =
+    (state.meta.get(DRAFT) as Draft | null) ?? (await newDraft(state, keychain, now))
+  const code = await codeFor(account)
+  const body = { code, ...names, entry, seal_key: sealKey }
+  const made = await door.enrolment.create({ body })
+  const [device] = verifyKeyLog(account, [entry]).active
+  if (device === undefined || made.account_id !== account || made.device_id !== device.id)
+    throw new Error('the account server enrolled another account or device than was asked')
+  storeSession(keychain, made.session.refresh_token)
+  state.transaction(() => {
+    state.logs.append({ kind: 'keylog', subject: account, seq: 0, entry })
+    storeFacts(state, {
+      account,
+      device: device.id,
+      session: made.session.session_id,
+      kid: device.kid,
+      receiptKey: made.receipt_key,
+      approved: true,
+      revoked: false,
+      machine: null,
+      server: null,
+      email: null,
+    })
+    rememberName(state, names.display_name)
+    state.meta.delete(DRAFT)
+  })
+  // A copy of the folder without the write-ahead log must not look like that of nobody, who would enrol anew.
+  state.checkpoint()
+  return openIdentity(state, keychain) as Identity
+}

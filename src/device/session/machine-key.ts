@@ -1,0 +1,81 @@
+/**
+ * The key of a machine account on a headless device: it proves itself where a person shows a code, and stays in the keychain, so
+ * that a session that was lost is made anew without anybody.
+ */
+import type { MachineKey } from '../../api/local/index.ts'
+import type { Door } from '../../api/port.ts'
+import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { signAssertion } from '../../crypto/jose/client-assertion.ts'
+import type { KeyPair } from '../../crypto/device-keys.ts'
+import { publicJwk } from '../../crypto/jose/jwk.ts'
+import { AppError } from '../../errors.ts'
+import type { Keychain } from '../../keychain/backend.ts'
+import { measureOffset } from '../codes/clock.ts'
+import type { Credential } from './sign-in-code.ts'
+
+const ENTRY = 'machine'
+
+/** The key that is kept for unattended sign-ins, or null. */
+export function readMachineKey(keychain: Keychain): MachineKey | null {
+  const stored = keychain.get(ENTRY)
+  return stored === null ? null : (JSON.parse(stored) as MachineKey)
+}
+
+export const forgetMachineKey = (keychain: Keychain): void => keychain.delete(ENTRY)
+
+const unfit = () =>
+  new AppError(
+    'validation_failed',
+    'This is not the key of a machine account: x and d must be the two halves of one Ed25519 key (RFC 8037).',
+  )
+
+async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
+  const { ed25519 } = await import('@noble/curves/ed25519.js')
+  try {
+    const secret = decodeBase64url(d)
+    const jwk = publicJwk(ed25519.getPublicKey(secret))
+    if (jwk.x === x) return { secret, jwk }
+  } catch {
+    // What is wrong with a secret is nobody's business.
+  }
+  throw unfit()
+}
+
+/**
+ * The credential of a machine account.
+ * @param of `server` is the origin of the account server that this device is configured for; `now` gives Unix milliseconds
+ * @throws AppError validation_failed for halves that do not belong together, invalid_state for a key of another server
+ */
+export async function machineCredential(
+  key: MachineKey,
+  of: { server: string; now: () => number; keychain: Keychain; door: Pick<Door, 'clock'> },
+): Promise<Credential> {
+  const { server, now, keychain, door } = of
+  const origin = URL.parse(key.token_endpoint)?.origin
+  // A key of another server would show that server's customer to this one.
+  if (origin !== server)
+    throw new AppError(
+      'invalid_state',
+      `This key is for the account server ${origin ?? '(none named)'}, but this daemon uses ${server}. Set SVC_BACKEND_URL to the server of the key.`,
+    )
+  const pair = await keyPair(key)
+  const { machine } = key
+  return {
+    holder: machine,
+    machine,
+    name: key.name ?? null,
+    present: async () => {
+      // An assertion lives for minutes, by the clock of who reads it.
+      const offset = await measureOffset(door.clock, now)
+      const at = Math.floor((now() + offset) / 1000)
+      return { assertion: await signAssertion({ machine, audience: server, at }, pair) }
+    },
+    refused: (cause) =>
+      new AppError(
+        'not_signed_in',
+        `The account server does not take this machine account's key: ${cause.message}`,
+        { cause },
+      ),
+    keep: () => keychain.set(ENTRY, JSON.stringify(key)),
+  }
+}

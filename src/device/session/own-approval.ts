@@ -1,0 +1,226 @@
+/**
+ * An approval on the new device (section 4). It commits to its keys and a nonce, binds to the first
+ * answer, and reveals. It takes the key log of its account once the four words of the approving
+ * device were typed here and the log names it as the answer promised. Nonces and words are in
+ * memory alone: after a restart it begins again with the same keys.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Account } from '../../api/port.ts'
+import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import {
+  type Answer,
+  type Reveal,
+  approvalWords,
+  commitmentTo,
+  transcriptOf,
+} from '../../crypto/device-approval.ts'
+import { publicKeys } from '../../crypto/device-keys.ts'
+import { type LoggedKeys, rawKeys } from '../../crypto/device-public-keys.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
+import { checkOwnEntry } from '../../crypto/logs/own-entry.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import type { State } from '../../state/state.ts'
+import { countAttempt, requireAttempt } from '../approval/attempts.ts'
+import { ATTEMPT_MS, judgedRelay } from '../approval/relay.ts'
+import { requireWords } from '../approval/words.ts'
+import { type Identity, changeFacts } from '../identity/identity.ts'
+import { fetchKeyLog, judged, keepKeyLog } from '../logs/key-log.ts'
+
+/** The head that this device checked, base64url, from then until the account server knows it. */
+const CHECKED = 'approval_checked'
+
+export interface OwnApproval {
+  /** The four words of this device; null while no attempt is as far. */
+  words(identity: Identity): string | null
+  /**
+   * Begins an attempt; an open one ends. One whose words were compared before a crash is finished.
+   * @returns whether this device is approved
+   * @throws AppError rate_limited, and what the account throws
+   */
+  begin(of: Asking): Promise<boolean>
+  /**
+   * Takes the open attempt as far as the approving device has come. It is asked each second.
+   * @throws AppError invalid_state where none is open, conflict where the server has it no more,
+   *   rate_limited, backend_error for what cannot be right, and what the account throws
+   */
+  advance(of: Asking): Promise<void>
+  /**
+   * Compares the words of the approving device, checks and keeps the key log, and tells the server.
+   * @param words as read off the approving device's screen
+   * @throws AppError invalid_state, word_count, unknown_word, validation_failed, backend_error, and
+   *   what the account throws
+   */
+  confirm(of: Asking, words: string): Promise<void>
+}
+
+interface Asking {
+  readonly identity: Identity
+  readonly account: Account
+}
+
+interface Open {
+  readonly device: string
+  /** Unix milliseconds. */
+  readonly until: number
+  readonly commitment: string
+  readonly reveal: Reveal
+  readonly keys: LoggedKeys
+  /** The first answer, to which this device is bound, and the words that follow from it. */
+  bound: {
+    readonly answer: Answer
+    readonly shownHere: readonly string[]
+    readonly shownThere: readonly string[]
+  } | null
+  /** Whether the account server took the reveal. */
+  revealed: boolean
+}
+
+type Relayed = NonNullable<Awaited<ReturnType<Account['approval']['read']>>['answer']>
+
+const OTHER_WORDS =
+  'These are not the words of the approval that this device is in, and nothing was changed. Type the four words that the other device shows now; not those of an earlier try, nor those of this device. ' +
+  'If they are refused again, the account server may show this device another account than that one: it may be dishonest.'
+
+const noneOpen = () =>
+  new AppError(
+    'invalid_state',
+    'This device is in no approval: it lasts 15 minutes and ends with a restart. Run "countersignd login" again, and "countersignd device approve" on the other device.',
+    { details: { state: 'no_attempt' } },
+  )
+
+const notYet = () =>
+  new AppError(
+    'invalid_state',
+    'Not approved yet: do it on the other device first, with "countersignd device approve" and the four words of this one.',
+    { details: { state: 'awaiting_approval' } },
+  )
+
+const lost = () =>
+  new AppError(
+    'conflict',
+    'The account server has this attempt no more: it lasts 15 minutes. Run "countersignd login" again.',
+  )
+
+const wasRevoked = (cause: Refusal) =>
+  new AppError(
+    'invalid_state',
+    'This device was revoked. Give up with "countersignd logout", and sign in anew.',
+    { details: { state: 'revoked' }, cause },
+  )
+
+/** The rule of section 4 on the entry that added this device. Throws AppError. */
+function requireOwn(log: KeyLog, { device, keys }: Open, { seq }: Answer): void {
+  judged(() => {
+    try {
+      checkOwnEntry(log, { device, keys }, seq)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      if (error.reason === 'not_in_log') throw notYet()
+      if (error.reason === 'not_active') throw wasRevoked(error)
+      throw error
+    }
+  })
+}
+
+/**
+ * The new device's side. One attempt is open at a time. The caller runs one call at a time.
+ * @param of `now` gives Unix milliseconds
+ */
+export function newOwnApproval(of: { state: State; now: () => number }): OwnApproval {
+  const { state, now } = of
+  let open: Open | null = null
+
+  /** The open attempt of this device, or null. */
+  function live({ device }: Identity): Open | null {
+    if (open !== null && (now() >= open.until || open.device !== device)) open = null
+    return open
+  }
+
+  function current(identity: Identity): Open {
+    const run = live(identity)
+    if (run === null) throw noneOpen()
+    return run
+  }
+
+  /** Tells the server of a check that was made. Answers whether there was one. */
+  async function finish(account: Account): Promise<boolean> {
+    const head = state.meta.get(CHECKED) as string | null
+    if (head === null) return false
+    await account.approval.create({ body: { head } })
+    state.transaction(() => {
+      changeFacts(state, { approved: true })
+      state.meta.delete(CHECKED)
+    })
+    open = null
+    return true
+  }
+
+  async function begin({ identity, account }: Asking): Promise<boolean> {
+    if (await finish(account)) return true
+    requireAttempt(state, 'new', now())
+    const { device } = identity
+    const keys = publicKeys(await identity.keys())
+    const nonce = new Uint8Array(randomBytes(32))
+    const reveal = { account: identity.account, device, keys: rawKeys(keys), nonce }
+    const commitment = encodeBase64url(commitmentTo(reveal))
+    const until = now() + ATTEMPT_MS
+    open = null
+    await account.approval.begin({ body: { commitment } })
+    open = { device, until, commitment, reveal, keys, bound: null, revealed: false }
+    return false
+  }
+
+  /** Binds to an answer. After this the nonce of this device may leave it, so the attempt counts. */
+  function bind(run: Open, { nonce, seq, head }: Relayed): void {
+    const [answer, words] = judgedRelay(() => {
+      const given = { nonce: decodeBase64url(nonce), seq, head: decodeBase64url(head) }
+      return [given, approvalWords(transcriptOf(run.reveal, given))] as const
+    })
+    countAttempt(state, 'new', now())
+    run.bound = { answer, shownHere: words.newDevice, shownThere: words.oldDevice }
+  }
+
+  async function advance({ identity, account }: Asking): Promise<void> {
+    const run = current(identity)
+    if (run.revealed) return
+    const { commitment, answer } = await account.approval.read({})
+    if (commitment !== run.commitment) {
+      open = null
+      throw lost()
+    }
+    if (run.bound === null) {
+      if (answer === null) return
+      bind(run, answer)
+    }
+    const { keys } = run
+    const reveal = { ...run.reveal, keys, nonce: encodeBase64url(run.reveal.nonce) }
+    await account.approval.reveal({ body: { commitment, reveal } })
+    run.revealed = true
+  }
+
+  async function confirm({ identity, account }: Asking, typed: string): Promise<void> {
+    if (await finish(account)) return
+    const run = current(identity)
+    if (run.bound === null || !run.revealed) throw notYet()
+    const { answer, shownThere } = run.bound
+    requireWords(typed, shownThere, OTHER_WORDS)
+    const log = await fetchKeyLog(state, account, identity.account, answer)
+    requireOwn(log, run, answer)
+    state.transaction(() => {
+      keepKeyLog(state, log)
+      state.meta.set(CHECKED, encodeBase64url(log.head))
+    })
+    await finish(account)
+  }
+
+  return {
+    words(identity) {
+      const run = live(identity)
+      return run?.revealed ? (run.bound?.shownHere.join(' ') ?? null) : null
+    },
+    begin,
+    advance,
+    confirm,
+  }
+}

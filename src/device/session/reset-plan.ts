@@ -1,0 +1,65 @@
+/**
+ * A reset before it is signed: what the recovery key has to sign, and whether it is the right one.
+ * The words of the paper stay with the command line, so that this device never holds them.
+ */
+import type { ResetPlan } from '../../api/local/index.ts'
+import type { Door } from '../../api/port.ts'
+import { publicKeys } from '../../crypto/device-keys.ts'
+import { linkingKeys } from '../../crypto/logs/generations.ts'
+import { placeAfterHead } from '../../crypto/logs/key-log-entries.ts'
+import { AppError } from '../../errors.ts'
+import { type Ground, opensOf, planned } from './sign-in-enrolment.ts'
+import { type Credential } from './sign-in-code.ts'
+import type { Opens } from './sign-in-way.ts'
+
+const noKey = () =>
+  new AppError(
+    'invalid_state',
+    'This account has no recovery key, so no paper can help. Nothing was reset. Without --recovery-key the account comes back, and all its contacts have to confirm it again.',
+    { details: { state: 'no_recovery_key' } },
+  )
+
+const otherKey = () =>
+  new AppError(
+    'invalid_state',
+    'These are not the words of the recovery key of this account: the paper is of another account, or was replaced by a newer one. Nothing was reset. Take the newest paper of this account.',
+    { details: { state: 'other_recovery_key' } },
+  )
+
+/**
+ * What a credential opens, where it may be reset with this recovery key.
+ * @param key `x` of its JWK, or null for a reset without one
+ * @throws AppError invalid_state for a key that would link nothing, and as `opensOf`
+ */
+export async function opensForReset(
+  door: Door,
+  credential: Credential,
+  key: string | null,
+): Promise<Opens> {
+  const opens = await opensOf(door, credential)
+  const { log } = opens
+  if (key === null || log === null) return opens
+  const keys = linkingKeys(log.generations)
+  if (keys.length === 0) throw noKey()
+  if (!keys.includes(key)) throw otherKey()
+  return opens
+}
+
+/**
+ * What the reset will sign.
+ * @throws AppError as `planned`: invalid_state for an account without a device
+ */
+export async function resetPlan(
+  ground: Ground,
+  credential: Credential,
+  opens: Opens,
+): Promise<ResetPlan> {
+  const { draft } = await planned(ground, credential, opens, { reset: true })
+  const log = opens.log!
+  const hasKey = linkingKeys(log.generations).length > 0
+  const { device } = draft
+  // The account server took the reset already, and its answer was lost.
+  if (log.devices.has(device)) return { has_recovery_key: hasKey, unsigned: null }
+  const unsigned = { ...placeAfterHead(log), device, keys: publicKeys(draft.keys) }
+  return { has_recovery_key: hasKey, unsigned }
+}

@@ -1,0 +1,131 @@
+/** How a device may join the account that its code or key opens, as the account's key log says. Pure but for new ids. */
+import { publicKeys } from '../../crypto/device-keys.ts'
+import { type LoggedKeys, sameKeys } from '../../crypto/device-public-keys.ts'
+import { parseJws } from '../../crypto/jose/jws.ts'
+import { type KeyLog, verifyKeyLog } from '../../crypto/logs/key-log.ts'
+import { addFirst, newSalt, resetLog } from '../../crypto/logs/key-log-entries.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import { resetsUsedUp, unlessFull } from '../logs/full-logs.ts'
+import type { Draft, Way } from './sign-in-draft.ts'
+import type { Resetting } from './sign-in-flow.ts'
+
+/** What the account server tells of a code or an assertion. */
+export interface Opens {
+  readonly account_id: string | null
+  /** The mailbox to which the code was sent; null for an assertion, and a code that the operator made. */
+  readonly email: string | null
+  /** Its key log, verified; null for none. */
+  readonly log: KeyLog | null
+}
+
+const seconds = (unixMs: number) => Math.floor(unixMs / 1000)
+
+const nothingToReset = () =>
+  new AppError(
+    'invalid_state',
+    'There is nothing to reset: this account never had a device. Sign in with "countersignd login".',
+    { details: { state: 'no_device_yet' } },
+  )
+
+const allLost = () =>
+  new AppError(
+    'invalid_state',
+    'Every device of this account is revoked, so none can approve this one. "countersignd reset" brings the account back with this device alone; ' +
+      'everybody who follows it sees that its keys changed.',
+    { details: { state: 'all_devices_lost' } },
+  )
+
+const isOwn = (keys: LoggedKeys | undefined, draft: Draft) =>
+  keys !== undefined && sameKeys(keys, publicKeys(draft.keys))
+
+/** The entry of the draft where it still fits: it must follow this log and name this device with these keys. */
+function earlier(draft: Draft, account: string, before: KeyLog | null): string | null {
+  const { way, device } = draft
+  if (way === null || way.entry === null || way.account !== account) return null
+  try {
+    const entries = [...(before?.entries ?? []), way.entry]
+    const log = verifyKeyLog(account, entries, before ?? undefined)
+    return isOwn(log.devices.get(device)?.keys, draft) ? way.entry : null
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
+  }
+}
+
+const isVouchedFor = (entry: string): boolean =>
+  parseJws(entry, 'keylog+jws').payload.has('recovery_sig')
+
+/** Throws AppError conflict where the recovery key signed for another place of the log, or other keys. */
+function vouched(make: () => string): string {
+  try {
+    return make()
+  } catch (cause) {
+    if (!(cause instanceof Refusal) || cause.reason !== 'bad_recovery_sig') throw cause
+    throw new AppError(
+      'conflict',
+      'The account changed after the recovery key had signed. Nothing was reset: run "countersignd reset" again.',
+      { cause },
+    )
+  }
+}
+
+/** Whether the device vouched for itself when it came in: then it presents that entry again. */
+export function ownEntry({ entries, devices }: KeyLog, device: string): string | null {
+  const entry = entries[devices.get(device)?.addedAt ?? -1]
+  if (entry === undefined) return null
+  const payload = Buffer.from(entry.split('.')[1] as string, 'base64url').toString()
+  return (JSON.parse(payload) as { by: string }).by === device ? entry : null
+}
+
+/** The account begins with this device, and gets its id from the device's keys. */
+function first(draft: Draft, now: number): Way {
+  const { device, keys, way } = draft
+  const entry = way === null ? null : earlier(draft, way.account, null)
+  if (way !== null && entry !== null) return { account: way.account, entry }
+  return addFirst({ salt: newSalt(), device, keys, at: seconds(now) })
+}
+
+/**
+ * How a draft joins an account, with the account that the server names now.
+ * @param resetting `reset`: whether the person confirmed that every earlier device is lost
+ * @param now Unix milliseconds
+ * @returns null when the draft is spent and a new one is needed: its device was revoked, or the
+ *   server names another account than before. The server has seen the keys by then, and keys are for
+ *   one account (section 4).
+ * @throws AppError invalid_state where only the person can decide, backend_error for a log that breaks a rule
+ */
+export function wayIn(opens: Opens, draft: Draft, resetting: Resetting, now: number): Way | null {
+  const way = wayBy(opens, draft, resetting, now)
+  return draft.way === null || way?.account === draft.way.account ? way : null
+}
+
+function wayBy(
+  { account_id, log }: Opens,
+  draft: Draft,
+  { reset, recovery_sig: signature }: Resetting,
+  now: number,
+): Way | null {
+  if (account_id === null || log === null) {
+    if (reset) throw nothingToReset()
+    return first(draft, now)
+  }
+  const own = log.devices.get(draft.device)
+  if (own !== undefined) {
+    if (own.revokedAt !== null || !isOwn(own.keys, draft)) return null
+    return { account: account_id, entry: ownEntry(log, own.id) }
+  }
+  if (!reset) {
+    if (log.active.length === 0) throw allLost()
+    return { account: account_id, entry: null }
+  }
+  const { device, keys } = draft
+  const again = earlier(draft, account_id, log)
+  // One from before the recovery key vouched for it is no use any more.
+  if (again !== null && (signature === undefined || isVouchedFor(again)))
+    return { account: account_id, entry: again }
+  const recovery = signature === undefined ? {} : { recovery: { signature } }
+  const sign = () => resetLog({ log, device, keys, at: seconds(now), ...recovery })
+  const entry = vouched(() => unlessFull(sign, resetsUsedUp))
+  return { account: account_id, entry }
+}

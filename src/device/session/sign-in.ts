@@ -1,0 +1,275 @@
+/**
+ * Signing in and out, step by step as a person or a headless start takes them. Each step is whole: what was done stands after a
+ * crash, and the same step again goes on from there. A code is used and forgotten; it is in no state, log or error.
+ */
+import type { Session } from '../../api/device/enrolment.ts'
+import type { MachineKey, SignIn } from '../../api/local/index.ts'
+import type { Account, Door } from '../../api/port.ts'
+import { AppError } from '../../errors.ts'
+import type { Keychain } from '../../keychain/backend.ts'
+import type { Log } from '../../log.ts'
+import type { State } from '../../state/state.ts'
+import { type Identity, openIdentity } from '../identity/identity.ts'
+import { newTurns } from '../in-order.ts'
+import type { Names } from '../system-names.ts'
+import type { OwnApproval } from './own-approval.ts'
+import type { Seat } from './session.ts'
+import { demandPublicAddress } from './server-address.ts'
+import { codeCredential, keepCode, mailboxOf } from './sign-in-code.ts'
+import type { Credential } from './sign-in-code.ts'
+import type { Resetting, SignInFlow } from './sign-in-flow.ts'
+import {
+  elsewhere,
+  embedded,
+  nobody,
+  occupied,
+  secondDevice,
+  turnedAway,
+} from '../identity/refusals.ts'
+
+export type { SignInFlow } from './sign-in-flow.ts'
+
+const signedOut: SignIn = {
+  state: 'signed_out',
+  email: null,
+  account_id: null,
+  device_id: null,
+  device_words: null,
+}
+
+/** Whether this device was signed in by that mailbox. */
+const isOf = (identity: Identity | null, email: string | null): identity is Identity =>
+  email !== null && identity?.email?.toLowerCase() === email
+
+/** Whether the account server sends no code because there are good ones in the mailbox. */
+const isSentAlready = (error: unknown) =>
+  error instanceof AppError && error.code === 'rate_limited' && error.details.state === 'code_sent'
+
+/**
+ * Make the flow.
+ * @param of `server` is the origin of the account server, null for the one in this process; `now` gives Unix milliseconds
+ */
+export function newSignIn(of: {
+  state: State
+  keychain: Keychain
+  seat: Pick<
+    Seat,
+    'identity' | 'account' | 'device' | 'absent' | 'take' | 'leave' | 'finishLeaving'
+  >
+  door: Door
+  server: string | null
+  now: () => number
+  log: Log
+  names: Names
+}): SignInFlow {
+  const { state, keychain, seat, server, now, log } = of
+
+  const turns = newTurns()
+  /**
+   * One step at a time: two that make keys at once would overwrite each other's. And none before a sign-out that failed half way
+   * is finished: what is left of it is nobody's.
+   */
+  const inTurn = <T>(step: () => Promise<T>): Promise<T> =>
+    turns(async () => {
+      seat.finishLeaving()
+      return step()
+    })
+  /** Loaded for a device that waits for approval. */
+  let approval: OwnApproval | null = null
+
+  /** Who sits here; also one that was written down and, after a crash, never sat. */
+  async function current(): Promise<Identity | null> {
+    const seated = seat.identity()
+    const here = seated ?? openIdentity(state, keychain)
+    if (here === null || here.server !== server) return null
+    if (seated === null) seat.take(here)
+    return here
+  }
+
+  /** The account server to sign in to. Throws AppError where there is nothing to sign in to. */
+  function ownServer(): string {
+    if (server !== null) return server
+    throw embedded(seat.identity() === null)
+  }
+
+  async function demandNobody(): Promise<void> {
+    const identity = await current()
+    if (identity !== null) throw occupied(identity)
+    const stored = openIdentity(state, keychain)
+    if (stored !== null) throw elsewhere(stored)
+  }
+
+  const mailbox = () => mailboxOf(state, server, now())
+
+  async function read(): Promise<SignIn> {
+    const [identity, mailed] = [await current(), mailbox()]
+    if (identity === null)
+      return mailed === null ? signedOut : { ...signedOut, state: 'code_sent', email: mailed }
+    const { account, device, email, approved } = identity
+    const seen = { email, account_id: account, device_id: device, device_words: null }
+    if (mailed !== null) return { ...seen, state: 'code_sent' }
+    if (approved) return { ...seen, state: 'signed_in' }
+    const words = approval?.words(identity) ?? null
+    return { ...seen, state: 'awaiting_approval', device_words: words }
+  }
+
+  async function begin(given: string): Promise<SignIn> {
+    const at = ownServer()
+    const email = given.toLowerCase()
+    if (!isOf(await current(), email)) await demandNobody()
+    const { demandMailbox } = await import('./sign-in-draft.ts')
+    demandMailbox(state, at, email)
+    await demandPublicAddress(of.door.clock, at)
+    try {
+      await of.door.signIns.create({ body: { email } })
+    } catch (error) {
+      // Anybody can use up what may be sent to an address: whoever reads its mail has good codes all the same.
+      if (isSentAlready(error) && mailbox() !== email) keepCode(state, at, email, now())
+      throw error
+    }
+    keepCode(state, at, email, now())
+    return read()
+  }
+
+  async function enter(credential: Credential, resetting: Resetting): Promise<SignIn> {
+    const { enrolWith } = await import('./sign-in-enrolment.ts')
+    const at = ownServer()
+    await demandPublicAddress(of.door.clock, at)
+    const identity = await enrolWith({ ...of, server: at }, credential, resetting)
+    const { account, device, approved } = identity
+    log('info', 'signed in', { account, device, approved, reset: resetting.reset })
+    seat.take(identity)
+    return read()
+  }
+
+  /** A new session of the device that is here. */
+  async function renew(credential: Credential, identity: Identity): Promise<Session> {
+    const { enrolAgain } = await import('./sign-in-enrolment.ts')
+    return enrolAgain({ ...of, server: ownServer() }, credential, identity)
+  }
+
+  async function reenter(credential: Credential, identity: Identity): Promise<SignIn> {
+    await renew(credential, identity)
+    const { account, device, approved } = identity
+    log('info', 'signed in again', { account, device, approved })
+    seat.take(openIdentity(state, keychain) as Identity)
+    return read()
+  }
+
+  const code: SignInFlow['code'] = async (given) => {
+    ownServer()
+    const email = mailbox()
+    const credential = codeCredential(given.code)
+    const identity = await current()
+    if (!given.reset && isOf(identity, email)) return reenter(credential, identity)
+    await demandNobody()
+    return enter(credential, given)
+  }
+
+  const machineOf = async ({ key }: { key: MachineKey }): Promise<Credential> => {
+    const { machineCredential } = await import('./machine-key.ts')
+    return machineCredential(key, { ...of, server: ownServer() })
+  }
+
+  /**
+   * Removes the account of a device that still waits for approval, so that a reset can follow: only
+   * if the account server accepts the credential, else `opens` throws.
+   */
+  async function makeWay(identity: Identity, opens: () => Promise<unknown>): Promise<void> {
+    await demandPublicAddress(of.door.clock, ownServer())
+    await opens()
+    const { leaveAccount } = await import('./leaving.ts')
+    await leaveAccount(of, identity, { last_device: true, forget: true })
+  }
+
+  const isWaiting = (identity: Identity | null, { machine }: Credential): identity is Identity =>
+    identity !== null && machine !== null && identity.machine === machine && !identity.approved
+
+  const planReset: SignInFlow['planReset'] = async ({ by, recovery_key }) => {
+    const ground = { ...of, server: ownServer() }
+    const credential = 'code' in by ? codeCredential(by.code) : await machineOf(by)
+    const { opensForReset, resetPlan } = await import('./reset-plan.ts')
+    const opens = () => opensForReset(of.door, credential, recovery_key)
+    const identity = await current()
+    if (isWaiting(identity, credential)) await makeWay(identity, opens)
+    else await demandNobody()
+    await demandPublicAddress(of.door.clock, ground.server)
+    return resetPlan(ground, credential, await opens())
+  }
+
+  const machine: SignInFlow['machine'] = async ({ key, ...resetting }) => {
+    const credential = await machineOf({ key })
+    const { reset } = resetting
+    const identity = await current()
+    const isSame = identity !== null && identity.machine === key.machine
+    if (reset && isWaiting(identity, credential)) {
+      const { opensOf } = await import('./sign-in-enrolment.ts')
+      await makeWay(identity, () => opensOf(of.door, credential))
+    } else if (!isSame || reset) await demandNobody()
+    const seen = await (isSame && !reset
+      ? reenter(credential, identity)
+      : enter(credential, resetting))
+    if (seen.state === 'awaiting_approval') log('warn', secondDevice, { machine: key.machine })
+    return seen
+  }
+
+  /** A step of the approval of the device that is here, unless it is approved. */
+  async function approving(
+    step: (approval: OwnApproval, of: { identity: Identity; account: Account }) => Promise<unknown>,
+  ): Promise<SignIn> {
+    const identity = await current()
+    if (identity === null) throw nobody()
+    if (identity.approved) return read()
+    if (approval === null) {
+      const { newOwnApproval } = await import('./own-approval.ts')
+      approval = newOwnApproval({ state, now })
+    }
+    await step(approval, { identity, account: seat.account() })
+    const after = openIdentity(state, keychain)
+    if (after?.approved) {
+      const { account, device } = after
+      log('info', 'approved', { account, device })
+      seat.take(after)
+    }
+    return read()
+  }
+
+  async function end(how: { last_device: boolean; forget: boolean }): Promise<void> {
+    const identity = await current()
+    const { giveUp, leaveAccount } = await import('./leaving.ts')
+    if (identity === null) return giveUp(of, { waits: mailbox() !== null, forget: how.forget })
+    ownServer()
+    await leaveAccount(of, identity, how)
+  }
+
+  async function deleteAccount(): Promise<void> {
+    const identity = await current()
+    const device = seat.device()
+    if (device === null) throw identity === null ? seat.absent() : occupied(identity)
+    const deletion = await import('./account-deletion.ts')
+    await deletion.deleteAccount(of, device)
+  }
+
+  async function again(): Promise<Session> {
+    const identity = seat.identity()
+    const { machineCredential, readMachineKey } = await import('./machine-key.ts')
+    const key = identity?.machine ? readMachineKey(keychain) : null
+    if (identity === null || key === null || server === null) throw nobody()
+    if (!identity.approved) throw turnedAway()
+    return renew(await machineCredential(key, { ...of, server }), identity)
+  }
+
+  return {
+    read: () => inTurn(read),
+    begin: (email) => inTurn(() => begin(email)),
+    planReset: (given) => inTurn(() => planReset(given)),
+    code: (given) => inTurn(() => code(given)),
+    machine: (given) => inTurn(() => machine(given)),
+    beginApproval: () => inTurn(() => approving((own, of) => own.begin(of))),
+    advanceApproval: () => inTurn(() => approving((own, of) => own.advance(of))),
+    approve: (words) => inTurn(() => approving((own, of) => own.confirm(of, words))),
+    end: (given) => inTurn(() => end(given)),
+    deleteAccount: () => inTurn(deleteAccount),
+    again,
+  }
+}

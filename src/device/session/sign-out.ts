@@ -1,0 +1,104 @@
+/**
+ * Leaving an account: the device revokes itself in the key log, so that nobody seals to it any more, and only then forgets what it
+ * holds. While nobody hears that it leaves, nothing is forgotten unless the person says so: an unrevoked device without keys would
+ * be a trap for others, and the keys may still be good.
+ */
+import type { Account } from '../../api/port.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
+import { revokeDevice } from '../../crypto/logs/key-log-entries.ts'
+import { AppError, type Code } from '../../errors.ts'
+import type { State } from '../../state/state.ts'
+import type { Identity } from '../identity/identity.ts'
+import { continueKeyLog, fetchKeyLog } from '../logs/key-log.ts'
+import { isMarked, markSigned, unmarkSigned } from '../identity/sign-out-mark.ts'
+
+const lastDevice = () =>
+  new AppError(
+    'invalid_state',
+    'This is the last device of the account. After it, only "countersignd reset" brings the account back, with a new device; everybody who follows the account then sees that its keys changed. ' +
+      'Connections with other people verify nothing until an owner removes this account or confirms its new keys; where you are the only owner, make somebody else one first ("countersignd connection role"). ' +
+      'To sign out all the same, say so with --last-device.',
+    { details: { state: 'last_device' } },
+  )
+
+/** The command that gives the device a new session; null where only a code of the operator does. */
+function loginOf({ machine, email }: Identity): string | null {
+  if (machine) return 'countersignd login --machine'
+  return email === null ? null : `countersignd login --email ${email}`
+}
+
+function unknownHere(identity: Identity, cause: AppError): AppError {
+  const login = loginOf(identity)
+  const again =
+    login === null ? '' : ` "${login}" signs the same device in again if it is still good.`
+  return new AppError(
+    'invalid_state',
+    'The account server takes the session of this device no more: the device was revoked, or its session ended. So nobody hears that it leaves, and its keys may still be good. ' +
+      `"countersignd logout --forget" forgets them here all the same.${again}`,
+    { details: { state: 'unknown_here' }, cause },
+  )
+}
+
+/** The account server did not answer, or not with sense. */
+const AWAY: readonly Code[] = ['backend_error', 'backend_timeout', 'backend_unavailable']
+/** Why nobody hears that this device leaves. */
+const UNHEARD: readonly Code[] = [...AWAY, 'not_signed_in', 'keychain_locked']
+
+const unheard = (error: AppError) =>
+  new AppError(
+    error.code,
+    `Not signed out, for the account server must hear of it: ${error.message} To forget the keys of this device without that, use "countersignd logout --forget".`,
+    { details: error.details, headers: error.headers, cause: error },
+  )
+
+/** Whether the server's 401 says nothing new: this device waits, or is revoked as far as it knows itself. */
+async function isGone({ identity, state }: { identity: Identity; state: State }): Promise<boolean> {
+  const { approved, device, session } = identity
+  if (!approved || isMarked(state, session)) return true
+  return (await identity.keyLog()).devices.get(device)?.revokedAt != null
+}
+
+/**
+ * Tell the account that this device leaves: it revokes itself where the key log names it, and otherwise, while it awaits approval,
+ * ends its session. One that gives up between the two comparisons of words is in the log already.
+ * @param of `now` in Unix milliseconds; `lastDevice`: it may be the last one; `forget`: it leaves also when nobody hears of it
+ * @throws AppError invalid_state for the last device, and, as `unknown_here`, for a session that the server takes no more;
+ *   backend_… when the server did not confirm; the device then stays
+ */
+export async function takeLeave(of: {
+  identity: Identity
+  state: State
+  account: Account
+  now: number
+  lastDevice: boolean
+  forget: boolean
+}): Promise<void> {
+  const { identity, state, account, now } = of
+  const { device: by, kid, session } = identity
+  const isIn = (log: KeyLog) => log.active.some(({ id }) => id === by)
+
+  async function revoke(): Promise<void> {
+    const { secret: seed } = (await identity.keys()).sign
+    await continueKeyLog(state, account, identity.account, (log) => {
+      if (!isIn(log)) return null
+      if (log.active.length === 1 && !of.lastDevice) throw lastDevice()
+      const entry = { log, device: by, by, kid, seed, at: Math.floor(now / 1000) }
+      const signed = revokeDevice(entry)
+      markSigned(state, session)
+      return signed
+    })
+  }
+
+  try {
+    const isMember = identity.approved || isIn(await fetchKeyLog(state, account, identity.account))
+    await (isMember ? revoke() : account.currentSession.delete({}))
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    // What the server refused outright, it did not do.
+    if (!UNHEARD.includes(error.code)) unmarkSigned(state)
+    if (of.forget && UNHEARD.includes(error.code)) return
+    if (AWAY.includes(error.code)) throw unheard(error)
+    if (error.code !== 'not_signed_in') throw error
+    if (!(await isGone(of))) throw unknownHere(identity, error)
+  }
+}

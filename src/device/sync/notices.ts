@@ -1,0 +1,47 @@
+/**
+ * What the person should look at on this device: each stays until it is settled or dismissed. `status`
+ * and `doctor` show them, `sync` and `login` after their work. No curve is loaded for them.
+ */
+import { printableJson } from '../../crypto/encoding/quoted.ts'
+import type { State } from '../../state/state.ts'
+import { formerName } from '../identity/signed-name.ts'
+import { FOREIGN_KEY, sayWhoSet, setElsewhere } from '../trust/recovery-notice.ts'
+
+type Meta = Pick<State, 'meta'>
+
+export interface Notice {
+  readonly about: 'recovery' | 'name'
+  readonly found: string
+  /** What to do about it. */
+  readonly remedy: string
+}
+
+function ofRecoveryKey(state: Meta): Notice[] {
+  const set = setElsewhere(state)
+  if (set === null) return []
+  const remedy = `If you did that, run "countersignd recovery dismiss" on this device. If not: ${FOREIGN_KEY}`
+  return [{ about: 'recovery', found: sayWhoSet(set), remedy }]
+}
+
+function ofFormerName(state: Meta): Notice[] {
+  const former = formerName(state)
+  if (former === null) return []
+  return [
+    {
+      about: 'name',
+      found: `This account has no signed name now. As the account server shows it, the former name was ${printableJson(former.name)}, signed by a device that is revoked.`,
+      // No command that contains the name: a thief may have chosen it.
+      remedy: 'Sign your name: countersignd profile set --name NAME',
+    },
+  ]
+}
+
+/** The notices of this device. */
+export const noticesOf = (state: Meta): Notice[] => [
+  ...ofRecoveryKey(state),
+  ...ofFormerName(state),
+]
+
+/** The same, a text each. */
+export const noticeTexts = (state: Meta): string[] =>
+  noticesOf(state).map(({ found, remedy }) => `${found} ${remedy}`)

@@ -1,0 +1,235 @@
+/**
+ * What a sync does for others once it has fetched everything: new secrets where they are due, members taken in, the secret sealed to
+ * devices that lack it. What the account server asks for is a hint: each is decided on checked rosters and key logs.
+ */
+import { inQuotes } from '../../api/quotation-marks.ts'
+import type { Account } from '../../api/port.ts'
+import type { SyncReport } from '../../api/rest/sync.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import { AppError, type Code } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { isFullLog } from '../logs/full-logs.ts'
+import { complain, remark } from './pull.ts'
+import type { Signing } from '../connections/roster-entries.ts'
+import type { RotationWaits } from '../logs/rotation-waits.ts'
+import { routineDue } from '../connections/routine-rotation.ts'
+import { unagreed } from '../logs/refused-connections.ts'
+
+/** About the one connection, and no reason to leave the others: it is decided again at the next sync. */
+const PASSING: readonly Code[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
+/** States that only the person can settle; they are no fault of the account server. */
+const THEIRS: readonly unknown[] = ['consent_refused', 'last_owner', 'left_out', 'log_full']
+/** About the one connection too; the person should hear of it. */
+const WRONG: readonly Code[] = ['backend_error', 'validation_failed']
+
+/**
+ * What the person should hear of something that failed for one connection; null for what another sync of somebody's settles.
+ * @throws what failed, where it is no matter of one connection
+ */
+function toldOf(connection: string, error: unknown): string | null {
+  if (error instanceof Refusal)
+    return `What the account server sent for ${connection} was refused (${error.reason}).`
+  if (!(error instanceof AppError)) throw error
+  if (WRONG.includes(error.code) || isFullLog(error)) return `${connection}: ${error.message}`
+  if (PASSING.includes(error.code)) return null
+  throw error
+}
+
+const unwanted = (connection: string) =>
+  `This account was taken into ${connection} by an approval that was withdrawn or is older than 30 days: this device left it.`
+
+const takenIn = (connection: string, by: string) =>
+  `This account was taken into ${connection} by an approval of ${by}, a device that is revoked: this device leaves it. If you want to be in it, have yourself invited again, and approve that on a device that you have.`
+
+const declined = (name: string, connection: string) =>
+  `This account was taken into ${name} by an approval of this device, which was declined on another device, as the account server says. If you did that, leave it: "countersignd connection leave ${connection}".`
+
+const joined = (forked: string) =>
+  `${forked} forked, and an owner replaced it by a new connection: this device agreed to be taken in.`
+
+const replaced = (forked: string, replacement: string) =>
+  `${forked} forked, and was replaced by a new connection (${replacement}): its members are invited. Devices that saw both histories join by themselves, others ask their person.`
+
+type Hints = Awaited<ReturnType<Account['duties']['read']>>
+
+/** What a sync does for other members. */
+export function newDuties(of: {
+  device: Signing
+  account: Account
+  waits: RotationWaits
+  log: Log
+}) {
+  const { device, account, waits, log } = of
+  const { state, vault } = device
+
+  const named = (id: string) => inQuotes(state.connections.get(id)?.name ?? id)
+
+  /** A connection for which nothing can be done now must not keep the others waiting. */
+  async function attempt(connection: string, report: SyncReport, work: () => Promise<number>) {
+    try {
+      report.pushed.envelopes += await work()
+    } catch (error) {
+      if (error instanceof AppError && THEIRS.includes(error.details.state)) {
+        log('info', 'duty not done', { connection, cause: error })
+        return remark(report, `${named(connection)}: ${error.message}`)
+      }
+      const told = toldOf(connection, error)
+      log(told === null ? 'info' : 'warn', 'duty not done', { connection, cause: error })
+      if (told !== null) complain(report, told)
+    }
+  }
+
+  async function rotations(report: SyncReport) {
+    for (const id of state.connections.pending()) {
+      const { rotateIfDue } = await import('../connections/members.ts')
+      await attempt(id, report, () => rotateIfDue(device, account, id, waits))
+    }
+  }
+
+  async function routine(report: SyncReport) {
+    for (const row of routineDue(device)) {
+      const { rotateRoutinely } = await import('../connections/members.ts')
+      await attempt(row.connection, report, () => rotateRoutinely(device, account, row))
+    }
+  }
+
+  /** Rotates where another member's row kept the secret from this account, and it came no other way. */
+  async function unfitRows(report: SyncReport) {
+    const missing = state.connections.ids().filter((id) => !vault.has(id))
+    for (const id of missing) {
+      if (state.connections.get(id)?.hold !== null) continue
+      const { rememberedRoster } = await import('../logs/roster-cache.ts')
+      const unfit = rememberedRoster(state, id)?.roster.unfit ?? []
+      if (!unfit.includes(device.identity.account)) continue
+      const { rotateForRow } = await import('../connections/members.ts')
+      await attempt(id, report, () => rotateForRow(device, account, id))
+    }
+  }
+
+  /**
+   * Leaves the connections into which the account was taken by a consent that does not hold, or that
+   * a revoked device signed.
+   */
+  async function leaves(report: SyncReport) {
+    for (const id of state.consents.connections()) {
+      const { leaveUnlessAgreed } = await import('../connections/consents.ts')
+      await attempt(id, report, async () => {
+        const outcome = await leaveUnlessAgreed(device, account, id)
+        if (outcome === 'left') remark(report, unwanted(id))
+        if (outcome === 'declined') remark(report, declined(named(id), id))
+        return 0
+      })
+    }
+    for (const id of unagreed(state)) {
+      // One that the account server no longer lists cannot be left now.
+      if (state.connections.get(id) === null) continue
+      const { leaveUnagreed, consenterOf } = await import('../connections/consents.ts')
+      const by = consenterOf(device, id)
+      if (by === null) continue
+      log('warn', 'taken in by a revoked device', { connection: id, device: by })
+      remark(report, takenIn(named(id), by))
+      await attempt(id, report, async () => {
+        await leaveUnagreed(device, account, id)
+        return 0
+      })
+    }
+  }
+
+  /** Takes in the accounts that this device invited, and no other that the account server names. */
+  async function joins(report: SyncReport, hints: Hints['joins']) {
+    for (const { connection, target: member } of state.invites.again()) {
+      const { confirmKeys } = await import('../connections/members.ts')
+      await attempt(connection, report, () => confirmKeys(device, account, { connection, member }))
+    }
+    for (const { connection, account: member, email, consent } of hints) {
+      const target = email?.toLowerCase() ?? member
+      if (state.invites.get(connection, target) === null) continue
+      const { takeIn } = await import('../connections/members.ts')
+      await attempt(connection, report, () =>
+        takeIn(device, account, { connection, member, target, consent }),
+      )
+    }
+  }
+
+  /** Follows to connections that replace forked ones, and opens those that are due. */
+  async function replacements(report: SyncReport, hints: NonNullable<Hints['replacements']>) {
+    state.replacements.note(device.now())
+    for (const hint of hints) {
+      const { joinReplacement } = await import('../connections/replacing.ts')
+      await attempt(hint.invitation, report, async () => {
+        const forked = await joinReplacement(device, account, hint)
+        if (forked !== null) remark(report, joined(named(forked)))
+        return 0
+      })
+    }
+    for (const row of state.replacements.forked()) {
+      const { hearHistories, judgeReplacement, leaveDuplicates, openReplacement } =
+        await import('../connections/replacing.ts')
+      await attempt(row.connection, report, async () => {
+        await hearHistories(device, account, row)
+        const made = await openReplacement(device, account, row)
+        if (made !== null) {
+          remark(report, replaced(named(row.connection), made.id))
+          const { notInvited } = await import('../logs/returned.ts')
+          for (const one of made.leftOut) remark(report, notInvited(state, made.id, one))
+        }
+        judgeReplacement(device, row.connection)
+        await leaveDuplicates(device, account, row.connection)
+        return 0
+      })
+    }
+  }
+
+  /** Names who came back by a fork: a person decides about them. */
+  async function returns(report: SyncReport) {
+    for (const id of state.connections.pending()) {
+      await attempt(id, report, async () => {
+        const { rememberedRoster } = await import('../logs/roster-cache.ts')
+        const { cameBack, returnedIn } = await import('../logs/returned.ts')
+        const roster = rememberedRoster(state, id)?.roster
+        const returned =
+          roster === undefined ? [] : returnedIn(state, device.identity.account, roster)
+        for (const one of returned) remark(report, `${named(id)}: ${cameBack(state, id, one)}`)
+        return 0
+      })
+    }
+  }
+
+  async function seals(report: SyncReport, hints: Hints['unsealed']) {
+    for (const { connection, devices } of hints) {
+      if (!vault.has(connection)) continue
+      const { sealMissing } = await import('../connections/sealing.ts')
+      await attempt(connection, report, () => sealMissing(device, account, connection, devices))
+    }
+  }
+
+  /**
+   * One kind of pending work; where the account server limits its rate, the next sync goes on with
+   * it.
+   */
+  async function unlessLimited(report: SyncReport, work: () => Promise<void>) {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'rate_limited')) throw error
+      log('warn', 'duty put off', { cause: error })
+      remark(report, error.message)
+    }
+  }
+
+  return async (report: SyncReport): Promise<void> => {
+    await unlessLimited(report, () => leaves(report))
+    await unlessLimited(report, () => rotations(report))
+    await unlessLimited(report, () => routine(report))
+    await unlessLimited(report, () => unfitRows(report))
+    if (state.invites.all().length > 0) {
+      const { dropEnded } = await import('../connections/invites.ts')
+      await dropEnded(device, account)
+    }
+    const hints = await account.duties.read({})
+    await unlessLimited(report, () => replacements(report, hints.replacements ?? []))
+    await returns(report)
+    await unlessLimited(report, () => joins(report, hints.joins))
+    await unlessLimited(report, () => seals(report, hints.unsealed))
+  }
+}

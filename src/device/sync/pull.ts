@@ -1,0 +1,288 @@
+/**
+ * What a sync fetches: the own key log, which everything else is checked against, connections with their secrets, guest codes.
+ * What the account server sends is checked against what this device has seen; what is refused changes nothing here.
+ */
+import { inQuotes } from '../../api/quotation-marks.ts'
+import { every } from '../../api/cursor.ts'
+import type { Account } from '../../api/port.ts'
+import type { Connection } from '../../api/rest/connections.ts'
+import type { SyncReport } from '../../api/rest/sync.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import { AppError, type Code } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import type { State } from '../../state/state.ts'
+import type { Codes } from '../codes/codes.ts'
+import { dismissed } from '../connections/ignored-connections.ts'
+import { dropFormerKey } from '../codes/former-keys.ts'
+import { guestAfter, guestRow, isSameGuest } from '../connections/guests.ts'
+import { type Identity, readFacts } from '../identity/identity.ts'
+import { isNameSettled } from '../identity/signed-name.ts'
+import type { Known } from '../logs/roster-cache.ts'
+import type { Fork } from '../logs/rosters.ts'
+import { unmarkAsked, wasAskedLongAgo } from '../identity/account-deletion-mark.ts'
+import { revokedHere } from '../identity/refusals.ts'
+import { unmarkSigned } from '../identity/sign-out-mark.ts'
+import { noteListed } from '../logs/refused-connections.ts'
+import type { Vault } from '../identity/vault.ts'
+
+/** Tell of something that the person should know and that costs one connection alone, which is unchecked then anyway. */
+export function remark(report: SyncReport, message: string): void {
+  report.error = report.error === null ? message : `${report.error} ${message}`
+}
+
+/** Tell of something that went wrong: what is known here may be out of date. */
+export function complain(report: SyncReport, message: string): void {
+  report.ok = false
+  remark(report, message)
+}
+
+/** What the account server shows of the own account. */
+interface OwnLog {
+  /** Whether it has the key log as this device knows it. */
+  readonly isKnown: boolean
+  /** The signed profile that it has. */
+  readonly profile: string | undefined
+}
+
+/** Why a name is not signed now, and may be at the next sync. */
+const NO_NAME: readonly Code[] = [
+  'conflict',
+  'forbidden',
+  'invalid_state',
+  'rate_limited',
+  'validation_failed',
+]
+
+const accountGone = () =>
+  new AppError(
+    'not_signed_in',
+    'The account server has this account no more: it was deleted. "countersignd logout --forget" forgets what this device holds of it.',
+  )
+
+/** Why an answer was refused, also one too large to be read; null for another error. */
+function refusalIn(error: unknown): Refusal | null {
+  const cause = error instanceof AppError ? error.cause : error
+  return cause instanceof Refusal ? cause : null
+}
+
+/**
+ * The fetching half of a sync.
+ * @param of `touched` holds what the person changed since the run under way began; `now` gives Unix milliseconds
+ */
+export function newPull(of: {
+  state: State
+  vault: Vault
+  codes: Codes
+  identity: Identity
+  account: Account
+  touched: ReadonlySet<string>
+  now: () => number
+  log: Log
+  demandSeat: () => void
+}) {
+  const { state, vault, codes, identity, account, touched, now, log } = of
+
+  /**
+   * @returns whether the account server has the log as this device knows it, and the signed name
+   *   that it has
+   * @throws AppError not_signed_in when this device is revoked
+   */
+  async function ownLog(report: SyncReport): Promise<OwnLog> {
+    // Of a deletion that may be on its way, what is answered now says nothing.
+    const wasAsked = wasAskedLongAgo(state, now())
+    const isHere = (profile: string | undefined): OwnLog => {
+      unmarkSigned(state)
+      if (wasAsked) unmarkAsked(state)
+      return { isKnown: true, profile }
+    }
+    const seen = state.logs.head('keylog', identity.account)
+    try {
+      const from = seen?.seq ?? 0
+      const { entries, seq, profile } = await account.keyLogs.read({
+        account: identity.account,
+        from,
+      })
+      // Mostly nothing is new; then the curves need not be loaded to check it.
+      if (seen !== null && seq === from && entries.length === 1 && entries[0] === seen.entry) {
+        if (readFacts(state)?.revoked) throw revokedHere()
+        return isHere(profile)
+      }
+      const { pullKeyLog } = await import('../logs/key-log.ts')
+      const { active } = await pullKeyLog(of, account, identity.account)
+      if (active.some(({ id }) => id === identity.device)) return isHere(profile)
+    } catch (error) {
+      const refusal = refusalIn(error)
+      if (refusal !== null) return refuseOwn(refusal, report)
+      throw error instanceof AppError && error.code === 'not_found' ? accountGone() : error
+    }
+    throw revokedHere()
+  }
+
+  function refuseOwn(refusal: Refusal, report: SyncReport): OwnLog {
+    log('error', 'own key log refused', { cause: refusal })
+    complain(
+      report,
+      `The key log of this account, as the account server shows it, was refused (${refusal.reason}): this device goes by the one it knows.`,
+    )
+    return { isKnown: false, profile: undefined }
+  }
+
+  /**
+   * Brings the signed name of the account up to date. What goes wrong with it keeps nothing else
+   * back, and the next sync goes on.
+   */
+  async function ownName(profile: string | undefined): Promise<void> {
+    if (isNameSettled(state, identity.account, profile)) return
+    // The curves are loaded when there is something to sign.
+    const { settleOwnName } = await import('../trust/own-name.ts')
+    try {
+      await settleOwnName(of, account, profile)
+    } catch (error) {
+      if (!(error instanceof AppError) || !NO_NAME.includes(error.code)) throw error
+      log('warn', 'own name not signed', { cause: error })
+    }
+  }
+
+  /**
+   * Fetches the secret that was sealed to this device. If that fails, the roster still counts: words of an earlier epoch do not verify.
+   */
+  async function pullSecret(known: Known, report: SyncReport): Promise<void> {
+    const { connection } = known.roster
+    const { fetchSecret, holdsSecret } = await import('../connections/secrets.ts')
+    if (holdsSecret(of, known)) return
+    try {
+      const secret = await fetchSecret(identity, account, known)
+      const { isNewest } = await import('../logs/roster-cache.ts')
+      if (secret === null || touched.has(connection) || !isNewest(state, known.roster)) return
+      vault.put(connection, secret)
+      report.pulled.secrets++
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      log('warn', 'secret refused', { connection, cause: error })
+      remark(
+        report,
+        error.reason === 'wrong_recipient_kid'
+          ? `The secret of ${connection} was sealed to a key that this device no longer has: its words cannot be checked here until another device has synced, which seals it again.`
+          : `The secret of ${connection} that the account server sent was refused (${error.reason}): its words cannot be checked here.`,
+      )
+    }
+  }
+
+  async function pullConnection(connection: Connection, report: SyncReport) {
+    const { id } = connection
+    // The curves are loaded when there is something to check.
+    const { fetchRoster } = await import('../logs/rosters.ts')
+    const { isNewest, rememberRoster } = await import('../logs/roster-cache.ts')
+    const { keepConnection } = await import('../logs/connection-record.ts')
+    const known = await fetchRoster(of, account, id)
+    if (touched.has(id)) return
+    rememberRoster(state, known.roster)
+    if (!isNewest(state, known.roster)) return
+    if (known.fresh) report.pulled.rosters++
+    if (known.fork !== null) await noteFork(known, known.fork)
+    if (known.fresh && state.consents.connections().includes(id)) {
+      const { settleConsent } = await import('../connections/consents.ts')
+      settleConsent(of, known.roster)
+    }
+    // Removed, and the account server does not know it yet.
+    if (!known.roster.members.some((member) => member.account === identity.account))
+      return forget(id)
+    await pullSecret(known, report)
+    if (touched.has(id) || !isNewest(state, known.roster)) return
+    keepConnection(of, connection, known)
+    report.pulled.connections++
+  }
+
+  /** A device of this account, or the person, joined a replacement: this one learns of the fork, too. */
+  async function noteFork({ roster }: Known, fork: Fork) {
+    const { seesFork } = await import('../connections/replacing.ts')
+    const { readEntry } = await import('../../crypto/logs/roster.ts')
+    const { actor: opener, replaces } = readEntry(roster.entries[0]!)
+    if (replaces !== undefined) await seesFork(of, account, { connection: replaces, opener, fork })
+  }
+
+  /** A connection that cannot be brought here must not keep the others away. */
+  async function tryConnection(connection: Connection, report: SyncReport) {
+    const { id } = connection
+    try {
+      await pullConnection(connection, report)
+    } catch (error) {
+      const refusal = refusalIn(error)
+      if (error instanceof AppError && error.code === 'not_found') forget(id)
+      else if (refusal !== null) await refuse(connection, refusal, report)
+      else throw error
+    }
+  }
+
+  async function refuse({ id, name }: Connection, refusal: Refusal, report: SyncReport) {
+    const { reason } = refusal
+    log('warn', 'connection refused', { connection: id, cause: refusal })
+    const { holdRefused } = await import('../logs/connection-record.ts')
+    holdRefused({ state, codes }, { id, name }, reason)
+    complain(
+      report,
+      reason === 'roster_forked'
+        ? `${inQuotes(name)} (${id}) forked: the account server shows two histories of it, so nothing of it verifies any more. A device of an owner opens a new connection in its place.`
+        : `What the account server sent of ${id} was refused (${reason}): it stays here as it was.`,
+    )
+  }
+
+  /** Learns what was declined on another device of this account, while a consent of this one is open. */
+  async function declined(): Promise<void> {
+    if (state.consents.connections().length === 0) return
+    const { noteDeclined } = await import('../connections/consents.ts')
+    await noteDeclined(state, account)
+  }
+
+  async function connections(before: ReadonlySet<string>, report: SyncReport) {
+    const gone = dismissed(state)
+    const all = await every((query) => account.connections.list(query))
+    const listed = all.filter(({ id }) => !gone.has(id))
+    for (const connection of listed) {
+      const { id, updated_at } = connection
+      const known = state.connections.get(id)
+      // Told already, and nothing makes it good again.
+      if (known?.hold === 'roster_forked') continue
+      const same = known?.updated_at === Date.parse(updated_at)
+      // The account server keeps no secret of a connection that was ended.
+      const isWhole = vault.has(id) || known?.hold === 'ended'
+      if (!same || !isWhole) await tryConnection(connection, report)
+    }
+    const kept = new Set(listed.map(({ id }) => id))
+    for (const id of before) if (!kept.has(id)) forget(id)
+    // One that was refused may be an old one, which is not new when it can be read.
+    if (report.ok) noteListed(state)
+  }
+
+  async function guestCodes(before: ReadonlySet<string>, report: SyncReport) {
+    const all = await every((query) => account.guestCodes.list(query))
+    for (const guest of all) {
+      if (touched.has(guest.id)) continue
+      const known = state.guests.get(guest.id)
+      const listed = guestRow(guest)
+      const isOwn = known !== null && vault.has(guest.id)
+      const row = isOwn ? guestAfter(known, listed) : listed
+      if (known !== null && isSameGuest(known, row)) continue
+      // What has ended does not begin again, whatever the server says: its secret is gone.
+      if (known !== null && known.state !== 'active' && row.state === 'active') continue
+      if (row.state !== 'active') vault.delete(row.id)
+      state.guests.put(row)
+      codes.putGuest(row)
+      report.pulled.guest_codes++
+    }
+    const kept = new Set(all.map(({ id }) => id))
+    for (const id of before) if (!kept.has(id)) forget(id)
+  }
+
+  /** The roster stays: a server that leaves a connection out for a while must not get to show an older one later. */
+  function forget(id: string): void {
+    codes.remove(id)
+    vault.delete(id)
+    dropFormerKey(of, id)
+    state.connections.delete(id)
+    state.invites.clear(id)
+    state.guests.delete(id)
+  }
+
+  return { ownLog, ownName, declined, connections, guestCodes }
+}

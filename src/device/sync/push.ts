@@ -1,0 +1,76 @@
+/**
+ * What a sync hands over: the verification log, and the stamps that were signed while the server was away. A stamp that the
+ * server refuses for good keeps none of the others away, and is itself kept: whoever has it can check it without a receipt.
+ */
+import type { Account } from '../../api/port.ts'
+import type { SyncReport } from '../../api/rest/sync.ts'
+import { AppError, type Code } from '../../errors.ts'
+import type { State } from '../../state/state.ts'
+import type { Identity } from '../identity/identity.ts'
+import { complain } from './pull.ts'
+
+const BATCH = 500
+/** Ids of stamps that the server refused, so that no later sync asks for them again. */
+const REFUSED = 'refused_stamps'
+/** A verdict on the stamp itself, which would be the same at each sync: it was given out, so it cannot be signed again. */
+const FOR_GOOD: readonly Code[] = ['conflict', 'validation_failed', 'payload_too_large']
+/** So many ids are told; of more, the number. */
+const MOST_TOLD = 5
+
+/** The handing-over half of a sync. */
+export function newPush(of: { state: State; account: Account; identity: Identity }) {
+  const { state, account, identity } = of
+
+  async function verifications(report: SyncReport): Promise<void> {
+    for (;;) {
+      const items = state.verifications.unpushed(BATCH)
+      if (items.length === 0) return
+      await account.verifications.push({ body: { items } })
+      state.verifications.markPushed(items.map(({ id }) => id))
+      report.pushed.verifications += items.length
+    }
+  }
+
+  /** Fetch the receipt of a stamp; false when the server refuses it for good. Throws what says nothing about the stamp. */
+  async function register(id: string, stamp: string): Promise<boolean> {
+    try {
+      const { receipt } = await account.stamps.create({ body: { stamp } })
+      // The curves are loaded when there is something to check.
+      const { demandReceipt } = await import('../identity/receipts.ts')
+      demandReceipt(receipt, { id, jws: stamp }, identity.receiptKey)
+      state.stamps.setReceipt(id, receipt)
+      return true
+    } catch (error) {
+      if (error instanceof AppError && FOR_GOOD.includes(error.code)) return false
+      throw error
+    }
+  }
+
+  async function stamps(report: SyncReport): Promise<void> {
+    const before = (state.meta.get(REFUSED) ?? []) as readonly string[]
+    const refused = new Set(before)
+    try {
+      for (;;) {
+        const page = state.stamps.withoutReceipt(BATCH + refused.size)
+        const waiting = page.filter(({ id }) => !refused.has(id))
+        if (waiting.length === 0) return
+        for (const { id, jws } of waiting) if (!(await register(id, jws))) refused.add(id)
+      }
+    } finally {
+      // Also when the server goes away half way: what it said until then holds.
+      const fresh = [...refused].slice(before.length)
+      if (fresh.length > 0) {
+        state.meta.set(REFUSED, [...refused])
+        complain(report, refusal(fresh))
+      }
+    }
+  }
+
+  return { verifications, stamps }
+}
+
+function refusal(ids: readonly string[]): string {
+  const [what, they] = ids.length === 1 ? ['a stamp', 'it'] : [`${ids.length} stamps`, 'they']
+  const told = ids.slice(0, MOST_TOLD).join(', ') + (ids.length > MOST_TOLD ? ', …' : '')
+  return `The account server refused ${what} (${told}): ${they} can be checked offline, without a receipt and without a page at the server.`
+}

@@ -1,0 +1,72 @@
+/** What follows on this device when the keys of somebody are confirmed. */
+import type { Account } from '../../api/port.ts'
+import type { TrustCard } from '../../api/rest/trust-cards.ts'
+import { Refusal } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import type { TrustRow } from '../../state/trust.ts'
+import { confirmSeats } from '../connections/confirmed-members.ts'
+import type { DeviceContext } from '../context.ts'
+import { judgeHolds } from '../logs/connection-record.ts'
+import { examine, rejudged } from './trust-keys.ts'
+
+/**
+ * Stores that the keys of a generation are confirmed, gives the person their seat back in
+ * the connections that this account owns, and judges again which connections are suspended.
+ * @param generation the newest that this device knows, unless another was verified
+ */
+export async function confirmKeys(
+  device: DeviceContext,
+  account: Account,
+  row: TrustRow,
+  generation = row.newest,
+): Promise<TrustRow> {
+  const looked = { pinned: generation, confirmed: true, recovered_at: null, key_unused: false }
+  const pinned = { ...row, ...looked }
+  // Later keys are as good where the recovery key links them to those.
+  const confirmed = generation === row.newest ? pinned : rejudged(device, pinned)
+  device.state.transaction(() => {
+    device.state.trust.put(confirmed)
+    // The name that they have signed by now is the one that the person has confirmed.
+    device.state.names.confirm(row.account)
+  })
+  try {
+    await confirmSeats(device, account, row.account)
+  } catch (error) {
+    if (!(error instanceof AppError || error instanceof Refusal)) throw error
+    // The next sync does it.
+    device.syncSoon()
+  }
+  judgeHolds(device, row.account)
+  return confirmed
+}
+
+/** The trust card of an account, made where there is none. Throws AppError what the account throws. */
+async function cardOf(account: Account, id: string): Promise<TrustCard> {
+  try {
+    return await account.trustCards.create({ body: { user_id: id } })
+  } catch (error) {
+    const isThere = error instanceof AppError && error.details.state === 'followed'
+    if (!isThere) throw error
+    return account.trustCards.update({ id, body: {} })
+  }
+}
+
+/**
+ * Confirms the trust card of an account whose key log was verified by another way than the account
+ * server. Again changes nothing.
+ * @param generation that of the keys in the verified log: a later one stays unverified
+ * @throws AppError what the account throws
+ */
+export async function confirmCard(
+  device: DeviceContext,
+  account: Account,
+  { id, generation }: { id: string; generation: number },
+): Promise<void> {
+  const { display_name } = await cardOf(account, id)
+  device.demandSeat()
+  device.state.names.pin(id, display_name)
+  const row = await examine(device, account, id)
+  await account.trustCards.update({ id, body: { confirmed: true } })
+  device.demandSeat()
+  await confirmKeys(device, account, row, generation)
+}

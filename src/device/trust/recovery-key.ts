@@ -1,0 +1,132 @@
+/**
+ * The recovery key in the key log of the own account (section 3). This device signs the entry that
+ * names its public half. The words of the paper never come here.
+ */
+import type { RecoveryKey } from '../../api/local/recovery.ts'
+import { every } from '../../api/cursor.ts'
+import { timeAt } from '../../api/fields.ts'
+import type { Account } from '../../api/port.ts'
+import type { PublicJwk } from '../../crypto/jose/jwk.ts'
+import { parseJws } from '../../crypto/jose/jws.ts'
+import { type KeyLog, recoveryEntry } from '../../crypto/logs/key-log.ts'
+import { nameRecoveryKey, placeAfterHead } from '../../crypto/logs/key-log-entries.ts'
+import { type Refusal, onRefusal } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import type { DeviceContext } from '../context.ts'
+import { continueKeyLog, fetchKeyLog, judged, rememberKeyLog } from '../logs/key-log.ts'
+import { type SetKey, keepRecoveryLook, recoveryLook } from './recovery-notice.ts'
+import { entryTime } from '../logs/trust-history.ts'
+
+const changed = (cause?: unknown) =>
+  new AppError(
+    'conflict',
+    'Another device of the account changed its keys meanwhile. The recovery key did not change: try again.',
+    { cause },
+  )
+
+/** Why the log takes no entry that names this key; where it is full, the refusal itself. */
+function notNamed(cause: Refusal): AppError | Refusal {
+  if (cause.reason === 'log_full') return cause
+  if (/recovery_sig|superfluous_member/.test(cause.reason)) return changed(cause)
+  return new AppError('validation_failed', `This is no new recovery key (${cause.reason}).`, {
+    cause,
+  })
+}
+
+/** When the key in force came into force; null where none is. */
+function since({ recovery, entries }: KeyLog): string | null {
+  if (recovery === null) return null
+  const entry = entries.findLast((one) => {
+    const { payload } = parseJws(one, 'keylog+jws')
+    return payload.get('op') === 'recovery' || payload.has('recovery_sig')
+  })
+  return entry === undefined ? null : timeAt(entryTime(entry))
+}
+
+const seen = (log: KeyLog): RecoveryKey => ({
+  key: log.recovery === null ? null : { kty: 'OKP', crv: 'Ed25519', x: log.recovery },
+  since: since(log),
+  next: placeAfterHead(log),
+})
+
+/**
+ * The recovery key in force, as the account server has the key log now.
+ * @throws AppError backend_error, and what the account throws
+ */
+export async function readRecoveryKey(
+  device: DeviceContext,
+  account: Account,
+): Promise<RecoveryKey> {
+  const log = await fetchKeyLog(device.state, account, device.identity.account)
+  device.demandSeat()
+  judged(() => rememberKeyLog(device, log))
+  return seen(log)
+}
+
+/**
+ * Puts a recovery key in force. Again with the same key changes nothing.
+ * @param of `seq`: the place of the entry, for which the key in force signed `recovery_sig`; absent
+ *   where none is in force
+ * @throws AppError conflict where the key log has grown meanwhile, invalid_state where it is full,
+ *   backend_error, and what the account throws
+ */
+export async function putRecoveryKey(
+  device: DeviceContext,
+  account: Account,
+  of: { key: PublicJwk; seq: number; recovery_sig?: string | undefined },
+): Promise<RecoveryKey> {
+  const { state, identity, now } = device
+  const { sign } = await identity.keys()
+  const by = { by: identity.device, kid: identity.kid, seed: sign.secret }
+  const { key, seq, recovery_sig: signature } = of
+  const inForce = signature === undefined ? {} : { inForce: { signature } }
+  const log = await continueKeyLog(state, account, identity.account, (before) => {
+    if (before.recovery === key.x) return null
+    if (before.seq + 1 !== seq) throw changed()
+    const at = Math.floor(now() / 1000)
+    return onRefusal(() => nameRecoveryKey({ log: before, key, ...inForce, ...by, at }), notNamed)
+  })
+  device.demandSeat()
+  judged(() => rememberKeyLog(device, log))
+  return seen(log)
+}
+
+/** The key in force, where another device set it. */
+async function foreignKey(
+  { state, identity, now }: Looking,
+  account: Account,
+  log: KeyLog,
+  since: number,
+): Promise<SetKey | null> {
+  const entry = recoveryEntry(log)
+  if (entry === null || entry.by === identity.device) return null
+  const key = log.recovery!
+  const revoked = log.active.every(({ id }) => id !== entry.by)
+  const known = recoveryLook(state)?.set ?? null
+  if (known?.key === key) return { ...known, revoked }
+  const devices = await every((query) => account.devices.list(query))
+  const name = devices.find(({ id }) => id === entry.by)?.name ?? null
+  // The entry claims a time. It was not there at the last good sync.
+  const at = Math.min(Math.max(entryTime(entry.jws), since), now())
+  return { key, device: entry.by, name, at, revoked }
+}
+
+type Looking = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'demandSeat'>
+
+/**
+ * Looks in the own key log, as this device remembers it, for a recovery key that another device set,
+ * and keeps it for the notice.
+ * @param since when the last good sync ended, Unix milliseconds; 0 before the first
+ * @throws AppError what the account throws
+ */
+export async function lookForRecoveryKey(
+  device: Looking,
+  account: Account,
+  since: number,
+): Promise<SetKey | null> {
+  const log = await device.identity.keyLog()
+  const set = await foreignKey(device, account, log, since)
+  device.demandSeat()
+  keepRecoveryLook(device.state, { seq: log.seq, set })
+  return set
+}

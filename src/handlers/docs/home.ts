@@ -1,0 +1,55 @@
+/**
+ * The first page: what a person finds at the daemon's address alone, in a browser or by curl. It
+ * says nothing of the account.
+ */
+import type { Content } from '../../api/route.ts'
+import { ICON } from '../../service/pages/document.ts'
+import { html } from '../../service/pages/html.ts'
+import type { DocsHandlers } from '../context.ts'
+
+const WHAT =
+  'This is the daemon of Countersign. It holds an account on this machine and serves it to programs that have a token.'
+const DOCS = '/api/v1/docs'
+const NEW_TOKEN = 'countersignd token create --name me --scope read'
+
+const POLICY = "default-src 'none'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
+
+const page = (): Content => ({
+  type: 'text/html; charset=utf-8',
+  headers: { 'Content-Security-Policy': POLICY },
+  body: html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>Countersign</title>
+        <link rel="icon" href="${ICON}" />
+      </head>
+      <body>
+        <main>
+          <h1>Countersign</h1>
+          <p>${WHAT}</p>
+          <p><a href="${DOCS}">Documentation of the API</a></p>
+          <p>To create a token, run <code>${NEW_TOKEN}</code>.</p>
+        </main>
+      </body>
+    </html> `.toString(),
+})
+
+const text = (address: string): Content => ({
+  type: 'text/plain; charset=utf-8',
+  body: `${WHAT}
+
+  Documentation  ${address}${DOCS}
+  A token        ${NEW_TOKEN}
+  First request  curl -H "Authorization: Bearer <token>" ${address}/api/v1/status
+`,
+})
+
+export const home: DocsHandlers['home'] = {
+  read: async (_input, context) =>
+    context.accept.includes('text/html')
+      ? page()
+      : text(`http://${context.header('host') ?? 'localhost'}`),
+}

@@ -1,0 +1,130 @@
+/** The account server's listener, the same whether a daemon carries it or it runs alone. */
+import { entrance, signedIn } from '../api/device/index.ts'
+import type { Session, Visitor } from '../api/port.ts'
+import { rest } from '../api/rest/index.ts'
+import type { Table } from '../api/route.ts'
+import { site } from '../api/site/index.ts'
+import { ACCOUNT, type Standing, scopeTable } from '../auth/scopes.ts'
+import type { Config } from '../config/config.ts'
+import { type Dispatch, type Gate, type Request, newDispatch } from './dispatch.ts'
+import { AppError, statusOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { AccountServer } from '../service/service.ts'
+import { type AccountLoad, newAccountLoad } from './account-load.ts'
+import { hostsOf } from './hosts.ts'
+import { type Listening, listen } from './server.ts'
+
+/** The rows of the interface that an account answers: what daemons ask for their callers. */
+const forAccounts = Object.fromEntries(
+  Object.entries<Table[string]>(rest).map(([group, routes]) => [
+    group,
+    Object.fromEntries(
+      Object.entries(routes).filter(([, { by }]) => by === 'account' || by === 'both'),
+    ),
+  ]),
+)
+
+/** Everything that an account server answers. */
+export const accountTable: Table = { ...forAccounts, ...signedIn, ...entrance, ...site }
+
+type Caller = Session & { readonly scope: Standing }
+
+const NOBODY: Visitor = { key: null }
+
+const unauthorized = () =>
+  new AppError(
+    'unauthorized',
+    'This route needs the session of a device ("Authorization: DPoP <token>" with its proof) or a machine account’s token ' +
+      '("Authorization: Bearer <token>").',
+  )
+
+const notBound = () =>
+  new AppError(
+    'invalid_token',
+    'A machine account’s token is bound to no key: send it as "Authorization: Bearer <token>".',
+    { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
+  )
+
+/**
+ * RFC 9110 section 11.6.1: every 401 says what would be taken. A challenge for each of the two; RFC 6750 section 3: no error
+ * code, where none of the two was what was refused.
+ */
+const CHALLENGES = { 'WWW-Authenticate': 'Bearer, DPoP algs="Ed25519 EdDSA"' }
+
+/** A dispatcher whose 401s all have a challenge: their own, or that of this server. */
+const challenging =
+  (dispatch: Dispatch): Dispatch =>
+  async (request) => {
+    try {
+      return await dispatch(request)
+    } catch (error) {
+      if (!(error instanceof AppError) || statusOf(error.code) !== 401) throw error
+      const { code, message, details, cause, headers } = error
+      throw new AppError(code, message, { details, cause, headers: { ...CHALLENGES, ...headers } })
+    }
+  }
+
+const { method: RENEWING, path: RENEWAL } = entrance.session.renew
+
+/** Whether a request of nobody is the one that takes a proof. No other is worth the work, which strangers could ask for. */
+const renews = ({ method, segments }: Request) =>
+  method === RENEWING && `/${segments.join('/')}` === RENEWAL
+
+/** The proof of a request, as the account server judges it. */
+const proofOf = ({ proof, method, segments }: Request) =>
+  proof === undefined ? null : { text: proof, method, path: `/${segments.join('/')}` }
+
+/**
+ * The id of the token or the device that asks. Not of the session: what a device repeats after it
+ * signed in again is the same act, and counts towards the same share.
+ */
+const idOf = ({ token, device, account }: Session): string => token ?? device ?? account
+
+/** Who may come in to an account server, and how much of it one account may ask. */
+export const accountGate = (server: AccountServer, load: AccountLoad): Gate<Caller> => ({
+  need: scopeTable(ACCOUNT),
+  unauthorized,
+  authenticate: async (request) => {
+    const { token, scheme } = request
+    if (scheme === 'DPoP' && token.startsWith('csm_')) throw notBound()
+    // A proof beside a token that was presented alone does not make it a bound one.
+    const proof = scheme === 'DPoP' ? proofOf(request) : null
+    const caller = await server.authenticate({ token, proof })
+    await load.enter(request, { account: caller.account, caller: idOf(caller) })
+    return caller
+  },
+  context: (caller, request) => {
+    if (caller !== null) return caller
+    const proof = renews(request) ? proofOf(request) : null
+    return proof === null ? NOBODY : server.visitor(proof)
+  },
+  callerId: idOf,
+  once: server.once,
+})
+
+/**
+ * Let an account server listen at `accountBind` and `accountPort`.
+ * @throws StartError when the port is taken or the address cannot be bound
+ */
+export const listenForAccount = (
+  config: Pick<Config, 'accountBind' | 'accountPort' | 'publicUrl'>,
+  { server, log }: { readonly server: AccountServer; readonly log: Log },
+): Promise<Listening> => {
+  const load = newAccountLoad(server.takeWrite)
+  const answers = { ...server.answers, ...server.open }
+  return listen({
+    bind: config.accountBind,
+    port: config.accountPort,
+    log,
+    dispatch: challenging(
+      load.counting(newDispatch(accountTable, answers, accountGate(server, load))),
+    ),
+    proofNonce: () => server.nonce(),
+    rules: (port) => ({
+      hosts: hostsOf(config.accountBind, port, config.publicUrl),
+      navigable: /^\/(?:(?:[gos]|confirm|exports)\/[\w-]+)?$/,
+      tokenPath: null,
+      peerAllowed: () => true,
+    }),
+  })
+}

@@ -1,0 +1,133 @@
+/**
+ * What every request passes before anything is looked up, in this order: framing → Host → Origin and Sec-Fetch → path → peer.
+ * A loopback port is open to every page in the browser and to every user of the machine; these checks are what makes
+ * "loopback only" mean something.
+ */
+import type { IncomingMessage } from 'node:http'
+import { AppError } from '../errors.ts'
+import type { Fields } from './fields.ts'
+import { type Target, splitTarget } from './path.ts'
+
+export interface GuardRules {
+  /** The Host values this listener answers to, each with the origin that its pages have, which may be of another name. */
+  readonly hosts: ReadonlyMap<string, string>
+  /** Pages that a link from elsewhere may open. */
+  readonly navigable: RegExp
+  /** The path that no browser may call and only some users may; null where the listener has none. */
+  readonly tokenPath: string | null
+  /** Whether a user may use that path, by the uid; null where the uid is not known. */
+  readonly peerAllowed: (uid: number | null) => boolean
+}
+
+const badRequest = (message: string) => new AppError('bad_request', message)
+const badOrigin = (message: string, headers: Readonly<Record<string, string>> = {}) =>
+  new AppError('origin_not_allowed', message, { headers })
+
+/**
+ * A service worker that somebody planted who had this port before outlives them in the browser. When the browser asks for news of its
+ * script, this makes it drop the worker.
+ */
+const FORGET = { 'Clear-Site-Data': '"storage"' }
+
+function checkFraming(req: IncomingMessage, fields: Fields): void {
+  // RFC 9112 section 3.2: exactly one Host field, and this server is no proxy, so only origin-form targets.
+  if (fields.hosts !== 1) throw badRequest('Send exactly one Host header.')
+  if (fields.authorizations > 1) throw badRequest('Send at most one Authorization header.')
+  // RFC 9449 section 4.3, check 1.
+  if (fields.proofs > 1) throw badRequest('Send at most one DPoP header.')
+  if (fields.keys !== 0) checkKey(fields.keys, fields['idempotency-key'] as string)
+  if (!req.url?.startsWith('/'))
+    throw badRequest('Send the path alone as the request target, as in GET /health.')
+  if (req.httpVersionMajor !== 1) throw badRequest('This server speaks HTTP/1.1.')
+  const coding = fields['transfer-encoding']
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    throw badRequest('The only transfer coding taken is chunked.')
+  // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so the framing is in doubt.
+  if (coding !== undefined && req.httpVersion === '1.0')
+    throw badRequest('HTTP/1.0 has no Transfer-Encoding.')
+}
+
+function checkKey(count: number, key: string): void {
+  if (count > 1 || !/^[\x21-\x7e]{1,200}$/.test(key))
+    throw badRequest(
+      'Send at most one Idempotency-Key header, of 1 to 200 visible ASCII characters: a random one for each new request.',
+    )
+}
+
+function checkHost(host: string, rules: GuardRules): string {
+  const origin = rules.hosts.get(host)
+  if (origin === undefined)
+    throw new AppError(
+      'host_not_allowed',
+      `This server answers to Host ${[...rules.hosts.keys()].join(', ')} only.`,
+    )
+  return origin
+}
+
+/** Whether pages of the host that was asked have this origin. */
+const isOf = (host: string, origin: string) =>
+  origin === `http://${host}` || origin === `https://${host}`
+
+/**
+ * Fetch Metadata (W3C) and RFC 6454: which page, if any, sent this.
+ * @returns whether somebody opens a page by a name that no page here has
+ */
+function checkOrigin(
+  method: string | undefined,
+  fields: Fields,
+  own: string,
+  path: string,
+  rules: GuardRules,
+): boolean {
+  const { host = '', origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = fields
+  if (fields['service-worker'] !== undefined)
+    throw badOrigin('No service worker is served from here.', FORGET)
+  if (path === rules.tokenPath && (origin !== undefined || site !== undefined))
+    throw badOrigin('No browser may create a token: use the command line or a script.')
+  if (origin !== undefined && origin !== own)
+    throw badOrigin('Pages of other origins may not call this server.')
+  if (site === undefined) return false
+  const isHere = isOf(host, own)
+  const navigates = method === 'GET' && mode === 'navigate'
+  // Of two programs that listen, one at 127.0.0.1 and one at [::1], a browser gives both the origin of `localhost`.
+  if (site === 'same-origin' && !isHere)
+    throw badOrigin(`Pages of this server are at ${own}, and no others may call it.`)
+  if (site !== 'same-origin' && site !== 'none' && !(navigates && rules.navigable.test(path)))
+    throw badOrigin('Pages of other sites may not call this server.')
+  return navigates && !isHere
+}
+
+/**
+ * Check everything about a request that needs no look-up.
+ * @returns the segments of its path and its query string; `moved` is the address where a browser is
+ *   to open it instead; `asksPeer` is whether the request has to pass `checkPeer` too
+ * @throws AppError 400 for framing and path, 403 for Host and Origin
+ */
+export function guard(
+  req: IncomingMessage,
+  fields: Fields,
+  rules: GuardRules,
+): Target & { readonly moved: string | null; readonly asksPeer: boolean } {
+  checkFraming(req, fields)
+  const own = checkHost(fields.host as string, rules)
+  const url = req.url as string
+  const mark = url.indexOf('?')
+  const path = mark === -1 ? url : url.slice(0, mark)
+  const opensElsewhere = checkOrigin(req.method, fields, own, path, rules)
+  const { segments, query } = splitTarget(url)
+  const moved = opensElsewhere ? own + url : null
+  return { segments, query, moved, asksPeer: path === rules.tokenPath }
+}
+
+/**
+ * Check who is at the other end of a connection, for the path that only some users may call.
+ * @param uid null where it is not known
+ * @throws AppError peer_not_allowed
+ */
+export function checkPeer(uid: number | null, rules: GuardRules): void {
+  if (!rules.peerAllowed(uid))
+    throw new AppError(
+      'peer_not_allowed',
+      "Only the daemon's own user may create tokens here. SVC_TOKEN_USERS names further users.",
+    )
+}

@@ -1,0 +1,68 @@
+/**
+ * The one reading of a request target. Scope table and router get the same segments, split here once and never decoded:
+ * a path that could be read in two ways is refused, so that the two can never disagree about it.
+ */
+import { redact } from '../crypto/encoding/redact.ts'
+import { AppError } from '../errors.ts'
+
+export interface Target {
+  readonly segments: readonly string[]
+  /** The query string without its question mark; empty when there is none. */
+  readonly query: string
+}
+
+/**
+ * RFC 3986 section 3.3 without escapes and `;`: what can be read in one way only. Ids need less, but a malformed id is a
+ * resource that is not there, and no fault of the path.
+ */
+const SEGMENT = /[A-Za-z0-9._~!$&'()*+,=:@-]/
+
+/** By character code: whether a segment may hold it. */
+const ALLOWED = Uint8Array.from({ length: 128 }, (_, code) =>
+  SEGMENT.test(String.fromCharCode(code)) ? 1 : 0,
+)
+
+const SLASH = 0x2f
+
+/** The segments of a path that begins with a slash, in one pass; null where it is not canonical. */
+function segmentsOf(path: string): string[] | null {
+  const segments: string[] = []
+  let start = 1
+  for (let i = 1; i <= path.length; i++) {
+    const code = i === path.length ? SLASH : path.charCodeAt(i)
+    if (code === SLASH) {
+      const segment = path.slice(start, i)
+      if (segment === '' || segment === '.' || segment === '..') return null
+      segments.push(segment)
+      start = i + 1
+    } else if (ALLOWED[code] !== 1) return null
+  }
+  return segments
+}
+
+/** As long as an error quotes a path. */
+const LONGEST_QUOTE = 200
+
+/**
+ * Split an origin-form request target (RFC 9112 section 3.2.1).
+ * @throws AppError bad_request where the target is not in origin form or its path is not canonical;
+ *   no_such_route where it would be canonical without the slash at its end
+ */
+export function splitTarget(target: string): Target {
+  const mark = target.indexOf('?')
+  const path = mark === -1 ? target : target.slice(0, mark)
+  const query = mark === -1 ? '' : target.slice(mark + 1)
+  if (path === '/') return { segments: [], query }
+  const segments = path.charCodeAt(0) === SLASH ? segmentsOf(path) : null
+  if (segments === null && segmentsOf(path.slice(0, -1)) !== null && path.endsWith('/'))
+    throw new AppError(
+      'no_such_route',
+      `No path here ends with a slash. Ask for ${redact(path.slice(0, -1)).slice(0, LONGEST_QUOTE)}.`,
+    )
+  if (segments === null)
+    throw new AppError(
+      'bad_request',
+      'The request path is not canonical: write it as documented, without %-escapes, empty, "." or ".." segments, or a slash at the end.',
+    )
+  return { segments, query }
+}

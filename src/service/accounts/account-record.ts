@@ -1,0 +1,132 @@
+/** Who the account is, and which organisation it acts in. */
+import type { Kysely } from 'kysely'
+import type { Service, Session } from '../../api/port.ts'
+import type { Context } from '../../api/rest/context.ts'
+import { AppError } from '../../errors.ts'
+import {
+  activeOrganisation,
+  organisationOfMachine,
+  organisationsOf,
+} from './active-organisation.ts'
+import { accountGone, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import type { Schema } from '../db/schema.ts'
+
+/** What an account calls itself. Throws when there is none. */
+export async function displayName(db: Kysely<Schema>, account: string): Promise<string> {
+  const { display_name: name } = await db
+    .selectFrom('accounts')
+    .select('display_name')
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow()
+  return name
+}
+
+/** Where the server writes to a person; null for a machine, and for somebody who never proved a mailbox. */
+export async function primaryAddress(db: Kysely<Schema>, account: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('emails')
+    .select('address')
+    .where('account_id', '=', account)
+    .where('is_primary', '=', 1)
+    .executeTakeFirst()
+  return row?.address ?? null
+}
+
+/** The account that has proven to be at a mailbox, in lower case; null for nobody. */
+export async function accountAt(db: Kysely<Schema>, email: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('emails')
+    .select('account_id')
+    .where('address', '=', email)
+    .executeTakeFirst()
+  return row?.account_id ?? null
+}
+
+async function contextOf(db: Kysely<Schema>, session: Session): Promise<Context> {
+  const { account } = session
+  const [user, email, organisations, active] = await Promise.all([
+    db
+      .selectFrom('accounts')
+      .select(['id', 'display_name', 'kind'])
+      .where('id', '=', account)
+      .executeTakeFirstOrThrow(accountGone),
+    primaryAddress(db, account),
+    organisationsOf(db, account).orderBy('organisations.id').execute(),
+    activeOrganisation(db, session),
+  ])
+  return {
+    user: { ...user, email },
+    organisations: organisations.map((one) => ({ ...one })),
+    ...(active === null ? {} : { active_organisation: { ...active } }),
+  }
+}
+
+/** Throws AppError `not_found` for an organisation in which the account is not active. */
+async function demandActive(
+  db: Kysely<Schema>,
+  account: string,
+  organisation: string,
+): Promise<void> {
+  const row = await organisationsOf(db, account)
+    .where('organisations.id', '=', organisation)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('organisation')
+}
+
+/** A machine account has nothing to choose. Throws AppError `not_found`, `invalid_state`. */
+function demandOwn(own: string, organisation: string | null): void {
+  if (organisation === null)
+    throw new AppError(
+      'invalid_state',
+      'A machine account belongs to one organisation, which is always active for it.',
+      { details: { state: 'machine' } },
+    )
+  if (organisation !== own) throw notFound('organisation')
+}
+
+/** Throws AppError `not_signed_in` for a session that has ended: the token of whoever asks behind a daemon is as good as before. */
+async function choose(
+  { db, now }: Pick<Ground, 'db' | 'now'>,
+  { account, session }: Session,
+  organisation: string | null,
+): Promise<void> {
+  const at = now()
+  const { numUpdatedRows: chosen } = await db
+    .updateTable('sessions')
+    .set((of) => ({
+      active_organisation_id: organisation,
+      active_since:
+        organisation === null
+          ? null
+          : of
+              .case()
+              // Chosen once more, it is active for as long as it was.
+              .when('active_organisation_id', '=', organisation)
+              .then(of.ref('active_since'))
+              .else(at)
+              .end(),
+    }))
+    .where('id', '=', session)
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  if (chosen !== 1n)
+    throw new AppError(
+      'not_signed_in',
+      'The session of this device has ended: sign in again on it.',
+    )
+}
+
+export const context = ({ db, now }: Ground): Service['context'] => ({
+  activeOrg: async ({ body }, session) => {
+    const { account } = session
+    const { organisation_id: organisation } = body
+    const own = await organisationOfMachine(db, account)
+    if (own !== null) demandOwn(own, organisation)
+    if (organisation !== null) await demandActive(db, account, organisation)
+    if (own === null) await choose({ db, now }, session, organisation)
+    return contextOf(db, session)
+  },
+
+  read: async (_, session) => contextOf(db, session),
+})

@@ -1,0 +1,19 @@
+/** Whether the recovery key of an account links its keys of now to earlier ones (protocol, section 3). */
+import type { Kysely } from 'kysely'
+import { generationAt, isLinked } from '../../crypto/logs/key-log.ts'
+import { entriesOf } from '../devices/key-log-rows.ts'
+import type { Schema } from '../db/schema.ts'
+import { storedKeyLog } from '../devices/stored-logs.ts'
+
+/** Whether the newest generation is linked to that of a time, Unix milliseconds. */
+export async function isLinkedSince(
+  db: Kysely<Schema>,
+  account: string,
+  since: number,
+): Promise<boolean> {
+  const { entries, storedAt } = await entriesOf(db, account)
+  const then = storedAt.findLastIndex((at) => at <= since)
+  if (then === -1) return false
+  const log = await storedKeyLog(account, entries)
+  return isLinked(log, generationAt(log, then), log.generation)
+}

@@ -1,0 +1,79 @@
+/**
+ * Look-ups by mailbox, which tell whether a mailbox has an account: so many an hour for one
+ * account, and so many for all accounts of the server together, since a domain that takes any
+ * address opens any number of accounts.
+ */
+import { newId } from '../../crypto/encoding/id.ts'
+import { AppError } from '../../errors.ts'
+import { accountAt } from './account-record.ts'
+import type { Ground } from '../db/context.ts'
+import { type Brake, countTry } from '../db/attempts.ts'
+import { acquireLock } from '../db/locks.ts'
+
+const HOUR_MS = 3_600_000
+const MOST_OF_SERVER = 600
+
+const OF_ACCOUNT: Brake = {
+  what: 'follow by mailbox',
+  most: 30,
+  periodMs: HOUR_MS,
+  told: 'Too many people were looked up by their mailbox: 30 an hour is the most.',
+}
+
+/** What the ids of counted look-ups begin with, and the first text after all of them. */
+const PREFIX = 'look-up by mailbox '
+const AFTER = 'look-up by mailbox!'
+
+/** Throws AppError `rate_limited` while all accounts together made too many. */
+const countForServer = ({ db, now }: Pick<Ground, 'db' | 'now'>): Promise<void> =>
+  db.transaction().execute(async (trx) => {
+    const at = now()
+    // Of many at the same moment, exactly as many as may are let through.
+    await acquireLock(trx, 'turn of look-ups by mailbox')
+    const { count, first } = await trx
+      .selectFrom('seen_once')
+      .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
+      .where('id', '>=', PREFIX)
+      .where('id', '<', AFTER)
+      .where('expires_at', '>', at)
+      // What was counted when the clock was far ahead does not count: replicas differ by less than
+      // a period.
+      .where('expires_at', '<=', at + 2 * HOUR_MS)
+      .executeTakeFirstOrThrow()
+    if (Number(count) >= MOST_OF_SERVER) {
+      const seconds = Math.max(1, Math.ceil(((first ?? at) - at) / 1000))
+      throw new AppError(
+        'rate_limited',
+        `Too many people were looked up by their mailbox at this account server. Try again in ${seconds} s, or follow by user_id.`,
+        { headers: { 'Retry-After': String(seconds) } },
+      )
+    }
+    await trx
+      .insertInto('seen_once')
+      .values({ id: newId(PREFIX, at), expires_at: at + HOUR_MS })
+      .execute()
+  })
+
+/**
+ * The account that has proven a mailbox, unless it does not want to be found by it.
+ * @param asking the account that looks; counted whether or not there is one
+ * @throws AppError `not_found`, in the same words for both; `rate_limited`
+ */
+export async function accountBehind(
+  ground: Ground,
+  asking: string,
+  email: string,
+): Promise<string> {
+  await countTry(ground, asking, OF_ACCOUNT)
+  await countForServer(ground)
+  const account = await accountAt(ground.db, email.toLowerCase())
+  const hidden = await ground.db
+    .selectFrom('preferences')
+    .select('account_id')
+    .where('account_id', '=', account)
+    .where('findable_by_email', '=', 0)
+    .executeTakeFirst()
+  if (account === null || (hidden !== undefined && account !== asking))
+    throw new AppError('not_found', 'Nobody here has proven to be at this mailbox.')
+  return account
+}

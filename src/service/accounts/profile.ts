@@ -1,0 +1,66 @@
+/** The own profile: what others see of an account, as far as it chooses. */
+import type { Kysely, Transaction } from 'kysely'
+import type { Service } from '../../api/port.ts'
+import type { Profile } from '../../api/rest/profiles.ts'
+import { AppError } from '../../errors.ts'
+import { accountGone } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import type { Schema } from '../db/schema.ts'
+import { acquireLock } from '../db/locks.ts'
+
+async function read(db: Kysely<Schema>, account: string): Promise<Profile> {
+  const row = await db
+    .selectFrom('accounts')
+    .select(['display_name', 'handle', 'headline'])
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow(accountGone)
+  // Its words are a device's to say.
+  return { ...row, public_code: null }
+}
+
+/** Handles are taken one at a time, by all replicas together: of two who want the same at the same moment, one gets it. */
+async function demandFree(
+  trx: Transaction<Schema>,
+  account: string,
+  handle: string,
+): Promise<void> {
+  await acquireLock(trx, 'turn of handles')
+  const taken = await trx
+    .selectFrom('accounts')
+    .select('id')
+    .where('handle', '=', handle)
+    .where('id', '!=', account)
+    .executeTakeFirst()
+  if (taken !== undefined)
+    throw new AppError('conflict', `The handle "${handle}" is taken: choose another.`)
+}
+
+/** Throws AppError `no_device` where a device signed the name: only a device can change it then. */
+async function demandUnsigned(trx: Transaction<Schema>, account: string): Promise<void> {
+  const { profile } = await trx
+    .selectFrom('accounts')
+    .select('profile')
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow(accountGone)
+  if (profile !== null)
+    throw new AppError(
+      'no_device',
+      'A device of this account signed its name, so only a device can change it: do it where one is signed in.',
+    )
+}
+
+export const profile = ({ db }: Ground): Service['profile'] => ({
+  read: (_, { account }) => read(db, account),
+
+  update: ({ body }, { account }) =>
+    db.transaction().execute(async (trx) => {
+      if (body.display_name !== undefined) await demandUnsigned(trx, account)
+      if (typeof body.handle === 'string') await demandFree(trx, account, body.handle)
+      const set = Object.fromEntries(
+        Object.entries(body).filter(([, value]) => value !== undefined),
+      )
+      if (Object.keys(set).length > 0)
+        await trx.updateTable('accounts').set(set).where('id', '=', account).execute()
+      return read(trx, account)
+    }),
+})

@@ -1,0 +1,60 @@
+/**
+ * Consents (section 6): a device approves an invitation by signing that its account agrees to be
+ * taken in by the inviter. The server checks what it can and hands the consent to the devices of
+ * the inviter, for their `add` entry.
+ */
+import type { Service } from '../../api/port.ts'
+import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { verifyConsent } from '../../crypto/logs/consent.ts'
+import { hashOf } from '../../crypto/jose/jws.ts'
+import { demand } from '../../crypto/refusal.ts'
+import { isFreshHead } from '../../crypto/logs/roster.ts'
+import { demandApproved } from '../devices/device-rows.ts'
+import { judged } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { approvable, invitationAnswers } from './invitations.ts'
+import { readKeyLog } from '../devices/key-log-rows.ts'
+import { newestRosterEntry, rosterEntries } from './roster-rows.ts'
+import { storedKeyLog } from '../devices/stored-logs.ts'
+
+const headOf = (entry: string): string => encodeBase64url(hashOf(entry))
+
+export const consents = (ground: Ground): Service['consents'] => {
+  const { db } = ground
+  return {
+    wanted: async ({ invitation }, session) => {
+      await demandApproved(db, session)
+      const row = await approvable(ground, { id: invitation, account: session.account })
+      const entry = await newestRosterEntry(db, row.connection_id)
+      return {
+        connection: row.connection_id,
+        inviter: row.from_account,
+        roster_head: headOf(entry),
+      }
+    },
+
+    give: async ({ body: { invitation, consent } }, session) => {
+      const { account } = session
+      const device = await demandApproved(db, session)
+      const row = await approvable(ground, { id: invitation, account })
+      const { entries } = await readKeyLog(db, account)
+      const log = await storedKeyLog(account, entries)
+      const { connection_id: connection, from_account: inviter } = row
+      const { roster_head } = judged('consent', () => {
+        const of = { connection, inviter, account, memberLog: log.seq }
+        const signed = verifyConsent(consent, of, log)
+        demand(signed.device === device, 'unknown_signer', 'signed by another device')
+        return signed
+      })
+      return invitationAnswers(ground).approve(invitation, account, consent, async (trx) => {
+        const newest = await newestRosterEntry(trx, connection)
+        // An honest device names the newest entry: then the others are not read.
+        const isNewest = headOf(newest) === roster_head
+        const entries = isNewest ? [newest] : await rosterEntries(trx, connection)
+        const message = 'roster_head is not an entry of the roster since the account last left'
+        const isFresh = () => isFreshHead(entries, account, roster_head)
+        judged('consent', () => demand(isFresh(), 'consent_stale', message))
+      })
+    },
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * Accounts that were deleted, in the connections of others. Their signatures are in the rosters, which every new device of a member
+ * checks from the first entry on: so their key logs stay for those members, and for nobody else, under the hash of the account's id.
+ */
+import { hash } from 'node:crypto'
+import type { Kysely, Transaction } from 'kysely'
+import { taken } from '../devices/device-rows.ts'
+import { tellMembers } from '../mail/event-notices.ts'
+import type { Schema } from '../db/schema.ts'
+
+/** What tells an account here: SHA-256 of its id, hex. */
+export const pseudonymOf = (account: string): string => hash('sha256', account, 'hex')
+
+/** A roster names an account from now on. */
+export async function noteNamed(
+  trx: Transaction<Schema>,
+  connection: string,
+  account: string,
+): Promise<void> {
+  await trx
+    .insertInto('roster_accounts')
+    .values({
+      connection_id: connection,
+      account_hash: pseudonymOf(account),
+      departed_epoch: null,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Of these accounts those that were deleted, each with the epoch of the connection at that time. */
+export async function departedOf(
+  db: Kysely<Schema>,
+  connection: string,
+  accounts: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('roster_accounts')
+    .select(['account_hash', 'departed_epoch'])
+    .where('connection_id', '=', connection)
+    .where('departed_epoch', 'is not', null)
+    .$narrowType<{ departed_epoch: number }>()
+    .execute()
+  if (rows.length === 0) return new Map()
+  const epochs = new Map(rows.map((row) => [row.account_hash, row.departed_epoch]))
+  return new Map(
+    accounts.flatMap((account) => {
+      const epoch = epochs.get(pseudonymOf(account))
+      return epoch === undefined ? [] : [[account, epoch] as const]
+    }),
+  )
+}
+
+/** The key logs of deleted accounts that the roster of a connection rests on, each in order, by account. */
+export async function departedLogs(
+  db: Kysely<Schema>,
+  connection: string,
+  accounts: readonly string[],
+): Promise<Map<string, string[]>> {
+  const named = new Map(accounts.map((account) => [pseudonymOf(account), account]))
+  const rows = await db
+    .selectFrom('departed_key_logs')
+    .select(['account_hash', 'entry'])
+    .where('connection_id', '=', connection)
+    .where('account_hash', 'in', [...named.keys()])
+    .orderBy('account_hash')
+    .orderBy('seq')
+    .execute()
+  const byHash = Map.groupBy(rows, ({ account_hash }) => account_hash)
+  return new Map(
+    [...byHash].map(([hash, of]) => [named.get(hash)!, of.map(({ entry }) => entry)] as const),
+  )
+}
+
+/** How long those logs are: the seq of the newest entry of each, and the epoch in which its account went. */
+export async function departedLengths(
+  db: Kysely<Schema>,
+  connection: string,
+  accounts: readonly string[],
+) {
+  const departed = await departedOf(db, connection, accounts)
+  if (departed.size === 0) return []
+  const rows = await db
+    .selectFrom('departed_key_logs')
+    .select(({ fn }) => ['account_hash', fn.max('seq').as('seq')])
+    .where('connection_id', '=', connection)
+    .groupBy('account_hash')
+    .execute()
+  const lengths = new Map(rows.map(({ account_hash, seq }) => [account_hash, seq]))
+  return [...departed].map(([account, departed_epoch]) => {
+    return { account, seq: lengths.get(pseudonymOf(account)) ?? 0, departed_epoch }
+  })
+}
+
+/** The key log of a deleted account as a member of a connection that names it may read it; empty for anybody else. */
+export async function departedLogFor(
+  db: Kysely<Schema>,
+  asking: string,
+  account: string,
+): Promise<string[]> {
+  const shared = await db
+    .selectFrom('departed_key_logs')
+    .innerJoin('memberships', 'memberships.connection_id', 'departed_key_logs.connection_id')
+    .select('departed_key_logs.connection_id')
+    .where('account_hash', '=', pseudonymOf(account))
+    .where('account_id', '=', asking)
+    .limit(1)
+    .executeTakeFirst()
+  if (shared === undefined) return []
+  return (await departedLogs(db, shared.connection_id, [account])).get(account) ?? []
+}
+
+/** Throws AppError `conflict` for the id of an account that was deleted: whoever took it would sign in its name. */
+export async function demandNeverUsed(trx: Transaction<Schema>, account: string): Promise<void> {
+  const row = await trx
+    .selectFrom('departed_key_logs')
+    .select('account_hash')
+    .where('account_hash', '=', pseudonymOf(account))
+    .limit(1)
+    .executeTakeFirst()
+  if (row !== undefined) throw taken()
+}
+
+/** Deletes connections, which the caller chooses, that are without members: each account that the roster still names is deleted. */
+export const deleteAbandoned = (trx: Transaction<Schema>) =>
+  trx
+    .deleteFrom('connections')
+    .where((of) =>
+      of.not(
+        of.exists(
+          of
+            .selectFrom('memberships')
+            .select('account_id')
+            .whereRef('memberships.connection_id', '=', 'connections.id'),
+        ),
+      ),
+    )
+
+/**
+ * An account that is about to be deleted goes from its connections: those who stay have their devices fetch them, and keep what its
+ * signatures are checked by. Where nobody stays, the connection ends.
+ * @param at Unix milliseconds
+ */
+export async function departFrom(
+  trx: Transaction<Schema>,
+  account: string,
+  at: number,
+): Promise<void> {
+  const account_hash = pseudonymOf(account)
+  // The members of a connection that has ended are not notified.
+  const open = await trx
+    .selectFrom('memberships')
+    .innerJoin('connections', 'connections.id', 'connection_id')
+    .select('connection_id')
+    .where('account_id', '=', account)
+    .where('ended_at', 'is', null)
+    .execute()
+  await trx.deleteFrom('memberships').where('account_id', '=', account).execute()
+  for (const { connection_id: connection } of open)
+    await tellMembers(trx, { connection, op: 'left', member: account, by: account }, at)
+  await deleteAbandoned(trx)
+    .where('id', 'in', (of) =>
+      of
+        .selectFrom('roster_accounts')
+        .select('connection_id')
+        .where('account_hash', '=', account_hash),
+    )
+    .execute()
+  await trx
+    .updateTable('roster_accounts')
+    .set((of) => ({
+      departed_epoch: of
+        .selectFrom('connections')
+        .select('epoch')
+        .whereRef('connections.id', '=', 'roster_accounts.connection_id'),
+    }))
+    .where('account_hash', '=', account_hash)
+    .execute()
+  await trx
+    .insertInto('departed_key_logs')
+    .columns(['connection_id', 'account_hash', 'seq', 'entry', 'stored_at'])
+    .expression((of) =>
+      of
+        .selectFrom('roster_accounts')
+        .innerJoin('key_log_entries', (join) => join.on('key_log_entries.account_id', '=', account))
+        .select(['connection_id', 'account_hash', 'seq', 'entry', 'stored_at'])
+        .where('account_hash', '=', account_hash),
+    )
+    .execute()
+}

@@ -1,0 +1,61 @@
+/** Envelopes, each for the one device that can open it. */
+import type { Service } from '../../api/port.ts'
+import { accountsOf } from '../../crypto/logs/roster.ts'
+import { PREFIX, demandMember, holdConnection, touchConnection } from './connection-rows.ts'
+import { demandApproved, holdApproved } from '../devices/device-rows.ts'
+import { addressed, storeEnvelopes } from './envelope-rows.ts'
+import { demandId, deviceOf, judged } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { keyLogsOf, present, rosterEntries } from './roster-rows.ts'
+import { storedRoster } from '../devices/stored-logs.ts'
+
+export const envelopes = ({ db, now }: Ground): Service['envelopes'] => ({
+  read: async ({ connection }, session) => {
+    const device = deviceOf(session)
+    await demandMember(db, session.account, connection)
+    const rows = await db
+      .selectFrom('envelopes')
+      .innerJoin('devices', 'devices.id', 'recipient')
+      .select('envelope')
+      .where('connection_id', '=', connection)
+      .where('recipient', '=', device)
+      // A newcomer in the key log gets what is sealed to it once it has compared that log.
+      .where('approved_at', 'is not', null)
+      .orderBy('epoch')
+      .execute()
+    return { envelopes: rows.map((row) => row.envelope) }
+  },
+
+  delete: async ({ connection, epoch }, session) => {
+    const device = await demandApproved(db, session)
+    await demandMember(db, session.account, connection)
+    await db
+      .deleteFrom('envelopes')
+      .where('connection_id', '=', connection)
+      .where('recipient', '=', device)
+      .where('epoch', '=', epoch)
+      .execute()
+  },
+
+  add: async ({ connection, body }, session) => {
+    demandId(PREFIX, connection, 'connection')
+    const { account } = session
+    const sender = { account, device: await demandApproved(db, session) }
+    return db.transaction().execute(async (trx) => {
+      await holdApproved(trx, session)
+      await holdConnection(trx, connection)
+      await demandMember(trx, account, connection)
+      const entries = await rosterEntries(trx, connection)
+      const keyLogs = await keyLogsOf(trx, connection, accountsOf(entries))
+      const roster = await storedRoster(connection, { entries, keyLogs })
+      const there = await present(trx, roster)
+      const all = judged('envelopes', () =>
+        addressed(body.envelopes, { sender, roster: there, keyLogs, newest: roster.head }),
+      )
+      const kept = await storeEnvelopes(trx, { roster, sender: sender.device }, all)
+      const owners = [...new Set(kept.map((one) => one.account))]
+      if (owners.length > 0) await touchConnection(trx, connection, now(), owners)
+      return { stored: kept.length }
+    })
+  },
+})

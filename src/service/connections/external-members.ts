@@ -1,0 +1,106 @@
+/**
+ * External members: people without an account, whom guest codes are for. Whoever is deleted is forgotten at once, and their guest codes
+ * are revoked with them.
+ */
+import type { Transaction } from 'kysely'
+import { pageOf } from '../../api/cursor.ts'
+import { timeAt } from '../../api/fields.ts'
+import type { Service } from '../../api/port.ts'
+import type { ExternalMember } from '../../api/rest/guest-codes.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import { AppError } from '../../errors.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { lockAccount } from '../db/locks.ts'
+import { pageRows } from '../db/page-rows.ts'
+import type { Schema } from '../db/schema.ts'
+
+const PREFIX = 'ext_'
+/** So many of an account. */
+const MOST = 1000
+
+const resource = (row: Schema['external_members']): ExternalMember => ({
+  id: row.id,
+  display_name: row.display_name,
+  email: row.email,
+  phone: row.phone,
+  note: row.note,
+  created_at: timeAt(row.created_at),
+})
+
+/**
+ * Keep others from deleting an external member until the transaction ends.
+ * @throws AppError `not_found` unless it is one of the account
+ */
+export async function holdExternalMember(
+  trx: Transaction<Schema>,
+  { account, id }: { account: string; id: string },
+): Promise<void> {
+  demandId(PREFIX, id, 'external member')
+  // Changes nothing. It is how both engines hold a row.
+  const { numUpdatedRows: held } = await trx
+    .updateTable('external_members')
+    .set((of) => ({ display_name: of.ref('display_name') }))
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  if (held === 0n) throw notFound('external member')
+}
+
+async function demandRoom(trx: Transaction<Schema>, account: string): Promise<void> {
+  // Of two at the same moment, the second counts the first.
+  await lockAccount(trx, account)
+  const { count } = await trx
+    .selectFrom('external_members')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('account_id', '=', account)
+    .executeTakeFirstOrThrow()
+  if (Number(count) >= MOST)
+    throw new AppError(
+      'conflict',
+      `There are ${MOST} external members, which is the most: delete one that you need no more.`,
+    )
+}
+
+export const externalMembers = ({ db, now }: Ground): Service['externalMembers'] => ({
+  list: async (page, { account }) => {
+    const rows = await pageRows(
+      db.selectFrom('external_members').selectAll().where('account_id', '=', account),
+      page,
+      PREFIX,
+    )
+    return pageOf(rows.map(resource), page)
+  },
+
+  create: ({ body }, { account }) =>
+    db.transaction().execute(async (trx) => {
+      await demandRoom(trx, account)
+      const at = now()
+      const { display_name, email = null, phone = null, note = null } = body
+      const row = {
+        id: newId(PREFIX, at),
+        account_id: account,
+        display_name,
+        email: email?.toLowerCase() ?? null,
+        phone,
+        note,
+        created_at: at,
+      }
+      await trx.insertInto('external_members').values(row).execute()
+      return resource(row)
+    }),
+
+  delete: async ({ id }, { account }) => {
+    await db.transaction().execute(async (trx) => {
+      // A guest code that is being made for them is revoked too.
+      await holdExternalMember(trx, { account, id })
+      await trx
+        .updateTable('guest_codes')
+        .set((fields) => ({ revoked_at: fields.fn.coalesce('revoked_at', fields.val(now())) }))
+        .where('external_member_id', '=', id)
+        .where('account_id', '=', account)
+        .execute()
+      await trx.deleteFrom('external_members').where('id', '=', id).execute()
+    })
+  },
+})

@@ -1,0 +1,92 @@
+/**
+ * Limits of mails about invitations: to one mailbox from all accounts, and from one account to one
+ * domain, since a domain may deliver every address to one person. An invitation above the limit is
+ * not mailed: the invited person finds it on signing in.
+ */
+import { hash } from 'node:crypto'
+import { sql, type Transaction } from 'kysely'
+import { newId } from '../../crypto/encoding/id.ts'
+import { isYoung } from '../accounts/account-age.ts'
+import { lockAccount } from '../db/locks.ts'
+import { type Allowance, takePlaces } from '../accounts/mail-allowance.ts'
+import { domainOf } from '../accounts/mailboxes.ts'
+import type { Schema } from '../db/schema.ts'
+
+const HOUR_MS = 3_600_000
+const WHAT = 'invitation mail'
+/** As many as one request to an organisation may invite: a company on its first day. */
+const MOST_TO_DOMAIN = 500
+/** Of an account in its first day, to all domains together. */
+const MOST_OF_YOUNG = 100
+
+/** Letters and digits, of one length. */
+const tagOf = (address: string): string => hash('sha256', domainOf(address), 'hex')
+const TAG_LENGTH = 64
+
+/** How many mails an account had sent in the last hour, by domain. */
+async function countsOf(
+  trx: Transaction<Schema>,
+  account: string,
+  at: number,
+): Promise<Map<string, number>> {
+  await trx
+    .deleteFrom('tries')
+    .where('account_id', '=', account)
+    .where('what', '=', WHAT)
+    // Or counted when the clock was far ahead: replicas differ by less than a period.
+    .where((of) => of.or([of('expires_at', '<=', at), of('expires_at', '>', at + 2 * HOUR_MS)]))
+    .execute()
+  const rows = await trx
+    .selectFrom('tries')
+    .select(({ fn }) => [
+      sql<string>`substr(id, 1, ${sql.lit(TAG_LENGTH)})`.as('tag'),
+      fn.countAll<number>().as('count'),
+    ])
+    .where('account_id', '=', account)
+    .where('what', '=', WHAT)
+    .groupBy('tag')
+    .execute()
+  return new Map(rows.map(({ tag, count }) => [tag, Number(count)]))
+}
+
+/**
+ * Count mails about invitations in a transaction.
+ * @param by `account` invites; `toMailbox` limits the mails to one mailbox
+ * @param addresses in lower case, each once
+ * @param at Unix milliseconds
+ * @returns the addresses that get a mail
+ */
+export async function takeInvitationMails(
+  trx: Transaction<Schema>,
+  { account, toMailbox }: { account: string; toMailbox: Allowance },
+  addresses: readonly string[],
+  at: number,
+): Promise<string[]> {
+  if (addresses.length === 0) return []
+  // Of many requests at the same moment, exactly as many as may are let through.
+  await lockAccount(trx, account)
+  const counts = await countsOf(trx, account, at)
+  let all = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const most = (await isYoung(trx, account, at)) ? MOST_OF_YOUNG : Infinity
+  const mailed = (await takePlaces(trx, toMailbox, addresses, at)).filter((address) => {
+    const tag = tagOf(address)
+    const count = counts.get(tag) ?? 0
+    if (count >= MOST_TO_DOMAIN || all >= most) return false
+    counts.set(tag, count + 1)
+    all++
+    return true
+  })
+  if (mailed.length > 0)
+    await trx
+      .insertInto('tries')
+      .values(
+        mailed.map((address) => ({
+          account_id: account,
+          what: WHAT,
+          id: newId(tagOf(address), at),
+          expires_at: at + HOUR_MS,
+        })),
+      )
+      .execute()
+  return mailed
+}

@@ -1,0 +1,259 @@
+/**
+ * Invitations, as both sides see and answer them. For accounts that are not concerned there is no
+ * such invitation. Approving shares nothing yet: a device of the inviter takes the account in, by
+ * the consent that the approving device signed (`consents.ts`).
+ */
+import type { Kysely, Transaction } from 'kysely'
+import type { Service } from '../../api/port.ts'
+import type { Invitation } from '../../api/rest/invitations.ts'
+import { AppError } from '../../errors.ts'
+import { holdConnection, roleIn } from './connection-rows.ts'
+import { tellInviter } from '../mail/event-notices.ts'
+import { notifyEnds, withdrawalsOf } from './invitation-ends.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import {
+  type Named,
+  PREFIX,
+  invitations as rows,
+  isInState,
+  isLeftBehind,
+  resource,
+  stateOf,
+} from './invitation-rows.ts'
+import { forgetNotes } from '../mail/notices.ts'
+import type { Schema } from '../db/schema.ts'
+
+/** So many are listed of each direction, the newest. */
+const MOST = 500
+
+const ENDED: Readonly<Record<Invitation['state'], string>> = {
+  pending: 'This invitation was not answered yet.',
+  approved:
+    'This invitation was approved, and a member is what came of it: leave the connection, or remove the member, instead.',
+  declined: 'This invitation was declined: it takes another one.',
+  withdrawn: 'This invitation was withdrawn: ask for another one.',
+  expired: 'This invitation has expired: ask for another one.',
+}
+
+const ended = (state: Invitation['state'], told = ENDED[state]) =>
+  new AppError('invalid_state', told, { details: { state } })
+
+/** It has served, and whoever came by it is a member no more. */
+const served = () =>
+  ended(
+    'approved',
+    'This invitation has served: whoever approved it was taken in, and went since. Ask for another one.',
+  )
+
+/** Whether it is for the account: by its id, or by a mailbox that it has proven, while nobody else has answered it. */
+export async function isFor(db: Kysely<Schema>, account: string, row: Named): Promise<boolean> {
+  if (row.to_account !== null) return row.to_account === account
+  const own = await db
+    .selectFrom('emails')
+    .select('address')
+    .where('address', '=', row.to_email)
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  return own !== undefined
+}
+
+/** Of which invitations: all, or those in one state at a time in Unix milliseconds. */
+interface Filter {
+  readonly state: Invitation['state'] | undefined
+  readonly at: number
+}
+
+const sentBy = async (db: Kysely<Schema>, account: string, { state, at }: Filter) =>
+  rows(db)
+    .where('from_account', '=', account)
+    .$if(state !== undefined, (query) => query.where((of) => isInState(of, state!, at)))
+    .orderBy('invitations.id', 'desc')
+    .limit(MOST)
+    .execute()
+
+/**
+ * One for a mailbox of a member is hidden: its sender must not learn from an answer whose the mailbox is. It stays so when the member
+ * goes.
+ */
+async function receivedBy(db: Kysely<Schema>, account: string, { state, at }: Filter) {
+  const all = () =>
+    rows(db)
+      .where((of) =>
+        of.or([
+          // Also once its end was noted.
+          of('state', 'not in', ['pending', 'expired']),
+          of.and([
+            of('consent', '!=', 2),
+            of.not(
+              of.exists(
+                of
+                  .selectFrom('memberships')
+                  .select('account_id')
+                  .where('account_id', '=', account)
+                  .whereRef('memberships.connection_id', '=', 'invitations.connection_id'),
+              ),
+            ),
+          ]),
+        ]),
+      )
+      .$if(state !== undefined, (query) => query.where((of) => isInState(of, state!, at)))
+      .orderBy('invitations.id', 'desc')
+      .limit(MOST)
+  // Two queries, as each has an index.
+  const byAccount = await all().where('to_account', '=', account).execute()
+  const byMailbox = await all()
+    .where('to_account', 'is', null)
+    .where('to_email', 'in', (of) =>
+      of.selectFrom('emails').select('address').where('account_id', '=', account),
+    )
+    .execute()
+  return [...byAccount, ...byMailbox].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, MOST)
+}
+
+async function both(db: Kysely<Schema>, account: string, filter: Filter) {
+  const received = await receivedBy(db, account, filter)
+  const sent = await sentBy(db, account, filter)
+  return {
+    received: received.map((row) => resource(row, 'received', filter.at)),
+    sent: sent.map((row) => resource(row, 'sent', filter.at)),
+  }
+}
+
+/** What an answer changes in a row; null for nothing. */
+type Change = Partial<Pick<Named, 'state' | 'consent' | 'consent_jws' | 'to_account'>> | null
+
+/** The state of an invitation for its receiver: one that was left behind counts as withdrawn. */
+const receivedState = (row: Named, at: number) =>
+  isLeftBehind(row) ? 'withdrawn' : stateOf(row, at)
+
+/**
+ * An invitation that an account may approve, or has approved and waits to be taken in.
+ * @throws AppError `not_found`, `invalid_state`
+ */
+export async function approvable(
+  { db, now }: Pick<Ground, 'db' | 'now'>,
+  of: { id: string; account: string },
+): Promise<Named> {
+  demandId(PREFIX, of.id, 'invitation')
+  const row = await rows(db).where('invitations.id', '=', of.id).executeTakeFirst()
+  if (row === undefined || !(await isFor(db, of.account, row))) throw notFound('invitation')
+  const state = receivedState(row, now())
+  const isServed = state === 'approved' && row.consent !== 1
+  if (isServed && (await roleIn(db, row.connection_id, of.account)) === null) throw served()
+  if (state !== 'pending' && state !== 'approved') throw ended(state)
+  return row
+}
+
+/** Answers to invitations, for `invitations` and `consents`. */
+export const invitationAnswers = ({ db, now }: Pick<Ground, 'db' | 'now'>) => {
+  /**
+   * Answers an invitation while its connection is locked.
+   * @param judge what changes in the row, by its state and whether the invited account is a member
+   */
+  async function answer(
+    of: { id: string; account: string; direction: Invitation['direction'] },
+    judge: (trx: Transaction<Schema>, row: Named, isMember: boolean) => Promise<Change> | Change,
+  ): Promise<Invitation> {
+    const { id, account, direction } = of
+    demandId(PREFIX, id, 'invitation')
+    return db.transaction().execute(async (trx) => {
+      const read = () => rows(trx).where('invitations.id', '=', id).executeTakeFirst()
+      const before = await read()
+      if (before !== undefined) await holdConnection(trx, before.connection_id)
+      const row = await read()
+      const isTheirs =
+        row !== undefined &&
+        (direction === 'sent' ? row.from_account === account : await isFor(trx, account, row))
+      if (!isTheirs) throw notFound('invitation')
+      const invited = direction === 'sent' ? row.to_account : account
+      const isMember = invited !== null && (await roleIn(trx, row.connection_id, invited)) !== null
+      const change = await judge(trx, row, isMember)
+      if (change !== null)
+        await trx.updateTable('invitations').set(change).where('id', '=', id).execute()
+      const after = (await read())!
+      const isNews = change !== null && change.state !== row.state
+      const answer = direction === 'received' && isNews ? change.state : undefined
+      if (answer === 'approved' || answer === 'declined') {
+        await tellInviter(trx, after, answer, now())
+        await forgetNotes(trx, account, ['invitation_received'], { invitation_id: id })
+      }
+      if (direction === 'sent' && change !== null)
+        await notifyEnds(trx, await withdrawalsOf(trx, [row]), now())
+      return resource(after, direction, now())
+    })
+  }
+
+  /** Whoever declines one that they approved takes back all that they approved of the connection. */
+  async function declineAll(trx: Transaction<Schema>, { id, connection_id, to_account }: Named) {
+    const others = await trx
+      .updateTable('invitations')
+      .set({ state: 'declined', consent: 0, consent_jws: null })
+      .where('connection_id', '=', connection_id)
+      .where('to_account', '=', to_account)
+      .where('state', '=', 'approved')
+      .where('id', '!=', id)
+      .returning('id')
+      .execute()
+    for (const other of others) {
+      const row = await rows(trx).where('invitations.id', '=', other.id).executeTakeFirstOrThrow()
+      await tellInviter(trx, row, 'declined', now())
+    }
+  }
+
+  return {
+    /**
+     * Approves an invitation, by a consent that was verified as far as the key log of its account
+     * goes.
+     * @param demandGood judges it by what the connection is while that is locked
+     */
+    approve: (
+      id: string,
+      account: string,
+      consent_jws: string,
+      demandGood: (trx: Transaction<Schema>) => Promise<void>,
+    ) =>
+      answer({ id, account, direction: 'received' }, async (trx, row, isMember) => {
+        const state = receivedState(row, now())
+        if (state === 'approved' && isMember) return null
+        if (state === 'approved' && row.consent !== 1) throw served()
+        if (state !== 'pending' && state !== 'approved') throw ended(state)
+        await demandGood(trx)
+        return { state: 'approved', consent: isMember ? 2 : 1, consent_jws, to_account: account }
+      }),
+
+    decline: (id: string, account: string) =>
+      answer({ id, account, direction: 'received' }, async (trx, row, isMember) => {
+        const state = receivedState(row, now())
+        if (state === 'declined') return null
+        if (state === 'approved' && !isMember) await declineAll(trx, row)
+        else if (state !== 'pending') throw ended(state)
+        return { state: 'declined', consent: 0, consent_jws: null }
+      }),
+
+    withdraw: (id: string, account: string) =>
+      answer({ id, account, direction: 'sent' }, (_, row, isMember) => {
+        const state = stateOf(row, now())
+        if (state === 'withdrawn') return null
+        const isOpen = state === 'pending' || (state === 'approved' && !isMember)
+        if (!isOpen) throw ended(state)
+        return { state: 'withdrawn', consent: 0 }
+      }),
+  }
+}
+
+export const invitations = (ground: Ground): Service['invitations'] => {
+  const { db, now } = ground
+  const answers = invitationAnswers(ground)
+  return {
+    list: async ({ state }, { account }) => both(db, account, { state, at: now() }),
+    pending: async (_, { account }) => both(db, account, { state: 'pending', at: now() }),
+    approve: () => {
+      const message =
+        'Approving an invitation takes the keys of a device: do it where one is signed in.'
+      throw new AppError('no_device', message)
+    },
+    decline: async ({ id }, { account }) => answers.decline(id, account),
+    withdraw: async ({ id }, { account }) => answers.withdraw(id, account),
+  }
+}

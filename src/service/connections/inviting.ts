@@ -1,0 +1,173 @@
+/**
+ * Inviting somebody to a connection, by account or by mailbox. A mailbox that is an account's reads here like one that is nobody's:
+ * the same answers, the same place among the members. So one person may be invited twice, and approves what they like.
+ */
+import type { Transaction } from 'kysely'
+import { type Invitee, MOST_MEMBERS } from '../../api/rest/connections.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import { AppError } from '../../errors.ts'
+import { roleIn } from './connection-rows.ts'
+import { accountAt } from '../accounts/account-record.ts'
+import { tellInvited } from '../mail/event-notices.ts'
+import { notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { letterFor } from './invitation-letters.ts'
+import { type Inviter, type Target } from './invitation-rows.ts'
+import {
+  PREFIX,
+  type Standing,
+  askAgain,
+  invitedIn,
+  isLeftBehind,
+  standing,
+} from './invitation-rows.ts'
+import type { Message } from '../mail/mailer.ts'
+import type { Schema } from '../db/schema.ts'
+import { type Brake, countTryIn } from '../db/attempts.ts'
+
+/** Of what goes out, also to connections that are deleted by then: a whole connection. */
+const SENT: Brake = {
+  what: 'invitation',
+  most: MOST_MEMBERS,
+  periodMs: 3_600_000,
+  told: `Too many people were invited: ${MOST_MEMBERS} an hour is the most.`,
+}
+
+/** What became of it, and the mail to send once it is kept. */
+export interface Invited {
+  readonly id: string
+  readonly letter: Message | null
+}
+
+const STATES = {
+  self: 'This is your own account.',
+  member: 'This account is a member of the connection already.',
+  invited: 'Another owner has invited them already: their answer is awaited.',
+  full: `A connection has at most ${MOST_MEMBERS} members, and this one has as many, invited ones included.`,
+} as const
+
+const refused = (state: keyof typeof STATES) =>
+  new AppError('invalid_state', STATES[state], { details: { state } })
+
+const targetOf = (invitee: Invitee): Target =>
+  'email' in invitee
+    ? { account: null, email: invitee.email.toLowerCase() }
+    : { account: invitee.user_id, email: null }
+
+/** Throws AppError `not_found`, `invalid_state` where there is nobody to invite. */
+async function demandOther(trx: Transaction<Schema>, by: Inviter, { account, email }: Target) {
+  const own = account ?? (await accountAt(trx, email!))
+  if (own === by.account) throw refused('self')
+  if (account === null) return
+  const row = await trx
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '=', account)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('account')
+}
+
+/** Throws AppError `invalid_state` for a member. Of a mailbox that is known only where this connection has made it known. */
+async function demandNoMember(trx: Transaction<Schema>, { connection }: Inviter, target: Target) {
+  const { account, email } = target
+  if (account !== null) {
+    if ((await roleIn(trx, connection, account)) !== null) throw refused('member')
+    return
+  }
+  const row = await trx
+    .selectFrom('invitations')
+    .innerJoin('memberships', (join) =>
+      join
+        .onRef('memberships.connection_id', '=', 'invitations.connection_id')
+        .onRef('memberships.account_id', '=', 'to_account'),
+    )
+    .select('id')
+    .where('invitations.connection_id', '=', connection)
+    .where('to_email', '=', email)
+    .executeTakeFirst()
+  if (row !== undefined) throw refused('member')
+}
+
+async function demandRoom(
+  trx: Transaction<Schema>,
+  { connection }: Inviter,
+  invited: readonly Standing[],
+) {
+  const { members } = await trx
+    .selectFrom('memberships')
+    .select(({ fn }) => fn.countAll<number>().as('members'))
+    .where('connection_id', '=', connection)
+    .executeTakeFirstOrThrow()
+  if (Number(members) + invitedIn(invited).length >= MOST_MEMBERS) throw refused('full')
+}
+
+/**
+ * Invites an account or a mailbox in the name of an owner. The caller holds the connection. A
+ * repetition changes nothing but the message and the end. Each owner needs an approval of its own,
+ * since a consent names its inviter.
+ * @throws AppError `not_found` for an account that does not exist, `invalid_state` with the states of `STATES`, `rate_limited`
+ */
+export async function invite(
+  trx: Transaction<Schema>,
+  ground: Pick<Ground, 'now' | 'publicUrl'>,
+  by: Inviter,
+  invitee: Invitee,
+): Promise<Invited> {
+  const target = targetOf(invitee)
+  const { account, email } = target
+  await demandOther(trx, by, target)
+  await demandNoMember(trx, by, target)
+  const at = ground.now()
+  const all = await standing(trx, [by.connection], at).execute()
+  const same = all.filter((one) =>
+    email === null ? one.to_account === account && one.to_email === null : one.to_email === email,
+  )
+  const own = same.find((one) => one.from_account === by.account)
+  const { message } = by
+  const expires_at = at + by.goodForMs
+  if (own !== undefined) {
+    await askAgain(trx, own, { message, expires_at })
+    // Of what was left behind no mail ever went out.
+    const letter = isLeftBehind(own)
+      ? await tell(ground, trx, { id: own.id, by, target, at })
+      : null
+    return { id: own.id, letter }
+  }
+  if (same.some(({ state }) => state === 'pending')) throw refused('invited')
+  // An account that waits for another owner to take it in has its place already.
+  const isWaiting = all.some((one) => account !== null && one.to_account === account)
+  if (!isWaiting && same.length === 0) await demandRoom(trx, by, all)
+  const id = newId(PREFIX, at)
+  await countTryIn(trx, by.account, SENT, at)
+  await trx
+    .insertInto('invitations')
+    .values({
+      id,
+      connection_id: by.connection,
+      connection_name: by.name,
+      from_account: by.account,
+      to_account: account,
+      to_email: email,
+      state: 'pending',
+      consent: 0,
+      consent_jws: null,
+      message,
+      created_at: at,
+      expires_at,
+    })
+    .execute()
+  const letter = await tell(ground, trx, { id, by, target, at })
+  return { id, letter }
+}
+
+/** Whoever is invited finds a notification, where there is an account, and a mail, which is answered. */
+async function tell(
+  ground: Pick<Ground, 'publicUrl'>,
+  trx: Transaction<Schema>,
+  of: { id: string; by: Inviter; target: Target; at: number },
+): Promise<Message | null> {
+  const { id, by, target, at } = of
+  const letter = await letterFor(ground, trx, { by, target, at })
+  await tellInvited(trx, by, { id, target }, at)
+  return letter
+}

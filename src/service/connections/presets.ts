@@ -1,0 +1,160 @@
+/** Presets: what a new connection begins with, and what the invitations to it say. One of an account may be the default. */
+import type { Kysely, Transaction } from 'kysely'
+import { pageOf } from '../../api/cursor.ts'
+import { timeAt } from '../../api/fields.ts'
+import { invalid } from '../../api/input.ts'
+import type { Service } from '../../api/port.ts'
+import type { Preset } from '../../api/rest/presets.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import { arranging, demandFewer } from '../accounts/labels.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { pageRows } from '../db/page-rows.ts'
+import type { Schema } from '../db/schema.ts'
+
+const PREFIX = 'pre_'
+
+/** An account has so many at most. */
+const MOST = 100
+
+type Row = Schema['presets']
+type Body = Parameters<Service['presets']['update']>[0]['body']
+
+const seenBy = (db: Kysely<Schema>, account: string) =>
+  db.selectFrom('presets').selectAll().where('account_id', '=', account)
+
+async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<Preset[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map(({ id }) => id)
+  const tags = await db
+    .selectFrom('preset_tags')
+    .selectAll()
+    .where('preset_id', 'in', ids)
+    .orderBy('tag_id')
+    .execute()
+  const tagsOf = Map.groupBy(tags, ({ preset_id }) => preset_id)
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    tag_ids: (tagsOf.get(row.id) ?? []).map(({ tag_id }) => tag_id),
+    favorite: row.favorite === 1,
+    invite_message: row.invite_message,
+    invitation_expires_in: row.invitation_expires_in,
+    is_default: row.is_default === 1,
+    created_at: timeAt(row.created_at),
+  }))
+}
+
+/** A preset of the account. Throws AppError `not_found`. */
+async function readPreset(db: Kysely<Schema>, account: string, id: string): Promise<Preset> {
+  demandId(PREFIX, id, 'preset')
+  const rows = await seenBy(db, account).where('id', '=', id).execute()
+  const [preset] = await resources(db, rows)
+  if (preset === undefined) throw notFound('preset')
+  return preset
+}
+
+/** Throws AppError `validation_failed` at each that is no tag of the account. */
+async function demandTags(
+  trx: Transaction<Schema>,
+  account: string,
+  wanted: readonly string[],
+): Promise<void> {
+  if (wanted.length === 0) return
+  const rows = await trx
+    .selectFrom('tags')
+    .select('id')
+    .where('account_id', '=', account)
+    .where('id', 'in', wanted)
+    .execute()
+  const own = new Set(rows.map(({ id }) => id))
+  const issues = wanted.flatMap((id, i) =>
+    own.has(id) ? [] : [{ path: `tag_ids.${i}`, message: 'You have no tag with this id.' }],
+  )
+  if (issues.length > 0) throw invalid('body', issues)
+}
+
+/** The tags of a preset are these and no others. */
+async function putTags(
+  trx: Transaction<Schema>,
+  of: { account: string; preset: string; tags: readonly string[] },
+): Promise<void> {
+  const { account, preset, tags } = of
+  await demandTags(trx, account, tags)
+  await trx.deleteFrom('preset_tags').where('preset_id', '=', preset).execute()
+  const rows = [...new Set(tags)].map((tag_id) => ({ preset_id: preset, tag_id }))
+  if (rows.length > 0) await trx.insertInto('preset_tags').values(rows).execute()
+}
+
+/** The columns that a request gives. */
+const columnsOf = ({ name, favorite, invite_message, invitation_expires_in }: Body) => ({
+  ...(name === undefined ? {} : { name }),
+  ...(favorite === undefined ? {} : { favorite: favorite ? (1 as const) : (0 as const) }),
+  ...(invite_message === undefined ? {} : { invite_message }),
+  ...(invitation_expires_in === undefined ? {} : { invitation_expires_in }),
+})
+
+export const presets = ({ db, now }: Ground): Service['presets'] => ({
+  list: async (page, { account }) => {
+    const rows = await pageRows(seenBy(db, account), page, PREFIX)
+    return pageOf(await resources(db, rows), page)
+  },
+
+  create: ({ body }, { account }) =>
+    arranging(db, account, async (trx) => {
+      const { count } = await trx
+        .selectFrom('presets')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .where('account_id', '=', account)
+        .executeTakeFirstOrThrow()
+      demandFewer(Number(count), MOST, 'presets')
+      const at = now()
+      const id = newId(PREFIX, at)
+      const of = { id, account_id: account, created_at: at, is_default: 0 } as const
+      await trx
+        .insertInto('presets')
+        .values({ favorite: 0, ...columnsOf(body), name: body.name, ...of })
+        .execute()
+      await putTags(trx, { account, preset: id, tags: body.tag_ids ?? [] })
+      return readPreset(trx, account, id)
+    }),
+
+  update: ({ id, body }, { account }) =>
+    arranging(db, account, async (trx) => {
+      await readPreset(trx, account, id)
+      const columns = columnsOf(body)
+      if (Object.keys(columns).length > 0)
+        await trx.updateTable('presets').set(columns).where('id', '=', id).execute()
+      if (body.tag_ids !== undefined)
+        await putTags(trx, { account, preset: id, tags: body.tag_ids })
+      return readPreset(trx, account, id)
+    }),
+
+  delete: ({ id }, { account }) =>
+    arranging(db, account, async (trx) => {
+      await readPreset(trx, account, id)
+      await trx.deleteFrom('presets').where('id', '=', id).execute()
+    }),
+
+  setDefault: ({ id }, { account }) =>
+    arranging(db, account, async (trx) => {
+      const { is_default } = await readPreset(trx, account, id)
+      if (!is_default) {
+        await clearDefault(trx, account)
+        await trx.updateTable('presets').set({ is_default: 1 }).where('id', '=', id).execute()
+      }
+      return readPreset(trx, account, id)
+    }),
+
+  clearDefault: (_, { account }) => arranging(db, account, (trx) => clearDefault(trx, account)),
+})
+
+/** No preset of the account is the default. */
+async function clearDefault(trx: Transaction<Schema>, account: string): Promise<void> {
+  await trx
+    .updateTable('presets')
+    .set({ is_default: 0 })
+    .where('account_id', '=', account)
+    .where('is_default', '=', 1)
+    .execute()
+}

@@ -1,0 +1,50 @@
+/** How much an account may put into a roster, which every member of the connection reads and verifies. */
+import type { Transaction } from 'kysely'
+import type { JsonObject } from '../../crypto/encoding/json.ts'
+import { demand } from '../../crypto/refusal.ts'
+import { PREFIX } from './connection-rows.ts'
+import type { Schema } from '../db/schema.ts'
+import { type Brake, countTryIn } from '../db/attempts.ts'
+
+/**
+ * Of one account in one connection. An owner who adds 199 members, changes the role of each and
+ * rotates for each stays below it.
+ */
+const ENTRIES: Brake = {
+  what: 'roster',
+  most: 1000,
+  periodMs: 24 * 3_600_000,
+  told: 'This account changed this connection 1,000 times in a day. Removing members, leaving and ending the connection go on.',
+}
+
+/** What ends access is never held up. */
+const UNCOUNTED: readonly unknown[] = ['leave', 'remove', 'end']
+
+/**
+ * The longest entries, in characters. One that opens an epoch names a place in the key log of each
+ * other member: with 199 of them it has 30,000. Of the others `add` is the longest, with 1,700.
+ */
+const MOST = { opensEpoch: 40_960, other: 4096 }
+
+/** Whether an entry opens an epoch, by its payload. */
+export const opensEpoch = (payload: JsonObject): boolean => payload.has('k_commit')
+
+/** Throws Refusal `too_large` for an entry that white space makes long. */
+export function demandShort(entry: string, payload: JsonObject): void {
+  const most = MOST[opensEpoch(payload) ? 'opensEpoch' : 'other']
+  demand(entry.length <= most, 'too_large', `this server takes such entries of ${most} characters`)
+}
+
+/**
+ * Counts an entry, as far as the transaction is kept.
+ * @param at Unix milliseconds
+ * @throws AppError `rate_limited`, with Retry-After
+ */
+export async function countEntry(
+  trx: Transaction<Schema>,
+  { account, connection, op }: { account: string; connection: string; op: unknown },
+  at: number,
+): Promise<void> {
+  if (UNCOUNTED.includes(op)) return
+  await countTryIn(trx, account, ENTRIES, at, connection.slice(PREFIX.length))
+}

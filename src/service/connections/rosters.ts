@@ -1,0 +1,167 @@
+/**
+ * Rosters and the envelopes that come with them. The server checks what it can: that each entry is a valid one, signed by the device
+ * that brings it, and that each envelope is addressed as the roster says. What is inside an envelope it cannot see, and members check
+ * all of it again.
+ */
+import type { Kysely, Transaction } from 'kysely'
+import type { Service } from '../../api/port.ts'
+import { parseJws } from '../../crypto/jose/jws.ts'
+import { type Roster, accountsOf, verifyRoster } from '../../crypto/logs/roster.ts'
+import { AppError } from '../../errors.ts'
+import { PREFIX, demandMember } from './connection-rows.ts'
+import { readConnection } from './connections.ts'
+import { departedLengths, noteNamed } from './deleted-members.ts'
+import { demandApproved, holdApproved } from '../devices/device-rows.ts'
+import { type Addressed, type Sender, addressed, storeEnvelopes } from './envelope-rows.ts'
+import { demandId, judged } from '../db/faults.ts'
+import { hasBegun } from './first-contacts.ts'
+import type { Ground } from '../db/context.ts'
+import { sendAll } from './invitation-letters.ts'
+import { invite } from './inviting.ts'
+import { profilesOf, readKeyLog } from '../devices/key-log-rows.ts'
+import { isLast, rosterPage } from '../devices/log-pages.ts'
+import type { Message } from '../mail/mailer.ts'
+import { approveBy } from '../guests/open-link-requests.ts'
+import { noteOwn } from '../organisations/activities.ts'
+import { carryOver, forkOf, noteReplaces, requireFork } from './replacements.ts'
+import { inviterIn, presetFor, tagByPreset } from './preset-rows.ts'
+import { appendTo, demandSealed, demandSignedBy } from './roster-entries.ts'
+import { demandShort } from './roster-limits.ts'
+import { rosterEntries } from './roster-rows.ts'
+import type { Schema } from '../db/schema.ts'
+import { storedKeyLog } from '../devices/stored-logs.ts'
+
+type Body = Parameters<Service['rosters']['open']>[0]['body']
+
+export const rosters = (ground: Ground): Service['rosters'] => {
+  const { db, now, background, mail } = ground
+
+  /** Keep what was judged. Answers the mails to those who are invited. */
+  async function store(
+    trx: Transaction<Schema>,
+    { account, device }: Sender,
+    body: Body,
+    of: { roster: Roster; envelopes: readonly Addressed[] },
+  ): Promise<Message[]> {
+    const { connection, name, entry, invite: invitees, preset_id } = body
+    const { open_link_request = null } = body
+    const { roster, envelopes } = of
+    const named = { connection_id: connection }
+    if (open_link_request !== null)
+      await approveBy(trx, { account, id: open_link_request, connection, invite: invitees })
+    const preset = await presetFor(trx, account, preset_id)
+    await trx
+      .insertInto('memberships')
+      .values({
+        ...named,
+        account_id: account,
+        role: 'owner',
+        name,
+        favorite: preset?.favorite ?? 0,
+        preset_id: preset?.id ?? null,
+        updated_at: now(),
+      })
+      .execute()
+    await tagByPreset(trx, { account, connection })
+    await trx
+      .insertInto('roster_entries')
+      .values({ ...named, seq: 0, entry })
+      .execute()
+    await noteReplaces(trx, roster, body.fork)
+    await carryOver(trx, roster, account)
+    await noteNamed(trx, connection, account)
+    await storeEnvelopes(trx, { roster, sender: device }, envelopes)
+    const inviter = await inviterIn(trx, account, connection)
+    const letters: Message[] = []
+    for (const invitee of invitees) {
+      const { letter } = await invite(trx, ground, inviter, invitee)
+      if (letter !== null) letters.push(letter)
+    }
+    return letters
+  }
+
+  return {
+    open: async ({ body }, session) => {
+      const { account } = session
+      const sender = { account, device: await demandApproved(db, session) }
+      const { entries } = await readKeyLog(db, account)
+      const keyLogs = new Map([[account, await storedKeyLog(account, entries)]])
+      const roster = judged('entry', () => {
+        const opened = verifyRoster(body.connection, [body.entry], keyLogs)
+        const { payload } = parseJws(body.entry, 'roster+jws')
+        demandShort(body.entry, payload)
+        demandSignedBy(payload, sender, keyLogs)
+        return opened
+      })
+      const envelopes = judged('envelopes', () =>
+        addressed(body.envelopes, { sender, roster, keyLogs, newest: roster.head }),
+      )
+      demandSealed(sender, envelopes)
+      judged('fork', () => requireFork(roster, body.fork))
+      const letters = await db.transaction().execute(async (trx) => {
+        await holdApproved(trx, session)
+        const made = await trx
+          .insertInto('connections')
+          .values({ id: body.connection, epoch: roster.epoch, created_at: now(), ended_at: null })
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirst()
+        if (made.numInsertedOrUpdatedRows !== 1n) {
+          await demandSame(trx, body)
+          return []
+        }
+        const mails = await store(trx, sender, body, { roster, envelopes })
+        const activity = { event: 'connection_created', target: body.connection } as const
+        await noteOwn(trx, session, [activity], now(), ground)
+        return mails
+      })
+      // It is kept already: a relay that is away must not say otherwise.
+      if (letters.length > 0) background.run(() => sendAll(mail, letters))
+      return readConnection(ground, account, body.connection)
+    },
+
+    read: async ({ connection, from = 0 }, { account }) => {
+      demandId(PREFIX, connection, 'connection')
+      // A first contact binds the roster, before its invitee is a member.
+      if (!(await hasBegun(db, { account, connection, at: now() })))
+        await demandMember(db, account, connection)
+      const page = await rosterPage(db, ground.logPages, { connection, from })
+      if (!isLast(page, from)) return { ...page, key_logs: [] }
+      const accounts = accountsOf(await rosterEntries(db, connection))
+      const departed = await departedLengths(db, connection, accounts)
+      const key_logs = [...(await lengthsOf(db, accounts)), ...departed]
+      const fork = await forkOf(db, connection)
+      return { ...page, key_logs, ...(fork === null ? {} : { fork }) }
+    },
+
+    append: appendTo(ground),
+  }
+}
+
+/** How long key logs are, the seq of the newest entry of each, and the signed profiles. */
+async function lengthsOf(db: Kysely<Schema>, accounts: readonly string[]) {
+  const rows = await db
+    .selectFrom('key_log_entries')
+    .select(({ fn }) => ['account_id', fn.max('seq').as('seq')])
+    .where('account_id', 'in', accounts)
+    .groupBy('account_id')
+    .orderBy('account_id')
+    .execute()
+  const profiles = await profilesOf(db, accounts)
+  return rows.map(({ account_id: account, seq }) => {
+    const profile = profiles.get(account)
+    return { account, seq, ...(profile === undefined ? {} : { profile }) }
+  })
+}
+
+/** A device that did not hear the answer asks again with the same entry; any other entry comes too late. */
+async function demandSame(trx: Transaction<Schema>, { connection, entry }: Body) {
+  const first = await trx
+    .selectFrom('roster_entries')
+    .select('entry')
+    .where('connection_id', '=', connection)
+    .where('seq', '=', 0)
+    .executeTakeFirst()
+  // The entry names and is signed by its account, so the same entry is the same account's.
+  if (first?.entry !== entry)
+    throw new AppError('conflict', 'This connection was opened by another entry: make a new one.')
+}

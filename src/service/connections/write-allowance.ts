@@ -1,0 +1,92 @@
+/**
+ * How many writes a device or an account may make in a minute, over all replicas. A replica takes
+ * blocks of them from the database and counts the writes of a block in memory, so that one write of
+ * many pays for a query.
+ */
+import { hash } from 'node:crypto'
+import { AppError } from '../../errors.ts'
+import type { Ground } from '../db/context.ts'
+
+const MINUTE_MS = 60_000
+const BLOCK = 100
+
+/** What this replica holds for a device or an account in the present minute. */
+interface Held {
+  left: number
+  /** The first block that may be free. */
+  next: number
+  taking: Promise<void> | null
+}
+
+export interface WriteAllowance {
+  /**
+   * Counts a write.
+   * @param subject the id of a device, a token or an account
+   * @param most how many it may make in a minute, a multiple of 100; always the same for one
+   *   subject
+   * @throws AppError `rate_limited`, with Retry-After, where it has made so many in this minute
+   */
+  take(subject: string, most: number): Promise<void>
+}
+
+function tooMany(at: number, most: number): AppError {
+  const seconds = Math.ceil((MINUTE_MS - (at % MINUTE_MS)) / 1000)
+  return new AppError(
+    'rate_limited',
+    `Too many writes: the limit is ${most} a minute. Try again in ${seconds} s.`,
+    { headers: { 'Retry-After': String(seconds) } },
+  )
+}
+
+export function newWriteAllowance({ db, now }: Pick<Ground, 'db' | 'now'>): WriteAllowance {
+  let present = 0
+  const subjects = new Map<string, Held>()
+
+  function heldIn(minute: number, subject: string): Held {
+    if (minute !== present) {
+      subjects.clear()
+      present = minute
+    }
+    let held = subjects.get(subject)
+    if (held === undefined) subjects.set(subject, (held = { left: 0, next: 0, taking: null }))
+    return held
+  }
+
+  async function takeBlock(
+    held: Held,
+    { subject, most, minute }: { subject: string; most: number; minute: number },
+  ): Promise<void> {
+    // A hash: the row may outlive an account that is deleted meanwhile, and must not name it.
+    const hashed = hash('sha256', subject, 'hex')
+    while (held.next * BLOCK < most) {
+      const id = `writes ${hashed} ${minute} ${held.next++}`
+      const { numInsertedOrUpdatedRows: made } = await db
+        .insertInto('seen_once')
+        .values({ id, expires_at: (minute + 1) * MINUTE_MS })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow()
+      if (made !== 1n) continue
+      held.left += BLOCK
+      return
+    }
+  }
+
+  return {
+    async take(subject, most) {
+      for (;;) {
+        const at = now()
+        const minute = Math.floor(at / MINUTE_MS)
+        const held = heldIn(minute, subject)
+        if (held.left > 0) {
+          held.left--
+          return
+        }
+        if (held.taking === null && held.next * BLOCK >= most) throw tooMany(at, most)
+        held.taking ??= takeBlock(held, { subject, most, minute }).finally(() => {
+          held.taking = null
+        })
+        await held.taking
+      }
+    },
+  }
+}

@@ -1,0 +1,58 @@
+/** The database of the account server, opened and brought to the version of this program, and the query builder over it. */
+import type { Kysely } from 'kysely'
+import { StartError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { damaged, isDamage, unopened } from '../../storage/database-file.ts'
+import { type Engine, addressOf, postgresql, sqlite } from './engine.ts'
+import { migrate } from './migrations.ts'
+import type { Schema } from './schema.ts'
+
+/**
+ * Open the database, and bring it to the version of this program.
+ * @param at `url`: a PostgreSQL URL, or null for SQLite in `file`; `log` hears when it is brought to a newer version
+ * @throws StartError `stateNewer` for a database of a newer program, `failed` when it cannot be reached or opened
+ */
+export async function openEngine(at: {
+  url: string | null
+  file: string
+  log?: Log
+}): Promise<Engine> {
+  const { url, file, log } = at
+  try {
+    return await migrated(url === null ? sqlite(file) : await postgresql(url), log)
+  } catch (error) {
+    if (error instanceof StartError) throw error
+    if (url === null) throw isDamage(error) ? damaged(file, error) : unopened(file, error)
+    // Only the URL's harmless parts: messages go to terminals and logs, and a URL may carry a password.
+    throw new StartError(
+      'failed',
+      `The account database cannot be opened (PostgreSQL at ${addressOf(url)}): ${reason(error)}.`,
+      error,
+    )
+  }
+}
+
+async function migrated(engine: Engine, log?: Log): Promise<Engine> {
+  try {
+    await migrate(engine, log)
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+  return engine
+}
+
+/**
+ * The query builder. It gives SQLite's one connection to one transaction or query at a time, so concurrent callers are safe
+ * with both engines.
+ */
+export async function queriesOver(engine: Engine): Promise<Kysely<Schema>> {
+  const { Kysely } = await import('kysely')
+  return new Kysely<Schema>({ dialect: await engine.dialect() })
+}
+
+/** Why an attempt failed; a host with several addresses fails with one reason for each. */
+function reason(error: unknown): string {
+  const causes = error instanceof AggregateError ? error.errors : [error]
+  return causes.map((cause) => (cause instanceof Error ? cause.message : String(cause))).join('; ')
+}

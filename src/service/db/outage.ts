@@ -1,0 +1,55 @@
+/**
+ * A database that cannot answer at the moment, told as that: callers may try again, and a device keeps what it made until then. And one
+ * that refuses a row since somebody else was faster.
+ */
+import { AppError } from '../../errors.ts'
+
+type Answer = (...given: readonly unknown[]) => Promise<unknown>
+type Answers = Readonly<Record<string, Readonly<Record<string, Answer>>>>
+
+/** Whether a row that was to be written names one that another request deleted meanwhile (23503; SQLITE_CONSTRAINT_FOREIGNKEY). */
+function isOrphaned(error: unknown): boolean {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
+  return code === '23503' || errcode === 787
+}
+
+/**
+ * @param isAway whether an error means that the database cannot answer at the moment
+ * @returns `reaching` for one call, `reachingAll` for answers by group and name; both throw AppError `backend_unavailable`, and `conflict` where
+ *   what a request names was deleted while it was on its way
+ */
+export function newReach(isAway: (error: unknown) => boolean) {
+  async function reaching<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await call()
+    } catch (cause) {
+      if (isOrphaned(cause))
+        throw new AppError(
+          'conflict',
+          'Something that this names was deleted a moment ago: read it again and decide anew.',
+          { cause },
+        )
+      if (!isAway(cause)) throw cause
+      throw new AppError(
+        'backend_unavailable',
+        'The database of the account server cannot answer at the moment: try again in a while.',
+        { cause },
+      )
+    }
+  }
+
+  const reachingAll = <A extends object>(answers: A): A =>
+    Object.fromEntries(
+      Object.entries(answers as Answers).map(([group, rows]) => [
+        group,
+        Object.fromEntries(
+          Object.entries(rows).map(([name, answer]): [string, Answer] => [
+            name,
+            (...given) => reaching(() => answer(...given)),
+          ]),
+        ),
+      ]),
+    ) as unknown as A
+
+  return { reaching, reachingAll }
+}

@@ -1,0 +1,84 @@
+/** The devices of an account, those that wait for approval among them. */
+import type { Kysely } from 'kysely'
+import { pageOf } from '../../api/cursor.ts'
+import { timeAt } from '../../api/fields.ts'
+import type { Service } from '../../api/port.ts'
+import type { LoggedKeys } from '../../crypto/device-public-keys.ts'
+import { thumbprint } from '../../crypto/jose/jwk.ts'
+import type { Device } from '../../crypto/logs/key-log.ts'
+import { AppError } from '../../errors.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { entriesOf } from './key-log-rows.ts'
+import { pageRows } from '../db/page-rows.ts'
+import type { Schema } from '../db/schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
+
+const PREFIX = 'dev_'
+
+const shownOf = (db: Kysely<Schema>, account: string) =>
+  db
+    .selectFrom('devices')
+    .select(['id', 'name', 'platform', 'keys', 'created_at', 'approved_at', 'seen_before_at'])
+    .select((of) =>
+      of
+        .selectFrom('sessions')
+        .select(({ fn }) => fn.max('last_seen_at').as('last'))
+        .whereRef('device_id', '=', 'devices.id')
+        .as('last_seen_at'),
+    )
+    .where('account_id', '=', account)
+    .where('revoked_at', 'is', null)
+
+/** The later of two times, as the wire has it. */
+const newestOf = (a: number | null, b: number | null): string | null =>
+  a === null && b === null ? null : timeAt(Math.max(a ?? 0, b ?? 0))
+
+/** The public keys of the devices that the key log of an account names. */
+async function loggedKeys(db: Kysely<Schema>, account: string) {
+  const { entries } = await entriesOf(db, account)
+  return entries.length === 0 ? null : (await storedKeyLog(account, entries)).devices
+}
+
+/** The ids of the keys that a device signs with and is sealed to. */
+const idsOf = ({ sign, seal }: Pick<LoggedKeys, 'sign' | 'seal'>) => [thumbprint(sign), seal]
+const idsIn = (device: Device | undefined) =>
+  device === undefined ? [] : idsOf({ sign: device.keys.sign, seal: device.seal })
+
+export const devices = ({ db }: Ground): Service['devices'] => ({
+  list: async (page, { account, device }) => {
+    const rows = await pageRows(shownOf(db, account), page, PREFIX)
+    const logged = await loggedKeys(db, account)
+    const items = rows.map(({ id, name, platform, keys, ...row }) => {
+      const known = keys === null ? idsIn(logged?.get(id)) : idsOf(JSON.parse(keys) as LoggedKeys)
+      return {
+        id,
+        name,
+        platform,
+        state: row.approved_at === null ? ('pending' as const) : ('active' as const),
+        current: id === device,
+        last_seen_at: newestOf(row.last_seen_at, row.seen_before_at),
+        key_ids: known,
+        created_at: timeAt(row.created_at),
+      }
+    })
+    return pageOf(items, page)
+  },
+
+  delete: async ({ id }, { account }) => {
+    demandId(PREFIX, id, 'device')
+    const { numDeletedRows: turnedAway } = await db
+      .deleteFrom('devices')
+      .where('id', '=', id)
+      .where('account_id', '=', account)
+      .where('keys', 'is not', null)
+      .executeTakeFirst()
+    if (turnedAway === 1n) return
+    const known = await shownOf(db, account).where('id', '=', id).executeTakeFirst()
+    if (known === undefined) throw notFound('device')
+    throw new AppError(
+      'no_device',
+      'Only a device of the account can revoke this one, by its signature: ask the daemon of one.',
+    )
+  },
+})

@@ -1,0 +1,162 @@
+/**
+ * How key logs grow: by one valid entry at a time, each after the one that its signer knew as the newest. Beside the reading of
+ * them, which needs no curves.
+ */
+import type { Transaction } from 'kysely'
+import type { Service, Session } from '../../api/port.ts'
+import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { sameKeys, sealKeyId } from '../../crypto/device-public-keys.ts'
+import { hashOf, parseJws } from '../../crypto/jose/jws.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
+import { demand } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import { touchConnectionsOf } from '../connections/connection-rows.ts'
+import { primaryAddress } from '../accounts/account-record.ts'
+import {
+  approvedAt,
+  demandApproved,
+  deviceName,
+  endDevices,
+  forgetClaims,
+  holdDevice,
+  markLogged,
+  renewSealKey,
+  waitingDevice,
+} from './device-rows.ts'
+import { tellOfDevice, tellOfRecoveryKey } from '../mail/event-notices.ts'
+import { deviceOf, judged, judgedLater } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { readKeyLog } from './key-log-rows.ts'
+import type { Message } from '../mail/mailer.ts'
+import { deviceAddedMessage, recoveryKeyMessage } from '../mail/messages.ts'
+import { switchOff } from '../guests/public-code-rows.ts'
+import type { Schema } from '../db/schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
+import { type Brake, countTryIn } from '../db/attempts.ts'
+
+/**
+ * Entries of devices that need no other's consent: every contact reads and verifies them, so that a
+ * thief with a device must not make the log too long to be read. `revoke` is never held up.
+ */
+const CHANGES: Brake = {
+  what: 'keys',
+  most: 50,
+  periodMs: 24 * 3_600_000,
+  told: 'The keys of this account were changed 50 times in a day.',
+}
+
+/** The longest entry has under a thousand characters; white space could make it 65,536. */
+const MOST_CHARACTERS = 4096
+
+/**
+ * Verify an entry as the next one of a log and keep it.
+ * @param permit what the caller demands of the log that results; throws Refusal
+ * @throws AppError `conflict` when another entry came first, `validation_failed` for one that breaks a rule
+ */
+export async function storeEntry(
+  trx: Transaction<Schema>,
+  of: { account: string; entries: readonly string[]; entry: string; at: number },
+  permit: (log: KeyLog) => void,
+): Promise<KeyLog> {
+  const { account, entries, entry, at } = of
+  const last = entries.at(-1)
+  const log = await judgedLater('entry', async () => {
+    const isShort = entry.length <= MOST_CHARACTERS
+    demand(isShort, 'too_large', `this server takes entries of ${MOST_CHARACTERS} characters`)
+    const { payload } = parseJws(entry, 'keylog+jws')
+    if (last !== undefined && payload.get('prev') !== encodeBase64url(hashOf(last))) return null
+    const after = await storedKeyLog(account, entries, [entry])
+    permit(after)
+    return after
+  })
+  if (log === null) throw cameFirst()
+  const { numInsertedOrUpdatedRows: stored } = await trx
+    .insertInto('key_log_entries')
+    .values({ account_id: account, seq: log.seq, entry, stored_at: at })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  if (stored !== 1n) throw cameFirst()
+  // Whoever is connected with the account checks its log.
+  await touchConnectionsOf(trx, account, at)
+  return log
+}
+
+const cameFirst = () =>
+  new AppError('conflict', 'Another entry came first: read the key log and decide anew.')
+
+type Body = Parameters<Service['keyLogs']['append']>[0]['body']
+
+/** The place of the entry, and the letter that reports it to the person. */
+async function append(
+  { db, now, publicUrl }: Ground,
+  { entry, seal_key }: Body,
+  session: Session,
+): Promise<{ seq: number; letter: Message | null }> {
+  const { account } = session
+  const by = deviceOf(session)
+  const { payload } = judged('entry', () => parseJws(entry, 'keylog+jws'))
+  const [op, named] = [payload.get('op'), payload.get('device')]
+  // Verified before it is used for anything but looking.
+  const device = typeof named === 'string' ? named : ''
+  return db.transaction().execute(async (trx) => {
+    await holdDevice(trx, { account, device })
+    // Should the device be revoked from here on, the log has that entry, and takes no other in its place. One that the log names
+    // and that gives up before its own check of the log may leave it, and nothing else.
+    await (op === 'revoke' && device === by ? approvedAt(trx, by) : demandApproved(trx, session))
+    const { entries } = await readKeyLog(trx, account)
+    // A device that did not hear the answer sends the same entry again.
+    const seen = entries.indexOf(entry)
+    if (seen >= 0) return { seq: seen, letter: null }
+    const at = now()
+    if (op === 'renew' || op === 'recovery') await countTryIn(trx, account, CHANGES, at)
+    const waiting = op === 'add' ? await waitingDevice(trx, { account, device }, at) : null
+    const log = await storeEntry(trx, { account, entries, entry, at }, (after) => {
+      demand(op !== 'reset', 'bad_op', 'a reset is a new enrolment')
+      demand(payload.get('by') === by, 'unknown_signer', 'signed by another device')
+      const given = seal_key === undefined ? null : sealKeyId(decodeBase64url(seal_key))
+      const named = op === 'renew' ? after.devices.get(device)!.seal : null
+      demand(
+        given === named,
+        'hash_mismatch',
+        'seal_key is the key that a renew names, and no other',
+      )
+      if (op !== 'add') return
+      demand(waiting !== null, 'unknown_device', 'no such device waits for approval')
+      const same = sameKeys(waiting.keys, after.devices.get(device)!.keys)
+      demand(same, 'bad_key', 'the keys are not those of the device that waits')
+    })
+    if (op === 'renew') {
+      await renewSealKey(trx, device, seal_key!)
+      return { seq: log.seq, letter: null }
+    }
+    const to = await primaryAddress(trx, account)
+    const letterOf = (message: typeof deviceAddedMessage, deviceName: string) =>
+      to === null ? null : message({ to, deviceName, publicUrl: publicUrl() })
+    if (op === 'recovery') {
+      const name = await deviceName(trx, by)
+      await tellOfRecoveryKey(trx, { account, device: by, name }, at)
+      return { seq: log.seq, letter: letterOf(recoveryKeyMessage, name) }
+    }
+    if (waiting === null) {
+      await endDevices(trx, [device], at)
+      // Also of a device that revokes itself: a thief can sign it out, and keeps what it knew.
+      await switchOff(trx, account)
+      await forgetClaims(trx, account)
+      await tellOfDevice(trx, { account, device, op: 'revoked' }, at)
+      return { seq: log.seq, letter: null }
+    }
+    if (!(await markLogged(trx, device))) throw cameFirst()
+    await tellOfDevice(trx, { account, device, op: 'added' }, at)
+    return { seq: log.seq, letter: letterOf(deviceAddedMessage, waiting.name) }
+  })
+}
+
+/** Keep an entry that a device signed, and tell the person of a new device or recovery key. */
+export const appendTo =
+  (ground: Ground): Service['keyLogs']['append'] =>
+  async ({ body }, session) => {
+    const { seq, letter } = await append(ground, body, session)
+    // The entry is stored already: a relay that is away must not say otherwise.
+    if (letter !== null) ground.background.run(() => ground.mail.send(letter))
+    return { seq, head: encodeBase64url(hashOf(body.entry)) }
+  }

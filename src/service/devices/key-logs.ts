@@ -1,0 +1,31 @@
+/**
+ * Key logs are public to whoever is signed in: everybody checks everybody's. They are passed on as they were received.
+ */
+import type { Service } from '../../api/port.ts'
+import { departedLogFor } from '../connections/deleted-members.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { keyLogPage, pageOf } from './log-pages.ts'
+import { sealKeysOf, profilesOf } from './key-log-rows.ts'
+
+export const keyLogs = (ground: Ground): Service['keyLogs'] => ({
+  read: async ({ account, from = 0 }, session) => {
+    const { db, logPages } = ground
+    demandId('acc_', account, 'account')
+    const page = await keyLogPage(db, logPages, { account, from })
+    if (page.seq >= 0) {
+      const seal_keys = (await sealKeysOf(db, account)).map((one) => one.seal_key)
+      const profile = (await profilesOf(db, [account])).get(account)
+      return { ...page, seal_keys, ...(profile === undefined ? {} : { profile }) }
+    }
+    const kept = await departedLogFor(db, session.account, account)
+    if (kept.length === 0) throw notFound('account')
+    const entries = pageOf(kept.slice(from), logPages)
+    return { entries, seq: kept.length - 1, seal_keys: [] }
+  },
+
+  append: async (input, session) => {
+    const { appendTo } = await import('./key-log-entries.ts')
+    return appendTo(ground)(input, session)
+  },
+})

@@ -1,0 +1,237 @@
+/**
+ * Tokens of machine accounts (`csm_`). Of a token only SHA-256 is kept; revoked and expired ones stay listed. Nothing of a
+ * token is remembered between requests, so a revocation holds from the next one on, on every replica.
+ */
+import { hash } from 'node:crypto'
+import type { Kysely, Transaction } from 'kysely'
+import { pageOf } from '../../api/cursor.ts'
+import { timeAt } from '../../api/fields.ts'
+import type { Service, Session } from '../../api/port.ts'
+import type { ApiToken } from '../../api/rest/api-tokens.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import { newToken } from '../../crypto/token.ts'
+import { AppError } from '../../errors.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { activeMachines } from './machines.ts'
+import { type Post, noteOwn } from '../organisations/activities.ts'
+import { pageRows } from '../db/page-rows.ts'
+import type { Schema } from '../db/schema.ts'
+
+const PREFIX = 'tok_'
+/** How exact `last_used_at` is: a write for every request would tell nobody more. */
+const USED_MS = 60_000
+
+type Row = Schema['machine_tokens']
+type Needs = Pick<Ground, 'db' | 'now'>
+
+/** The same for a wrong, an expired and a revoked token. */
+export const invalidToken = (): AppError =>
+  new AppError(
+    'invalid_token',
+    'This token is wrong, expired or revoked. Get another with the key of the machine account.',
+    // RFC 6750 section 3.1
+    { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
+  )
+
+/** Revoked decides before expired: it is what somebody did. */
+function stateOf(row: Row, now: number) {
+  if (row.revoked_at !== null) return 'revoked'
+  return row.expires_at !== null && row.expires_at <= now ? 'expired' : 'active'
+}
+
+const timeOf = (unixMs: number | null) => (unixMs === null ? null : timeAt(unixMs))
+
+const shown = ({ id, name, label, scope, created_at, expires_at }: Row) => ({
+  id,
+  name,
+  label,
+  scope,
+  created_at: timeAt(created_at),
+  expires_at: timeOf(expires_at),
+})
+
+const resource = (row: Row, now: number): ApiToken => ({
+  ...shown(row),
+  state: stateOf(row, now),
+  last_used_at: timeOf(row.last_used_at),
+})
+
+/**
+ * Make a token of a machine account. It is in the answer and nowhere else.
+ * @param of `expires_in` in seconds, null for a token that lasts until it is revoked; `latest` in Unix milliseconds, when it
+ *   ends whatever was asked for
+ */
+export async function mintMachineToken(
+  { db, now }: Needs,
+  account: string,
+  of: Pick<Row, 'name' | 'label' | 'scope' | 'granted'> & {
+    expires_in: number | null
+    latest?: number | null
+  },
+) {
+  const { expires_in, latest = null, ...rest } = of
+  const at = now()
+  const token = newToken('csm_')
+  const ends = Math.min(expires_in === null ? Infinity : at + expires_in * 1000, latest ?? Infinity)
+  const row: Row = {
+    ...rest,
+    id: newId(PREFIX, at),
+    account_id: account,
+    hash: hash('sha256', token, 'hex'),
+    created_at: at,
+    expires_at: ends === Infinity ? null : ends,
+    revoked_at: null,
+    last_used_at: null,
+  }
+  await db.insertInto('machine_tokens').values(row).execute()
+  return { ...shown(row), token }
+}
+
+/**
+ * Who a `csm_` token stands for and what it may do, as of now.
+ * @throws AppError `invalid_token`
+ */
+export async function authenticateMachine(
+  { db, now }: Needs,
+  token: string,
+): Promise<Session & { scope: Row['scope'] }> {
+  const row = await activeMachines(db)
+    .innerJoin('machine_tokens', 'machine_tokens.account_id', 'machines.account_id')
+    .selectAll('machine_tokens')
+    .where('hash', '=', hash('sha256', token, 'hex'))
+    .executeTakeFirst()
+  const at = now()
+  if (row === undefined || stateOf(row, at) !== 'active') throw invalidToken()
+  const { id, account_id: account, scope } = row
+  if (row.last_used_at === null || row.last_used_at <= at - USED_MS)
+    await db.updateTable('machine_tokens').set({ last_used_at: at }).where('id', '=', id).execute()
+  return { account, device: null, session: null, token: id, scope }
+}
+
+/** When a machine account's token expires, Unix milliseconds; null where it does not. */
+export async function machineTokenExpiry(
+  db: Kysely<Schema>,
+  token: string,
+): Promise<number | null> {
+  const { expires_at } = await db
+    .selectFrom('machine_tokens')
+    .select('expires_at')
+    .where('id', '=', token)
+    .executeTakeFirstOrThrow()
+  return expires_at
+}
+
+/**
+ * How a token stands for a machine account, apart from its expiry: `ended` when it is revoked or
+ * the account is suspended, `unknown` when it is none of the account's own, such as one of its
+ * daemon.
+ */
+export async function machineTokenState(
+  db: Kysely<Schema>,
+  account: string,
+  token: string,
+): Promise<'active' | 'ended' | 'unknown'> {
+  const row = await activeMachines(db)
+    .leftJoin('machine_tokens', (join) =>
+      join
+        .onRef('machine_tokens.account_id', '=', 'machines.account_id')
+        .on('machine_tokens.id', '=', token),
+    )
+    .select(['machine_tokens.id', 'revoked_at'])
+    .where('machines.account_id', '=', account)
+    .executeTakeFirst()
+  if (row === undefined || row.revoked_at !== null) return 'ended'
+  return row.id === null ? 'unknown' : 'active'
+}
+
+async function demandMachine({ db }: Needs, account: string): Promise<void> {
+  const machine = await db
+    .selectFrom('machines')
+    .select('account_id')
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  if (machine === undefined)
+    throw new AppError(
+      'forbidden',
+      'Only a machine account has tokens here. The tokens of a person are their daemon’s: POST /api/v1/api-tokens makes one.',
+    )
+}
+
+/**
+ * When a token ends that makes another. Whoever revokes it waits until the transaction ends. Throws AppError `invalid_token` when
+ * it is good no more.
+ */
+async function endOf(trx: Transaction<Schema>, token: string, at: number): Promise<number | null> {
+  const row = await trx
+    .updateTable('machine_tokens')
+    .set({ last_used_at: at })
+    .where('id', '=', token)
+    .where('revoked_at', 'is', null)
+    .where('account_id', 'in', activeMachines(trx).select('machines.account_id'))
+    .returning('expires_at')
+    .executeTakeFirst()
+  if (row === undefined || (row.expires_at !== null && row.expires_at <= at)) throw invalidToken()
+  return row.expires_at
+}
+
+/** Tell the organisation. Those from the token endpoint come by the hour, and tell nobody anything new. */
+const noteToken = (
+  ground: Needs & Post,
+  trx: Transaction<Schema>,
+  session: Session,
+  event: 'token_created' | 'token_revoked',
+  target: string,
+) => noteOwn(trx, session, [{ event, target }], ground.now(), ground)
+
+export const machineTokens = (ground: Needs & Post): Service['machineTokens'] => ({
+  list: async (page, { account }) => {
+    await demandMachine(ground, account)
+    const rows = await pageRows(
+      ground.db.selectFrom('machine_tokens').selectAll().where('account_id', '=', account),
+      page,
+      PREFIX,
+    )
+    const at = ground.now()
+    return pageOf(
+      rows.map((row) => resource(row, at)),
+      page,
+    )
+  },
+  // Only a session and the scope `full` come here, so no token can be wider than its minter. It ends no later either: whoever
+  // found a token that runs out would have one that does not.
+  create: async ({ body }, session) => {
+    const { account, token } = session
+    await demandMachine(ground, account)
+    const { name, scope, label = null, expires_in = null } = body
+    return ground.db.transaction().execute(async (trx) => {
+      const latest = token === null ? null : await endOf(trx, token, ground.now())
+      const of = { name, scope, label, expires_in, latest, granted: 0 } as const
+      const made = await mintMachineToken({ ...ground, db: trx }, account, of)
+      await noteToken(ground, trx, session, 'token_created', made.id)
+      return made
+    })
+  },
+  delete: async ({ id }, session) => {
+    const { account } = session
+    await demandMachine(ground, account)
+    demandId(PREFIX, id, 'token')
+    await ground.db.transaction().execute(async (trx) => {
+      const { numUpdatedRows: revoked } = await trx
+        .updateTable('machine_tokens')
+        .set({ revoked_at: ground.now() })
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .where('revoked_at', 'is', null)
+        .executeTakeFirst()
+      if (revoked === 1n) return noteToken(ground, trx, session, 'token_revoked', id)
+      const known = await trx
+        .selectFrom('machine_tokens')
+        .select('id')
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .executeTakeFirst()
+      if (known === undefined) throw notFound('token')
+    })
+  },
+})

@@ -1,0 +1,84 @@
+/**
+ * Signed profiles (section 6): a device signs the name of its account. The server keeps the newest
+ * and hands it out beside key logs and rosters. It checks what members check again.
+ */
+import type { Transaction } from 'kysely'
+import * as v from 'valibot'
+import type { Service } from '../../api/port.ts'
+import { SignedName } from '../../api/rest/names.ts'
+import type { KeyLog } from '../../crypto/logs/key-log.ts'
+import { type Profile, replaceProfile } from '../../crypto/logs/profile.ts'
+import { demand, Refusal } from '../../crypto/refusal.ts'
+import { AppError } from '../../errors.ts'
+import { touchConnectionsOf } from '../connections/connection-rows.ts'
+import { demandApproved, holdApproved } from './device-rows.ts'
+import { judged } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { readKeyLog } from './key-log-rows.ts'
+import type { Schema } from '../db/schema.ts'
+import { storedKeyLog } from './stored-logs.ts'
+import { type Brake, countTryIn } from '../db/attempts.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+/** Each change has the devices of all contacts fetch their connections again. */
+const CHANGES: Brake = {
+  what: 'name',
+  most: 50,
+  periodMs: DAY_MS,
+  told: 'The name of this account was changed 50 times in a day.',
+}
+
+const olderName = (cause: Refusal) =>
+  new AppError(
+    'conflict',
+    `Another device signed a newer name: ${cause.message}. Sync, then try again.`,
+    {
+      cause,
+    },
+  )
+
+/** The profile, verified and newer than the one that is kept. Throws AppError. */
+function demandNewer(kept: string | null, jws: string, log: KeyLog): Profile {
+  return judged('profile', () => {
+    try {
+      const profile = replaceProfile(kept, jws, log)
+      demand(v.is(SignedName, profile.name), 'bad_value', 'a name that cannot be read')
+      return profile
+    } catch (error) {
+      if (error instanceof Refusal && error.reason === 'not_newer') throw olderName(error)
+      throw error
+    }
+  })
+}
+
+async function profileOf(trx: Transaction<Schema>, account: string): Promise<string | null> {
+  const { profile } = await trx
+    .selectFrom('accounts')
+    .select('profile')
+    .where('id', '=', account)
+    .executeTakeFirstOrThrow()
+  return profile
+}
+
+export const signedProfiles = ({ db, now }: Ground): Service['signedProfiles'] => ({
+  give: async ({ body: { profile: jws } }, session) => {
+    const { account } = session
+    await demandApproved(db, session)
+    await db.transaction().execute(async (trx) => {
+      await holdApproved(trx, session)
+      const kept = await profileOf(trx, account)
+      // A device that did not hear the answer sends the same again.
+      if (kept === jws) return
+      await countTryIn(trx, account, CHANGES, now())
+      const { entries } = await readKeyLog(trx, account)
+      const { name } = demandNewer(kept, jws, await storedKeyLog(account, entries))
+      await trx
+        .updateTable('accounts')
+        .set({ profile: jws, display_name: name })
+        .where('id', '=', account)
+        .execute()
+      await touchConnectionsOf(trx, account, now())
+    })
+  },
+})

@@ -1,0 +1,206 @@
+/**
+ * The building of exports: in the background, one at a time in each server, and between two pages everybody else has their turn.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { Account } from '../../api/port.ts'
+import { AppError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { type Job, Lost, newLeases } from './leases.ts'
+import { deleteParts } from './parts.ts'
+import { type Step, zipOf } from './zip.ts'
+import type { Ground } from '../db/context.ts'
+import { notify } from '../mail/notices.ts'
+
+/** How often the lease is renewed at least, and how often progress is written at most. */
+const RENEWS_MS = 10_000
+const TELLS_MS = 500
+/** How long the file is kept. */
+const KEPT_MS = 7 * 24 * 3_600_000
+/** When to look again: the clocks of replicas differ, and a timer has an end. */
+const SOONEST_MS = 1_000
+const LATEST_MS = 24 * 3_600_000
+/** After the database was out of reach. */
+const RETRY_MS = 30_000
+
+const UNBUILT =
+  'The account server could not build this export. Ask for another; if that fails too, tell whoever runs the account server: its ' +
+  'log says why.'
+
+export interface Exporter {
+  /** Take up what is queued or was left by others, and delete the files that have expired. Nobody waits for it. */
+  wake(): void
+}
+
+/** The server is being closed. */
+class Closing extends Error {}
+
+/**
+ * @param of `accountOf`: what a caller without a device is answered; `isAway`: whether an error is an outage of the database;
+ *   `signal`: that the server is being closed, so that what is built is left to the next
+ */
+export function newExporter(of: {
+  ground: Pick<Ground, 'db' | 'background' | 'now'>
+  accountOf: (id: string) => Account
+  isAway: (error: unknown) => boolean
+  log: Log
+  signal: AbortSignal
+}): Exporter {
+  const { ground, accountOf, isAway, log, signal } = of
+  const { db, background, now } = ground
+  const leases = newLeases(ground)
+  let running = false
+  let again = false
+  let timer: NodeJS.Timeout | undefined
+  signal.addEventListener('abort', () => clearTimeout(timer))
+
+  function later(ms: number): void {
+    clearTimeout(timer)
+    if (signal.aborted) return
+    timer = setTimeout(wake, Math.min(Math.max(ms, SOONEST_MS), LATEST_MS)).unref()
+  }
+
+  function steps(job: Job): Step {
+    let held = now()
+    let told = 0
+    return async (percent) => {
+      await setImmediate()
+      if (signal.aborted) throw new Closing()
+      const silence = now() - held
+      if (silence < (percent > told ? TELLS_MS : RENEWS_MS)) return
+      await leases.hold(db, job, percent)
+      held = now()
+      told = percent
+    }
+  }
+
+  /** Make the file and keep it. Gives its size in bytes. */
+  async function store(job: Job): Promise<number> {
+    const source = { db, id: job.account, account: accountOf(job.account), now }
+    let seq = 0
+    let size = 0
+    for await (const bytes of zipOf(source, { at: now(), step: steps(job) })) {
+      await db.transaction().execute(async (trx) => {
+        await leases.hold(trx, job)
+        await trx.insertInto('export_parts').values({ export_id: job.id, seq, bytes }).execute()
+      })
+      seq += 1
+      size += bytes.length
+    }
+    return size
+  }
+
+  const finish = (job: Job, size: number) =>
+    db.transaction().execute(async (trx) => {
+      const at = now()
+      const expires = at + KEPT_MS
+      const file = { size_bytes: size, finished_at: at, expires_at: expires }
+      await leases.end(trx, job, { state: 'ready', progress: 100, ...file })
+      const note = {
+        kind: 'export_ready',
+        title: 'Your export is ready',
+        body: `It can be downloaded until ${new Date(expires).toISOString().slice(0, 10)}.`,
+        data: { export_id: job.id },
+      } as const
+      await notify(trx, job.account, note, at)
+    })
+
+  async function fail(job: Job): Promise<void> {
+    await db.transaction().execute(async (trx) => {
+      const at = now()
+      await leases.end(trx, job, { state: 'failed', error: UNBUILT, finished_at: at })
+      const note = {
+        kind: 'export_failed',
+        title: 'Your export could not be built',
+        body: UNBUILT,
+        data: { export_id: job.id },
+      } as const
+      await notify(trx, job.account, note, at)
+    })
+    await deleteParts(db, job.id)
+  }
+
+  async function giveUp(job: Job, cause: unknown): Promise<void> {
+    if (cause instanceof Lost) return
+    // The next server does not have to wait for the end of the lease.
+    if (cause instanceof Closing) return leases.end(db, job, { state: 'queued' })
+    const isOutage = cause instanceof AppError && cause.code === 'backend_unavailable'
+    if (isOutage || isAway(cause)) throw cause
+    await fail(job)
+    log('error', 'an export could not be built', { export_id: job.id, cause })
+  }
+
+  async function build(job: Job): Promise<void> {
+    try {
+      await finish(job, await store(job))
+    } catch (cause) {
+      await giveUp(job, cause).catch((error: unknown) => {
+        // It was deleted, or its account was: there is nobody to be told.
+        if (!(error instanceof Lost)) throw error
+      })
+    }
+  }
+
+  /** Expired exports stay listed; their files go. */
+  async function sweep(): Promise<void> {
+    const expired = await db
+      .selectFrom('exports')
+      .select('id')
+      .where('state', '=', 'ready')
+      .where('expires_at', '<=', now())
+      .execute()
+    for (const { id } of expired) {
+      await deleteParts(db, id)
+      await db.updateTable('exports').set({ state: 'expired' }).where('id', '=', id).execute()
+    }
+  }
+
+  /** Come back, without being asked, when the lease of another ends or a file expires. */
+  async function plan(): Promise<void> {
+    const lease = await db
+      .selectFrom('exports')
+      .select(({ fn }) => fn.min('builder_until').as('at'))
+      .where('state', '=', 'building')
+      .executeTakeFirst()
+    const file = await db
+      .selectFrom('exports')
+      .select(({ fn }) => fn.min('expires_at').as('at'))
+      .where('state', '=', 'ready')
+      .executeTakeFirst()
+    const times = [lease?.at, file?.at].filter((at) => typeof at === 'number')
+    if (times.length > 0) later(Math.min(...times) - now())
+  }
+
+  async function work(): Promise<void> {
+    while (!signal.aborted) {
+      const job = await leases.take()
+      if (job === null) break
+      await build(job)
+    }
+    if (signal.aborted) return
+    await sweep()
+    await plan()
+  }
+
+  async function run(): Promise<void> {
+    again = true
+    if (running) return
+    running = true
+    try {
+      while (again && !signal.aborted) {
+        again = false
+        await work()
+      }
+    } catch (error) {
+      later(RETRY_MS)
+      throw error
+    } finally {
+      running = false
+    }
+  }
+
+  function wake(): void {
+    background.run(run)
+  }
+
+  return { wake }
+}

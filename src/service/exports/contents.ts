@@ -1,0 +1,221 @@
+/** What an export holds: a JSON file for each thing that the account server has of an account. */
+import { setImmediate } from 'node:timers/promises'
+import { timeAt } from '../../api/fields.ts'
+import {
+  type Source,
+  apiTokens,
+  chat,
+  feedback,
+  keyLog,
+  listed,
+  rosters,
+  sessions,
+  stamps,
+  trustCards,
+} from './rows.ts'
+import { profilesOf } from '../devices/key-log-rows.ts'
+
+/** Tables that may have so many rows of an account that they are counted beforehand, for the progress. */
+type Counted = 'guest_codes' | 'stamps' | 'verifications'
+
+interface File {
+  readonly file: string
+  /** For whoever reads the export. */
+  readonly about: string
+}
+
+/** One object, as the route answers it. */
+interface One extends File {
+  readonly one: (of: Source) => Promise<unknown>
+}
+
+/** An array, in pages that are small enough to be made at once. */
+interface Many extends File {
+  readonly pages: (of: Source) => AsyncIterable<readonly unknown[]>
+  readonly counted?: Counted
+}
+
+/** What is counted at once. */
+const COUNTED = 20_000
+
+/** In the order in which they stand in the file. */
+export const CONTENTS: readonly (One | Many)[] = [
+  {
+    file: 'profile.json',
+    about: 'your profile, as others see it',
+    one: ({ account }) => account.profile.read({}),
+  },
+  {
+    file: 'signed-profile.json',
+    about: 'your name, as your devices signed it; null where none has',
+    one: async ({ db, id }) => ({ profile: (await profilesOf(db, [id])).get(id) ?? null }),
+  },
+  {
+    file: 'preferences.json',
+    about: 'what you chose',
+    one: ({ account }) => account.preferences.read({}),
+  },
+  {
+    file: 'context.json',
+    about: 'who you are here, and the organisations you are in',
+    one: ({ account }) => account.context.read({}),
+  },
+  {
+    file: 'emails.json',
+    about: 'your e-mail addresses',
+    pages: ({ account }) => listed((query) => account.emails.list(query)),
+  },
+  {
+    file: 'devices.json',
+    about: 'your devices',
+    pages: ({ account }) => listed((query) => account.devices.list(query)),
+  },
+  {
+    file: 'sessions.json',
+    about: 'where you are signed in',
+    pages: sessions,
+  },
+  {
+    file: 'api-tokens.json',
+    about: 'API tokens that the account server made (of machine accounts), without the tokens',
+    pages: apiTokens,
+  },
+  {
+    file: 'key-log.json',
+    about: 'the signed log of your devices’ public keys, as your devices signed it',
+    pages: keyLog,
+  },
+  {
+    file: 'connections.json',
+    about: 'your connections',
+    pages: ({ account }) => listed((query) => account.connections.list(query)),
+  },
+  {
+    file: 'rosters.json',
+    about: 'the signed history of who is in them, as it was signed',
+    pages: rosters,
+  },
+  {
+    file: 'invitations.json',
+    about: 'invitations, received and sent',
+    one: ({ account }) => account.invitations.list({}),
+  },
+  {
+    file: 'tags.json',
+    about: 'your tags',
+    pages: ({ account }) => listed((query) => account.tags.list(query)),
+  },
+  {
+    file: 'presets.json',
+    about: 'your presets for new connections',
+    pages: ({ account }) => listed((query) => account.presets.list(query)),
+  },
+  {
+    file: 'open-links.json',
+    about: 'your open links',
+    pages: ({ account }) => listed((query) => account.openLinks.list(query)),
+  },
+  {
+    file: 'open-link-requests.json',
+    about: 'who asked to connect by them',
+    pages: ({ account }) => listed((query) => account.openLinkRequests.list(query)),
+  },
+  {
+    file: 'guest-codes.json',
+    about: 'your guest codes, without their links',
+    pages: ({ account }) => listed((query) => account.guestCodes.list(query)),
+    counted: 'guest_codes',
+  },
+  {
+    file: 'external-members.json',
+    about: 'people without an account, whom guest codes are for',
+    pages: ({ account }) => listed((query) => account.externalMembers.list(query)),
+  },
+  {
+    file: 'trust-cards.json',
+    about: 'whom you follow, each with what happened since',
+    pages: trustCards,
+  },
+  {
+    file: 'verification-log.json',
+    about: 'the checks of words that your devices made; the words are not in it',
+    pages: ({ account }) => listed((query) => account.verificationLog.list(query)),
+    counted: 'verifications',
+  },
+  {
+    file: 'stamps.json',
+    about: 'your stamps, with the receipts of the account server; what was stamped was never here',
+    pages: stamps,
+    counted: 'stamps',
+  },
+  {
+    file: 'exports.json',
+    about: 'exports that you asked for, this one included',
+    pages: ({ account }) => listed((query) => account.exports.list(query)),
+  },
+  {
+    file: 'notifications.json',
+    about: 'what you were notified of',
+    pages: ({ account }) => listed((query) => account.notifications.list(query)),
+  },
+  {
+    file: 'chat.json',
+    about: 'what you asked the assistant, its answers, and how you rated them',
+    pages: chat,
+  },
+  {
+    file: 'feedback.json',
+    about: 'the feedback you sent',
+    pages: feedback,
+  },
+]
+
+/** How many rows of a table an account has. */
+async function rowsOf(table: Counted, { db, id }: Pick<Source, 'db' | 'id'>): Promise<number> {
+  let rows = 0
+  for (let last = ''; ;) {
+    const some = db
+      .selectFrom(table)
+      .select('id')
+      .where('account_id', '=', id)
+      .where('id', '>', last)
+      .orderBy('id')
+      .limit(COUNTED)
+    const found = await db
+      .selectFrom(some.as('some'))
+      .select(({ fn }) => [fn.countAll<number>().as('count'), fn.max('id').as('last')])
+      .executeTakeFirstOrThrow()
+    rows += found.count
+    if (found.count < COUNTED) return rows
+    last = found.last
+    await setImmediate()
+  }
+}
+
+/** How many steps the building takes: one for each file, and one for each row that is counted. */
+export async function stepsOf(of: Pick<Source, 'db' | 'id'>): Promise<number> {
+  let steps = CONTENTS.length
+  for (const content of CONTENTS)
+    if ('pages' in content && content.counted !== undefined)
+      steps += await rowsOf(content.counted, of)
+  return steps
+}
+
+/** The text that lies beside the files. `at`: Unix milliseconds */
+export function readme(id: string, at: number): string {
+  const width = Math.max(...CONTENTS.map(({ file }) => file.length))
+  const lines = CONTENTS.map(({ file, about }) => `  ${file.padEnd(width)}  ${about}`)
+  return `Countersign: all that the account server has of account ${id}.
+Made on ${timeAt(at)}.
+
+${lines.join('\n')}
+
+Each file is JSON in UTF-8; what the interface lists is an array of exactly what it answers to a caller without a device.
+What changed while this was made may be in it or not.
+
+Not in it, because the account server does not have it: the secrets of connections and guest codes, the private keys of your
+devices, what was stamped, words, and the names and checks that a device keeps for itself.
+Not in it, because nobody should have it in a file: what proves a session, token or mailed link (the server keeps hashes), the
+secret behind your public code, and the sealed envelopes by which your devices hand each other secrets.
+`
+}

@@ -1,0 +1,112 @@
+/**
+ * Links to the files of exports. A link alone opens the file, so it states until when it is good
+ * and for which API token it was made, and it is signed with a secret that only the servers of this
+ * database have. It ends with its token.
+ */
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { DOWNLOAD_LINK_MS } from '../../api/device/downloads.ts'
+import type { Ground } from '../db/context.ts'
+import { machineTokenState } from '../devices/machine-tokens.ts'
+import { newServerSecret } from '../db/server-secrets.ts'
+
+/** A link may still be made by a request that began before its token ended. */
+const ENDED_MS = 2 * DOWNLOAD_LINK_MS
+
+/** The parts of a link. */
+export interface Signed {
+  /** The id of the export. */
+  readonly id: string
+  /** Until when the link is good: Unix seconds, in digits. */
+  readonly expires: string
+  /** The id of the API token that asked for the link; empty for a session. */
+  readonly holder: string
+  /** HMAC-SHA256, base64url. */
+  readonly signature: string
+}
+
+export interface DownloadLinks {
+  /**
+   * Makes a link to an export, good for five minutes.
+   * @param of `holder` is the id of the token that asks, or null for a session; `until` (Unix
+   *   milliseconds) when the file is deleted or the token expires: no link is good for longer
+   * @returns `expires`: Unix milliseconds
+   */
+  readonly linkTo: (of: {
+    id: string
+    holder: string | null
+    until: number
+  }) => Promise<{ url: string; expires: number }>
+  /** Whether a link was made here and has not expired. */
+  readonly isGood: (link: Signed) => Promise<boolean>
+  /** Whether the token that a link was made for has ended. */
+  readonly hasEnded: (account: string, holder: string) => Promise<boolean>
+  /** Ends the links of a daemon's token of this account. */
+  readonly end: (account: string, holder: string) => Promise<void>
+}
+
+const endOf = (account: string, holder: string): string =>
+  `download links ended ${hash('sha256', `${account} ${holder}`, 'hex')}`
+
+export function newDownloadLinks({
+  db,
+  now,
+  publicUrl,
+}: Pick<Ground, 'db' | 'now' | 'publicUrl'>): DownloadLinks {
+  const secret = newServerSecret(db, 'download links')
+
+  async function sign(id: string, expires: string, holder: string): Promise<string> {
+    const mac = createHmac('sha256', await secret())
+    const text = `countersign export link v2\n${id}\n${expires}\n${holder}`
+    return mac.update(text).digest('base64url')
+  }
+
+  return {
+    linkTo: async ({ id, holder, until }) => {
+      const seconds = Math.floor(Math.min(now() + DOWNLOAD_LINK_MS, until) / 1000)
+      const expires = String(seconds)
+      const query = new URLSearchParams({
+        expires,
+        ...(holder === null ? {} : { holder }),
+        signature: await sign(id, expires, holder ?? ''),
+      })
+      return { url: `${publicUrl()}/exports/${id}?${query.toString()}`, expires: seconds * 1000 }
+    },
+
+    isGood: async ({ id, expires, holder, signature }) => {
+      // As text: two spellings of one number or of the same bytes are not the same link.
+      const expected = Buffer.from(await sign(id, expires, holder))
+      const given = Buffer.from(signature)
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false
+      return Number(expires) * 1000 > now()
+    },
+
+    // The table has the tokens of machine accounts. Of a daemon's tokens only the end is stored.
+    hasEnded: async (account, holder) => {
+      if (holder === '') return false
+      const { kind } = await db
+        .selectFrom('accounts')
+        .select('kind')
+        .where('id', '=', account)
+        .executeTakeFirstOrThrow()
+      if (kind === 'machine') {
+        const state = await machineTokenState(db, account, holder)
+        if (state !== 'unknown') return state === 'ended'
+      }
+      const ended = await db
+        .selectFrom('seen_once')
+        .select('id')
+        .where('id', '=', endOf(account, holder))
+        .executeTakeFirst()
+      return ended !== undefined
+    },
+
+    end: async (account, holder) => {
+      const expires_at = now() + ENDED_MS
+      await db
+        .insertInto('seen_once')
+        .values({ id: endOf(account, holder), expires_at })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet({ expires_at }))
+        .execute()
+    },
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Exports: all that the account server has of an account, as one file. Asking for one answers at once; it is built in the background,
+ * kept for a week, and fetched by a link that is good for five minutes.
+ */
+import type { Kysely, Transaction } from 'kysely'
+import { pageOf } from '../../api/cursor.ts'
+import { timeAt } from '../../api/fields.ts'
+import type { Service } from '../../api/port.ts'
+import type { Export } from '../../api/rest/account.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import { AppError } from '../../errors.ts'
+import { newDownloadLinks } from './download-links.ts'
+import type { Exporter } from './building.ts'
+import { deleteParts } from './parts.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { lockAccount } from '../db/locks.ts'
+import { machineTokenExpiry } from '../devices/machine-tokens.ts'
+import { pageRows } from '../db/page-rows.ts'
+import type { Schema } from '../db/schema.ts'
+import { type Brake, countTryIn } from '../db/attempts.ts'
+
+const PREFIX = 'exp_'
+/** What an account may keep. */
+const MOST = 20
+
+const BRAKE: Brake = {
+  what: 'export',
+  most: 20,
+  periodMs: 3_600_000,
+  told: 'Too many exports were asked for: 20 an hour is the most.',
+}
+
+type Row = Schema['exports']
+
+const exportState = ({ state, expires_at }: Pick<Row, 'state' | 'expires_at'>, now: number) =>
+  state === 'ready' && expires_at !== null && expires_at <= now ? 'expired' : state
+
+const timeOrNull = (at: number | null) => (at === null ? null : timeAt(at))
+
+const resource = (row: Row, now: number): Export => ({
+  id: row.id,
+  state: exportState(row, now),
+  progress: row.progress,
+  finished_at: timeOrNull(row.finished_at),
+  size_bytes: row.size_bytes,
+  expires_at: timeOrNull(row.expires_at),
+  error: row.error,
+  created_at: timeAt(row.created_at),
+})
+
+/** Why there is nothing to download yet, or any more. */
+const notReady = (state: Export['state']) => {
+  const why = {
+    queued: 'This export waits to be built: ask again in a while.',
+    building: 'This export is being built: ask again in a while.',
+    failed: 'This export could not be built: ask for another.',
+    expired: 'This export has expired, and its file is deleted: ask for another.',
+    ready: '',
+  }[state]
+  return new AppError('export_not_ready', why, { details: { state } })
+}
+
+/** Throws AppError `conflict` while one is being built, and for more than may be kept. */
+async function demandRoom(trx: Transaction<Schema>, account: string): Promise<void> {
+  const rows = await trx
+    .selectFrom('exports')
+    .select(['id', 'state'])
+    .where('account_id', '=', account)
+    .execute()
+  const running = rows.find(({ state }) => state === 'queued' || state === 'building')
+  if (running !== undefined)
+    throw new AppError(
+      'conflict',
+      `An export is being built, ${running.id}: wait for it, or delete your exports first.`,
+    )
+  if (rows.length >= MOST)
+    throw new AppError('conflict', `${MOST} exports are kept at most: delete them first.`)
+}
+
+/** Delete an export and its file. Gives how many that were: one, or none where another was faster. */
+async function removed(db: Kysely<Schema>, id: string): Promise<number> {
+  // Nobody builds it and nobody is sent it from now on, also where what follows is cut off.
+  await db
+    .updateTable('exports')
+    .set({
+      state: 'failed',
+      builder: null,
+      builder_until: null,
+      error: 'This export is being deleted: delete your exports again where it stays.',
+    })
+    .where('id', '=', id)
+    .execute()
+  await deleteParts(db, id)
+  const { numDeletedRows: deleted } = await db
+    .deleteFrom('exports')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return Number(deleted)
+}
+
+/**
+ * Makes a link to a finished export.
+ * @param of `holder` is the id of the token that asks, `tokenExpiry` (Unix milliseconds) when it
+ *   expires
+ * @throws AppError `not_found`, `export_not_ready`
+ */
+async function linkTo(
+  ground: Ground,
+  of: { id: string; account: string; holder: string | null; tokenExpiry: number | null },
+): Promise<{ url: string; expires_at: string }> {
+  const { id, account, holder, tokenExpiry } = of
+  demandId(PREFIX, id, 'export')
+  const row = await ground.db
+    .selectFrom('exports')
+    .select(['state', 'expires_at'])
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('export')
+  const state = exportState(row, ground.now())
+  if (state !== 'ready') throw notReady(state)
+  const until = Math.min(row.expires_at as number, tokenExpiry ?? Infinity)
+  const { url, expires } = await newDownloadLinks(ground).linkTo({ id, holder, until })
+  return { url, expires_at: timeAt(expires) }
+}
+
+/** @param exporter builds what is asked for */
+export const exports = (ground: Ground, exporter: Exporter): Service['exports'] => {
+  const { db, now } = ground
+  return {
+    list: async (page, { account }) => {
+      const rows = await pageRows(
+        db.selectFrom('exports').selectAll().where('account_id', '=', account),
+        page,
+        PREFIX,
+      )
+      const at = now()
+      // Whoever built it may be gone without a word.
+      if (rows.some(({ state }) => state === 'queued' || state === 'building')) exporter.wake()
+      return pageOf(
+        rows.map((row) => resource(row, at)),
+        page,
+      )
+    },
+
+    create: async (_, { account }) => {
+      const id = await db.transaction().execute(async (trx) => {
+        const at = now()
+        // Of two at the same moment, the second sees the first.
+        await lockAccount(trx, account)
+        await demandRoom(trx, account)
+        await countTryIn(trx, account, BRAKE, at)
+        const row = { id: newId(PREFIX, at), account_id: account, state: 'queued' } as const
+        const nothing = { size_bytes: null, error: null, builder: null, builder_until: null }
+        const times = { created_at: at, finished_at: null, expires_at: null }
+        await trx
+          .insertInto('exports')
+          .values({ ...row, ...nothing, ...times, progress: 0 })
+          .execute()
+        return row.id
+      })
+      exporter.wake()
+      return { id }
+    },
+
+    clear: async (_, { account }) => {
+      const rows = await db
+        .selectFrom('exports')
+        .select('id')
+        .where('account_id', '=', account)
+        .execute()
+      let deleted = 0
+      for (const { id } of rows) deleted += await removed(db, id)
+      return { deleted }
+    },
+
+    download: async ({ id }, { account, token }) => {
+      const expiry = token === null ? null : await machineTokenExpiry(db, token)
+      return linkTo(ground, { id, account, holder: token, tokenExpiry: expiry })
+    },
+  }
+}
+
+/** Links for the API tokens of a daemon, which this server does not know. */
+export const downloads = (ground: Ground): Service['downloads'] => ({
+  create: ({ body }, { account }) => {
+    const { export_id: id, token_id: holder, token_expires_at: expiry } = body
+    const tokenExpiry = expiry === null ? null : Date.parse(expiry)
+    return linkTo(ground, { id, account, holder, tokenExpiry })
+  },
+
+  end: async ({ id }, { account }) => {
+    demandId('tok_', id, 'token')
+    await newDownloadLinks(ground).end(account, id)
+  },
+})

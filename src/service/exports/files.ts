@@ -1,0 +1,60 @@
+/** The file of an export, for whoever has a link that is good: piece by piece, as fast as it is taken. */
+import type { Kysely } from 'kysely'
+import type { Open } from '../../api/port.ts'
+import { isId } from '../../crypto/encoding/id.ts'
+import { AppError } from '../../errors.ts'
+import { newDownloadLinks } from './download-links.ts'
+import type { Ground } from '../db/context.ts'
+import type { Schema } from '../db/schema.ts'
+
+/** A link that is wrong, too old, or of a file that is gone: nobody is told which. */
+const noSuchFile = () =>
+  new AppError(
+    'not_found',
+    'There is no such file: the link is wrong or not good any more, or the export was deleted. Ask for a new link.',
+  )
+
+/** Throws AppError `not_found` where the file goes away meanwhile: what was sent until then is no whole file. */
+async function* piecesOf(db: Kysely<Schema>, id: string, size: number): AsyncGenerator<Uint8Array> {
+  let sent = 0
+  for (let seq = 0; sent < size; seq++) {
+    const part = await db
+      .selectFrom('export_parts')
+      .select('bytes')
+      .where('export_id', '=', id)
+      .where('seq', '=', seq)
+      .executeTakeFirst()
+    if (part === undefined) throw noSuchFile()
+    sent += part.bytes.length
+    yield part.bytes
+  }
+}
+
+export const exportFiles = (ground: Ground): Open['exportFiles'] => {
+  const { db, now } = ground
+  const links = newDownloadLinks(ground)
+  return {
+    read: async ({ id, expires, holder, signature }) => {
+      const link = { id, expires, holder, signature }
+      if (!isId('exp_', id) || !(await links.isGood(link))) throw noSuchFile()
+      const row = await db
+        .selectFrom('exports')
+        .select(['account_id', 'size_bytes', 'finished_at', 'expires_at'])
+        .where('id', '=', id)
+        .where('state', '=', 'ready')
+        .where('expires_at', '>', now())
+        .executeTakeFirst()
+      if (row === undefined || (await links.hasEnded(row.account_id, holder))) throw noSuchFile()
+      const size = row.size_bytes as number
+      const day = new Date(row.finished_at as number).toISOString().slice(0, 10)
+      return {
+        type: 'application/zip',
+        body: piecesOf(db, id, size),
+        headers: {
+          'Content-Disposition': `attachment; filename="countersign-export-${day}.zip"`,
+          'Content-Length': String(size),
+        },
+      }
+    },
+  }
+}

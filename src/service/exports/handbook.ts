@@ -1,0 +1,123 @@
+/**
+ * The handbook: what README.md and docs/ say, searched by words. It answers where no assistant does, and tells the assistant what to
+ * rely on.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import { asset } from '../../runtime/assets.ts'
+
+export interface Section {
+  /** The headings over it, outermost first. */
+  readonly title: string
+  /** The file it is from. */
+  readonly source: string
+  /** Markdown. */
+  readonly text: string
+}
+
+export interface Handbook {
+  /** The sections that share the most telling words with a question, best first; any text is a question. */
+  find(question: string, most: number): Section[]
+  /** What it speaks of: a line for each file. */
+  readonly contents: readonly string[]
+}
+
+/** A section is cut where a paragraph ends after this many characters, and within a long table or list after so many. */
+const LONG = 700
+const LONGEST = 1500
+
+/** The words of a question that are told apart. */
+const MOST_WORDS = 32
+
+/** They are in every text, so they find nothing. */
+const EVERYWHERE = new Set(
+  (
+    'a about all also am an and any are as ask at be because been but by can cannot could did do does doing don for from get gets ' +
+    'had has have he hello help her here hi him his how i if in into is it its just know let like make may me mean might more most ' +
+    'much must my need no not of on one only or our out please s say see shall she should so some t tell than thank thanks that ' +
+    'the their them then there these they thing things this those to too up us use used want was we were what when where which ' +
+    'while who whom whose why will with without would yes you your'
+  ).split(' '),
+)
+
+/** Pictures say nothing in words. */
+const PICTURE = /^ *(!\[|<img )/
+
+/** Cut a text in Markdown into its sections, by headings of the first three levels. */
+export function sectionsOf(source: string, markdown: string): Section[] {
+  const sections: Section[] = []
+  const headings: string[] = []
+  let lines: string[] = []
+  let length = 0
+  let inCode = false
+
+  function flush(): void {
+    const text = lines.join('\n').trim()
+    if (text !== '') sections.push({ title: headings.join(' › '), source, text })
+    lines = []
+    length = 0
+  }
+  for (const line of markdown.split(/\r?\n/)) {
+    const [, marks, heading] = (!inCode && /^(#{1,3}) +(.+)$/.exec(line)) || []
+    if (marks !== undefined && heading !== undefined) {
+      flush()
+      headings.splice(marks.length - 1, headings.length, heading.trim())
+      continue
+    }
+    if (/^ *(```|~~~)/.test(line)) inCode = !inCode
+    if (!inCode && PICTURE.test(line)) continue
+    lines.push(line)
+    length += line.length + 1
+    if (!inCode && (length >= LONGEST || (length >= LONG && line.trim() === ''))) flush()
+  }
+  flush()
+  return sections
+}
+
+const wordsOf = (question: string): string[] => {
+  const words = question.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+  return [...new Set(words)].filter((word) => !EVERYWHERE.has(word)).slice(0, MOST_WORDS)
+}
+
+/** The first heading of a file, and those below it. */
+function contentsOf(sections: readonly Section[]): string {
+  const titles = new Set(sections.map(({ title }) => title.split(' › ', 2).join(' › ')))
+  const [first = ''] = [...titles][0]?.split(' › ') ?? []
+  const others = [...titles].filter((title) => title !== first)
+  const below = others.map((title) => title.slice(title.indexOf(' › ') + 3))
+  return below.length === 0 ? first : `${first}: ${below.join(', ')}`
+}
+
+/** @param texts Markdown by the names of its files */
+export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
+  const files = Object.entries(texts).map(([source, text]) => sectionsOf(source, text))
+  const sections = files.flat()
+  const database = new DatabaseSync(':memory:')
+  database.exec(
+    `create virtual table sections using fts5(title, text, tokenize = 'porter unicode61')`,
+  )
+  const insert = database.prepare('insert into sections (rowid, title, text) values (?, ?, ?)')
+  for (const [at, { title, text }] of sections.entries()) insert.run(at, title, text)
+  // A word in a heading says more of a section than one in its text (sqlite.org/fts5.html, section 5.1.1).
+  const search = database.prepare(
+    'select rowid as at from sections where sections match ? order by bm25(sections, 5.0, 1.0), rowid limit ?',
+  )
+  return {
+    contents: files.filter((one) => one.length > 0).map(contentsOf),
+    find(question, most) {
+      const words = wordsOf(question)
+      if (words.length === 0) return []
+      // Quoted, so that none is taken for an operator. What has all of the words comes before what has some.
+      const quoted = words.map((word) => `"${word}"`)
+      const found = [' AND ', ' OR '].flatMap((operator) =>
+        search.all(quoted.join(operator), most).map((row) => Number(row['at'])),
+      )
+      return [...new Set(found)].slice(0, most).map((at) => sections[at] as Section)
+    },
+  }
+}
+
+let builtIn: Handbook | null = null
+
+/** The handbook of this program, read when it is first asked. */
+export const handbook = (): Handbook =>
+  (builtIn ??= newHandbook(JSON.parse(asset('handbook.json').toString()) as Record<string, string>))

@@ -1,0 +1,161 @@
+/**
+ * What an export is made of, in pages that are small enough to be made at once: lists as the account's own answers give them, and
+ * what is on no route, read from the tables as it was received.
+ */
+import type { Kysely } from 'kysely'
+import { timeAt } from '../../api/fields.ts'
+import type { Account } from '../../api/port.ts'
+import type { Schema } from '../db/schema.ts'
+import { sessionPage } from '../accounts/session-list.ts'
+
+/** Whose export it is. */
+export interface Source {
+  readonly db: Kysely<Schema>
+  readonly id: string
+  /** What a caller without a device is answered. */
+  readonly account: Account
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+/** What is read or made at once: so many rows that nobody else's request waits noticeably. */
+const PAGE = 50
+/** Of rows that may be long. */
+const SHORT_PAGE = 20
+
+interface Page<T> {
+  readonly items: readonly T[]
+  readonly next_cursor: string | null
+}
+type List<T> = (query: { limit: number; cursor?: string }) => Promise<Page<T>>
+
+/** The pages of a list route, to its end. */
+export async function* listed<T>(list: List<T>): AsyncGenerator<readonly T[]> {
+  let query: { limit: number; cursor?: string } = { limit: PAGE }
+  for (;;) {
+    const { items, next_cursor: cursor } = await list(query)
+    yield items
+    if (cursor === null) return
+    query = { limit: PAGE, cursor }
+  }
+}
+
+/** The pages of a table: `behind` gives the rows that come behind one in order, or the first, `size` at most. */
+async function* paged<T>(
+  size: number,
+  behind: (last: T | null) => Promise<readonly T[]>,
+): AsyncGenerator<readonly T[]> {
+  for (let last: T | null = null; ;) {
+    const rows: readonly T[] = await behind(last)
+    yield rows
+    if (rows.length < size) return
+    last = rows.at(-1) as T
+  }
+}
+
+/** The pages of a table whose rows have an id and belong to an account, newest first. */
+const newestFirst = <T extends 'chat_turns' | 'feedback' | 'stamps'>(
+  table: T,
+  size: number,
+  { db, id }: Source,
+) =>
+  paged<Schema[T] & { id: string }>(size, async (last) => {
+    const rows = await (db as unknown as Kysely<Pick<Schema, 'stamps'>>)
+      .selectFrom(table as 'stamps')
+      .selectAll()
+      .where('account_id', '=', id)
+      .$if(last !== null, (query) => query.where('id', '<', (last as { id: string }).id))
+      .orderBy('id', 'desc')
+      .limit(size)
+      .execute()
+    return rows as unknown as (Schema[T] & { id: string })[]
+  })
+
+/** The same in other words. */
+async function* told<T, U>(pages: AsyncIterable<readonly T[]>, tell: (row: T) => U) {
+  for await (const rows of pages) yield rows.map(tell)
+}
+
+/** Each with its history beside what the route answers. */
+export async function* trustCards({ account }: Source) {
+  for await (const cards of listed((query) => account.trustCards.list(query)))
+    for (const card of cards) {
+      const history: unknown[] = []
+      const id = card.user_id
+      for await (const events of listed((query) => account.trustCards.history({ id, ...query })))
+        history.push(...events)
+      yield [{ ...card, history }]
+    }
+}
+
+/**
+ * Also that of the daemon in the server's own process, which is listed to itself alone otherwise.
+ */
+export const sessions = ({ db, id: account, now }: Source) =>
+  listed((query) => sessionPage({ db, now }, query, { account, current: null, within: true }))
+
+/** The account server makes tokens for machine accounts only. */
+export async function* apiTokens({ account }: Source) {
+  const { user } = await account.context.read({})
+  if (user.kind === 'machine') yield* listed((query) => account.machineTokens.list(query))
+}
+
+export const keyLog = ({ db, id }: Source) =>
+  told(
+    paged<Schema['key_log_entries']>(PAGE, (last) =>
+      db
+        .selectFrom('key_log_entries')
+        .selectAll()
+        .where('account_id', '=', id)
+        .where('seq', '>', last?.seq ?? -1)
+        .orderBy('seq')
+        .limit(PAGE)
+        .execute(),
+    ),
+    ({ seq, entry, stored_at }) => ({ seq, entry, received_at: timeAt(stored_at) }),
+  )
+
+export async function* rosters({ db, id }: Source) {
+  const connections = await db
+    .selectFrom('memberships')
+    .select('connection_id')
+    .where('account_id', '=', id)
+    .orderBy('connection_id', 'desc')
+    .execute()
+  for (const { connection_id } of connections)
+    yield* paged<Schema['roster_entries']>(SHORT_PAGE, (last) =>
+      db
+        .selectFrom('roster_entries')
+        .select(['connection_id', 'seq', 'entry'])
+        .where('connection_id', '=', connection_id)
+        .where('seq', '>', last?.seq ?? -1)
+        .orderBy('seq')
+        .limit(SHORT_PAGE)
+        .execute(),
+    )
+}
+
+export const stamps = (of: Source) =>
+  told(newestFirst('stamps', PAGE, of), ({ id, stamp, receipt }) => ({ id, stamp, receipt }))
+
+export const chat = (of: Source) =>
+  told(
+    newestFirst('chat_turns', SHORT_PAGE, of),
+    ({ id, conversation_id, message, answer, rating, comment, created_at }) => ({
+      turn_id: id,
+      conversation_id,
+      message,
+      answer,
+      rating,
+      comment,
+      created_at: timeAt(created_at),
+    }),
+  )
+
+export const feedback = (of: Source) =>
+  told(newestFirst('feedback', SHORT_PAGE, of), ({ id, message, category, created_at }) => ({
+    id,
+    message,
+    category,
+    created_at: timeAt(created_at),
+  }))

@@ -1,0 +1,81 @@
+/** The file of an export: a ZIP that is made as it is read, page by page, so that none of it is in memory as a whole. */
+import { Readable } from 'node:stream'
+import { CONTENTS, readme, stepsOf } from './contents.ts'
+import type { Source } from './rows.ts'
+import { PIECE_BYTES } from './parts.ts'
+
+type Content = (typeof CONTENTS)[number]
+
+/** Called between pages with how far it is, in per cent below 100. What it throws ends the building. */
+export type Step = (percent: number) => Promise<void>
+
+/** The JSON of a file, a page at a time. `done` is told of rows that were counted. */
+async function* jsonOf(content: Content, of: Source, done: (rows: number) => Promise<void>) {
+  if ('one' in content) {
+    yield Buffer.from(`${JSON.stringify(await content.one(of), null, 2)}\n`)
+    return done(1)
+  }
+  let separator = '[\n'
+  for await (const rows of content.pages(of)) {
+    if (rows.length > 0) {
+      yield Buffer.from(separator + rows.map((row) => JSON.stringify(row)).join(',\n'))
+      separator = ',\n'
+    }
+    await done(content.counted === undefined ? 0 : rows.length)
+  }
+  yield Buffer.from(separator === ',\n' ? '\n]\n' : '[]\n')
+  await done(1)
+}
+
+/**
+ * The bytes of an export, in pieces of one size; the last is what is left.
+ * @param of `at`: when it is made, Unix milliseconds
+ */
+export async function* zipOf(
+  source: Source,
+  { at, step }: { at: number; step: Step },
+): AsyncGenerator<Uint8Array> {
+  const { ZipFile } = await import('yazl')
+  const total = await stepsOf(source)
+  let steps = 0
+  const done = (more: number) => {
+    steps += more
+    return step(Math.min(99, Math.floor((100 * steps) / total)))
+  }
+  const zip = new ZipFile()
+  const out = zip.outputStream as Readable
+  const options = { mtime: new Date(at), mode: 0o100600 }
+  let reading: Readable | undefined
+  zip.addBuffer(Buffer.from(readme(source.id, at)), 'README.txt', options)
+  for (const content of CONTENTS)
+    zip.addReadStreamLazy(content.file, options, (give) => {
+      reading = Readable.from(jsonOf(content, source, done), { objectMode: false })
+      // The library passes bytes on, not failures.
+      reading.once('error', (error) => out.destroy(error))
+      give(null, reading)
+    })
+  zip.end()
+  try {
+    yield* inPieces(out)
+  } finally {
+    reading?.destroy()
+    out.destroy()
+  }
+}
+
+async function* inPieces(bytes: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
+  let held: Buffer[] = []
+  let size = 0
+  for await (const more of bytes) {
+    held.push(more)
+    size += more.length
+    if (size < PIECE_BYTES) continue
+    const all = Buffer.concat(held)
+    let from = 0
+    for (; size - from >= PIECE_BYTES; from += PIECE_BYTES)
+      yield all.subarray(from, from + PIECE_BYTES)
+    held = [all.subarray(from)]
+    size -= from
+  }
+  if (size > 0) yield Buffer.concat(held)
+}

@@ -1,0 +1,95 @@
+/**
+ * Mailing the link of a guest code, which its device asks for. The link holds the guest's secret: it is in the mail and nowhere else
+ * here, and the mail is written once its try is counted for good.
+ */
+import { createHash } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import { invalid } from '../../api/input.ts'
+import type { Service } from '../../api/port.ts'
+import { AppError } from '../../errors.ts'
+import { displayName, primaryAddress } from '../accounts/account-record.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { PREFIX, guestCodeState, resource } from './guest-code-rows.ts'
+import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
+import { guestCodeMessage } from '../mail/messages-from-others.ts'
+import { mailboxOf } from '../accounts/mailboxes.ts'
+import type { Schema } from '../db/schema.ts'
+import { type Brake, countTryIn } from '../db/attempts.ts'
+
+const HOUR_MS = 3_600_000
+
+const SENT: Brake = {
+  what: 'guest mail',
+  most: 20,
+  periodMs: HOUR_MS,
+  told: 'Too many guest codes were mailed: 20 an hour is the most.',
+}
+const SENT_TO_ONE: Brake = {
+  what: 'guest mail to one',
+  most: 5,
+  periodMs: HOUR_MS,
+  told: 'Too many guest codes were mailed to this address: 5 an hour is the most.',
+}
+
+/** Whoever has them sent: the mailbox may be a stranger's. */
+const MAILS: Allowance = { what: 'guest mail', most: 10, periodMs: HOUR_MS }
+
+const crowded = () =>
+  new AppError(
+    'rate_limited',
+    'Too many guest codes were mailed to this address: try again in an hour, or hand the link over in another way.',
+    { headers: { 'Retry-After': String(HOUR_MS / 1000) } },
+  )
+
+/** The mailbox of an address among the tries, hashed: the address itself is not needed. */
+const tagOf = (address: string) => createHash('sha256').update(mailboxOf(address)).digest('hex')
+
+/** The guest code, with the address of whom it is for. Throws AppError `not_found`. */
+async function guestCodeOf(db: Kysely<Schema>, { account, id }: { account: string; id: string }) {
+  demandId(PREFIX, id, 'guest code')
+  const row = await db
+    .selectFrom('guest_codes')
+    .leftJoin('external_members', 'external_members.id', 'external_member_id')
+    .selectAll('guest_codes')
+    .select(['email', 'external_members.display_name as external_member_name'])
+    .where('guest_codes.id', '=', id)
+    .where('guest_codes.account_id', '=', account)
+    .executeTakeFirst()
+  if (row === undefined) throw notFound('guest code')
+  return row
+}
+
+const nowhere = () =>
+  invalid('body', [
+    { path: 'to', message: 'Give an address: this guest code is for nobody who has one.' },
+  ])
+
+/** Mail the link of a guest code; the mail goes out after the answer. */
+export const sendBy =
+  ({ db, now, mail, background, publicUrl }: Ground): Service['deviceGuestCodes']['send'] =>
+  async ({ id, body }, { account }) => {
+    const at = now()
+    const { row, letter } = await db.transaction().execute(async (trx) => {
+      const { email, ...guest } = await guestCodeOf(trx, { account, id })
+      const state = guestCodeState(guest, at)
+      if (state !== 'active')
+        throw new AppError(
+          'invalid_state',
+          `This guest code is ${state}: its link opens nothing any more.`,
+          { details: { state } },
+        )
+      const to = (body.to ?? email)?.toLowerCase()
+      if (to === undefined) throw nowhere()
+      await countTryIn(trx, account, SENT, at)
+      await countTryIn(trx, account, SENT_TO_ONE, at, tagOf(to))
+      if (!(await takePlace(trx, MAILS, to, at))) throw crowded()
+      const from = await displayName(trx, account)
+      const fromEmail = await primaryAddress(trx, account)
+      return { row: guest, letter: { to, from, fromEmail, until: guest.expires_at } }
+    })
+    const server = publicUrl()
+    const link = `${server}/g/${id}#${body.secret}`
+    background.run(() => mail.send(guestCodeMessage({ ...letter, link, publicUrl: server })))
+    return resource(row, at)
+  }

@@ -1,0 +1,104 @@
+/**
+ * The public code (protocol, section 6): the account server has its secret, since it resolves words to accounts for strangers. It
+ * could therefore pretend to be the code's owner, in this and in nothing else.
+ */
+import type { Kysely } from 'kysely'
+import { timeAt } from '../../api/fields.ts'
+import type { Service } from '../../api/port.ts'
+import type { StampAssurance } from '../../api/rest/verify.ts'
+import { decodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { codeOf } from '../../crypto/code.ts'
+import { parseJws } from '../../crypto/jose/jws.ts'
+import { stampFragment } from '../../crypto/stamp.ts'
+import { demandApproved, holdApproved } from '../devices/device-rows.ts'
+import { judged } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { activeCodes, keepCode } from './public-code-rows.ts'
+import { newPublicWords } from './public-words.ts'
+import type { Schema } from '../db/schema.ts'
+import { type Brake, countTry } from '../db/attempts.ts'
+
+const LOOK_UPS: Brake = {
+  what: 'look-up',
+  most: 20,
+  periodMs: 60_000,
+  told: 'Too many words were looked up: 20 a minute is the most.',
+}
+
+export const publicCode = ({ db }: Ground): Service['publicCode'] => ({
+  create: async ({ body: { k } }, session) => {
+    judged('k', () => decodeBase64url(k))
+    await db.transaction().execute(async (trx) => {
+      await holdApproved(trx, session)
+      await keepCode(trx, { account_id: session.account, k })
+    })
+  },
+
+  /** null unless it is active: what was switched off, or never on, is to be made anew. */
+  read: async (_, session) => {
+    await demandApproved(db, session)
+    const row = await activeCodes(db)
+      .where('public_codes.account_id', '=', session.account)
+      .executeTakeFirst()
+    return { k: row?.k ?? null }
+  },
+})
+
+/** The public profiles of accounts, by id. */
+async function profilesOf(db: Kysely<Schema>, accounts: readonly string[]) {
+  if (accounts.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('accounts')
+    .select(['id', 'display_name', 'handle', 'kind'])
+    .where('id', 'in', accounts)
+    .execute()
+  return new Map(rows.map((row) => [row.id, { ...row }]))
+}
+
+/** The time in a signed structure that was checked when it was stored, Unix seconds. */
+const timeIn = (jws: string, typ: 'stamp+jws' | 'receipt+jws', member: string) =>
+  timeAt(Number(parseJws(jws, typ).payload.get(member)) * 1000)
+
+export const lookups = (ground: Ground): Service['lookups'] => {
+  const { db, publicUrl } = ground
+  const words = newPublicWords(ground)
+
+  async function stampsOf(indices: readonly number[]) {
+    const rows = await db
+      .selectFrom('stamps')
+      .select(['id', 'account_id', 'stamp', 'receipt'])
+      .where('words', '=', codeOf(indices))
+      .execute()
+    return rows.map(({ id, account_id, stamp, receipt }) => ({
+      id,
+      stamp: {
+        issuer: account_id,
+        signed_at: timeIn(stamp, 'stamp+jws', 'iat'),
+        received_at: timeIn(receipt, 'receipt+jws', 'received_at'),
+        verification_url: `${publicUrl()}/s/${id}#${stampFragment(stamp)}`,
+      },
+      assurance: parseJws(receipt, 'receipt+jws').payload.get('assurance') as StampAssurance,
+    }))
+  }
+
+  return {
+    create: async ({ body }, { account }) => {
+      await countTry(ground, account, LOOK_UPS)
+      const all = await words.find(body.words)
+      // One's own words, repeated back, are no evidence of anybody.
+      const found = all.filter((one) => one.account !== account)
+      const profiles = await profilesOf(
+        db,
+        found.map((one) => one.account),
+      )
+      return {
+        accounts: found.flatMap((one) => {
+          const profile = profiles.get(one.account)
+          return profile === undefined ? [] : [{ profile, window: one.window }]
+        }),
+        echo: found.length < all.length,
+        stamps: await stampsOf(body.words),
+      }
+    },
+  }
+}

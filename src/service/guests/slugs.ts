@@ -1,0 +1,77 @@
+/** Slugs of open links: the end of an address that people read aloud and type, so a proposal is made of a name, or of words. */
+import { randomInt } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import { wordsAt } from '../../crypto/words.ts'
+import { AppError } from '../../errors.ts'
+import type { Schema } from '../db/schema.ts'
+
+const LONGEST = 40
+const SHORTEST = 3
+const WORDS_IN_LIST = 4096
+/** A base leaves room for a hyphen and a word of nine letters, so that one which is taken can be told apart by a word. */
+const LONGEST_BASE = LONGEST - 10
+/** So many are looked up at once; of a few words each, some are free. */
+const PROPOSALS = 12
+
+/** Latin letters that no decomposition spells in ASCII. */
+const SPELLED: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ł: 'l',
+  ı: 'i',
+}
+
+/** What a name is in a slug, as many of its words as fit: a-z, 0-9 and single hyphens; empty for a name in another script. */
+function spelled(name: string, longest: number): string {
+  const letters = name
+    .toLowerCase()
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^\0-\x7f]/g, (letter) => SPELLED[letter] ?? letter)
+  const [first = '', ...rest] = letters.split(/[^a-z0-9]+/).filter((part) => part !== '')
+  let slug = first.slice(0, longest)
+  for (const part of rest) {
+    if (slug.length + 1 + part.length > longest) break
+    slug += `-${part}`
+  }
+  return slug
+}
+
+const someWords = (count: number) =>
+  wordsAt(Array.from({ length: count }, () => randomInt(WORDS_IN_LIST)))
+
+/** Proposals in the order in which they are liked. */
+function proposalsFor(names: readonly string[]): string[] {
+  const bases = names.map((name) => spelled(name, LONGEST)).filter((slug) => slug !== '')
+  const base = spelled(bases[0] ?? '', LONGEST_BASE)
+  const further = Array.from({ length: PROPOSALS }, () =>
+    base === '' ? someWords(3).join('-') : [base, ...someWords(1)].join('-'),
+  )
+  // However common the name is.
+  const last = someWords(3).join('-')
+  return [...bases, ...further, last].filter((slug) => slug.length >= SHORTEST)
+}
+
+/**
+ * A slug that is free at this moment and readable.
+ * @param names what it should say, the best first
+ * @throws AppError `conflict` in the unlikely case that none was found
+ */
+export async function freeSlug(db: Kysely<Schema>, names: readonly string[]): Promise<string> {
+  const proposals = proposalsFor(names)
+  const rows = await db
+    .selectFrom('open_links')
+    .select('slug')
+    .where('slug', 'in', proposals)
+    .execute()
+  const taken = new Set(rows.map(({ slug }) => slug))
+  const free = proposals.find((slug) => !taken.has(slug))
+  if (free === undefined)
+    throw new AppError('conflict', 'No slug was found that is free: choose one yourself.')
+  return free
+}

@@ -1,0 +1,38 @@
+/** Who may do what in the organisation that is active for the caller. */
+import type { Kysely } from 'kysely'
+import type { Session } from '../../api/port.ts'
+import { AppError } from '../../errors.ts'
+import { type ActiveOrganisation, activeOrganisation } from '../accounts/active-organisation.ts'
+import type { Schema } from '../db/schema.ts'
+
+/**
+ * The organisation in which the caller acts: any active member may read.
+ * @throws AppError `no_active_organisation`
+ */
+export async function demandActing(
+  db: Kysely<Schema>,
+  session: Session,
+): Promise<ActiveOrganisation> {
+  const active = await activeOrganisation(db, session)
+  if (active !== null) return active
+  throw new AppError(
+    'no_active_organisation',
+    'No organisation is active: choose one with POST /api/v1/context/active-org ("countersignd org use"). One in which you are suspended cannot be.',
+  )
+}
+
+/**
+ * The same for who changes something: an owner or admin.
+ * @throws AppError `no_active_organisation`, `forbidden`
+ */
+export async function demandManaging(
+  db: Kysely<Schema>,
+  session: Session,
+): Promise<ActiveOrganisation> {
+  const active = await demandActing(db, session)
+  if (active.role !== 'member') return active
+  throw new AppError(
+    'forbidden',
+    'Only an owner or admin of the organisation may do this: ask one of them.',
+  )
+}

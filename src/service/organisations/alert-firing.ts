@@ -1,0 +1,224 @@
+/**
+ * Alerts that fire. A rule says how many activities of an event, in how many minutes, somebody wants to hear of. It is judged as they
+ * are written, in the same transaction, at the times at which they happened; after it has fired it says nothing for as many minutes.
+ */
+import type { Transaction } from 'kysely'
+import type { AlertEvent, OrgEvent } from '../../api/rest/org.ts'
+import { quoted } from '../mail/quoting.ts'
+import { type Note, notifyAll } from '../mail/notices.ts'
+import { type Activity, JUDGED_MS, MINUTE_MS, minuteOf, writeActivities } from './activity-rows.ts'
+import { type Window, countsIn } from './alert-counts.ts'
+import { type Fired, type Post, type Rule, mailFired } from './alert-letters.ts'
+import { phraseOf } from './event-phrases.ts'
+import type { Schema } from '../db/schema.ts'
+
+export type { Post }
+
+/** By event the times at which alerts are judged, the first first: Unix milliseconds. */
+export type Times = ReadonlyMap<OrgEvent, readonly number[]>
+
+/**
+ * When there is something to judge: of each event and minute, when it happened last.
+ * @param now Unix milliseconds
+ */
+export function timesOf(activities: readonly Activity[], now: number): Times {
+  const heard = activities.filter(({ at = now }) => at > now - JUDGED_MS)
+  const byEvent = Map.groupBy(heard, ({ event }) => event)
+  return new Map(
+    [...byEvent].map(([event, own]) => {
+      const times = own.map(({ at = now }) => at).toSorted((a, b) => a - b)
+      return [event, times.filter((at, i) => minuteOf(at) !== minuteOf(times[i + 1] ?? Infinity))]
+    }),
+  )
+}
+
+type Timing = Pick<Rule, 'event' | 'window_minutes' | 'last_fired_at'>
+
+/**
+ * Those of the times at which an alert had not fired for as long as its window. One that fired far ahead did so by a clock that was
+ * wrong.
+ */
+const dueTimes = ({ event, window_minutes, last_fired_at }: Timing, times: Times) =>
+  (times.get(event as OrgEvent) ?? []).filter(
+    (at) => last_fired_at === null || Math.abs(at - last_fired_at) >= window_minutes * MINUTE_MS,
+  )
+
+/**
+ * The enabled alerts that wait for one of these events and are due at one of its times. Others do not change them until the transaction
+ * ends.
+ */
+export async function holdDue(
+  trx: Transaction<Schema>,
+  organisation: string,
+  times: Times,
+): Promise<Rule[]> {
+  const events = [...times.keys()]
+  if (events.length === 0) return []
+  const waiting = await trx
+    .selectFrom('organisation_alerts')
+    .select(['id', 'event', 'window_minutes', 'last_fired_at'])
+    .where('organisation_id', '=', organisation)
+    .where('event', 'in', events)
+    .where('enabled', '=', 1)
+    .orderBy('id')
+    .execute()
+  const due: Rule[] = []
+  for (const { id } of waiting.filter((one) => dueTimes(one, times).length > 0)) {
+    // One by one, so that no two transactions wait for each other. Changes nothing.
+    const rule = await trx
+      .updateTable('organisation_alerts')
+      .set((of) => ({ name: of.ref('name') }))
+      .where('id', '=', id)
+      .where('enabled', '=', 1)
+      .where('event', 'in', events)
+      .returning(['id', 'name', 'event', 'threshold', 'window_minutes', 'last_fired_at'])
+      .executeTakeFirst()
+    if (rule !== undefined && dueTimes(rule, times).length > 0) due.push(rule)
+  }
+  return due
+}
+
+/** What an alert looks at to judge a time. Of two that write at the same moment, the one that was first may have looked at the clock last. */
+const windowOf = ({ event, window_minutes }: Rule, at: number, now: number): Window => ({
+  event,
+  since: at - window_minutes * MINUTE_MS,
+  until: at === now ? at + MINUTE_MS : at,
+})
+
+/** The alerts for which enough has happened, each with the first of the times at which it had. */
+async function reached(
+  trx: Transaction<Schema>,
+  organisation: string,
+  of: { due: readonly Rule[]; times: Times; now: number },
+): Promise<{ rule: Rule; at: number }[]> {
+  const { due, times, now } = of
+  const judged = due.map((rule) => ({
+    rule,
+    all: dueTimes(rule, times).map((at) => ({ at, window: windowOf(rule, at, now) })),
+  }))
+  const isReached = await countsIn(
+    trx,
+    organisation,
+    judged.flatMap(({ all }) => all.map(({ window }) => window)),
+  )
+  const found = []
+  for (const { rule, all } of judged)
+    for (const { at, window } of all)
+      if (await isReached(window, rule.threshold)) {
+        found.push({ rule, at })
+        break
+      }
+  return found
+}
+
+/** Note when an alert fires; false when it does not any more. */
+async function fire(
+  trx: Transaction<Schema>,
+  { id, last_fired_at: before }: Rule,
+  { at, now }: { at: number; now: number },
+): Promise<boolean> {
+  // What is heard of late shortens no rest; what a clock that was ahead has left is no time to keep.
+  const last = before === null || before > now ? at : Math.max(before, at)
+  const { numUpdatedRows: fired } = await trx
+    .updateTable('organisation_alerts')
+    .set({ last_fired_at: last })
+    .where('id', '=', id)
+    .where('enabled', '=', 1)
+    .where('last_fired_at', before === null ? 'is' : '=', before)
+    .executeTakeFirst()
+  return fired === 1n
+}
+
+/** Those of an organisation's alerts with whom each tells: its members that are active now. */
+async function withAccounts(
+  trx: Transaction<Schema>,
+  id: string,
+  fired: readonly { rule: Rule; at: number }[],
+): Promise<Fired[]> {
+  const { name } = await trx
+    .selectFrom('organisations')
+    .select('name')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  const told = await trx
+    .selectFrom('organisation_alert_notify')
+    .innerJoin('organisation_members', (join) =>
+      join
+        .onRef(
+          'organisation_members.organisation_id',
+          '=',
+          'organisation_alert_notify.organisation_id',
+        )
+        .onRef('organisation_members.account_id', '=', 'organisation_alert_notify.account_id'),
+    )
+    .select(['alert_id', 'organisation_alert_notify.account_id as account'])
+    .where(
+      'alert_id',
+      'in',
+      fired.map(({ rule }) => rule.id),
+    )
+    .where('state', '=', 'active')
+    .orderBy('alert_id')
+    .orderBy('account')
+    // Whoever deletes their account at this moment holds the row and is not told. Nobody waits for them: they may wait for whoever does.
+    .forNoKeyUpdate('organisation_alert_notify')
+    .skipLocked()
+    .execute()
+  return fired.map(({ rule, at }) => ({
+    rule,
+    at,
+    organisation: { id, name },
+    accounts: told.filter((one) => one.alert_id === rule.id).map(({ account }) => account),
+  }))
+}
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
+
+function noteOf({ rule, organisation }: Fired): Note {
+  const [alert, where] = [quoted(rule.name), quoted(organisation.name)]
+  const window = counted(rule.window_minutes, 'minute')
+  return {
+    kind: 'org_alert',
+    title: `The alert ${alert} of ${where} fired`,
+    body: `In the organisation ${where}, ${phraseOf(rule.event as AlertEvent)} ${counted(rule.threshold, 'time')} or more within ${window}. The alert ${alert} says nothing further for ${window}.`,
+    data: { organisation_id: organisation.id, alert_id: rule.id },
+  }
+}
+
+/**
+ * Fire those of the alerts of an organisation for which enough has happened, in the transaction that wrote it: each once. Whoever writes
+ * the same event at the same moment waits for the counts of it, which are written first: so each sees what came before.
+ * @param of `due` as `holdDue` gave them for `times`; `now` in Unix milliseconds
+ */
+export async function fireAlerts(
+  trx: Transaction<Schema>,
+  organisation: string,
+  of: { due: readonly Rule[]; times: Times; now: number },
+  post: Post,
+): Promise<void> {
+  if (of.due.length === 0) return
+  const fires = []
+  for (const one of await reached(trx, organisation, of))
+    if (await fire(trx, one.rule, { at: one.at, now: of.now })) fires.push(one)
+  if (fires.length === 0) return
+  const fired = await withAccounts(trx, organisation, fires)
+  const notes = fired.flatMap((one) =>
+    one.accounts.map((account): [string, Note] => [account, noteOf(one)]),
+  )
+  await notifyAll(trx, notes, of.now)
+  // Last of all, as in every transaction that fires one.
+  await writeActivities(
+    trx,
+    organisation,
+    fires.map(({ rule: { id, name, event }, at }) => ({
+      event: 'alert_fired',
+      actor: null,
+      target: id,
+      data: { name, event },
+      at,
+    })),
+    of.now,
+  )
+  for (const one of fired)
+    if (one.accounts.length > 0) post.background.run(() => mailFired(post, one, of.now))
+}

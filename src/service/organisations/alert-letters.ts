@@ -1,0 +1,84 @@
+/** The mails about alerts that have fired. */
+import type { AlertEvent } from '../../api/rest/org.ts'
+import type { Ground } from '../db/context.ts'
+import { sendAll } from '../connections/invitation-letters.ts'
+import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
+import type { Message } from '../mail/mailer.ts'
+import { orgAlertMessage } from '../mail/messages-from-others.ts'
+import { phraseOf } from './event-phrases.ts'
+import type { Schema } from '../db/schema.ts'
+
+/** What the mails of alerts go out with. */
+export type Post = Pick<Ground, 'background' | 'db' | 'mail' | 'publicUrl'>
+
+/** Whoever manages an organisation names whom its alerts tell: no mailbox drowns in them. */
+const LETTERS: Allowance = { what: 'org alert', most: 10, periodMs: 3_600_000 }
+
+export type Rule = Pick<
+  Schema['organisation_alerts'],
+  'id' | 'name' | 'event' | 'threshold' | 'window_minutes' | 'last_fired_at'
+>
+
+/** An alert that has fired, and the accounts that are told. */
+export interface Fired {
+  readonly rule: Rule
+  /** When, Unix milliseconds. */
+  readonly at: number
+  readonly organisation: { readonly id: string; readonly name: string }
+  readonly accounts: readonly string[]
+}
+
+/**
+ * Mail those of the accounts that have a mailbox and want mail. It may begin before the transaction in which the alert fired is over,
+ * and sends nothing about one that was undone.
+ * @param now Unix milliseconds
+ */
+export async function mailFired(
+  { db, mail, publicUrl }: Post,
+  { rule, at, organisation, accounts }: Fired,
+  now: number,
+): Promise<void> {
+  const letters = await db.transaction().execute(async (trx): Promise<Message[]> => {
+    // Changes nothing. It waits for whoever fired the alert.
+    await trx
+      .updateTable('organisation_alerts')
+      .set((of) => ({ name: of.ref('name') }))
+      .where('id', '=', rule.id)
+      .execute()
+    const kept = await trx
+      .selectFrom('organisation_activities')
+      .select('id')
+      .where('organisation_id', '=', organisation.id)
+      .where('event', '=', 'alert_fired')
+      .where('at', '=', at)
+      .where('target', '=', rule.id)
+      .executeTakeFirst()
+    if (kept === undefined) return []
+    const mailboxes = await trx
+      .selectFrom('emails')
+      .leftJoin('preferences', 'preferences.account_id', 'emails.account_id')
+      .select('address')
+      .where('emails.account_id', 'in', accounts)
+      .where('is_primary', '=', 1)
+      .where((of) =>
+        of.or([of('email_notifications', 'is', null), of('email_notifications', '=', 1)]),
+      )
+      .orderBy('address')
+      .execute()
+    const open: string[] = []
+    for (const { address } of mailboxes)
+      if (await takePlace(trx, LETTERS, address, now)) open.push(address)
+    return open.map((to) =>
+      orgAlertMessage({
+        to,
+        organisation: organisation.name,
+        alert: rule.name,
+        happened: phraseOf(rule.event as AlertEvent),
+        threshold: rule.threshold,
+        minutes: rule.window_minutes,
+        publicUrl: publicUrl(),
+      }),
+    )
+  })
+  await sendAll(mail, letters)
+}

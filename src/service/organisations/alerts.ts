@@ -1,0 +1,174 @@
+/** Alerts of an organisation: the rules, and whom each tells. How they fire is in org-alert-firing.ts. */
+import type { Kysely, Transaction } from 'kysely'
+import { pageOf } from '../../api/cursor.ts'
+import { timeAt } from '../../api/fields.ts'
+import { invalid } from '../../api/input.ts'
+import type { Service } from '../../api/port.ts'
+import type { OrgAlert, OrgEvent } from '../../api/rest/org.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import { demandFewer } from '../accounts/labels.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { noteActivities } from './activities.ts'
+import { managing, strangersAmong } from './managing.ts'
+import { demandActing } from './access-level.ts'
+import { pageRows } from '../db/page-rows.ts'
+import type { Schema } from '../db/schema.ts'
+
+export const PREFIX = 'alr_'
+
+/** An organisation has so many at most. */
+const MOST = 100
+
+type Row = Schema['organisation_alerts']
+
+const resource = (row: Row, notify: readonly string[]): OrgAlert => ({
+  id: row.id,
+  name: row.name,
+  event: row.event as OrgEvent,
+  threshold: row.threshold,
+  window_minutes: row.window_minutes,
+  enabled: row.enabled === 1,
+  notify: [...notify],
+  last_fired_at: row.last_fired_at === null ? null : timeAt(row.last_fired_at),
+  created_at: timeAt(row.created_at),
+})
+
+/** The same for several, each with the accounts that it tells, in the order of their ids. */
+async function resources(db: Kysely<Schema>, rows: readonly Row[]): Promise<OrgAlert[]> {
+  if (rows.length === 0) return []
+  const told = await db
+    .selectFrom('organisation_alert_notify')
+    .select(['alert_id', 'account_id'])
+    .where(
+      'alert_id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+    .orderBy('account_id')
+    .execute()
+  const byAlert = Map.groupBy(told, ({ alert_id }) => alert_id)
+  return rows.map((row) =>
+    resource(
+      row,
+      (byAlert.get(row.id) ?? []).map(({ account_id }) => account_id),
+    ),
+  )
+}
+
+const alertsIn = (db: Kysely<Schema>, organisation: string) =>
+  db.selectFrom('organisation_alerts').selectAll().where('organisation_id', '=', organisation)
+
+/** An alert of the organisation. Throws AppError `not_found`. */
+async function readAlert(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgAlert> {
+  demandId(PREFIX, id, 'alert')
+  const row = await alertsIn(db, organisation).where('id', '=', id).executeTakeFirst()
+  if (row === undefined) throw notFound('alert')
+  const [alert] = await resources(db, [row])
+  return alert as OrgAlert
+}
+
+/** Say whom an alert tells from now on. Throws AppError `validation_failed` with each that is nobody's in the organisation. */
+async function tell(
+  trx: Transaction<Schema>,
+  of: { organisation: string; alert: string; accounts: readonly string[] },
+): Promise<void> {
+  const { organisation, alert, accounts } = of
+  const issues = await strangersAmong(trx, organisation, { path: 'notify', ids: accounts })
+  if (issues.length > 0) throw invalid('body', issues)
+  await trx.deleteFrom('organisation_alert_notify').where('alert_id', '=', alert).execute()
+  if (accounts.length === 0) return
+  await trx
+    .insertInto('organisation_alert_notify')
+    .values(
+      [...new Set(accounts)].map((account_id) => ({
+        alert_id: alert,
+        organisation_id: organisation,
+        account_id,
+      })),
+    )
+    .execute()
+}
+
+/** Whether two alerts are the same to whoever looks. */
+const isSame = (a: OrgAlert, b: OrgAlert): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+export const orgAlerts = (ground: Ground): Service['orgAlerts'] => {
+  const { db, now } = ground
+
+  const note = (
+    trx: Transaction<Schema>,
+    organisation: string,
+    of: { event: OrgEvent; actor: string; alert: Pick<OrgAlert, 'id' | 'name'> },
+  ): Promise<void> => {
+    const { event, actor, alert } = of
+    const activity = { event, actor, target: alert.id, data: { name: alert.name } }
+    return noteActivities(trx, organisation, [activity], now(), ground)
+  }
+
+  return {
+    list: async (page, session) => {
+      const { id: organisation } = await demandActing(db, session)
+      const rows = await pageRows(alertsIn(db, organisation), page, PREFIX)
+      return pageOf(await resources(db, rows), page)
+    },
+
+    create: ({ body: { enabled, notify, ...rule } }, session) =>
+      managing(db, session, async (trx, { id: organisation }) => {
+        const { count } = await trx
+          .selectFrom('organisation_alerts')
+          .select(({ fn }) => fn.countAll<number>().as('count'))
+          .where('organisation_id', '=', organisation)
+          .executeTakeFirstOrThrow()
+        demandFewer(Number(count), MOST, 'alerts', 'An organisation')
+        const at = now()
+        const id = newId(PREFIX, at)
+        await trx
+          .insertInto('organisation_alerts')
+          .values({
+            id,
+            organisation_id: organisation,
+            ...rule,
+            enabled: enabled ? 1 : 0,
+            last_fired_at: null,
+            created_at: at,
+          })
+          .execute()
+        await tell(trx, { organisation, alert: id, accounts: notify })
+        const alert = await readAlert(trx, organisation, id)
+        await note(trx, organisation, { event: 'alert_created', actor: session.account, alert })
+        return readAlert(trx, organisation, id)
+      }),
+
+    update: ({ id, body: { enabled, notify, ...rule } }, session) =>
+      managing(db, session, async (trx, { id: organisation }) => {
+        const before = await readAlert(trx, organisation, id)
+        const set = {
+          ...rule,
+          ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+          // It never fired for the event that it waits for from now on.
+          ...(rule.event === undefined || rule.event === before.event
+            ? {}
+            : { last_fired_at: null }),
+        }
+        if (Object.keys(set).length > 0)
+          await trx
+            .updateTable('organisation_alerts')
+            .set(set as Partial<Row>)
+            .where('id', '=', id)
+            .execute()
+        if (notify !== undefined) await tell(trx, { organisation, alert: id, accounts: notify })
+        const alert = await readAlert(trx, organisation, id)
+        if (isSame(alert, before)) return before
+        await note(trx, organisation, { event: 'alert_updated', actor: session.account, alert })
+        return readAlert(trx, organisation, id)
+      }),
+
+    delete: ({ id }, session) =>
+      managing(db, session, async (trx, { id: organisation }) => {
+        const alert = await readAlert(trx, organisation, id)
+        await trx.deleteFrom('organisation_alerts').where('id', '=', id).execute()
+        await note(trx, organisation, { event: 'alert_deleted', actor: session.account, alert })
+      }),
+  }
+}

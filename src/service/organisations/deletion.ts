@@ -1,0 +1,85 @@
+/** What becomes of organisations when a person's account is deleted: none is left without an owner, and none without anybody. */
+import type { Kysely, Transaction } from 'kysely'
+import { AppError } from '../../errors.ts'
+import { holdOrganisation } from './organisations.ts'
+import type { Schema } from '../db/schema.ts'
+
+const lastOwner = ({ id, name }: { id: string; name: string }) =>
+  new AppError(
+    'invalid_state',
+    `This account is the only owner of the organisation ${JSON.stringify(name)} (${id}), and others are in it: make one of them an owner first (invite their address again, as owner), or suspend them all, and it goes with you. Nothing was deleted.`,
+    { details: { state: 'last_owner' } },
+  )
+
+/**
+ * What an account has left must have been held before: else nobody looked whether it was the last owner there.
+ * @throws AppError conflict for one that took it in meanwhile
+ */
+export function demandHeld(
+  left: readonly { readonly organisation_id: string }[],
+  held: readonly string[],
+): void {
+  if (left.some(({ organisation_id }) => !held.includes(organisation_id)))
+    throw new AppError(
+      'conflict',
+      'An organisation took this account in at this moment: try again. Nothing was deleted.',
+    )
+}
+
+/** The organisations that an account is active in. */
+const ownOrganisations = (db: Kysely<Schema>, account: string) =>
+  db
+    .selectFrom('organisation_members')
+    .innerJoin('organisations', 'organisations.id', 'organisation_id')
+    .innerJoin('accounts', 'accounts.id', 'account_id')
+    .select(['organisations.id as id', 'name', 'role'])
+    .where('account_id', '=', account)
+    .where('state', '=', 'active')
+    .where('kind', '=', 'person')
+    .orderBy('organisations.id')
+    .execute()
+
+/**
+ * Keep others from the organisations of an account until the transaction ends: of two owners who go at once, one is the last. Also from
+ * those where it is not active: two members who go at once write in one organisation, and neither waits for what the other holds.
+ * @returns the ids of those
+ */
+export async function holdOrganisations(
+  trx: Transaction<Schema>,
+  account: string,
+): Promise<string[]> {
+  const memberships = await trx
+    .selectFrom('organisation_members')
+    .select('organisation_id')
+    .where('account_id', '=', account)
+    .orderBy('organisation_id')
+    .execute()
+  for (const { organisation_id } of memberships) await holdOrganisation(trx, organisation_id)
+  return memberships.map(({ organisation_id }) => organisation_id)
+}
+
+/**
+ * The organisations that end with an account: those in which no other person is active, so that nobody could do anything there any more.
+ * @throws AppError invalid_state, `last_owner`, for one that would be left without an owner
+ */
+export async function endingWith(db: Kysely<Schema>, account: string): Promise<string[]> {
+  const own = await ownOrganisations(db, account)
+  if (own.length === 0) return []
+  const ids = own.map(({ id }) => id)
+  const others = await db
+    .selectFrom('organisation_members')
+    .innerJoin('accounts', 'accounts.id', 'account_id')
+    .select(['organisation_id', 'role'])
+    .where('organisation_id', 'in', ids)
+    .where('account_id', '!=', account)
+    .where('state', '=', 'active')
+    .where('kind', '=', 'person')
+    .execute()
+  const staying = Map.groupBy(others, ({ organisation_id }) => organisation_id)
+  for (const organisation of own) {
+    const rest = staying.get(organisation.id) ?? []
+    const isLast = organisation.role === 'owner' && rest.every(({ role }) => role !== 'owner')
+    if (isLast && rest.length > 0) throw lastOwner(organisation)
+  }
+  return ids.filter((id) => !staying.has(id))
+}

@@ -1,0 +1,195 @@
+/** Groups of the members of an organisation. Whoever leaves the organisation leaves its groups; whoever is suspended stays. */
+import type { Kysely, Transaction } from 'kysely'
+import { pageOf } from '../../api/cursor.ts'
+import { timeAt } from '../../api/fields.ts'
+import { invalid } from '../../api/input.ts'
+import type { Service } from '../../api/port.ts'
+import type { OrgEvent, OrgGroup } from '../../api/rest/org.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import { demandFewer, demandNewName } from '../accounts/labels.ts'
+import { demandId, notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { accountsOf } from '../devices/machines.ts'
+import { noteActivities } from './activities.ts'
+import { managing, strangersAmong } from './managing.ts'
+import { demandActing } from './access-level.ts'
+import { pageRows } from '../db/page-rows.ts'
+import type { Schema } from '../db/schema.ts'
+
+export const PREFIX = 'grp_'
+/** Of whom a name is new. */
+const WHO = 'The organisation has a group'
+
+/** An organisation has so many at most. */
+const MOST = 1000
+
+const seenIn = (db: Kysely<Schema>, organisation: string) =>
+  db
+    .selectFrom('organisation_groups')
+    .select(['id', 'name', 'description', 'created_at'])
+    .select((of) =>
+      of
+        .selectFrom('organisation_group_members')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .whereRef('group_id', '=', 'organisation_groups.id')
+        .as('member_count'),
+    )
+    .where('organisation_id', '=', organisation)
+
+type Row = Awaited<ReturnType<ReturnType<typeof seenIn>['executeTakeFirstOrThrow']>>
+
+const resource = ({ member_count, created_at, ...row }: Row): OrgGroup => ({
+  ...row,
+  member_count: Number(member_count),
+  created_at: timeAt(created_at),
+})
+
+/** A group of the organisation. Throws AppError `not_found`. */
+async function readGroup(db: Kysely<Schema>, organisation: string, id: string): Promise<OrgGroup> {
+  demandId(PREFIX, id, 'group')
+  const row = await seenIn(db, organisation).where('id', '=', id).executeTakeFirst()
+  if (row === undefined) throw notFound('group')
+  return resource(row)
+}
+
+type Named = Pick<Row, 'id' | 'name'>
+
+const namesIn = (trx: Transaction<Schema>, organisation: string): Promise<Named[]> =>
+  trx
+    .selectFrom('organisation_groups')
+    .select(['id', 'name'])
+    .where('organisation_id', '=', organisation)
+    .execute()
+
+/** The accounts that a request names, each once. Throws AppError `validation_failed` with each that is nobody's in the organisation. */
+async function demandMembers(
+  trx: Transaction<Schema>,
+  organisation: string,
+  named: readonly string[],
+): Promise<string[]> {
+  const ids = await accountsOf(trx, named)
+  const issues = await strangersAmong(trx, organisation, { path: 'member_ids', ids })
+  if (issues.length > 0) throw invalid('body', issues)
+  return [...new Set(ids)]
+}
+
+/** Answers how many were not in the group before. */
+async function add(
+  trx: Transaction<Schema>,
+  of: { organisation: string; group: string; accounts: readonly string[] },
+): Promise<number> {
+  const { numInsertedOrUpdatedRows: added } = await trx
+    .insertInto('organisation_group_members')
+    .values(
+      of.accounts.map((account_id) => ({
+        group_id: of.group,
+        organisation_id: of.organisation,
+        account_id,
+      })),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  return Number(added)
+}
+
+/** Answers how many were in the group before. */
+async function remove(
+  trx: Transaction<Schema>,
+  of: { group: string; accounts: readonly string[] },
+): Promise<number> {
+  const { numDeletedRows: removed } = await trx
+    .deleteFrom('organisation_group_members')
+    .where('group_id', '=', of.group)
+    .where('account_id', 'in', of.accounts)
+    .executeTakeFirst()
+  return Number(removed)
+}
+
+export const orgGroups = (ground: Ground): Service['orgGroups'] => {
+  const { db, now } = ground
+
+  const note = (
+    trx: Transaction<Schema>,
+    organisation: string,
+    of: { event: OrgEvent; actor: string; group: Named; count?: number },
+  ): Promise<void> => {
+    const { event, actor, group, count } = of
+    const data = { name: group.name, ...(count === undefined ? {} : { count: String(count) }) }
+    return noteActivities(
+      trx,
+      organisation,
+      [{ event, actor, target: group.id, data }],
+      now(),
+      ground,
+    )
+  }
+
+  return {
+    list: async (page, session) => {
+      const { id: organisation } = await demandActing(db, session)
+      const rows = await pageRows(seenIn(db, organisation), page, PREFIX)
+      return pageOf(rows.map(resource), page)
+    },
+
+    create: ({ body: { name, description = null } }, session) =>
+      managing(db, session, async (trx, { id: organisation }) => {
+        const names = await namesIn(trx, organisation)
+        demandNewName(names, name, { own: null, who: WHO })
+        demandFewer(names.length, MOST, 'groups', 'An organisation')
+        const at = now()
+        const id = newId(PREFIX, at)
+        await trx
+          .insertInto('organisation_groups')
+          .values({ id, organisation_id: organisation, name, description, created_at: at })
+          .execute()
+        const actor = session.account
+        await note(trx, organisation, { event: 'group_created', actor, group: { id, name } })
+        return readGroup(trx, organisation, id)
+      }),
+
+    update: ({ id, body }, session) =>
+      managing(db, session, async (trx, { id: organisation }) => {
+        const before = await readGroup(trx, organisation, id)
+        const { name = before.name, description = before.description } = body
+        if (name === before.name && description === before.description) return before
+        demandNewName(await namesIn(trx, organisation), name, { own: id, who: WHO })
+        await trx
+          .updateTable('organisation_groups')
+          .set({ name, description })
+          .where('id', '=', id)
+          .execute()
+        const actor = session.account
+        await note(trx, organisation, { event: 'group_updated', actor, group: { id, name } })
+        return { ...before, name, description }
+      }),
+
+    delete: ({ id }, session) =>
+      managing(db, session, async (trx, { id: organisation }) => {
+        const group = await readGroup(trx, organisation, id)
+        await trx.deleteFrom('organisation_groups').where('id', '=', id).execute()
+        await note(trx, organisation, { event: 'group_deleted', actor: session.account, group })
+      }),
+
+    addMembers: ({ id, body }, session) =>
+      managing(db, session, async (trx, { id: organisation }) => {
+        const group = await readGroup(trx, organisation, id)
+        const accounts = await demandMembers(trx, organisation, body.member_ids)
+        const count = await add(trx, { organisation, group: id, accounts })
+        if (count === 0) return group
+        const actor = session.account
+        await note(trx, organisation, { event: 'group_members_added', actor, group, count })
+        return readGroup(trx, organisation, id)
+      }),
+
+    removeMembers: ({ id, body }, session) =>
+      managing(db, session, async (trx, { id: organisation }) => {
+        const group = await readGroup(trx, organisation, id)
+        const accounts = await demandMembers(trx, organisation, body.member_ids)
+        const count = await remove(trx, { group: id, accounts })
+        if (count === 0) return group
+        const actor = session.account
+        await note(trx, organisation, { event: 'group_members_removed', actor, group, count })
+        return readGroup(trx, organisation, id)
+      }),
+  }
+}

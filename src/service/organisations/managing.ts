@@ -1,0 +1,76 @@
+/** Changing what is an organisation's, one after the other: how many there are and what they are called stays as it was judged. */
+import type { Kysely, Transaction } from 'kysely'
+import type { Session } from '../../api/port.ts'
+import { PREFIX, isId } from '../../crypto/encoding/id.ts'
+import type { Issue } from '../../errors.ts'
+import type { ActiveOrganisation } from '../accounts/active-organisation.ts'
+import { PREFIX as MEMBER } from './member-rows.ts'
+import { demandActing, demandManaging } from './access-level.ts'
+import { demandManager, holdOrganisation } from './organisations.ts'
+import type { Schema } from '../db/schema.ts'
+
+/**
+ * Change something in a transaction, in which nobody else manages the organisation that is active for the caller.
+ * @param work is given that organisation
+ * @throws AppError `no_active_organisation`, `forbidden`
+ */
+export const managing = <T>(
+  db: Kysely<Schema>,
+  session: Session,
+  work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
+): Promise<T> =>
+  db.transaction().execute(async (trx) => {
+    const organisation = await demandManaging(trx, session)
+    await holdOrganisation(trx, organisation.id)
+    // Somebody may have suspended them meanwhile.
+    await demandManager(trx, organisation.id, session.account)
+    return work(trx, organisation)
+  })
+
+/**
+ * The same for what any active member may do.
+ * @throws AppError `no_active_organisation`
+ */
+export const acting = <T>(
+  db: Kysely<Schema>,
+  session: Session,
+  work: (trx: Transaction<Schema>, organisation: ActiveOrganisation) => Promise<T>,
+): Promise<T> =>
+  db.transaction().execute(async (trx) => {
+    const organisation = await demandActing(trx, session)
+    await holdOrganisation(trx, organisation.id)
+    return work(trx, organisation)
+  })
+
+/** So many are told of one request, as of any that is not valid. */
+const MOST_ISSUES = 20
+
+/**
+ * What is wrong with a list of ids in a body that should all be of accounts in an organisation, suspended ones included.
+ * @param of `path`: the name of the list
+ */
+export async function strangersAmong(
+  trx: Transaction<Schema>,
+  organisation: string,
+  { path, ids }: { path: string; ids: readonly string[] },
+): Promise<Issue[]> {
+  const accounts = ids.filter((id) => isId(PREFIX.account, id) || isId(PREFIX.machine, id))
+  const rows =
+    accounts.length === 0
+      ? []
+      : await trx
+          .selectFrom('organisation_members')
+          .select('account_id')
+          .where('organisation_id', '=', organisation)
+          .where('account_id', 'in', accounts)
+          .where('state', 'in', ['active', 'suspended'])
+          .execute()
+  const known = new Set(rows.map(({ account_id }) => account_id))
+  const messageOf = (id: string) =>
+    isId(MEMBER, id)
+      ? 'This names an invitation: whoever joins by it can be named then, by their account id (acc_…).'
+      : 'No member of the organisation has this id: GET /api/v1/org/members ("countersignd org members") lists them.'
+  return ids
+    .flatMap((id, i) => (known.has(id) ? [] : [{ path: `${path}.${i}`, message: messageOf(id) }]))
+    .slice(0, MOST_ISSUES)
+}

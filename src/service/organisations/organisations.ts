@@ -1,0 +1,121 @@
+/** Organisations, and who may act for one: what an account may do there is the role of its membership. */
+import type { Kysely, Transaction } from 'kysely'
+import type { Service } from '../../api/port.ts'
+import { newId } from '../../crypto/encoding/id.ts'
+import { AppError } from '../../errors.ts'
+import { notFound } from '../db/faults.ts'
+import type { Ground } from '../db/context.ts'
+import { lockAccount } from '../db/locks.ts'
+import type { Schema } from '../db/schema.ts'
+
+/**
+ * Let only an owner or admin of the organisation pass whose membership is active.
+ * @throws AppError `not_found` for an organisation that the account is not in, `forbidden` for another role or state
+ */
+export async function demandManager(
+  db: Kysely<Schema>,
+  organisation: string,
+  account: string,
+): Promise<void> {
+  const member = await db
+    .selectFrom('organisation_members')
+    .select(['role', 'state'])
+    .where('organisation_id', '=', organisation)
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  if (member === undefined) throw notFound('organisation')
+  if (member.state !== 'active' || member.role === 'member')
+    throw new AppError(
+      'forbidden',
+      'Only an active owner or admin of the organisation may do this: ask one of them.',
+    )
+}
+
+/** Keep others from an organisation, should it exist, until the transaction ends. Before any account of it is held. */
+export async function holdOrganisation(
+  trx: Transaction<Schema>,
+  organisation: string,
+): Promise<void> {
+  // Changes nothing. It is how both engines hold a row.
+  await trx
+    .updateTable('organisations')
+    .set((of) => ({ name: of.ref('name') }))
+    .where('id', '=', organisation)
+    .execute()
+}
+
+/** So many are in an organisation, machines and invited mailboxes included. */
+export const MOST_MEMBERS = 20_000
+
+/** Throws AppError `conflict` where an organisation, which is held, has no room for so many more. */
+export async function demandRoom(
+  trx: Transaction<Schema>,
+  organisation: string,
+  more: number,
+): Promise<void> {
+  const counted = (table: 'organisation_members' | 'organisation_invites') =>
+    trx
+      .selectFrom(table)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('organisation_id', '=', organisation)
+      .executeTakeFirstOrThrow()
+  const [members, invites] = [
+    await counted('organisation_members'),
+    await counted('organisation_invites'),
+  ]
+  if (Number(members.count) + Number(invites.count) + more > MOST_MEMBERS)
+    throw new AppError(
+      'conflict',
+      `An organisation has at most ${MOST_MEMBERS} members, machines and invited mailboxes included: nobody was added.`,
+    )
+}
+
+/** So many organisations one person makes. Those that others made them an owner of do not count. */
+const MOST_OWNED = 100
+
+/** Throws AppError `conflict` for who made as many as one may. */
+async function demandFewerOwned(trx: Transaction<Schema>, account: string): Promise<void> {
+  await lockAccount(trx, account)
+  const { count } = await trx
+    .selectFrom('organisation_members')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('account_id', '=', account)
+    .where('role', '=', 'owner')
+    .where('invited_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  if (Number(count) >= MOST_OWNED)
+    throw new AppError('conflict', `A person makes at most ${MOST_OWNED} organisations.`)
+}
+
+export const organisations = ({
+  db,
+  now,
+}: Pick<Ground, 'db' | 'now'>): Service['organisations'] => ({
+  create: ({ body }, { account }) =>
+    db.transaction().execute(async (inside) => {
+      const { kind } = await inside
+        .selectFrom('accounts')
+        .select('kind')
+        .where('id', '=', account)
+        .executeTakeFirstOrThrow()
+      if (kind !== 'person')
+        throw new AppError('forbidden', 'Only a person may create an organisation.')
+      await demandFewerOwned(inside, account)
+      const at = now()
+      const id = newId('org_', at)
+      const { name } = body
+      await inside.insertInto('organisations').values({ id, name, created_at: at }).execute()
+      await inside
+        .insertInto('organisation_members')
+        .values({
+          organisation_id: id,
+          account_id: account,
+          role: 'owner',
+          state: 'active',
+          joined_at: at,
+          member_id: newId('mem_', at),
+        })
+        .execute()
+      return { id, name, role: 'owner' as const }
+    }),
+})

@@ -1,0 +1,30 @@
+/** Roles in an organisation, which is held. They are widened only: whoever is to have less is suspended. */
+import type { Transaction } from 'kysely'
+import { type Role, isWider } from './member-rows.ts'
+import type { Schema } from '../db/schema.ts'
+
+/** Give an active member a role. Answers false, and changes nothing, for one that is no wider. */
+export async function widenMember(
+  trx: Transaction<Schema>,
+  of: { organisation: string; account: string; role: Role },
+): Promise<boolean> {
+  const { organisation, account, role } = of
+  const before = await trx
+    .selectFrom('organisation_members')
+    .select(['role', 'state'])
+    .where('organisation_id', '=', organisation)
+    .where('account_id', '=', account)
+    .executeTakeFirstOrThrow()
+  if (before.state !== 'active' || !isWider(role, before.role)) return false
+  await trx
+    .updateTable('organisation_members')
+    .set({ role })
+    .where('organisation_id', '=', organisation)
+    .where('account_id', '=', account)
+    .execute()
+  return true
+}
+
+/** Say that whoever joins by an invitation gets another role. */
+export const changeInvite = (trx: Transaction<Schema>, { id, role }: { id: string; role: Role }) =>
+  trx.updateTable('organisation_invites').set({ role }).where('id', '=', id).execute()

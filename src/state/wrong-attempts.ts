@@ -1,0 +1,62 @@
+/** How many wrong words callers have tried in a row, since their last right ones. */
+import type { DatabaseSync } from 'node:sqlite'
+import { statement } from '../storage/sqlite.ts'
+
+/** A moment that no clock change moves. */
+export interface Moment {
+  /** Milliseconds since the machine was started. */
+  readonly uptimeMs: number
+  /** Identifies that start; null where the system has no such id. */
+  readonly boot: string | null
+}
+
+/** The caller that tried, and whether it named the speaker it expected. */
+export interface Series {
+  readonly caller: string
+  readonly expected: boolean
+}
+
+export interface WrongTries {
+  readonly in_row: number
+  /** The uptime at the last of them; null where no pause follows from it. */
+  readonly paused_from: number | null
+  readonly boot: string | null
+}
+
+export type WrongTryRows = ReturnType<typeof wrongTryRows>
+
+/** The rows of wrong tries. */
+export function wrongTryRows(db: DatabaseSync) {
+  const get = statement<WrongTries>(
+    db,
+    'select in_row, paused_from, boot from wrong_tries where caller = ? and expected = ?',
+  )
+  const add = statement(
+    db,
+    `insert into wrong_tries (caller, expected, in_row, paused_from, boot) values (?, ?, 1, ?, ?)
+     on conflict do update set in_row = in_row + 1, paused_from = excluded.paused_from,
+       boot = excluded.boot`,
+  )
+  const takeBack = statement(
+    db,
+    `update wrong_tries set in_row = max(in_row - 1, 0), paused_from = null
+     where caller = ? and expected = ?`,
+  )
+  const end = statement(db, 'delete from wrong_tries where caller = ? and expected = ?')
+  const key = ({ caller, expected }: Series) => [caller, Number(expected)] as const
+  return {
+    get: (series: Series): WrongTries | null => get.get(...key(series)),
+    /** Counts one more, made at this moment. */
+    add(series: Series, { uptimeMs, boot }: Moment): void {
+      add.run(...key(series), Math.round(uptimeMs), boot)
+    },
+    /** Counts the last one no more, and no pause from it. */
+    takeBack(series: Series): void {
+      takeBack.run(...key(series))
+    },
+    /** Begins the count anew. */
+    end(series: Series): void {
+      end.run(...key(series))
+    },
+  }
+}

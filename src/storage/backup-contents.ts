@@ -1,0 +1,133 @@
+/**
+ * What is sealed in a backup: one line of JSON that says what follows and holds the secrets of the keychain, and then the files, one
+ * behind the other, as long as the line says.
+ */
+import * as v from 'valibot'
+import { PREFIX, isId } from '../crypto/encoding/id.ts'
+import { StartError } from '../errors.ts'
+
+/** A file that a backup may hold; no other name is written to a state folder. */
+const FILE = /^(state\.db|account\.db|secret|audit(-\d{12})?\.jsonl)$/
+/** Bytes of the line: some hundred for each API token. */
+const LONGEST_LINE = 64 * 1024 * 1024
+const LINE_FEED = 0x0a
+
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
+
+const size = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+
+// The texts are shown to the person: each has the one form in which a backup is written.
+const Contents = v.object({
+  /** The version of the program that made it. */
+  written_by: v.pipe(v.string(), v.regex(/^[\w.+-]{1,100}$/)),
+  created_at: v.pipe(v.string(), v.isoTimestamp()),
+  state_version: size,
+  /** Of the embedded account's database; null where there is none in it. */
+  account_version: v.nullable(size),
+  /** Where the embedded account's database is; null where the account is another server's, or nobody's. */
+  account_database: v.nullable(v.picklist(['sqlite', 'postgresql'])),
+  account: v.nullable(
+    v.pipe(
+      v.string(),
+      v.check((text) => isId(PREFIX.account, text)),
+    ),
+  ),
+  /** The origin of the account server; null for the one inside the daemon. */
+  server: v.nullable(v.pipe(v.string(), v.check(isOrigin))),
+  /** What the keychain has, by name. */
+  secrets: v.record(v.string(), v.string()),
+  files: v.array(v.object({ name: v.pipe(v.string(), v.regex(FILE)), size })),
+})
+export type Contents = v.InferOutput<typeof Contents>
+
+/** The bytes to seal. `bytesOf` gives those of a file, exactly as many as its size says. */
+export async function* plainOf(
+  contents: Contents,
+  bytesOf: (name: string) => AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  yield Buffer.from(`${JSON.stringify(contents)}\n`)
+  for (const { name } of contents.files) yield* bytesOf(name)
+}
+
+/** Of a stream that is authentic: whoever made it did not mean a backup. */
+const strange = (path: string) =>
+  new StartError('failed', `${path} opens, but holds something else than a backup of this program.`)
+
+function parse(line: Buffer, path: string): Contents {
+  let value: unknown
+  try {
+    value = JSON.parse(line.toString())
+  } catch {
+    throw strange(path)
+  }
+  const parsed = v.safeParse(Contents, value)
+  if (!parsed.success) throw strange(path)
+  const { files, account_database: database, account_version: version } = parsed.output
+  const names = files.map(({ name }) => name)
+  const hasAccount = database === 'sqlite'
+  const fits = names.includes('account.db') === hasAccount && (version !== null) === hasAccount
+  if (new Set(names).size < names.length || !names.includes('state.db') || !fits)
+    throw strange(path)
+  return parsed.output
+}
+
+/**
+ * Read what `plainOf` gave.
+ * @param path of the backup, for messages
+ * @returns the line, and the bytes of each file of it, to be read one after the other; the end shows that all was there
+ * @throws StartError; what `plain` throws
+ */
+export async function contentsFrom(
+  plain: AsyncIterable<Buffer>,
+  path: string,
+): Promise<{
+  contents: Contents
+  files: () => AsyncGenerator<{ name: string; bytes: AsyncGenerator<Buffer, void> }, void>
+}> {
+  const from = plain[Symbol.asyncIterator]()
+  let held: Buffer = Buffer.alloc(0)
+  const more = async (): Promise<Buffer | null> => {
+    const { value, done } = await from.next()
+    return done === true ? null : value
+  }
+
+  async function line(): Promise<Buffer> {
+    const parts: Buffer[] = []
+    for (let length = 0; length <= LONGEST_LINE;) {
+      const some = await more()
+      if (some === null) break
+      const end = some.indexOf(LINE_FEED)
+      if (end !== -1) {
+        held = some.subarray(end + 1)
+        return Buffer.concat([...parts, some.subarray(0, end)])
+      }
+      parts.push(some)
+      length += some.length
+    }
+    throw strange(path)
+  }
+
+  async function* take(bytes: number): AsyncGenerator<Buffer, void> {
+    for (let left = bytes; left > 0;) {
+      if (held.length === 0) {
+        const some = await more()
+        if (some === null) throw strange(path)
+        held = some
+      }
+      const part = held.subarray(0, left)
+      held = held.subarray(part.length)
+      left -= part.length
+      yield part
+    }
+  }
+
+  const contents = parse(await line(), path)
+  return {
+    contents,
+    async *files() {
+      for (const { name, size: bytes } of contents.files) yield { name, bytes: take(bytes) }
+      for (let rest: Buffer | null = held; rest !== null; rest = await more())
+        if (rest.length > 0) throw strange(path)
+    },
+  }
+}

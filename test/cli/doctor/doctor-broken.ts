@@ -1,0 +1,221 @@
+/** Installations whose folder is really broken: how, the line that says so, the exit code, and what is to be done about it. */
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { writeRuntime } from '../../../src/storage/runtime-file.ts'
+import { type Expected, change } from '../installation.ts'
+
+const isRoot = process.getuid?.() === 0
+const skipModes = process.platform === 'win32' ? 'Windows has no modes' : false
+
+/** An installation that is broken in some way, and what is to be said of it. */
+export interface Broken {
+  readonly name: string
+  readonly skip?: string | false
+  /** Break it; gives back further settings. */
+  readonly by: (dir: string) => NodeJS.ProcessEnv | void
+  readonly says: readonly Expected[]
+  /** Whether the remedies, run by a shell as they are, mend it. */
+  readonly mends?: boolean
+  /** What stays: a warning at most, where it is not said that something fails. */
+  readonly code?: 0 | 1
+}
+
+const open = (dir: string, name: string, mode: number) => chmodSync(join(dir, name), mode)
+
+/** What is wrong in the folder, and above it. */
+export const FOLDERS: readonly Broken[] = [
+  { name: 'nothing', by: () => undefined, says: [['ok', 'daemon', /none runs/]], code: 0 },
+  {
+    name: 'another device set a recovery key, and no name is signed since a reset',
+    by: (dir) => {
+      const set = { key: 'x', device: 'dev_1', name: 'phone', at: 0, revoked: false }
+      change(
+        dir,
+        'state.db',
+        `insert or replace into meta values ('recovery_look', '${JSON.stringify({ seq: 1, set })}'),
+           ('former_name', '${JSON.stringify({ name: 'Ann', jws: '' })}')`,
+      )
+    },
+    says: [
+      [
+        'warn',
+        'recovery',
+        /"phone" \(dev_1\) set a recovery key on 1970-01-01/,
+        /recovery dismiss/,
+      ],
+      ['warn', 'name', /former name was "Ann"/, /profile set --name/],
+    ],
+    code: 0,
+  },
+  {
+    name: 'the folder, one above and files in it are open to others, and a write did not end',
+    skip: skipModes,
+    by: (dir) => {
+      const path = join(dir, 'keychain.json.tmp')
+      writeFileSync(path, '{', { mode: 0o600 })
+      utimesSync(path, 1, 1)
+      chmodSync(dirname(dir), 0o777)
+      chmodSync(dir, 0o755)
+      open(dir, 'secret', 0o644)
+      open(dir, 'keychain', 0o750)
+      open(dir, 'state.db', 0o660)
+    },
+    says: [
+      ['fail', 'state folder', /can be written by every user/, /^chmod o-w '/],
+      ['fail', 'state folder', /open to other users \(mode 0755\)/, /^chmod 700 '/],
+      ['warn', 'files', /keychain\.json\.tmp was left/, /^rm '/],
+      ['fail', 'files', /\/secret is open to other users/, /^chmod 600 '/],
+      ['fail', 'files', /\/keychain is open to other users/, /^chmod 700 '/],
+      ['fail', 'files', /\/state\.db is open to other users/, /^chmod 600 '/],
+    ],
+    mends: true,
+  },
+  {
+    name: 'many files are open to others',
+    skip: skipModes,
+    by: (dir) => {
+      for (let n = 0; n < 9; n++)
+        writeFileSync(join(dir, 'keychain', `${n}.sealed`), '', { mode: 0o644 })
+    },
+    says: [['fail', 'files', /4 more like these/, /^chmod -R go= '/]],
+  },
+  {
+    name: 'the folder and files in it are another’s',
+    skip: skipModes || (!isRoot && 'only root gives files away'),
+    by: (dir) => {
+      chownSync(join(dir, 'state.db'), 65_534, 65_534)
+      chownSync(dir, 65_534, 65_534)
+    },
+    says: [
+      ['fail', 'state folder', /belongs to user 65534, this is user 0/, /chown -R/],
+      ['fail', 'files', /state\.db belongs to user 65534/, /^chown "\$\(id -u\)" '/],
+    ],
+  },
+  {
+    name: 'what is no file of ours lies in the folder',
+    skip: skipModes,
+    by: (dir) => {
+      symlinkSync('/etc/passwd', join(dir, 'link'))
+      execFileSync('mkfifo', [join(dir, 'fifo')])
+    },
+    says: [
+      ['fail', 'files', /\/link is a link/, /rm '/],
+      ['fail', 'files', /\/fifo is neither a file nor a folder/, /^rm '/],
+    ],
+  },
+  {
+    name: 'a folder above is open to a group, another is somebody else’s',
+    skip: skipModes || (!isRoot && 'only root gives files away'),
+    by: (dir) => {
+      const path = dirname(dir)
+      chmodSync(path, 0o770)
+      chownSync(path, 65_534, 65_534)
+    },
+    says: [
+      ['fail', 'state folder', /belongs to user 65534, who can put another/],
+      ['warn', 'state folder', /can be written by group 65534/, /^chmod g-w '/],
+    ],
+  },
+  {
+    name: 'both databases are cut, the lock is garbage, runtime.json is of nobody',
+    by: (dir) => {
+      truncateSync(join(dir, 'state.db'), 100)
+      truncateSync(join(dir, 'account.db'), 8192)
+      writeFileSync(join(dir, 'lock.db'), 'garbage'.repeat(200), { mode: 0o600 })
+      writeFileSync(join(dir, 'runtime.json'), '{"pid":', { mode: 0o600 })
+    },
+    says: [
+      ['fail', 'state.db', /state\.db is damaged \(it is cut short\)/, /restore it from a backup/],
+      ['fail', 'account.db', /account\.db is damaged/, /keep what is damaged/],
+      [
+        'fail',
+        'daemon',
+        /nobody can tell whether one runs: file is not a database/,
+        /rm '.*lock\.db'/,
+      ],
+      ['warn', 'account', /state\.db cannot be read/],
+    ],
+  },
+  {
+    name: 'the databases hold something else, and runtime.json is left of one that was killed',
+    by: (dir) => {
+      writeFileSync(join(dir, 'state.db'), 'not a database '.repeat(999), { mode: 0o600 })
+      const page = Buffer.alloc(4096, 0xff)
+      const account = readFileSync(join(dir, 'account.db'))
+      writeFileSync(
+        join(dir, 'account.db'),
+        Buffer.concat([account.subarray(0, 8192), page, account.subarray(12_288)]),
+      )
+      writeRuntime(dir, {
+        pid: 1,
+        address: 'http://user:canary@127.0.0.1:1',
+        nonce: 'canary',
+        version: '0',
+      })
+    },
+    says: [
+      ['fail', 'state.db', /damaged \(file is not a database\)/],
+      ['fail', 'account.db', /account\.db is damaged/],
+      ['warn', 'daemon', /none runs; runtime\.json is left/, /^countersignd serve$/],
+    ],
+  },
+  {
+    name: 'a newer program wrote the databases',
+    by: (dir) => {
+      change(dir, 'state.db', 'pragma user_version = 99')
+      change(dir, 'account.db', 'insert into schema_version (version) values (99)')
+    },
+    says: [
+      ['fail', 'state.db', /newer countersignd \(version 99/, /Update countersignd/],
+      ['fail', 'account.db', /newer countersignd \(version 99/, /Update countersignd/],
+    ],
+  },
+  {
+    name: 'databases and keys are gone',
+    by: (dir) => {
+      for (const name of ['state.db', 'keychain.key']) rmSync(join(dir, name))
+    },
+    says: [
+      ['fail', 'state.db', /is gone, and this is no first start/, /backup/],
+      ['fail', 'keychain', /key of the file keychain is gone/, /backup/],
+    ],
+  },
+  {
+    name: 'the account database is gone, and the sealed files',
+    by: (dir) => {
+      rmSync(join(dir, 'account.db'))
+      rmSync(join(dir, 'keychain'), { recursive: true })
+    },
+    says: [
+      ['fail', 'account', /account\.db is gone/, /backup/],
+      ['fail', 'keychain', /holds no keys of this device/, /backup/],
+    ],
+  },
+  {
+    name: 'the key is another one',
+    by: (dir) => writeFileSync(join(dir, 'keychain.key'), `${'ab'.repeat(32)}\n`),
+    says: [['fail', 'keychain', /key found is not the one/, /backup/]],
+  },
+  {
+    name: 'the record of the keychain is garbage, a line of the audit log was changed',
+    by: (dir) => {
+      writeFileSync(join(dir, 'keychain.json'), 'garbage')
+      const log = join(dir, 'audit.jsonl')
+      writeFileSync(log, readFileSync(log, 'utf8').replace('started', 'stopped'))
+    },
+    says: [
+      ['fail', 'keychain', /keychain\.json is damaged/],
+      ['fail', 'audit log', /audit\.jsonl, row \d+/, /countersignd audit verify/],
+    ],
+  },
+]

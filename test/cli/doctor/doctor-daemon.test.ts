@@ -1,0 +1,212 @@
+/** `doctor` beside a daemon: one that is well, that hangs, that is somebody else’s; and beside programs that have its ports. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
+import { createServer as httpServer } from 'node:http'
+import { type AddressInfo, type Server, createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, describe, it } from 'node:test'
+import { lockerIn } from '../../../src/cli/doctor/lock-owner.ts'
+import {
+  type Runtime,
+  readRuntime,
+  stateSecret,
+  writeRuntime,
+} from '../../../src/storage/runtime-file.ts'
+import { daemonProof } from '../../../src/auth/proof.ts'
+import { start } from '../../e2e/program.ts'
+import { freshFolder } from '../../keychain/fresh-folder.ts'
+import { startChild } from '../../state/child.ts'
+import { examine, findingOf, startIdle } from '../installation.ts'
+
+const skipProc = process.platform === 'linux' ? false : 'who has a port is told on Linux'
+
+async function listening(t: TestContext, server: Server, host = '127.0.0.1', port = 0) {
+  server.listen(port, host)
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function free(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return String(port)
+}
+
+/** A state folder whose lock a child holds that says nothing. */
+async function held(t: TestContext): Promise<string> {
+  const dir = freshFolder(t)
+  const holder = startChild(t, 'holder.ts', dir)
+  assert.equal(await holder.line(), 'held')
+  stateSecret(dir)
+  return dir
+}
+
+const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found: RegExp][] = [
+  ['says nothing', () => undefined, /nothing says where it listens/],
+  [
+    'left garbage',
+    (dir) => writeFileSync(join(dir, 'runtime.json'), '{', { mode: 0o600 }),
+    /runtime\.json is damaged/,
+  ],
+  [
+    'names an address elsewhere',
+    (dir) => point(dir, 'http://user:canary@evil.example:80'),
+    /names no address of this machine/,
+  ],
+  [
+    'is not who answers there',
+    async (dir, t) => {
+      const server = httpServer((_, res) => res.end('{"status":"ok","version":"0","uptime_s":1}'))
+      point(dir, `http://127.0.0.1:${await listening(t, server)}`)
+    },
+    /whoever answers at .* is not it/,
+  ],
+  [
+    'answers with another proof',
+    async (dir, t) => {
+      const server = httpServer((_, res) => {
+        const proof = daemonProof(stateSecret(dir), 'another', 'http://127.0.0.1:1')
+        res.setHeader('Countersign-Proof', proof).end('{}')
+      })
+      point(dir, `http://127.0.0.1:${await listening(t, server)}`)
+    },
+    /is not it/,
+  ],
+  [
+    'has no secret any more',
+    (dir) => {
+      rmSync(join(dir, 'secret'))
+      point(dir, 'http://127.0.0.1:1')
+    },
+    /secret in its folder is gone/,
+  ],
+  [
+    'dribbles',
+    async (dir, t) => {
+      const server = createServer((socket) => {
+        socket.on('error', () => undefined)
+        socket.write('HTTP/1.1 200 OK\r\nX-A: ')
+        const drip = setInterval(() => socket.write('a'), 200)
+        socket.on('close', () => clearInterval(drip))
+      })
+      point(dir, `http://127.0.0.1:${await listening(t, server)}`)
+    },
+    /it does not answer/,
+  ],
+]
+const point = (dir: string, address: string) =>
+  writeRuntime(dir, { pid: 1, address, nonce: 'canary', version: '0' })
+
+// Most of it is waiting for who does not answer.
+describe('beside who holds the folder or the ports', { concurrency: 4 }, () => {
+  it('a daemon that is well: nothing fails, nothing changes; then stopped, and let go on', async (t) => {
+    const dir = freshFolder(t)
+    const ports = { SVC_HTTP_PORT: await free(), SVC_ACCOUNT_PORT: await free() }
+    const daemon = await startIdle(dir, ports)
+    t.after(() => daemon.end('SIGKILL'))
+    const { pid } = readRuntime(dir) as Runtime
+
+    const { code, checks } = await examine(dir, ports)
+    assert.equal(code, 0)
+    findingOf(checks, ['ok', 'daemon', new RegExp(`process ${pid} at ${daemon.address}.*proved`)])
+    findingOf(checks, ['ok', 'API port', /held by this countersignd/])
+    findingOf(checks, ['ok', 'account port', /held by this countersignd/])
+    findingOf(checks, ['ok', 'state.db', /^whole/])
+    findingOf(checks, ['ok', 'keychain', /keys of this device are there/])
+
+    const elsewhere = await examine(dir, { SVC_HTTP_PORT: await free() })
+    findingOf(elsewhere.checks, ['warn', 'daemon', /the environment here says/, /SVC_HTTP_PORT/])
+
+    process.kill(pid, 'SIGSTOP')
+    const stopped = await examine(dir, ports)
+    const finding = findingOf(stopped.checks, [
+      'fail',
+      'daemon',
+      /does not answer as its daemon: .*does not answer/,
+      /kill/,
+    ])
+    findingOf(stopped.checks, ['ok', 'state.db', /^whole/])
+    if (process.platform === 'linux') assert.equal(finding.remedy, `kill -CONT ${pid}`)
+    process.kill(pid, 'SIGCONT')
+    findingOf((await examine(dir, ports)).checks, ['ok', 'daemon', /proved/])
+  })
+
+  it('an account server alone', { skip: skipProc }, async (t) => {
+    const dir = freshFolder(t)
+    const ports = { SVC_ACCOUNT_PORT: await free() }
+    const server = await start(['server', '--json'], dir, ports, '}\n')
+    t.after(() => server.end('SIGKILL'))
+    const { code, checks } = await examine(dir, ports)
+    findingOf(checks, ['ok', 'daemon', /an account server alone holds this folder/])
+    findingOf(checks, ['ok', 'account port', /held by this countersignd/])
+    assert.equal(code, 0)
+  })
+
+  for (const [name, by, found] of silent)
+    it(`who holds the folder ${name}`, async (t) => {
+      const dir = await held(t)
+      await by(dir, t)
+      const { code, checks } = await examine(dir, {}, ['canary'])
+      findingOf(checks, ['fail', 'daemon', found, /kill|stop it/])
+      assert.equal(code, 1)
+    })
+
+  it('the ports are taken, and squatted on the other address', { skip: skipProc }, async (t) => {
+    const dir = join(freshFolder(t), 'state')
+    const api = await listening(t, createServer())
+    const account = await listening(t, createServer(), '::1')
+    const env = { SVC_HTTP_PORT: String(api), SVC_ACCOUNT_PORT: String(account) }
+    const { code, checks } = await examine(dir, env)
+    const mine = new RegExp(`is taken by .*\\(process ${process.pid}\\)`)
+    findingOf(checks, ['fail', 'API port', mine, /SVC_HTTP_PORT/])
+    findingOf(checks, ['ok', 'account port', /is free/])
+    findingOf(checks, ['warn', 'account port', /have the origin of ours/, /^kill \d+$/])
+    assert.equal(code, 1)
+  })
+
+  it('a daemon of another version', async (t) => {
+    const dir = await held(t)
+    const server = httpServer((req, res) => {
+      const nonce = String(req.headers['countersign-nonce'])
+      const proof = daemonProof(stateSecret(dir), nonce, `http://${req.headers.host}`)
+      res.setHeader('Countersign-Proof', proof)
+      res.end('{"status":"ok","version":"0.0.1","uptime_s":90000}')
+    })
+    point(dir, `http://127.0.0.1:${await listening(t, server)}`)
+    findingOf((await examine(dir)).checks, [
+      'warn',
+      'daemon',
+      /25 hours, version 0\.0\.1/,
+      /kill 1;/,
+    ])
+  })
+
+  it('killed while it wrote: the log of its database is read, and stays', async (t) => {
+    const dir = freshFolder(t)
+    const daemon = await startIdle(dir)
+    await daemon.end('SIGKILL')
+    const { checks } = await examine(dir)
+    findingOf(checks, ['ok', 'state.db', /^whole/])
+    findingOf(checks, ['ok', 'account.db', /^whole/])
+    findingOf(checks, ['ok', 'account', /^acc_/])
+    findingOf(checks, ['warn', 'daemon', /left of one that was killed/])
+  })
+})
+
+it('whose a lock is', () => {
+  const locks = [
+    '1: POSIX  ADVISORY  READ 7 fe:01:4711 1073741826 1073742335',
+    '2: -> POSIX  ADVISORY  WRITE 8 fe:01:4711 0 EOF',
+    '3: FLOCK  ADVISORY  WRITE 9 fe:01:47110 0 EOF',
+    '4: POSIX  ADVISORY  WRITE 10 fe:01:4711 1073741825 1073741825',
+  ].join('\n')
+  assert.deepEqual(
+    [lockerIn(locks, 4711n), lockerIn(locks, 1n), lockerIn('', 1n)],
+    [10, null, null],
+  )
+})

@@ -1,0 +1,192 @@
+/** `doctor` and what is outside: the account server and its clock, the mail relay, the keychain of the system. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, it } from 'node:test'
+import { exec } from '../../e2e/program.ts'
+import { freshFolder } from '../../keychain/fresh-folder.ts'
+import { bareEnvironment, noSession, session, unlocked } from '../../keychain/session.ts'
+import { type Answerer, json, scripted } from '../../remote/scripted.ts'
+import { type Examined, type Expected, examine, findingOf } from '../installation.ts'
+
+const absent = (t: TestContext) => join(freshFolder(t), 'state')
+const HEALTH = { status: 'ok', version: '9.9.9', uptime_s: 1 }
+
+/** An account server whose clock is off by so many milliseconds. */
+const good =
+  (base: () => string, offMs = 0): Answerer =>
+  (res, { url }) => {
+    const now = new Date(Date.now() + offMs)
+    res.setHeader('Date', now.toUTCString())
+    return url === '/health'
+      ? json(res, 200, HEALTH)
+      : json(res, 200, { now: now.toISOString(), public_url: base() })
+  }
+
+const servers: [name: string, answer: (base: () => string) => Answerer, says: Expected[]][] = [
+  [
+    'is well',
+    (base) => good(base),
+    [
+      ['ok', 'account server', /version 9\.9\.9, answered in \d+ ms/],
+      ['ok', 'clock', /off the account server/],
+      ['warn', 'account', /nobody is signed in/, /^countersignd login --email/],
+    ],
+  ],
+  [
+    'is a quarter of a minute ahead',
+    (base) => good(base, 15_000),
+    [['warn', 'clock', /1[456] seconds behind the account server’s/, /timedatectl/]],
+  ],
+  [
+    'is an hour behind',
+    (base) => good(base, -3_600_000),
+    [['fail', 'clock', /60 minutes ahead of.*beyond 30 seconds nothing verifies/, /timedatectl/]],
+  ],
+  [
+    'calls itself by another name',
+    () => good(() => 'https://accounts.example'),
+    [
+      [
+        'fail',
+        'account server',
+        /its public address is https:\/\/accounts\.example/,
+        /^export SVC_BACKEND_URL=https:\/\/accounts\.example/,
+      ],
+    ],
+  ],
+  [
+    'sends elsewhere',
+    () => (res) => res.writeHead(302, { Location: 'http://127.0.0.1:9/canary' }).end(),
+    [
+      [
+        'fail',
+        'account server',
+        /redirect \(302\), which is not followed/,
+        /^Try it by hand: curl/,
+      ],
+    ],
+  ],
+  [
+    'is a web page, and its clock is an hour off',
+    () => (res) =>
+      res
+        .writeHead(200, { Date: new Date(Date.now() + 3_600_000).toUTCString() })
+        .end('<html>canary'),
+    [
+      ['fail', 'account server', /Is it an account server/],
+      ['fail', 'clock', /60 minutes behind/],
+    ],
+  ],
+  [
+    'never answers',
+    () => () => undefined,
+    [
+      ['fail', 'account server', /did not answer in time/],
+      ['warn', 'clock', /nobody can tell/],
+    ],
+  ],
+]
+
+for (const [name, answer, says] of servers)
+  it(`an account server that ${name}`, async (t) => {
+    let base = ''
+    const server = await scripted(
+      t,
+      answer(() => base),
+    )
+    ;({ base } = server)
+    const { checks } = await examine(absent(t), { SVC_BACKEND_URL: base }, ['canary'])
+    for (const expected of says) findingOf(checks, expected)
+    assert(
+      server.seen.every(({ headers }) => headers.authorization === undefined && !headers['dpop']),
+      'it showed who asks',
+    )
+  })
+
+it('a relay, there and gone; its password is told to nobody', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const env = {
+    SVC_SMTP_URL: `smtp://user:canary-password@127.0.0.1:${port}`,
+    SVC_DATABASE_URL: 'postgres://user:canary-password@127.0.0.1/x',
+    SVC_TOKEN: 'csd_canary-password',
+    SVC_BACKND_URL: 'canary-password',
+    SVC_PUBLIC_URL: 'https://user:canary-password@example.org',
+  }
+  const there = await examine(absent(t), env, ['canary'])
+  findingOf(there.checks, ['fail', 'configuration', /SVC_PUBLIC_URL is "\(not shown/])
+  const { SVC_PUBLIC_URL: _, SVC_BACKND_URL: _typo, ...right } = env
+  findingOf((await examine(absent(t), right, ['canary'])).checks, [
+    'ok',
+    'mail',
+    new RegExp(`127\\.0\\.0\\.1:${port} takes connections`),
+  ])
+  server.close()
+  await once(server, 'close')
+  const gone = await examine(absent(t), right, ['canary'])
+  findingOf(gone.checks, ['fail', 'mail', /cannot be reached/, /SVC_SMTP_URL/])
+})
+
+/** A state folder whose secrets are in the keychain of the system. */
+function inTheSystem(t: TestContext): string {
+  const dir = freshFolder(t)
+  const record = JSON.stringify({ backend: 'os', store: '00'.repeat(16) })
+  writeFileSync(join(dir, 'keychain.json'), record, { mode: 0o600 })
+  return dir
+}
+
+const MAIN = join(import.meta.dirname, '../../../src/main.ts')
+const OPEN = join(import.meta.dirname, '../../keychain/open.ts')
+
+/** Run a program in a session of its own; its keyring is locked, or open. */
+async function inSession(
+  of: { home: string; dir: string; isOpen?: boolean },
+  ...command: string[]
+): Promise<string> {
+  const { home, dir, isOpen = false } = of
+  const env = {
+    ...bareEnvironment(home),
+    SVC_STATE_DIR: dir,
+    SVC_HTTP_PORT: '0',
+    SVC_ACCOUNT_PORT: '0',
+  }
+  const [program, ...words] = (isOpen ? unlocked : session)(process.execPath, ...command)
+  const { stdout, stderr } = await exec(program, words, { env, timeout: 60_000 })
+  assert.notEqual(stdout, '', stderr)
+  return stdout
+}
+
+it('the keychain of the system, open and locked', { skip: noSession }, async (t) => {
+  const of = { home: freshFolder(t), dir: freshFolder(t) }
+  const doctor = async (more: object) => {
+    const report = await inSession({ ...of, ...more }, MAIN, 'doctor', '--json')
+    return (JSON.parse(report) as Examined).checks
+  }
+  await inSession({ ...of, isOpen: true }, OPEN, of.dir, 'auto', 'set:device=canary')
+  findingOf(await doctor({ isOpen: true }), ['ok', 'keychain', /^the operating system's$/])
+  const locked = await doctor({})
+  findingOf(locked, ['fail', 'keychain', /locked or out of reach/, /unlock/])
+  assert(!JSON.stringify(locked).includes('canary'))
+})
+
+it('the keychain of the system, without a session', { skip: noSession }, async (t) => {
+  const { checks } = await examine(inTheSystem(t), { SVC_KEYCHAIN: 'auto' })
+  findingOf(checks, ['fail', 'keychain', /no session bus/, /Log in to the desktop session/])
+})
+
+it('a keychain that hangs is given up, and hides nothing', { skip: noSession }, async (t) => {
+  const dir = inTheSystem(t)
+  const bus = join(freshFolder(t), 'bus')
+  const server = createServer((socket) => socket.on('error', () => undefined)).listen(bus)
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const env = { SVC_KEYCHAIN: 'auto', DBUS_SESSION_BUS_ADDRESS: `unix:path=${bus}` }
+  const { code, checks } = await examine(dir, env)
+  findingOf(checks, ['fail', 'keychain', /does not answer: .*hangs/, /unlock/])
+  findingOf(checks, ['ok', 'daemon', /none runs/])
+  assert.equal(code, 1)
+})

@@ -1,0 +1,153 @@
+/** A state folder that is held while somebody else sits on the port: exit code 9, and no token for whoever it is. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer as httpServer, type RequestListener } from 'node:http'
+import { type AddressInfo, type Server, type Socket, createServer as tcpServer } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { daemonProof } from '../../../src/auth/proof.ts'
+import { EXIT } from '../../../src/errors.ts'
+import { stateSecret, writeRuntime } from '../../../src/storage/runtime-file.ts'
+import { freshFolder } from '../../keychain/fresh-folder.ts'
+import { startChild } from '../../state/child.ts'
+import { daemonHere, terminal } from '../terminal.ts'
+
+interface Squatter {
+  readonly address: string
+  /** All that was sent to it. */
+  heard(): string
+  connections(): number
+}
+
+async function squat(t: TestContext, server: Server): Promise<Squatter> {
+  let [heard, connections] = ['', 0]
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    connections++
+    sockets.add(socket)
+    socket.on('data', (bytes) => (heard += bytes.toString('latin1')))
+    socket.on('error', () => undefined)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    address: `http://127.0.0.1:${port}`,
+    heard: () => heard,
+    connections: () => connections,
+  }
+}
+
+/** A state folder whose lock a child holds. */
+async function held(t: TestContext): Promise<string> {
+  const dir = freshFolder(t)
+  const holder = startChild(t, 'holder.ts', dir)
+  assert.equal(await holder.line(), 'held')
+  return dir
+}
+
+const point = (dir: string, address: string) =>
+  writeRuntime(dir, { pid: process.pid, address, nonce: 'nonce', version: '0' })
+
+const http = (answer: (dir: string) => RequestListener) => (dir: string) => httpServer(answer(dir))
+const proofHeader = (proof: string) => ({ 'Countersign-Proof': proof })
+
+const squatters: [name: string, server: (dir: string) => Server][] = [
+  ['hangs up', () => tcpServer((socket) => socket.destroy())],
+  ['speaks something else', () => tcpServer((socket) => void socket.end('SSH-2.0-OpenSSH\r\n'))],
+  ['never says a word', () => tcpServer()],
+  ['is a web server', http(() => (_req, res) => void res.end('{"status":"ok"}'))],
+  ['asks for a token', http(() => (_req, res) => void res.writeHead(401).end())],
+  [
+    'sends elsewhere',
+    http(() => (_req, res) => void res.writeHead(302, { Location: 'http://127.0.0.1:9/' }).end()),
+  ],
+  [
+    'proves with a secret of its own',
+    http(() => (req, res) => {
+      const nonce = String(req.headers['countersign-nonce'])
+      const address = `http://${req.headers.host}`
+      res.writeHead(200, proofHeader(daemonProof(new Uint8Array(32), nonce, address))).end()
+    }),
+  ],
+  [
+    'passes on what the daemon proved at another address',
+    http((dir) => (req, res) => {
+      const nonce = String(req.headers['countersign-nonce'])
+      const proof = daemonProof(stateSecret(dir), nonce, 'http://127.0.0.1:19821')
+      res.writeHead(200, proofHeader(proof)).end()
+    }),
+  ],
+  [
+    'answers the proof of another nonce',
+    http((dir) => (req, res) => {
+      const proof = daemonProof(stateSecret(dir), 'another', `http://${req.headers.host}`)
+      res.writeHead(200, proofHeader(proof)).end()
+    }),
+  ],
+]
+
+describe(
+  'a held state folder, and on the port of its daemon sits one that',
+  { concurrency: 9 },
+  () => {
+    for (const [name, server] of squatters)
+      it(`${name}: 9, and hears no token`, async (t) => {
+        const dir = await held(t)
+        const squatter = await squat(t, server(dir))
+        point(dir, squatter.address)
+        const env = { SVC_TOKEN: 'csd_canary' }
+        const create = (more: object) => terminal(dir)(['guest', 'create', '--label', 'x'], more)
+        for (const { code, out, err } of await Promise.all([create({}), create({ env })])) {
+          assert.deepEqual([code, out], [EXIT.daemonSilent, ''], err)
+          assert.match(err, /holds this state folder but does not answer as itself/)
+        }
+        assert.doesNotMatch(squatter.heard(), /authorization|csd_|guest/i)
+        assert.equal(squatter.connections(), 2, 'it was asked, once each time')
+      })
+
+    it('proves itself and hangs up: the token does not go on a second connection', async (t) => {
+      const dir = await held(t)
+      const squatter = await squat(
+        t,
+        httpServer((req, res) => {
+          const nonce = String(req.headers['countersign-nonce'])
+          const proof = daemonProof(stateSecret(dir), nonce, `http://${req.headers.host}`)
+          res.writeHead(200, { ...proofHeader(proof), Connection: 'close' }).end()
+        }),
+      )
+      point(dir, squatter.address)
+      const { code } = await terminal(dir)(['status'])
+      assert.equal(code, EXIT.daemonSilent)
+      assert.doesNotMatch(squatter.heard(), /authorization|csd_/i)
+      assert.equal(squatter.connections(), 1)
+    })
+  },
+)
+
+describe('a held state folder', () => {
+  it('without runtime.json: 9', async (t) => {
+    const { code, out } = await terminal(await held(t))(['status', '--json'])
+    assert.deepEqual([code, out], [EXIT.daemonSilent, ''])
+  })
+
+  it('whose runtime.json names a port that nobody listens on: 9', async (t) => {
+    const dir = await held(t)
+    const server = tcpServer()
+    const { address } = await squat(t, server)
+    server.close()
+    await once(server, 'close')
+    point(dir, address)
+    assert.equal((await terminal(dir)(['status'])).code, EXIT.daemonSilent)
+  })
+
+  it('of a daemon that is there: the token goes to it', async (t) => {
+    const dir = freshFolder(t)
+    const daemon = await daemonHere(dir)
+    t.after(() => daemon.close())
+    assert.equal((await terminal(dir)(['status'])).code, EXIT.ok)
+  })
+})

@@ -1,0 +1,281 @@
+/** Other users who would be taken for the service of the whole machine: the command line sends them nothing that is worth having. */
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { EXIT } from '../../../src/errors.ts'
+import { ANN, GUS as EVE, skip } from '../../attack/other-user-machine.ts'
+import { SQUAT } from '../../attack/other-user-scripts.ts'
+import { ask } from '../../daemon.ts'
+import { SERVICE, type Site, type SystemMachine, openSystemMachine } from './system-machine.ts'
+
+/** Passes on what it hears to the port of another, under the name of that, and says it. */
+const RELAY = `
+const net = require('node:net')
+const [, port] = process.argv
+const server = net.createServer((socket) => {
+  const on = net.connect(Number(port), '127.0.0.1')
+  for (const end of [socket, on]) end.on('error', () => undefined)
+  socket.on('data', (bytes) => {
+    process.stdout.write(bytes)
+    on.write(bytes.toString('latin1').replace(':' + server.address().port, ':' + port))
+  })
+  on.pipe(socket)
+})
+server.listen(0, '127.0.0.1', () => console.log(server.address().port))`
+
+const CANARY = 'csd_canary'
+const CREATE = ['token', 'create', '--name', 'x', '--scope', 'full']
+const CALLS = [CREATE, ['guest', 'create', '--label', 'x']]
+
+const own = (path: string, uid: number, mode: number) => {
+  chownSync(path, uid, uid)
+  chmodSync(path, mode)
+}
+
+/** What a service would have published. */
+function publish({ system }: Site, address: string, uid = SERVICE): string {
+  const path = join(system.runtime, 'countersignd.json')
+  writeFileSync(path, JSON.stringify({ address, version: '0.0.0', pid: 1 }))
+  own(path, uid, 0o644)
+  return path
+}
+
+/** Another folder in the place of the service's. */
+function instead({ system }: Site, uid: number, mode: number): void {
+  rmSync(system.runtime, { recursive: true })
+  mkdirSync(system.runtime)
+  own(system.runtime, uid, mode)
+}
+
+/** What is planted where, for an address of the attacker's. */
+type Plant = (site: Site, address: string) => void
+
+const unsafe: [what: string, plant: Plant][] = [
+  [
+    'a folder that all may write',
+    (site, address) => {
+      publish(site, address)
+      chmodSync(site.system.runtime, 0o777)
+    },
+  ],
+  [
+    'a folder that its group may write',
+    (site, address) => {
+      publish(site, address)
+      chmodSync(site.system.runtime, 0o775)
+    },
+  ],
+  [
+    'a folder of theirs, in one that all may write',
+    (site, address) => {
+      chmodSync(dirname(site.system.runtime), 0o777)
+      instead(site, EVE, 0o755)
+      publish(site, address, EVE)
+    },
+  ],
+  [
+    'a folder of theirs, in one that all may write and nobody else renames in',
+    (site, address) => {
+      chmodSync(dirname(site.system.runtime), 0o1777)
+      instead(site, EVE, 0o755)
+      publish(site, address, EVE)
+    },
+  ],
+  [
+    'a folder of theirs, in one of theirs',
+    (site, address) => {
+      chownSync(dirname(site.system.runtime), EVE, EVE)
+      instead(site, EVE, 0o755)
+      publish(site, address, EVE)
+    },
+  ],
+  [
+    'a folder of nobody’s, who may be any user in a user namespace',
+    (site, address) => {
+      instead(site, 65_534, 0o755)
+      publish(site, address, 65_534)
+    },
+  ],
+  [
+    'a link to a folder of theirs',
+    (site, address) => {
+      publish(site, address)
+      const elsewhere = join(site.home(EVE), 'run')
+      mkdirSync(elsewhere)
+      writeFileSync(join(elsewhere, 'countersignd.json'), JSON.stringify({ address }))
+      own(elsewhere, EVE, 0o755)
+      renameSync(site.system.runtime, `${site.system.runtime}.away`)
+      symlinkSync(elsewhere, site.system.runtime)
+    },
+  ],
+  [
+    'a file in the place of the folder',
+    (site) => {
+      rmSync(site.system.runtime, { recursive: true })
+      writeFileSync(site.system.runtime, '')
+    },
+  ],
+  ['a file of theirs in the service’s folder', (site, address) => void publish(site, address, EVE)],
+  ['a file that all may write', (site, address) => chmodSync(publish(site, address), 0o666)],
+  [
+    'a link to a file of theirs',
+    (site, address) => {
+      const path = publish(site, address)
+      rmSync(path)
+      const elsewhere = join(site.home(EVE), 'theirs.json')
+      writeFileSync(elsewhere, JSON.stringify({ address, version: '0.0.0', pid: 1 }))
+      symlinkSync(elsewhere, path)
+    },
+  ],
+  [
+    'a file without end',
+    (site, address) => {
+      const path = publish(site, address)
+      writeFileSync(path, `${JSON.stringify({ address, version: '0', pid: 1 })}${' '.repeat(9000)}`)
+    },
+  ],
+]
+
+const portOf = (address: string) => new URL(address).port
+
+/** Addresses that a daemon does not write. */
+const elsewhere: [what: string, address: (squatted: string) => string][] = [
+  ['of another machine', () => 'http://192.0.2.1:19821'],
+  ['of any machine', (squatted) => `http://0.0.0.0:${portOf(squatted)}`],
+  ['by a name', (squatted) => `http://localhost:${portOf(squatted)}`],
+  ['with somebody before it', (squatted) => `http://127.0.0.1:1@127.0.0.1:${portOf(squatted)}`],
+  ['with a path', (squatted) => `${squatted}/x`],
+  ['over https', (squatted) => squatted.replace('http:', 'https:')],
+  ['that is none', () => 'http://127.0.0.256:1'],
+]
+
+describe('in the place of the service of the whole machine', { skip }, () => {
+  let machine: SystemMachine
+  before(async () => {
+    machine = await openSystemMachine()
+  })
+  after(() => machine.close())
+
+  /** Call everything as somebody; nothing is printed, and no state of their own begins. */
+  async function refused(site: Site, uid: number, exit: number, calls = [CREATE]) {
+    for (const args of calls) {
+      const { code, stdout, stderr } = await site.call(uid, args, { SVC_TOKEN: CANARY })
+      assert.deepEqual([code, stdout], [exit, ''], `${uid} ${args.join(' ')}: ${stderr}`)
+      assert.doesNotMatch(stderr, /canary/)
+    }
+    assert.deepEqual(readdirSync(site.home(uid)), [])
+  }
+
+  /** All that a squatter heard before the one request that shows that it hears. */
+  async function heardBy(port: string, heard: (end: string) => Promise<string>): Promise<string> {
+    const end = 'the end'
+    await ask(`http://127.0.0.1:${port}`, 'POST', '/last', {
+      body: end,
+      headers: { 'X-Last': '1' },
+    })
+    const [said = ''] = (await heard(end)).split('POST /last')
+    return said
+  }
+
+  for (const [what, plant] of unsafe)
+    it(`${what}: refused, and nobody is connected to`, async () => {
+      const site = machine.site()
+      const { line: port, heard } = await machine.squat(EVE, SQUAT, ['0'])
+      plant(site, `http://127.0.0.1:${port}`)
+      await refused(site, ANN, EXIT.stateUnsafe)
+      assert.equal(await heardBy(port, heard), '')
+    })
+
+  it('an address that no daemon writes: nobody is connected to', async () => {
+    const { line: port, heard } = await machine.squat(EVE, SQUAT, ['0'])
+    for (const [, address] of elsewhere) {
+      const site = machine.site()
+      publish(site, address(`http://127.0.0.1:${port}`))
+      await refused(site, ANN, EXIT.daemonSilent)
+    }
+    assert.equal(await heardBy(port, heard), '')
+  })
+
+  it('another user on the port of a service that was killed hears the greeting alone', async () => {
+    const site = machine.site()
+    const service = await site.start()
+    await service.end('SIGKILL')
+    const { line: port, heard } = await machine.squat(EVE, SQUAT, [portOf(service.address)])
+    for (const uid of [ANN, 0]) await refused(site, uid, EXIT.daemonSilent, CALLS)
+    assert.doesNotMatch(await heardBy(port, heard), /authorization|csd_|guest|\/api\//i)
+  })
+
+  it('another user who passes everything on to the service hears the greeting alone', async () => {
+    const site = machine.site()
+    const service = await site.start({ SVC_TOKEN_USERS: String(EVE) })
+    const { line: port, heard } = await machine.squat(EVE, RELAY, [portOf(service.address)])
+    publish(site, `http://127.0.0.1:${port}`)
+    await refused(site, ANN, EXIT.daemonSilent, CALLS)
+    // Root asks at the address that only the service could write, and does not hear of this one.
+    const { code, stderr } = await site.call(0, ['status'])
+    assert.equal(code, EXIT.ok, stderr)
+    const said = await heardBy(port, heard)
+    assert.match(said, /^(GET \/health HTTP\/1\.1\r\n.*?\r\n\r\n)+$/s)
+    assert.doesNotMatch(said, /authorization|csd_|guest|\/api\//i)
+    await service.end()
+  })
+
+  const states: [what: string, plant: (site: Site) => void][] = [
+    [
+      'leads elsewhere',
+      (site) => {
+        rmSync(site.system.state)
+        symlinkSync(site.home(EVE), site.system.state)
+      },
+    ],
+    ['belongs to another user', ({ state }) => chownSync(state, EVE, EVE)],
+    ['is open to others', ({ state }) => chmodSync(state, 0o750)],
+    ['is not there', ({ system }) => rmSync(system.state)],
+    ['lies where others write', ({ state }) => chmodSync(dirname(state), 0o777)],
+    ['holds a secret of another user', ({ state }) => chownSync(join(state, 'secret'), EVE, EVE)],
+    [
+      'holds a link for a secret',
+      (site) => {
+        const secret = join(site.state, 'secret')
+        rmSync(secret)
+        symlinkSync(join(site.home(EVE), 'secret'), secret)
+      },
+    ],
+  ]
+  for (const [what, plant] of states)
+    it(`root believes no state folder that ${what}`, async () => {
+      const site = machine.site()
+      const service = await site.start()
+      plant(site)
+      await refused(site, 0, EXIT.stateUnsafe)
+      await service.end()
+    })
+
+  it('root asks nobody at an address elsewhere that the service wrote', async () => {
+    const site = machine.site()
+    const service = await site.start()
+    const runtime = { pid: 1, address: 'http://192.0.2.1:80', nonce: 'n', version: '0' }
+    const path = join(site.state, 'runtime.json')
+    writeFileSync(path, JSON.stringify(runtime))
+    await refused(site, 0, EXIT.daemonSilent)
+    await service.end()
+  })
+
+  it('who has the service’s uid is told to name its state folder', async () => {
+    const site = machine.site()
+    publish(site, 'http://127.0.0.1:9')
+    const { code, stderr } = await site.call(SERVICE, ['status'])
+    assert.equal(code, EXIT.stateUnsafe)
+    assert.match(stderr, /your own: set SVC_STATE_DIR/)
+  })
+})

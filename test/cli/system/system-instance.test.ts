@@ -1,0 +1,253 @@
+/** The command line finds the daemon of the whole machine: root, users who are named, and everybody else; real uids, real processes. */
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { EXIT } from '../../../src/errors.ts'
+import { ANN, GUS, type Started, skip } from '../../attack/other-user-machine.ts'
+import { SERVICE, type Site, type SystemMachine, openSystemMachine } from './system-machine.ts'
+
+const CREATE = ['token', 'create', '--name', 'ci', '--scope', 'read']
+const TOKEN = /^csd_[0-9A-Za-z]{36}\n$/
+
+describe('the instance of the whole machine', { skip }, () => {
+  let machine: SystemMachine
+  let site: Site
+  let service: Started
+  /** A token that root made, of scope read. */
+  let token = ''
+
+  before(async () => {
+    machine = await openSystemMachine()
+    site = machine.site()
+    service = await site.start({ SVC_TOKEN_USERS: String(ANN) })
+    token = (await site.call(0, CREATE)).stdout.trim()
+  })
+  after(() => machine.close())
+
+  it('says publicly where it listens, and nothing that is a secret', () => {
+    const path = join(site.system.runtime, 'countersignd.json')
+    const { address, pid, ...more } = JSON.parse(readFileSync(path, 'utf8')) as Record<
+      string,
+      unknown
+    >
+    assert.equal(address, service.address)
+    assert(Number.isSafeInteger(pid))
+    assert.deepEqual(Object.keys(more), ['version'])
+    assert.equal(statSync(path).mode & 0o777, 0o644)
+    assert.deepEqual(readdirSync(site.system.runtime), ['countersignd.json'])
+  })
+
+  it('gives root everything, and root leaves nothing of its own in the state folder', async () => {
+    assert.match(`${token}\n`, TOKEN)
+    for (const args of [
+      ['status'],
+      ['whoami'],
+      ['token', 'list'],
+      ['connection', 'list'],
+      ['audit', 'verify'],
+    ]) {
+      const { code, stderr } = await site.call(0, args)
+      assert.deepEqual([code, stderr], [EXIT.ok, ''], args.join(' '))
+    }
+    const names = readdirSync(site.state, { recursive: true, encoding: 'utf8' })
+    for (const name of names) assert.equal(lstatSync(join(site.state, name)).uid, SERVICE, name)
+    assert(!existsSync(join(site.home(0), '.local')), 'no state of root’s own either')
+  })
+
+  it('gives a user who is named a token, with which all else works', async () => {
+    const made = await site.call(ANN, [...CREATE, '--label', 'box', '--expires-in', '1d'])
+    assert.equal(made.code, EXIT.ok, made.stderr)
+    assert.match(made.stdout, TOKEN)
+    const listed = await site.call(0, ['token', 'list', '--json'])
+    const [newest] = (JSON.parse(listed.stdout) as { items: Record<string, unknown>[] }).items
+    assert.deepEqual([newest?.['label'], newest?.['scope']], ['box', 'read'])
+    const SVC_TOKEN = made.stdout.trim()
+    for (const args of [['status'], ['connection', 'list', '--json']]) {
+      const { code, stderr } = await site.call(ANN, args, { SVC_TOKEN })
+      assert.deepEqual([code, stderr], [EXIT.ok, ''], args.join(' '))
+    }
+    assert(!existsSync(join(site.home(ANN), '.local')), 'nothing was made in the home folder')
+  })
+
+  it('answers a token from a file, whoever has it', async () => {
+    const path = join(site.home(GUS), 'token')
+    writeFileSync(path, token, { mode: 0o600 })
+    chownSync(path, GUS, GUS)
+    const { code, stderr } = await site.call(GUS, ['status'], { SVC_TOKEN_FILE: path })
+    assert.deepEqual([code, stderr], [EXIT.ok, ''])
+  })
+
+  it('speaks the Model Context Protocol to a user with a token', async () => {
+    const id = { jsonrpc: '2.0', id: 1 }
+    const hello = {
+      ...id,
+      method: 'initialize',
+      params: {
+        protocolVersion: '2025-06-18',
+        clientInfo: { name: 'a', version: '0' },
+        capabilities: {},
+      },
+    }
+    const call = {
+      ...id,
+      id: 2,
+      method: 'tools/call',
+      params: { name: 'status_read', arguments: {} },
+    }
+    const told = { jsonrpc: '2.0', method: 'notifications/initialized' }
+    const input = [hello, told, call].map((it) => `${JSON.stringify(it)}\n`).join('')
+    const answerTo = async (env: Record<string, string>) => {
+      const { stdout } = await site.call(ANN, ['mcp', '--scope', 'read'], env, input)
+      return stdout.trim().split('\n').at(-1) ?? ''
+    }
+    assert.match(await answerTo({ SVC_TOKEN: token }), /"keychain":"file".*"id":2/)
+    assert.match(await answerTo({}), /SVC_TOKEN_FILE.*"isError":true/)
+  })
+
+  const refusals: [
+    what: string,
+    uid: number,
+    args: string[],
+    env: Record<string, string>,
+    says: RegExp,
+  ][] = [
+    ['a user who is not named asks for a token', GUS, CREATE, {}, /SVC_TOKEN_USERS.*sudo/],
+    ['a user without a token asks for anything else', ANN, ['status'], {}, /SVC_TOKEN_FILE/],
+    ['a user without a token signs in', ANN, ['login', '--email', 'a@b.c'], {}, /only root.*sudo/],
+    [
+      'a user with a token signs out',
+      ANN,
+      ['logout', '--last-device'],
+      { SVC_TOKEN: 'csd_x' },
+      /only root.*sudo/,
+    ],
+    ['a token is wrong', ANN, ['status'], { SVC_TOKEN: 'csd_wrong' }, /token/],
+  ]
+  for (const [what, uid, args, env, says] of refusals)
+    it(`${what}: refused in words that help`, async () => {
+      const { code, stdout, stderr } = await site.call(uid, args, env)
+      assert.deepEqual([code, stdout], [EXIT.failed, ''], stderr)
+      assert.match(stderr, says)
+      assert(!existsSync(join(site.home(uid), '.local')))
+    })
+
+  for (const [who, uid, proven] of [
+    ['root', 0, /it proved itself/],
+    ['a user', GUS, /the kernel says that it is its user’s/],
+  ] as const)
+    it(`doctor tells ${who} which instance it looked at`, async () => {
+      const { code, stdout, stderr } = await site.call(uid, ['doctor'])
+      assert.equal(code, EXIT.ok, stdout + stderr)
+      assert.match(stdout, /ok +daemon +the service of this machine: process \d+ of user 61234 at /)
+      assert.match(stdout, proven)
+      assert.doesNotMatch(stdout, /state folder/)
+    })
+
+  it('is not asked by whoever has an account of their own', async () => {
+    const own = join(site.home(GUS), '.local/state/countersign')
+    await machine.run(GUS, 'mkdir', ['-p', '-m', '700', own])
+    const env = { SVC_KEYCHAIN: 'file' }
+    const { code, stderr } = await site.call(GUS, ['status'], env)
+    assert.equal(code, EXIT.ok, stderr)
+    assert(existsSync(join(own, 'state.db')))
+    rmSync(join(site.home(GUS), '.local'), { recursive: true })
+  })
+
+  it('is what root looks after, whatever root tried for itself before', async () => {
+    const own = join(site.home(0), '.local')
+    mkdirSync(join(own, 'state/countersign'), { recursive: true, mode: 0o700 })
+    const [root, service] = [await site.call(0, ['whoami']), await site.call(0, ['token', 'list'])]
+    assert.deepEqual([root.code, service.code], [EXIT.ok, EXIT.ok], root.stderr)
+    assert.deepEqual(readdirSync(join(own, 'state/countersign')), [])
+    rmSync(own, { recursive: true })
+  })
+
+  it('keeps its audit log from others', async () => {
+    const { code, stderr } = await site.call(ANN, ['audit', 'verify'])
+    assert.equal(code, EXIT.failed)
+    assert.match(stderr, /call this again with sudo/)
+  })
+
+  it('is not asked where the environment names a state folder', async () => {
+    const SVC_STATE_DIR = join(site.home(ANN), 'named')
+    const { code, stderr } = await site.call(ANN, ['status'], {
+      SVC_STATE_DIR,
+      SVC_KEYCHAIN: 'file',
+    })
+    assert.equal(code, EXIT.ok, stderr)
+    assert(existsSync(join(SVC_STATE_DIR, 'state.db')))
+  })
+})
+
+describe('an instance of the whole machine', { skip }, () => {
+  let machine: SystemMachine
+  before(async () => {
+    machine = await openSystemMachine()
+  })
+  after(() => machine.close())
+
+  it('that ends is no longer announced, and nobody opens its state', async () => {
+    const site = machine.site()
+    const service = await site.start()
+    await service.end()
+    assert.deepEqual(readdirSync(site.system.runtime), [])
+    const stopped = [
+      () => undefined,
+      // As systemd does when a service stops.
+      () => rmSync(site.system.runtime, { recursive: true }),
+    ]
+    for (const step of stopped) {
+      step()
+      for (const uid of [0, ANN])
+        for (const args of [['status'], CREATE, ['doctor']]) {
+          const { code, stdout, stderr } = await site.call(uid, args)
+          const doctor = args[0] === 'doctor'
+          assert.equal(code, doctor ? EXIT.failed : EXIT.daemonSilent, stderr)
+          assert.match(doctor ? stdout : stderr, /sudo systemctl start countersignd/)
+          assert(!existsSync(join(site.home(uid), '.local')))
+        }
+    }
+    const names = readdirSync(site.state, { recursive: true, encoding: 'utf8' })
+    for (const name of names) assert.equal(lstatSync(join(site.state, name)).uid, SERVICE, name)
+  })
+
+  it('that is not installed is not waited for: everybody has an account of their own', async () => {
+    const site = machine.site()
+    rmSync(site.system.runtime, { recursive: true })
+    for (const unit of site.system.units) rmSync(unit)
+    const { code, stderr } = await site.call(ANN, ['status'], { SVC_KEYCHAIN: 'file' })
+    assert.equal(code, EXIT.ok, stderr)
+    assert(existsSync(join(site.home(ANN), '.local/state/countersign/state.db')))
+  })
+
+  it('runs all the same where it cannot say so publicly', async () => {
+    const site = machine.site()
+    chownSync(site.system.runtime, 0, 0)
+    const service = await site.start()
+    assert.match(service.log(), /"level":"warn".*will not find the daemon/)
+    await service.end()
+  })
+
+  it('without a dynamic user has its state folder itself in its place', async () => {
+    const site = machine.site()
+    rmSync(site.system.state)
+    mkdirSync(site.system.state)
+    chownSync(site.system.state, SERVICE, SERVICE)
+    chmodSync(site.system.state, 0o700)
+    const service = await site.start({ STATE_DIRECTORY: site.system.state })
+    assert.match((await site.call(0, CREATE)).stdout, TOKEN)
+    await service.end()
+  })
+})

@@ -1,0 +1,189 @@
+/**
+ * A dishonest account server that names another account once it has seen the keys of a new device:
+ * keys are for one account, so the device makes others.
+ */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Door } from '../../../src/api/port.ts'
+import { publicKeys } from '../../../src/crypto/device-keys.ts'
+import type { LoggedKeys } from '../../../src/crypto/device-public-keys.ts'
+import { PREFIX, newId } from '../../../src/crypto/encoding/id.ts'
+import { firstOf, newDeviceKeys } from '../../crypto/keys.ts'
+import { T0 } from '../bench.ts'
+import { testServer } from '../session/sign-in-server.ts'
+import { type Laptop, EMAIL, away, newLaptop, refusedWith } from '../session/signing-in.ts'
+
+interface Shown {
+  readonly account: string
+  readonly device: string
+  readonly keys: LoggedKeys
+}
+
+/** An account that has one device, as a sign-in code opens it. */
+function anAccount() {
+  const { account, entry } = firstOf(newId(PREFIX.device, T0), newDeviceKeys())
+  return { account_id: account, email: EMAIL, key_log: [entry] }
+}
+
+const noAccount = { account_id: null, email: EMAIL, key_log: [] }
+
+/** A server that names what the script says, and answers or is away as the script says. */
+function scripted() {
+  const server = testServer()
+  const script = { names: anAccount() as typeof noAccount | ReturnType<typeof anAccount> }
+  const shown: Shown[] = []
+  let isAway = false
+
+  function enrol({ account, device, keys }: Shown, approved: boolean) {
+    shown.push({ account, device, keys })
+    if (isAway) return away()
+    const session = newId('ses_', T0)
+    return {
+      account_id: account,
+      device_id: device,
+      approved,
+      receipt_key: publicKeys(newDeviceKeys()).sign,
+      session: {
+        session_id: session,
+        refresh_token: `refresh ${session}`,
+        access_token: 'access',
+        access_expires_at: new Date(T0).toISOString(),
+      },
+    }
+  }
+  const door = {
+    ...server.door,
+    signIns: { ...server.door.signIns, read: async () => script.names },
+    enrolment: {
+      further: async ({ body }: { body: { device: string; keys: LoggedKeys } }) =>
+        enrol({ ...body, account: script.names.account_id ?? '' }, false),
+      create: async ({ body: { entry } }: { body: { entry: string } }) => {
+        const said = JSON.parse(Buffer.from(entry.split('.')[1] ?? '', 'base64url').toString())
+        return enrol(said as Shown, true)
+      },
+    },
+  } as unknown as Door
+  return {
+    server,
+    script,
+    door,
+    /** What the server was shown last. */
+    last: () => shown.at(-1) ?? assert.fail('nothing was shown'),
+    /** The server takes the sign-in and does not answer. */
+    outage: async (laptop: Laptop, reset = false) => {
+      isAway = true
+      await assert.rejects(laptop.signIn({ reset }), refusedWith('backend_unavailable'))
+      isAway = false
+    },
+  }
+}
+
+const secretsOf = ({ device, keys }: Shown) => [device, keys.sign.x, keys.seal, keys.auth.x]
+
+/** The second showing is of another device: no id and no key of the first. */
+function sharesNothing(first: Shown, second: Shown) {
+  assert.notEqual(second.account, first.account)
+  const known = new Set(secretsOf(first))
+  assert.deepEqual(
+    secretsOf(second).filter((one) => known.has(one)),
+    [],
+  )
+}
+
+describe('an account server that names another account once it has seen the keys', () => {
+  const another: [what: string, before: () => typeof noAccount | null, reset: boolean][] = [
+    ['as a further device of an account', () => null, false],
+    ['as the first device of an account that it made', () => noAccount, false],
+    ['by a reset', () => null, true],
+  ]
+  const between: [what: string, then: (laptop: Laptop) => Promise<Laptop> | Laptop][] = [
+    ['at the next try', (laptop) => laptop],
+    ['after a restart', (laptop) => laptop.restart()],
+    [
+      'after the sign-in was given up',
+      async (laptop) => {
+        await laptop.flow.begin(EMAIL)
+        await laptop.flow.end({ last_device: false, forget: false })
+        return laptop
+      },
+    ],
+    [
+      'after the draft was signed out',
+      async (laptop) => {
+        await laptop.flow.end({ last_device: false, forget: true })
+        return laptop
+      },
+    ],
+  ]
+  for (const [how, names, reset] of another)
+    for (const [when, then] of between)
+      it(`shown ${how}, ${when}: other keys and another device`, async (t: TestContext) => {
+        const { server, script, door, last, outage } = scripted()
+        script.names = names() ?? script.names
+        const laptop = newLaptop(t, server, 'laptop', { door })
+        await outage(laptop, reset)
+        const first = last()
+        script.names = anAccount()
+        await (await then(laptop)).signIn()
+        sharesNothing(first, last())
+      })
+
+  it('shown as a further device, then told that there is no account: other keys', async (t) => {
+    const { server, script, door, last, outage } = scripted()
+    const laptop = newLaptop(t, server, 'laptop', { door })
+    await outage(laptop)
+    const first = last()
+    script.names = noAccount
+    assert.equal((await laptop.signIn()).state, 'signed_in')
+    sharesNothing(first, last())
+  })
+
+  it('and goes back to the first account: other keys again', async (t) => {
+    const { server, script, door, last, outage } = scripted()
+    const { names } = script
+    const laptop = newLaptop(t, server, 'laptop', { door })
+    await outage(laptop)
+    const first = last()
+    script.names = anAccount()
+    await outage(laptop)
+    script.names = names
+    await laptop.signIn()
+    assert.equal(last().account, first.account)
+    assert.deepEqual(
+      secretsOf(last()).filter((one) => secretsOf(first).includes(one)),
+      [],
+    )
+  })
+
+  it('the same account again: the same device, which the server may have enrolled', async (t) => {
+    const { server, door, last, outage } = scripted()
+    const laptop = newLaptop(t, server, 'laptop', { door })
+    await outage(laptop)
+    const first = last()
+    await laptop.restart().signIn()
+    assert.deepEqual(last(), first)
+  })
+
+  it('when a waiting device renews its session: refused; begun anew, other keys', async (t) => {
+    const { server, script, door, last } = scripted()
+    const laptop = newLaptop(t, server, 'laptop', { door })
+    await laptop.signIn()
+    const first = last()
+    script.names = anAccount()
+    const lying = {
+      ...door,
+      enrolment: {
+        ...door.enrolment,
+        further: async (input: Parameters<Door['enrolment']['further']>[0]) => ({
+          ...(await door.enrolment.further(input)),
+          account_id: script.names.account_id ?? '',
+        }),
+      },
+    }
+    const deceived = laptop.restart({ door: lying })
+    await assert.rejects(deceived.signIn(), refusedWith('backend_error', /may be dishonest/))
+    await laptop.flow.end({ last_device: false, forget: true })
+    await laptop.signIn()
+    sharesNothing(first, last())
+  })
+})

@@ -1,0 +1,162 @@
+/** What an account server shows while this device signs: two histories are seen, nothing that was made meanwhile is lost. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../../src/api/port.ts'
+import { readEnvelope } from '../../../src/crypto/envelope-form.ts'
+import { Refusal } from '../../../src/crypto/refusal.ts'
+import { remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
+import { AppError } from '../../../src/errors.ts'
+import { instead } from '../../handlers/trust-desk.ts'
+import { gate } from '../enrolled.ts'
+import { type Desk, connected, restless, takenIn, verifies, worldOf } from '../people.ts'
+
+type Appended = Parameters<Account['rosters']['append']>[0]['body']
+
+const acknowledged = async () => ({ seq: 4, head: 'A'.repeat(43) })
+
+const isSealedTo = (device: string) => (envelope: string) =>
+  readEnvelope(envelope).recipient === device
+
+/** What Bob, an owner, signs and the account server keeps from everybody. */
+async function hiddenEntry(t: TestContext, sign: (bob: Desk, id: string, cy: Desk) => unknown) {
+  const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+  const id = await ada.connect()
+  await takenIn(ada, id, [bob, cy])
+  await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
+  await bob.sync()
+  const kept = gate<Appended>()
+  const hiding = bob.restart(
+    instead('rosters', 'append', () => async ({ body }) => {
+      kept.resolve(body)
+      return acknowledged()
+    }),
+  )
+  await sign(hiding, id, cy)
+  return { world, ada, bob: hiding, cy, id, hidden: await kept.promise }
+}
+
+/**
+ * Ada's device: while what it signs next is on its way, the account server shows a sync that entry in its place.
+ * @returns also what the device signed
+ */
+async function deceived({ ada, id, hidden }: { ada: Desk; id: string; hidden: Appended }) {
+  const known = await ada.account().rosters.read({ connection: id })
+  const { envelopes } = await ada.account().envelopes.read({ connection: id })
+  const own = gate<string>()
+  let shows = false
+  const lied: Desk = ada.restart((account) => ({
+    ...restless(account),
+    rosters: {
+      ...account.rosters,
+      read: async () => (shows ? { ...known, entries: [...known.entries, hidden.entry] } : known),
+      append: async ({ body }) => {
+        own.resolve(body.entry)
+        shows = true
+        await lied.device().sync.run('timer')
+        return acknowledged()
+      },
+    },
+    envelopes: {
+      ...account.envelopes,
+      read: async () => ({
+        envelopes: [...envelopes, ...hidden.envelopes.filter(isSealedTo(ada.deviceId))],
+      }),
+    },
+  }))
+  return { lied, own: own.promise }
+}
+
+/** Both histories are kept, and neither Bob nor anybody else verifies here, now or after another start. */
+async function isForked(
+  desk: Desk,
+  { bob, cy, id }: { bob: Desk; cy: Desk; id: string },
+  entries: readonly string[],
+) {
+  const { state } = desk
+  const kept = [
+    state.logs.head('roster', id)?.entry,
+    ...state.forks.read(id).map(({ entry }) => entry),
+  ]
+  assert.deepEqual(new Set(kept), new Set(entries))
+  for (const here of [desk, desk.restart()]) {
+    assert.equal(here.words(id), null)
+    for (const speaker of [bob, cy]) {
+      const { verified, conclusive, reasons } = await here.hears(speaker.words(id))
+      assert.deepEqual([verified, conclusive, reasons], [false, false, ['roster_forked']])
+    }
+  }
+}
+
+const isFork = (error: unknown) => {
+  assert(error instanceof AppError && error.cause instanceof Refusal, String(error))
+  assert.deepEqual([error.code, error.cause.reason], ['backend_error', 'roster_forked'])
+  return true
+}
+
+describe('a fork around one’s own entry is seen, and whoever was removed verifies no more', () => {
+  for (const [what, sign] of [
+    [
+      'the change of a role',
+      (bob: Desk, id: string, cy: Desk) =>
+        setRole(bob.device(), bob.account(), id, { member: cy.id, role: 'owner' }),
+    ],
+    ['a new secret', (bob: Desk, id: string) => rotateNow(bob.device(), bob.account(), id)],
+  ] as const)
+    it(`where Bob signed ${what}, and a sync is shown that while his removal is on its way`, async (t) => {
+      const forking = await hiddenEntry(t, sign)
+      const { world, bob, id, hidden } = forking
+      const { lied, own } = await deceived(forking)
+      await assert.rejects(remove(lied.device(), lied.account(), id, bob.id), isFork)
+      const { error } = await lied.device().sync.run('request')
+      assert.match(error ?? '', /was replaced by a new connection/)
+      world.later()
+      await isForked(lied, forking, [await own, hidden.entry])
+    })
+})
+
+describe('a new secret', () => {
+  it('stays though the one before it was being handed over meanwhile', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    const unsealed = [{ connection: id, devices: [(await world.further(bob, 'tablet')).deviceId] }]
+    await ada.sync()
+    const [asked, go] = [gate(), gate()]
+    let hands = false
+    const busy = ada.restart((account) => ({
+      ...account,
+      duties: {
+        read: async () => {
+          hands = true
+          return { joins: [], unsealed }
+        },
+      },
+      rosters: {
+        ...account.rosters,
+        read: async (of) => {
+          const answer = await account.rosters.read(of)
+          if (!hands) return answer
+          hands = false
+          asked.resolve()
+          await go.promise
+          return answer
+        },
+      },
+    }))
+    const running = busy.device().sync.run('request')
+    await asked.promise
+    await rotateNow(busy.device(), busy.account(), id)
+    go.resolve()
+    await running
+    await bob.sync()
+    world.later()
+    assert(await verifies(busy, bob, id))
+    assert(await verifies(bob, busy, id))
+  })
+
+  it('cannot be made by whoever was removed and does not know it yet: there is no such connection', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    await remove(ada.device(), ada.account(), id, bob.id)
+    await assert.rejects(rotateNow(bob.device(), bob.account(), id), { code: 'not_found' })
+  })
+})

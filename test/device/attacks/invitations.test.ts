@@ -1,0 +1,182 @@
+/** An invitation takes in whom the person invited, as long as the person has not taken it back: whatever the account server says. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import type { Invitation } from '../../../src/api/rest/invitations.ts'
+import { openConnection } from '../../../src/device/connections/connections.ts'
+import { AppError } from '../../../src/errors.ts'
+import { invitations } from '../../../src/handlers/invitations.ts'
+import { members } from '../../../src/handlers/members.ts'
+import { at, instead } from '../../handlers/trust-desk.ts'
+import { gate } from '../enrolled.ts'
+import {
+  type Desk,
+  connected,
+  consentFor,
+  isIn,
+  sayingApproved,
+  verifies,
+  worldOf,
+} from '../people.ts'
+import { away } from '../session/signing-in.ts'
+
+const MAIL = 'cy@example.org'
+
+async function two(t: TestContext) {
+  const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+  return { world, ada, bob, cy, id: await connected(ada, bob) }
+}
+
+/** The account server says that Cy approved: nothing is signed about that. */
+async function takesNobodyIn(ada: Desk, id: string, cy: Desk, email: string | null) {
+  const consent = await consentFor(cy, ada, id)
+  const lied = ada.restart(sayingApproved(id, cy, consent, email))
+  await lied.sync()
+  assert.equal(isIn(lied, id, cy), false)
+}
+
+const withdraw = ({ id }: Invitation, desk: Desk) => invitations.withdraw({ id }, at(desk))
+
+const refused = async () => {
+  throw new AppError('invalid_state', 'No.', { details: { state: 'approved' } })
+}
+
+describe('an invitation that was taken back takes nobody in', () => {
+  it('of a mailbox, as a member by the id of its invitation', async (t) => {
+    const { ada, cy, id } = await two(t)
+    const { id: mid } = await ada.invite(id, { email: MAIL })
+    await members.remove({ id, mid }, at(ada))
+    assert.deepEqual(ada.state.invites.all(), [])
+    await takesNobodyIn(ada, id, cy, MAIL)
+    await assert.rejects(
+      members.remove({ id, mid }, at(ada)),
+      (error) => error instanceof AppError && error.code === 'not_found',
+    )
+  })
+
+  it('where the account server answers that another one was', async (t) => {
+    const { ada, bob, cy, id } = await two(t)
+    const made = await ada.invite(id, { user_id: cy.id })
+    const to = { ...made.to, user_id: bob.id, email: null }
+    const lied = ada.restart(
+      instead('invitations', 'withdraw', () => async () => ({ ...made, state: 'withdrawn', to })),
+    )
+    await withdraw(made, lied)
+    await takesNobodyIn(ada, id, cy, null)
+  })
+
+  it('where the account server is away: nobody knows whether it heard', async (t) => {
+    const { ada, cy, id } = await two(t)
+    const made = await ada.invite(id, { user_id: cy.id })
+    const cut = ada.restart(instead('invitations', 'withdraw', () => away))
+    await assert.rejects(withdraw(made, cut), { code: 'backend_unavailable' })
+    await takesNobodyIn(ada, id, cy, null)
+  })
+
+  for (const by of ['account', 'mailbox'] as const)
+    it(`where it was made together with its connection, by ${by}`, async (t) => {
+      const { world, ada, cy } = await worldOf(t, 'ada', 'cy')
+      const invite = [by === 'account' ? { user_id: cy.id } : { email: MAIL }]
+      const act = { id: randomBytes(16), at: world.clock.ms }
+      const { id } = await openConnection(
+        ada.device(),
+        ada.account(),
+        { name: 'Bank', invite },
+        act,
+      )
+      const { sent } = await ada.account().invitations.list({})
+      for (const made of sent) await withdraw(made, ada)
+      assert.equal(sent.length, 1)
+      await takesNobodyIn(ada, id, cy, by === 'account' ? null : MAIL)
+    })
+
+  it('where a mailbox was invited, and whoever approved it is named by account', async (t) => {
+    const { ada, cy, id } = await two(t)
+    await ada.invite(id, { email: MAIL })
+    await cy.approve()
+    await members.remove({ id, mid: cy.id }, at(ada))
+    await takesNobodyIn(ada, id, cy, MAIL)
+  })
+})
+
+describe('an invitation serves', () => {
+  for (const [how, take] of [
+    ['withdraw it', withdraw],
+    [
+      'let its person go',
+      ({ connection_id: id }: Invitation, ada: Desk, cy: Desk) =>
+        members.remove({ id, mid: cy.id }, at(ada)),
+    ],
+  ] as const)
+    it(`though the account server refused to ${how}`, async (t) => {
+      const { world, ada, cy, id } = await two(t)
+      const made = await ada.invite(id, { email: MAIL })
+      await cy.approve()
+      const far = ada.restart((account) =>
+        instead(
+          'invitations',
+          'withdraw',
+          () => refused,
+        )(instead('members', 'remove', () => refused)(account)),
+      )
+      await assert.rejects(take(made, far, cy), { code: 'invalid_state' })
+      await ada.sync()
+      await cy.sync()
+      world.later()
+      assert(await verifies(ada, cy, id))
+    })
+
+  it('though the account server refused to let them go by their account', async (t) => {
+    const { ada, cy, id } = await two(t)
+    await ada.invite(id, { user_id: cy.id })
+    const refused = { code: 'invalid_state' } as const
+    const far = ada.restart(
+      instead('members', 'remove', () => () => Promise.reject(new AppError(refused.code, 'No.'))),
+    )
+    await assert.rejects(members.remove({ id, mid: cy.id }, at(far)), refused)
+    await cy.approve()
+    await ada.sync()
+    assert(isIn(ada, id, cy))
+  })
+
+  it('though it was made while the account server told of an earlier one that is over', async (t) => {
+    const { world, ada, cy, id } = await two(t)
+    const first = await ada.invite(id, { user_id: cy.id })
+    await cy.account().invitations.decline({ id: first.id })
+    const [asked, go] = [gate(), gate()]
+    const slow = ada.restart(
+      instead('invitations', 'list', (list) => async (of) => {
+        const answer = await list(of)
+        asked.resolve()
+        await go.promise
+        return answer
+      }),
+    )
+    const running = slow.device().sync.run('timer')
+    await asked.promise
+    await slow.invite(id, { user_id: cy.id })
+    go.resolve()
+    await running
+    await cy.approve()
+    await slow.sync()
+    await cy.sync()
+    world.later()
+    assert(await verifies(slow, cy, id))
+  })
+
+  it('though a sync was told of an earlier one that is over while it was made', async (t) => {
+    const { ada, cy, id } = await two(t)
+    const first = await ada.invite(id, { user_id: cy.id })
+    await cy.account().invitations.decline({ id: first.id })
+    const slow: Desk = ada.restart(
+      instead('members', 'add', (add) => async (of) => {
+        await slow.sync()
+        return add(of)
+      }),
+    )
+    await slow.invite(id, { user_id: cy.id })
+    await cy.approve()
+    await slow.sync()
+    assert(isIn(slow, id, cy))
+  })
+})

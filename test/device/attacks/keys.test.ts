@@ -1,0 +1,205 @@
+/** New keys of somebody: only those that the person confirmed are taken in, only while that holds, and only for who is still wanted. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../../src/api/port.ts'
+import { remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
+import { trustCards } from '../../../src/handlers/trust-cards.ts'
+import { at, confirmAt, instead } from '../../handlers/trust-desk.ts'
+import { type Desk, connected, isIn, takenIn, three, verifies, worldOf } from '../people.ts'
+import { away } from '../session/signing-in.ts'
+
+const DAYS = 24 * 60
+
+const follow = (desk: Desk, { id }: Desk) => trustCards.create({ body: { user_id: id } }, at(desk))
+const unfollow = (desk: Desk, { id }: Desk) => trustCards.delete({ id }, at(desk))
+
+/** Compare the safety number, and say so. */
+async function confirm(desk: Desk, { id }: Desk) {
+  await trustCards.list({ limit: 50 }, at(desk))
+  await confirmAt(desk, id)
+}
+
+/** The account server takes so many more entries of rosters, and then is away. */
+const taking = (desk: Desk, most: number) => {
+  let taken = 0
+  return desk.restart(
+    instead('rosters', 'append', (append) => (of) => (taken++ < most ? append(of) : away())),
+  )
+}
+
+/** A device whose next sync must go well, and must sign nothing. */
+const signsNothing = (desk: Desk, more = (account: Account): Account => account) =>
+  desk.restart((account) =>
+    instead('rosters', 'append', () => () => assert.fail('something was signed'))(more(account)),
+  )
+
+const honest = (desk: Desk) => desk.restart((account) => account)
+
+/** Ada confirmed the new keys of Bob, and the `confirm` entry did not arrive; she has a laptop too. */
+async function cutOff(t: TestContext) {
+  const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+  const id = await ada.connect()
+  await takenIn(ada, id, [bob, cy])
+  const laptop = await world.further(ada, 'laptop')
+  await ada.sync()
+  await laptop.sync()
+  await follow(ada, bob)
+  const anew = await world.reset('bob')
+  await ada.sync()
+  await laptop.sync()
+  await confirm(taking(ada, 0), bob)
+  return { world, ada, laptop, bob, anew, id }
+}
+
+const waiting = ({ state }: Desk) => state.invites.again().map(({ target }) => target)
+
+describe('a confirmation of keys that was cut off', () => {
+  it('is finished by the next sync', async (t) => {
+    const { world, ada, anew, id } = await cutOff(t)
+    const back = honest(ada)
+    await back.sync()
+    await anew.sync()
+    world.later()
+    assert(await verifies(back, anew, id))
+  })
+
+  it('takes nobody in whom another device of the account removed meanwhile', async (t) => {
+    const { ada, laptop, bob, id } = await cutOff(t)
+    await remove(laptop.device(), laptop.account(), id, bob.id)
+    const back = signsNothing(ada)
+    await back.sync()
+    assert.deepEqual([isIn(back, id, bob), waiting(back)], [false, []])
+  })
+
+  for (const [when, before, during] of [
+    ['before a sync', 16, 0],
+    ['while one runs', 0, 16],
+  ] as const)
+    it(`is given up after 15 days that end ${when}, and whoever waited stays in as they are`, async (t) => {
+      const { world, ada, bob, id } = await cutOff(t)
+      world.later(before * DAYS)
+      const late = signsNothing(
+        ada,
+        instead('duties', 'read', (read) => (of) => {
+          world.later(during * DAYS)
+          return read(of)
+        }),
+      )
+      await late.sync()
+      assert.deepEqual([isIn(late, id, bob), waiting(late)], [true, []])
+    })
+
+  it('is given up after 15 days, though other keys came that the person has to look at first', async (t) => {
+    const { world, ada, id, bob } = await cutOff(t)
+    await world.reset('bob')
+    const back = honest(ada)
+    await back.sync()
+    assert.deepEqual(waiting(back), [bob.id])
+    world.later(16 * DAYS)
+    await back.sync()
+    assert.deepEqual([isIn(back, id, bob), waiting(back)], [true, []])
+  })
+
+  it('is given up when the person follows them no more', async (t) => {
+    const { ada, bob, id } = await cutOff(t)
+    assert.deepEqual(waiting(ada), [bob.id])
+    await unfollow(ada, bob)
+    const back = signsNothing(ada)
+    await back.sync()
+    assert.deepEqual([isIn(back, id, bob), waiting(back)], [true, []])
+  })
+})
+
+describe('keys in a seat that an owner confirmed, and the person who follows them did not', () => {
+  /** Eve, an owner, and the account server have put keys of their own into Ada's seat; Bob follows Ada, whose keys he confirmed. */
+  async function swapped(t: TestContext) {
+    const { world, eve, bob, ada } = await worldOf(t, 'eve', 'bob', 'ada')
+    const id = await connected(eve, bob)
+    await follow(bob, ada)
+    await confirm(bob, ada)
+    const forged = await world.reset('ada')
+    await takenIn(eve, id, [forged])
+    await bob.sync()
+    world.later()
+    return { world, eve, bob, forged, id }
+  }
+
+  it('verify nothing at that person’s, and get no secret from there', async (t) => {
+    const { world, eve, bob, forged, id } = await swapped(t)
+    for (const speaker of [forged, eve]) {
+      const { verified, conclusive, reasons } = await bob.hears(speaker.words(id))
+      assert.deepEqual([verified, conclusive, reasons], [false, false, ['rotation_pending']])
+    }
+    await rotateNow(bob.device(), bob.account(), id)
+    await bob.sync()
+    await forged.sync()
+    await eve.sync()
+    assert.equal(forged.device().vault.has(id), false, 'neither with a new one nor by a hint')
+    world.later()
+    assert.equal((await bob.hears(eve.words(id))).verified, false, 'whoever else hands it over')
+  })
+
+  for (const [how, act] of [
+    ['confirms them', confirm],
+    ['follows them no more', unfollow],
+  ] as const)
+    it(`until that person ${how}`, async (t) => {
+      const { world, eve, bob, forged, id } = await swapped(t)
+      await rotateNow(bob.device(), bob.account(), id)
+      await eve.sync()
+      await act(bob, forged)
+      assert(await verifies(bob, eve, id), 'from that moment')
+      await bob.sync()
+      await forged.sync()
+      world.later()
+      assert(await verifies(bob, forged, id))
+    })
+
+  it('is told to a person who unfollowed them on another device, and may do so here as well', async (t) => {
+    const { bob, forged, id } = await swapped(t)
+    await bob.account().trustCards.delete({ id: forged.id })
+    const { error } = await bob.device().sync.run('request')
+    assert.match(error ?? '', new RegExp(`countersignd trust unfollow ${forged.id}`))
+    assert.equal(
+      bob.state.connections.get(id)?.hold,
+      'rotation_pending',
+      'not on the server’s word',
+    )
+    await unfollow(bob, forged)
+    assert.equal(bob.state.connections.get(id)?.hold, null)
+    await bob.sync()
+    await assert.rejects(unfollow(bob, forged), { code: 'not_found' })
+  })
+})
+
+describe('a card that the account server answers', () => {
+  it('is of whom the person asked to follow, and makes nobody’s confirmation undone', async (t) => {
+    const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    await follow(ada, bob)
+    await confirm(ada, bob)
+    const before = ada.state.trust.get(bob.id)
+    await world.reset('bob')
+    const card = (await ada.account().trustCards.list({ limit: 1 })).items[0] ?? assert.fail('none')
+    const lied = ada.restart(instead('trustCards', 'create', () => async () => card))
+    await assert.rejects(follow(lied, cy), { code: 'backend_error' })
+    await trustCards.create({ body: { email: 'cy@example.org' } }, at(lied))
+    const { pinned, confirmed, newest } = lied.state.trust.get(bob.id) ?? assert.fail('not known')
+    assert.deepEqual([pinned, confirmed, newest], [before?.pinned, true, 2])
+  })
+})
+
+describe('who made a connection', () => {
+  it('is taken in anew by another owner, who confirmed their keys', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
+    await bob.sync()
+    await follow(bob, ada)
+    const anew = await world.reset('ada')
+    await bob.sync()
+    await confirm(bob, ada)
+    for (const desk of [anew, cy]) await desk.sync()
+    world.later()
+    assert(await verifies(cy, anew, id))
+    assert(await verifies(anew, bob, id))
+  })
+})

@@ -1,0 +1,185 @@
+/**
+ * A device that was revoked can still sign a consent at a place of the key log before its revocation,
+ * and an owner can take the account in at that place. Validity cannot tell this from a consent that
+ * came in time, so the account's other devices leave.
+ */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../../src/api/port.ts'
+import { leaveOrEnd, rotateNow, setRole } from '../../../src/device/connections/members.ts'
+import { instead } from '../../handlers/trust-desk.ts'
+import { membersOf, showingLog } from './lying.ts'
+import { type Desk, isIn, newWorld, verifies } from '../people.ts'
+import { away } from '../session/signing-in.ts'
+
+/** Eve with a phone, which approves an invitation of Ada's. */
+async function approvedByPhone(t: TestContext) {
+  const world = await newWorld(t)
+  const [ada, eve] = [await world.person('ada'), await world.person('eve')]
+  const phone = await world.further(eve, 'phone')
+  for (const desk of [eve, phone]) await desk.sync()
+  const id = await ada.connect()
+  await ada.invite(id, { user_id: eve.id })
+  await phone.approve()
+  const { joins } = await ada.account().duties.read({})
+  const { seq } = await eve.device().identity.keyLog()
+  /** Ada takes Eve in at the place of Eve's key log before the revocation. */
+  const takesIn = async () => {
+    const knowing = showingLog(eve.id, (log) => ({
+      ...log,
+      entries: log.entries.slice(0, seq + 1),
+    }))
+    const lied = ada.restart((account) => ({
+      ...knowing(account),
+      invitations: { ...account.invitations, list: async () => ({ received: [], sent: [] }) },
+      duties: { read: async () => ({ joins, unsealed: [] }) },
+    }))
+    await lied.device().sync.run('request')
+    assert(isIn(lied, id, eve), 'Ada took Eve in')
+    return ada.restart((account) => account)
+  }
+  return { world, ada, eve, phone, id, takesIn }
+}
+
+/** What a sync says that goes well. */
+async function said(desk: Desk): Promise<string> {
+  const { ok, error } = await desk.device().sync.run('request')
+  assert(ok, error ?? '')
+  return error ?? ''
+}
+
+/** The ops that an account signed in a connection. */
+async function opsOf(reader: Desk, { id: actor }: Desk, connection: string): Promise<unknown[]> {
+  const { entries } = await reader.account().rosters.read({ connection })
+  return entries
+    .map(membersOf)
+    .filter((entry) => entry['actor'] === actor)
+    .map(({ op }) => op)
+}
+
+const LEFT = /by an approval of dev_\w{26}, a device that is revoked: this device leaves it/
+
+const cut = (account: Account): Account => instead('rosters', 'append', () => away)(account)
+
+describe('an account that is taken in by a consent of a device that it had revoked', () => {
+  it('leaves, says so, and signs nothing else', async (t) => {
+    const { ada, eve, phone, id, takesIn } = await approvedByPhone(t)
+    await eve.revoke(phone.deviceId)
+    const after = await takesIn()
+    assert.match(await said(eve), LEFT)
+    assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
+    assert.equal(eve.words(id), null)
+    assert.equal(await said(eve), '')
+    await after.sync()
+    assert(!isIn(after, id, eve))
+  })
+
+  it('signs nothing while it cannot leave, and leaves later', async (t) => {
+    const { ada, eve, phone, id, takesIn } = await approvedByPhone(t)
+    await eve.revoke(phone.deviceId)
+    await takesIn()
+    await eve.restart(cut).device().sync.run('request')
+    assert.deepEqual(await opsOf(ada, eve, id), [])
+    assert.match(await said(eve.restart((account) => account)), LEFT)
+    assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
+  })
+
+  it('leaves also where it hears of both at once, and no device that stays has signed', async (t) => {
+    const { world, ada, eve, phone, id } = await approvedByPhone(t)
+    const desk = await world.further(eve, 'desk')
+    await desk.sync()
+    await ada.sync()
+    const deaf = eve.restart(cut)
+    await deaf.sync()
+    await deaf.revoke(phone.deviceId)
+    assert.match(await said(desk), LEFT)
+    assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
+  })
+
+  it('as its only owner says what the person can do, and signs nothing', async (t) => {
+    const { world, ada, eve, phone, id, takesIn } = await approvedByPhone(t)
+    const cy = await world.person('cy')
+    await ada.invite(id, { user_id: cy.id })
+    await cy.approve()
+    await eve.revoke(phone.deviceId)
+    const after = await takesIn()
+    await after.sync()
+    await setRole(after.device(), after.account(), id, { member: eve.id, role: 'owner' })
+    await leaveOrEnd(after.device(), after.account(), id)
+    const error = await said(eve)
+    assert.match(error, LEFT)
+    assert.match(error, /You are its only owner/)
+    assert.deepEqual(await opsOf(eve, eve, id), [])
+  })
+
+  it('comes in again by an approval of a device that it has', async (t) => {
+    const { world, eve, phone, id, takesIn } = await approvedByPhone(t)
+    await eve.revoke(phone.deviceId)
+    const after = await takesIn()
+    await said(eve)
+    world.later()
+    await after.sync()
+    await after.invite(id, { user_id: eve.id })
+    await eve.approve()
+    await after.sync()
+    await eve.sync()
+    world.later()
+    assert(await verifies(after, eve, id))
+  })
+
+  it('stays where the person signs for the connection before the device could leave', async (t) => {
+    const { eve, phone, id, takesIn } = await approvedByPhone(t)
+    await eve.revoke(phone.deviceId)
+    await takesIn()
+    await eve.restart(cut).device().sync.run('request')
+    const again = eve.restart((account) => account)
+    await rotateNow(again.device(), again.account(), id)
+    assert.equal(await said(again), '')
+    assert(isIn(again, id, eve))
+  })
+})
+
+describe('an account stays in a connection', () => {
+  it('into which it was taken before it revoked the device that consented', async (t) => {
+    const { world, ada, eve, phone, id } = await approvedByPhone(t)
+    await ada.sync()
+    await eve.sync()
+    await eve.revoke(phone.deviceId)
+    await eve.sync()
+    await ada.sync()
+    world.later()
+    assert(await verifies(ada, eve, id))
+  })
+
+  it('of which another device hears together with the revocation, once one that stays signed', async (t) => {
+    const { world, ada, eve, phone, id } = await approvedByPhone(t)
+    const desk = await world.further(eve, 'desk')
+    await desk.sync()
+    await ada.sync()
+    await eve.sync()
+    await eve.revoke(phone.deviceId)
+    await desk.sync()
+    assert(isIn(desk, id, eve))
+    assert.deepEqual(await opsOf(ada, eve, id), ['rotate'])
+  })
+
+  it('that a device sees at its first sync, however old it is', async (t) => {
+    const { world, ada, eve, phone, id } = await approvedByPhone(t)
+    await ada.sync()
+    await phone.sync()
+    const deaf = eve.restart(cut)
+    await deaf.sync()
+    await deaf.revoke(phone.deviceId)
+    // Another member gives the connection its new secret.
+    await ada.sync()
+    world.later(11)
+    await ada.sync()
+    const desk = await world.further(
+      eve.restart((account) => account),
+      'desk',
+    )
+    assert.equal(await said(desk), '')
+    assert(isIn(desk, id, eve))
+    assert.deepEqual(await opsOf(ada, eve, id), [])
+  })
+})

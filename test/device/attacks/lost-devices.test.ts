@@ -1,0 +1,316 @@
+/** Devices in wrong hands know the words of everybody: nothing verifies by them once their account has said that they are gone. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../../src/api/port.ts'
+import { AppError } from '../../../src/errors.ts'
+import { remove, rotateNow } from '../../../src/device/connections/members.ts'
+import { revoke } from '../../../src/device/session/revocation.ts'
+import { trustCards } from '../../../src/handlers/trust-cards.ts'
+import { at, confirmAt, instead } from '../../handlers/trust-desk.ts'
+import { gate } from '../enrolled.ts'
+import { type Desk, connected, takenIn, three, verifies, worldOf } from '../people.ts'
+import { away } from '../session/signing-in.ts'
+
+/** The one's words say nothing at the other, who knows that they may be anybody's. */
+async function isHeld(by: Desk, speaker: Desk, connection: string) {
+  const { verified, conclusive, reasons } = await by.hears(speaker.words(connection))
+  assert.deepEqual([verified, conclusive, reasons], [false, false, ['rotation_pending']])
+}
+
+/** Somebody's device that can add nothing to rosters now. */
+const cutOff = (desk: Desk) => desk.restart(instead('rosters', 'append', () => away))
+
+/** The same with nothing between it and its account. */
+const honest = (desk: Desk) => desk.restart((account) => account)
+
+/** Ada and Bob, connected, and a further device of Ada's that will be stolen. */
+async function theft(t: TestContext) {
+  const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+  const id = await connected(ada, bob)
+  const stolen = await world.further(ada, 'phone')
+  for (const desk of [ada, stolen, bob]) await desk.sync()
+  return { world, ada, bob, id, stolen }
+}
+
+/** Compare the safety number of somebody and confirm it. */
+async function confirmKeys(desk: Desk, account: string) {
+  await trustCards.list({ limit: 50 }, at(desk))
+  await confirmAt(desk, account)
+}
+
+const signedOut = { last_device: true, forget: false }
+
+describe('an account that was reset', () => {
+  it('its lost devices verify nowhere', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    await world.reset('bob')
+    await ada.sync()
+    world.later()
+    await isHeld(ada, bob, id)
+  })
+
+  it('after all its devices signed out by themselves: nobody verifies until an owner confirms its new keys', async (t) => {
+    const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    const id = await ada.connect()
+    await takenIn(ada, id, [bob, cy])
+    await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+    const bobId = bob.id
+    await bob.flow.end(signedOut)
+    await world.reset('bob')
+    await cy.sync()
+    world.later()
+    await isHeld(cy, ada, id)
+    await ada.sync()
+    await confirmKeys(ada, bobId)
+    await cy.sync()
+    world.later()
+    assert(await verifies(ada, cy, id))
+    assert(await verifies(cy, ada, id))
+  })
+
+  for (const [how, settle] of [
+    [
+      'removes it',
+      (ada: Desk, bob: string, id: string) => remove(ada.device(), ada.account(), id, bob),
+    ],
+    ['confirms its new keys', (ada: Desk, bob: string) => confirmKeys(ada, bob)],
+  ] as const)
+    it(`in a group, nobody verifies until an owner ${how}`, async (t) => {
+      const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+      const id = await ada.connect()
+      await takenIn(ada, id, [bob, cy])
+      await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+      await world.reset('bob')
+      await cy.sync()
+      world.later()
+      await isHeld(cy, ada, id)
+      await isHeld(cy, bob, id)
+      await ada.sync()
+      await settle(ada, bob.id, id)
+      await cy.sync()
+      world.later()
+      assert(await verifies(cy, ada, id))
+      assert(await verifies(ada, cy, id))
+      assert.equal((await cy.hears(bob.words(id))).verified, false)
+    })
+})
+
+describe('a stolen device that the thief signs out', () => {
+  it('verifies nowhere until the account has rotated, which its next sync does', async (t) => {
+    const { world, ada, bob, id, stolen } = await theft(t)
+    const words = stolen.words(id)
+    await stolen.flow.end(signedOut)
+    await bob.sync()
+    const { verified, reasons } = await bob.hears(words)
+    assert.deepEqual([verified, reasons], [false, ['rotation_pending']])
+    await ada.sync()
+    await bob.sync()
+    world.later()
+    assert(await verifies(bob, ada, id))
+    assert(await verifies(ada, bob, id))
+  })
+
+  it('a rotation whose rate is limited waits for the next sync, and nothing else does', async (t) => {
+    const { bob, ada, stolen } = await theft(t)
+    await stolen.flow.end(signedOut)
+    await bob.sync()
+    let reads = 0
+    const limited = ada.restart((account) => ({
+      ...account,
+      rosters: {
+        ...account.rosters,
+        append: () => Promise.reject(new AppError('rate_limited', 'Too many entries.')),
+      },
+      duties: {
+        read: async (query) => {
+          reads += 1
+          return account.duties.read(query)
+        },
+      },
+    }))
+    const { ok, error } = await limited.device().sync.run('timer')
+    assert.deepEqual([ok, error, reads], [true, 'Too many entries.', 1])
+  })
+
+  for (const [when, prepare] of [
+    ['before it has heard of it', async () => undefined],
+    [
+      'after it has heard of it and could not rotate',
+      async (ada: Desk) => void (await ada.device().sync.run('request')),
+    ],
+  ] as const)
+    it(`the owner revokes it ${when}: that succeeds and rotates, also twice`, async (t) => {
+      const { world, ada, bob, id, stolen } = await theft(t)
+      const { deviceId } = stolen
+      await stolen.flow.end(signedOut)
+      await prepare(cutOff(ada))
+      const back = honest(ada)
+      const epoch = () => back.state.connections.get(id)?.epoch ?? 0
+      const before = epoch()
+      await back.revoke(deviceId)
+      assert.deepEqual([epoch(), back.state.connections.get(id)?.hold], [before + 1, null])
+      await back.revoke(deviceId)
+      assert.equal(epoch(), before + 1, 'nothing is due any more')
+      await bob.sync()
+      world.later()
+      assert(await verifies(bob, back, id))
+    })
+
+  it('the last one of an account: another member makes the new secret, within ten minutes', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await bob.flow.end(signedOut)
+    await cy.sync()
+    world.later()
+    await isHeld(cy, ada, id)
+    await ada.sync()
+    world.later(10)
+    await ada.sync()
+    await cy.sync()
+    assert(await verifies(cy, ada, id))
+    assert(await verifies(ada, cy, id))
+  })
+
+  it('the last one of an account that comes back: it speaks once an owner confirms its new keys', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    const bobId = bob.id
+    await trustCards.create({ body: { user_id: bobId } }, at(ada))
+    await bob.flow.end(signedOut)
+    await ada.sync()
+    await rotateNow(ada.device(), ada.account(), id)
+    const anew = await world.reset('bob')
+    await anew.sync()
+    assert.equal(anew.words(id), null)
+    await ada.sync()
+    await confirmKeys(ada, bobId)
+    for (const desk of [anew, cy]) await desk.sync()
+    world.later()
+    assert(await verifies(cy, anew, id))
+    assert(await verifies(anew, ada, id))
+  })
+
+  it('the last one of the only owner: the others make the new secret', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await ada.flow.end(signedOut)
+    await bob.sync()
+    world.later()
+    await isHeld(bob, cy, id)
+    await rotateNow(bob.device(), bob.account(), id)
+    await cy.sync()
+    world.later()
+    assert(await verifies(bob, cy, id))
+  })
+})
+
+describe('a revoked device verifies nowhere', () => {
+  it('though the one that revoked it signed out before it could make a new secret', async (t) => {
+    const { world, ada, bob, id, stolen } = await theft(t)
+    const cut = cutOff(ada)
+    await cut.revoke(stolen.deviceId)
+    await cut.flow.end({ last_device: true, forget: false })
+    await bob.sync()
+    world.later()
+    await isHeld(bob, stolen, id)
+  })
+
+  type List = Account['connections']['list']
+  for (const [how, after] of [
+    ['shows the connections as they were before it', (before: List): List => before],
+    ['is away after it', (): List => away],
+  ] as const)
+    it(`though a sync ran meanwhile, and the account server ${how}`, async (t) => {
+      const { world, ada, bob, id, stolen } = await theft(t)
+      // The sync has something to check, and Bob's key log to fetch for it.
+      await world.further(bob, 'tablet')
+      await rotateNow(bob.device(), bob.account(), id)
+      await stolen.sync()
+      const before = await ada.account().connections.list({ limit: 50 })
+      const [asked, held] = [gate(), gate()]
+      let isRevoked = false
+      const busy = ada.restart((account) => ({
+        ...account,
+        connections: {
+          ...account.connections,
+          list: async (page) => (isRevoked ? after(async () => before)(page) : before),
+        },
+        keyLogs: {
+          ...account.keyLogs,
+          read: async (of) => {
+            const answer = await account.keyLogs.read(of)
+            if (of.account !== bob.id) return answer
+            asked.resolve()
+            await held.promise
+            return answer
+          },
+        },
+      }))
+      const { sync, ...device } = busy.device()
+      const running = sync.run('timer')
+      await asked.promise
+      const runAnew: typeof sync.runAnew = (trigger) => {
+        isRevoked = true
+        held.resolve()
+        return sync.runAnew(trigger)
+      }
+      await revoke({ ...device, sync: { ...sync, runAnew } }, busy.account(), stolen.deviceId)
+      await running
+      world.later()
+      // Whoever has the device can say what Bob said before, as well as what Ada did.
+      assert.equal((await busy.hears(bob.words(id))).verified, false)
+      await bob.sync()
+      assert.equal((await bob.hears(stolen.words(id))).verified, false)
+
+      const back = honest(busy)
+      await back.sync()
+      await bob.sync()
+      world.later()
+      assert(await verifies(back, bob, id))
+      assert(await verifies(bob, back, id))
+    })
+
+  /** Follow somebody, as another device of the account does. */
+  const followed = async (bob: Desk, ada: Desk) => {
+    await bob.account().trustCards.create({ body: { user_id: ada.id } })
+  }
+  const invited = async (bob: Desk, ada: Desk) => {
+    const other = await bob.connect('Other')
+    await bob.invite(other, { user_id: ada.id })
+    await ada.approve()
+  }
+  /** A sync, in which the revocation comes after the connections were fetched. */
+  const late = (bob: Desk, revoking: () => Promise<unknown>) =>
+    bob
+      .restart(
+        instead('duties', 'read', (read) => async (of) => {
+          await revoking()
+          return read(of)
+        }),
+      )
+      .sync()
+  const listed = async (bob: Desk, revoking: () => Promise<unknown>) => {
+    await revoking()
+    await trustCards.list({ limit: 50 }, at(bob))
+  }
+  for (const [how, prepare, learn] of [
+    ['a sync that asks for the keys of whom the person follows', followed, late],
+    ['a sync that takes the same person into another connection', invited, late],
+    ['a list of those whom the person follows', followed, listed],
+  ] as const)
+    it(`from when its key log says so, here by ${how}`, async (t) => {
+      const { world, ada, bob, id, stolen } = await theft(t)
+      await prepare(bob, ada)
+      await learn(bob, () => cutOff(ada).revoke(stolen.deviceId))
+      world.later()
+      await isHeld(bob, stolen, id)
+    })
+
+  it('from when its key log says so, here by an approval of a further device', async (t) => {
+    const { world, ada, id, stolen } = await theft(t)
+    const laptop = await world.further(ada, 'laptop')
+    for (const desk of [ada, laptop]) await desk.sync()
+    await cutOff(laptop).revoke(stolen.deviceId)
+    assert.equal(ada.state.connections.get(id)?.hold, null)
+    await world.further(ada, 'tablet')
+    assert.equal(ada.state.connections.get(id)?.hold, 'rotation_pending')
+  })
+})

@@ -1,0 +1,120 @@
+/**
+ * An account server that lies to one device: what it shows in place of rosters, key logs and
+ * envelopes, and what its accomplices sign.
+ */
+import assert from 'node:assert/strict'
+import type { Account } from '../../../src/api/port.ts'
+import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
+import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
+import { type Desk, restless } from '../people.ts'
+import { paged } from '../paged.ts'
+
+/** Replaces the account that a device talks to. */
+type Lie = (account: Account) => Account
+
+/** Every place of a key log: "there is more than you know". */
+const MORE = 99_999
+
+/** An account server that changes the rosters it returns, and reports all of them as changed. */
+export const showing =
+  (
+    change: (
+      entries: readonly string[],
+      connection: string,
+    ) => readonly string[] | Promise<readonly string[]>,
+  ): Lie =>
+  (account) => ({
+    ...restless(account),
+    rosters: {
+      ...account.rosters,
+      read: async ({ connection, from }) => {
+        const honest = await account.rosters.read({ connection })
+        return { ...honest, ...paged(await change(honest.entries, connection), { from }) }
+      },
+    },
+  })
+
+type ShownLog = Omit<Awaited<ReturnType<Account['keyLogs']['read']>>, 'seq'>
+
+/** An account server that changes the key log of one account, in every answer that has it. */
+export const showingLog =
+  (of: string, change: (honest: ShownLog) => ShownLog | Promise<ShownLog>): Lie =>
+  (account) => ({
+    ...restless(account),
+    keyLogs: {
+      ...account.keyLogs,
+      read: async (query) => {
+        if (query.account !== of) return account.keyLogs.read(query)
+        const shown = await change(await account.keyLogs.read({ account: of }))
+        return { ...shown, ...paged(shown.entries, query) }
+      },
+    },
+    rosters: {
+      ...account.rosters,
+      read: async (query) => {
+        const honest = await account.rosters.read(query)
+        const key_logs = honest.key_logs.map((log) =>
+          log.account === of ? { ...log, seq: MORE } : log,
+        )
+        return { ...honest, key_logs }
+      },
+    },
+  })
+
+/** An account server that returns these envelopes for every connection. */
+export const showingEnvelopes =
+  (envelopes: readonly string[]): Lie =>
+  (account) => ({
+    ...restless(account),
+    envelopes: { ...account.envelopes, read: async () => ({ envelopes: [...envelopes] }) },
+  })
+
+/** The device after a restart with a server that lies, and the error of its sync; empty for none. */
+export async function lied(desk: Desk, lie: Lie): Promise<{ lied: Desk; error: string }> {
+  const there = desk.restart(lie)
+  const { error } = await there.device().sync.run('request')
+  return { lied: there, error: error ?? '' }
+}
+
+/** The device after a restart with an honest server, and a good sync. */
+export async function honest(desk: Desk): Promise<Desk> {
+  const there = desk.restart((account) => account)
+  await there.sync()
+  return there
+}
+
+/** The members of a signed structure, unverified. */
+export const membersOf = (jws: string): Record<string, unknown> =>
+  JSON.parse(Buffer.from(jws.split('.')[1] ?? '', 'base64url').toString())
+
+/** The next entry of a roster, signed by a device that obeys no rule. */
+export async function forgedEntry(
+  desk: Desk,
+  connection: string,
+  members: Record<string, unknown>,
+): Promise<string> {
+  const { entries } = await desk.account().rosters.read({ connection })
+  const last = entries.at(-1) ?? assert.fail('a roster has entries')
+  const { identity } = desk.device()
+  const [{ sign }, log] = [await identity.keys(), await identity.keyLog()]
+  const payload = {
+    v: 2,
+    connection,
+    seq: entries.length,
+    epoch: membersOf(last)['epoch'],
+    prev: encodeBase64url(hashOf(last)),
+    actor: desk.id,
+    device: desk.deviceId,
+    actor_log: { seq: log.seq, head: encodeBase64url(log.head) },
+    at: 1,
+    ...members,
+  }
+  return signJws('roster+jws', identity.kid, payload, sign.secret)
+}
+
+/** The head of a device's own key log, as entries name it. */
+export async function placeOf(desk: Desk): Promise<{ seq: number; head: string }> {
+  const { seq, head } = await desk.device().identity.keyLog()
+  return { seq, head: encodeBase64url(head) }
+}

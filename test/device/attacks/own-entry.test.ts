@@ -1,0 +1,192 @@
+/**
+ * A dishonest account server against a new device: answers of its own, and other logs. The device
+ * keeps no log and posts no check.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
+import { publicKeys } from '../../../src/crypto/device-keys.ts'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import { thumbprint } from '../../../src/crypto/jose/jwk.ts'
+import { type KeyLog, verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
+import { addDevice, resetLog, revokeDevice } from '../../../src/crypto/logs/key-log-entries.ts'
+import { checkOwnEntry } from '../../../src/crypto/logs/own-entry.ts'
+import type { AppError } from '../../../src/errors.ts'
+import { logEntry, newDevice } from '../../crypto/builders.ts'
+import { firstOf, newDeviceKeys } from '../../crypto/keys.ts'
+import { added } from '../approving.ts'
+import { testServer } from '../session/sign-in-server.ts'
+import { newLaptop, refusedWith } from '../session/signing-in.ts'
+import { isWaiting, twoLaptops } from '../waiting-laptop.ts'
+import { paged } from '../paged.ts'
+
+describe('what the new device is shown', () => {
+  it('binds to the first answer: another one after it changes nothing', async (t) => {
+    const { old, fresh } = await twoLaptops(t)
+    const answers: { nonce: string; seq: number; head: string }[] = []
+    const lied = fresh.restart({
+      account: (honest) => ({
+        ...honest,
+        approval: {
+          ...honest.approval,
+          read: async () => {
+            const read = await honest.approval.read({})
+            if (read.answer === null) return read
+            answers.push(read.answer)
+            const other = encodeBase64url(new Uint8Array(randomBytes(32)))
+            return answers.length === 1
+              ? read
+              : { ...read, answer: { ...read.answer, nonce: other } }
+          },
+          reveal: async (input) => {
+            await honest.approval.reveal(input)
+            if (answers.length === 1) throw new Error('lost')
+          },
+        },
+      }),
+    })
+    const { device_id: id } = await lied.flow.beginApproval()
+    await old.approver.begin(old.account, id ?? '')
+    await assert.rejects(lied.flow.advanceApproval(), /lost/)
+    const { device_words } = await lied.flow.advanceApproval()
+    await old.approver.advance(old.account, id ?? '')
+    const { words } = await old.approver.approve(old.account, id ?? '', device_words ?? '')
+    assert.equal((await lied.flow.approve(words)).state, 'signed_in')
+    assert.equal(answers.length, 2)
+    assert.equal(fresh.state.approvalAttempts.after('new', 0).length, 1)
+  })
+
+  it('an answer of the server, for a log of its own: the words of the other screen differ', async (t) => {
+    const { old, fresh } = await twoLaptops(t)
+    const own = firstOf(newId('dev_', 1), newDeviceKeys())
+    const { head } = verifyKeyLog(own.account, [own.entry])
+    const lied = fresh.restart({
+      account: (honest) => ({
+        ...honest,
+        approval: {
+          ...honest.approval,
+          read: async () => {
+            const read = await honest.approval.read({})
+            const of = { head: encodeBase64url(head) }
+            return read.answer === null ? read : { ...read, answer: { ...read.answer, ...of } }
+          },
+        },
+      }),
+    })
+    await assert.rejects(added(old, lied.flow), refusedWith('validation_failed', /not yours/))
+    await isWaiting(lied)
+  })
+
+  type Shown = Awaited<ReturnType<typeof twoLaptops>>
+  const next = (log: KeyLog, entry: string) => verifyKeyLog(log.account, [...log.entries, entry])
+  /** Logs that the keys of the account could make, and what the new device says of each. */
+  const logs: [
+    reason: string,
+    make: (of: Shown) => Promise<readonly string[]> | readonly string[],
+    code: AppError['code'],
+    says: RegExp,
+  ][] = [
+    [
+      'not in it',
+      ({ server, account }) => server.logOf(account).entries.slice(0, 1),
+      'invalid_state',
+      /Not approved yet/,
+    ],
+    [
+      'in it with other keys',
+      ({ server, account, newcomer, by }) => {
+        const log = verifyKeyLog(account, server.logOf(account).entries.slice(0, 1))
+        const keys = { ...newcomer.keys, seal: publicKeys(newDeviceKeys()).seal }
+        return next(log, addDevice({ log, device: { ...newcomer, keys }, ...by })).entries
+      },
+      'backend_error',
+      /own_keys_differ/,
+    ],
+    [
+      'added in a generation after the one that was promised',
+      ({ server, account, newcomer }) => {
+        const log = verifyKeyLog(account, server.logOf(account).entries.slice(0, 1))
+        const [own, device] = [newDeviceKeys(), newId('dev_', 1)]
+        const reset = next(log, resetLog({ log, device, keys: own, at: 1 }))
+        const by = { by: device, kid: thumbprint(own.sign.jwk), seed: own.sign.secret, at: 1 }
+        return next(reset, addDevice({ log: reset, device: newcomer, ...by })).entries
+      },
+      'backend_error',
+      /generation_changed/,
+    ],
+    [
+      'revoked in it',
+      ({ server, account, newcomer, by }) => {
+        const log = server.logOf(account)
+        return next(log, revokeDevice({ log, device: newcomer.id, ...by })).entries
+      },
+      'invalid_state',
+      /was revoked/,
+    ],
+    [
+      'a log without the entry that was promised',
+      ({ account, newcomer }) => {
+        const other = newDevice()
+        const first = logEntry(account, [], 'add', other, other)
+        const add = { device: newcomer.id, keys: newcomer.keys }
+        return [first, logEntry(account, [first], 'add', other, other, add)]
+      },
+      'backend_error',
+      /account_mismatch/,
+    ],
+  ]
+  for (const [what, make, code, says] of logs)
+    it(`${what}: nothing is kept or posted, and the true log is taken after it`, async (t) => {
+      const of = await twoLaptops(t)
+      const posted: unknown[] = []
+      let shown: readonly string[] | null = null
+      const lied = of.fresh.restart({
+        account: (honest) => ({
+          ...honest,
+          keyLogs: {
+            ...honest.keyLogs,
+            read: async (input) =>
+              shown === null
+                ? honest.keyLogs.read(input)
+                : { ...paged(shown, input), seal_keys: [] },
+          },
+          approval: {
+            ...honest.approval,
+            create: async (input) => {
+              posted.push(input)
+              return honest.approval.create(input)
+            },
+          },
+        }),
+      })
+      const words = await added(of.old, lied.flow)
+      shown = await make(of)
+      await assert.rejects(lied.flow.approve(words), refusedWith(code, says))
+      assert.deepEqual(posted, [])
+      await isWaiting(lied)
+      shown = null
+      assert.equal((await lied.flow.approve(words)).state, 'signed_in')
+    })
+
+  it('an entry of its own that came before the promised one: refused', async (t) => {
+    const { server, old, fresh, account, newcomer } = await twoLaptops(t)
+    await added(old, fresh.flow)
+    const log = server.logOf(account)
+    const own = { device: newcomer.id, keys: newcomer.keys }
+    assert.equal(checkOwnEntry(log, own, 0).addedAt, 1)
+    assert.throws(() => checkOwnEntry(log, own, 1), { reason: 'added_before' })
+  })
+
+  it('that it is approved, by the answer to its enrolment: not believed', async (t) => {
+    const server = testServer()
+    const old = newLaptop(t, server, 'desk')
+    await old.signIn()
+    const { further } = server.door.enrolment
+    const lying: typeof further = async (input) => ({ ...(await further(input)), approved: true })
+    const door = { ...server.door, enrolment: { ...server.door.enrolment, further: lying } }
+    const fresh = newLaptop(t, server, 'laptop 2', { door })
+    assert.equal((await fresh.signIn()).state, 'awaiting_approval')
+    await isWaiting(fresh)
+  })
+})

@@ -1,0 +1,129 @@
+/**
+ * Rows of key logs that fit nothing, signed by a dishonest member who rotates: each verifier ignores
+ * them, nothing is sealed to the account that they name, and its devices open another epoch.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
+import { sealEnvelope } from '../../../src/crypto/envelope.ts'
+import { keyCommitment } from '../../../src/crypto/key-commitment.ts'
+import { recipientsOf, verifyRoster } from '../../../src/crypto/logs/roster.ts'
+import { noWords } from '../../../src/device/connections/no-words.ts'
+import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
+import { forgedEntry, honest, placeOf } from './lying.ts'
+import { type Desk, three, verifies } from '../people.ts'
+
+interface Row {
+  readonly account: string
+  readonly seq: number
+  readonly head: string
+}
+
+/** Bob rotates with these rows, and seals the secret to those that may have it then. */
+async function rotatedBy(bob: Desk, id: string, logs: readonly Row[]): Promise<void> {
+  const { roster, keyLogs } = rememberedRoster(bob.state, id) ?? assert.fail('no roster')
+  const [epoch, k] = [roster.epoch + 1, new Uint8Array(randomBytes(32))]
+  const k_commit = keyCommitment(id, epoch, k)
+  const entry = await forgedEntry(bob, id, { op: 'rotate', epoch, k_commit, logs })
+  const after = verifyRoster(id, [...roster.entries, entry], keyLogs)
+  const devices = recipientsOf(after, keyLogs)
+  const envelopes = await Promise.all(
+    devices.map(async ({ account, device }) => {
+      const publicKey = bob.state.sealKeys.get(account, device.seal) ?? (await ownKey(bob))
+      return sealEnvelope(after, k, { recipient: device.id, kid: device.seal, publicKey })
+    }),
+  )
+  await bob.account().rosters.append({ connection: id, body: { entry, envelopes } })
+}
+
+const ownKey = async (desk: Desk) => (await desk.device().identity.keys()).seal.publicKey
+
+const ROWS: readonly [what: string, row: (cy: Desk) => Promise<Row>][] = [
+  [
+    'a place that the log has not',
+    async (cy) => ({ account: cy.id, seq: 7, head: encodeBase64url(randomBytes(32)) }),
+  ],
+  [
+    'another entry at a place of the log',
+    async (cy) => ({ account: cy.id, seq: 0, head: encodeBase64url(randomBytes(32)) }),
+  ],
+  [
+    'an entry of the log at another place',
+    async (cy) => ({ account: cy.id, ...(await placeOf(cy)), seq: 1 }),
+  ],
+]
+
+async function scene(t: TestContext) {
+  const { world, ada, bob, cy, id } = await three(t)
+  for (const desk of [ada, bob, cy]) await desk.sync()
+  return { world, ada, bob, cy, id }
+}
+
+describe('a row that fits nothing', () => {
+  for (const [what, row] of ROWS)
+    it(`${what}: the entry counts, the row does not, and the next epoch is whole`, async (t) => {
+      const { world, ada, bob, cy, id } = await scene(t)
+      await rotatedBy(bob, id, [await row(cy)])
+      const listener = await honest(ada)
+      assert.equal(listener.state.connections.get(id)?.hold, null, 'it holds no connection')
+      const { epoch, unfit } = rememberedRoster(listener.state, id)!.roster
+      assert.deepEqual([epoch, unfit], [2, [cy.id]])
+      const other = await honest(cy)
+      assert.equal(rememberedRoster(other.state, id)!.roster.epoch, 3, 'it rotated')
+      await listener.sync()
+      world.later()
+      assert(await verifies(listener, other, id))
+      assert(await verifies(other, listener, id))
+      assert.deepEqual(rememberedRoster(listener.state, id)!.roster.unfit, [])
+    })
+
+  it('is answered three times a day, then the member who signs it is named', async (t) => {
+    const { world, ada, bob, cy, id } = await scene(t)
+    const epochs: number[] = []
+    for (let time = 0; time < 4; time++) {
+      await bob.sync()
+      await rotatedBy(bob, id, [await ROWS[0]![1](cy)])
+      await cy.sync()
+      await cy.sync()
+      epochs.push(rememberedRoster(cy.state, id)!.roster.epoch)
+    }
+    assert.deepEqual(epochs, [3, 5, 7, 8], 'the fourth stands')
+    const { code, message } = await noWords(cy.device(), cy.account(), id)
+    assert.equal(code, 'secret_unavailable')
+    assert.match(message, /"bob" held it up more than three times in a day: an owner can remove/)
+    world.later(24 * 60)
+    await cy.sync()
+    await ada.sync()
+    assert(await verifies(ada, cy, id), 'another day')
+  })
+
+  it('is left to the devices of the account that it names', async (t) => {
+    const { ada, bob, cy, id } = await scene(t)
+    await rotatedBy(bob, id, [await ROWS[0]![1](cy)])
+    await ada.sync()
+    await bob.sync()
+    await ada.sync()
+    assert.equal(rememberedRoster(ada.state, id)!.roster.epoch, 2)
+  })
+
+  it('for a revocation that no other device sees: it ends nothing once the true one comes', async (t) => {
+    const { world, ada, bob, cy, id } = await scene(t)
+    const phone = await world.further(cy, 'phone')
+    for (const desk of [cy, phone, ada, bob]) await desk.sync()
+    const row = { account: cy.id, seq: 2, head: encodeBase64url(randomBytes(32)) }
+    await rotatedBy(bob, id, [row])
+    await ada.sync()
+    const cut = cy.restart((account) => ({
+      ...account,
+      rosters: { ...account.rosters, append: () => Promise.reject(new Error('away')) },
+    }))
+    await cut.revoke(phone.deviceId).catch(() => undefined)
+    await ada.sync()
+    assert.equal(ada.state.connections.get(id)?.hold, 'rotation_pending')
+    const back = await honest(cut)
+    await ada.sync()
+    world.later()
+    assert(await verifies(ada, back, id))
+  })
+})

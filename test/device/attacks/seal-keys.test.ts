@@ -1,0 +1,170 @@
+/**
+ * Sealing keys as a dishonest account server passes them on, and as a dishonest member names them:
+ * a key that does not fit gets no secret, and keeps no other device from it.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Account } from '../../../src/api/port.ts'
+import { decodeBase64url, encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
+import { sealKeyId } from '../../../src/crypto/device-public-keys.ts'
+import { readEnvelope } from '../../../src/crypto/envelope-form.ts'
+import { renewSealKey } from '../../../src/crypto/logs/key-log-entries.ts'
+import { markRestored } from '../../../src/device/identity/copied-keys.ts'
+import { remove, rotateNow } from '../../../src/device/connections/members.ts'
+import { newDeviceKeys } from '../../crypto/keys.ts'
+import { honest, lied, showingLog } from './lying.ts'
+import { type Desk, connected, takenIn, verifies, worldOf } from '../people.ts'
+
+const shorter = (text: string) => encodeBase64url(decodeBase64url(text).slice(1))
+
+/** What a server passes on in place of the sealing keys of an account. */
+const KEYS: readonly [lie: string, keys: (honest: readonly string[]) => string[]][] = [
+  ['none', () => []],
+  ['one of its own', () => [encodeBase64url(newDeviceKeys().seal.publicKey)]],
+  ['one of another length', ([key = '']) => [shorter(key)]],
+  ['one that is spelt in another way', ([key = '']) => [respelt(key)]],
+  ['one that is no base64url', ([key = '']) => [`${key.slice(0, -1)}=`]],
+  ['an altered one', ([key = '']) => [`${key.startsWith('A') ? 'B' : 'A'}${key.slice(1)}`]],
+  ['each twice', (keys) => [...keys, ...keys]],
+]
+
+/** Another text of the same bytes: the last character carries four bits that mean nothing. */
+function respelt(key: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const last = alphabet.indexOf(key.at(-1)!)
+  return key.slice(0, -1) + alphabet[last + 1]!
+}
+
+/** What a device posts, and to which devices it seals. */
+function watching(sealed: Set<string>) {
+  const note = (envelopes: readonly string[]) => {
+    for (const one of envelopes) sealed.add(readEnvelope(one).recipient)
+  }
+  return (account: Account): Account => ({
+    ...account,
+    rosters: {
+      ...account.rosters,
+      append: async (of) => {
+        note(of.body.envelopes)
+        return account.rosters.append(of)
+      },
+    },
+    envelopes: {
+      ...account.envelopes,
+      add: async (of) => {
+        note(of.body.envelopes)
+        return account.envelopes.add(of)
+      },
+    },
+  })
+}
+
+describe('sealing keys that do not fit the log', () => {
+  for (const [lie, keys] of KEYS)
+    it(`${lie}: the log is taken, the others get the secret, and the device later`, async (t) => {
+      const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+      const id = await ada.connect()
+      await takenIn(ada, id, [cy])
+      await ada.invite(id, { user_id: bob.id })
+      await bob.approve()
+      const sealed = new Set<string>()
+      const shown = showingLog(bob.id, ({ entries, seal_keys }) => ({
+        entries,
+        seal_keys: keys(seal_keys),
+      }))
+      const { lied: there, error } = await lied(ada, (account) => watching(sealed)(shown(account)))
+      assert.equal(error, '')
+      await rotateNow(there.device(), there.account(), id)
+      assert.equal(sealed.has(bob.deviceId), lie === 'each twice')
+      assert(sealed.has(cy.deviceId))
+      await cy.sync()
+      world.later()
+      assert(await verifies(there, cy, id))
+
+      const again = await honest(there)
+      await again.sync()
+      await bob.sync()
+      world.later()
+      assert(await verifies(again, bob, id))
+    })
+
+  it('beside a key known before: a removal is signed, and that key gets the secret', async (t) => {
+    const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    const id = await ada.connect()
+    await takenIn(ada, id, [bob, cy])
+    await world.further(cy, 'phone')
+    const { lied: there } = await lied(
+      ada,
+      showingLog(cy.id, ({ entries, seal_keys }) => ({
+        entries,
+        seal_keys: seal_keys.map(respelt),
+      })),
+    )
+    await remove(there.device(), there.account(), id, bob.id)
+    await cy.sync()
+    world.later()
+    assert.equal((await there.hears(bob.words(id) ?? 'matador carload recede')).verified, false)
+    assert(await verifies(there, cy, id))
+  })
+})
+
+const envelopesOf = async (desk: Desk, id: string) =>
+  (await desk.account().envelopes.read({ connection: id })).envelopes
+
+/** A device names another sealing key in the log of its account; answers its id. */
+async function renewed(
+  desk: Desk,
+  { publicKey }: { publicKey: Uint8Array } = newDeviceKeys().seal,
+): Promise<string> {
+  const { identity } = desk.device()
+  const entry = renewSealKey({
+    log: await identity.keyLog(),
+    seal: sealKeyId(publicKey),
+    by: desk.deviceId,
+    kid: identity.kid,
+    seed: (await identity.keys()).sign.secret,
+    at: 1,
+  })
+  await desk.account().keyLogs.append({ body: { entry, seal_key: encodeBase64url(publicKey) } })
+  return sealKeyId(publicKey)
+}
+
+describe('a sealing key that was renewed', () => {
+  it('is the only one that gets the secret, though the server still gives the older one', async (t) => {
+    const { ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    const { seal_keys: old } = await bob.account().keyLogs.read({ account: bob.id })
+    const kid = await renewed(bob)
+    const sealed = new Set<string>()
+    const shown = showingLog(bob.id, ({ entries }) => ({ entries, seal_keys: old }))
+    const { lied: there, error } = await lied(ada, (account) => watching(sealed)(shown(account)))
+    assert.equal(error, '')
+    await rotateNow(there.device(), there.account(), id)
+    assert.deepEqual([...sealed], [ada.deviceId])
+    await honest(there)
+    const [newest = ''] = (await envelopesOf(bob, id)).slice(-1)
+    assert.equal(readEnvelope(newest).recipient_kid, kid)
+  })
+
+  it('into one that nothing can be sealed to: it gets none, and the member can go on', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    const phone = await world.further(bob, 'phone')
+    for (const desk of [bob, phone, ada]) await desk.sync()
+    // Its X25519 half is of low order: the key deserialises, and every seal with it fails.
+    const { publicKey } = newDeviceKeys().seal
+    await renewed(phone, { publicKey: publicKey.slice().fill(0, 1184) })
+    await rotateNow(ada.device(), ada.account(), id)
+    for (const desk of [ada, bob, ada]) await desk.sync()
+    world.later()
+    assert(await verifies(ada, bob, id))
+    assert(await verifies(bob, ada, id))
+    // It does not hold the private half either: restored from a backup, it renews the key.
+    markRestored(phone.state)
+    await phone.device().sync.run('request')
+    assert.equal(phone.words(id), null)
+
+    for (const desk of [ada, phone]) await desk.sync()
+    assert.notEqual(phone.words(id), null)
+  })
+})

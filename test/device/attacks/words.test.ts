@@ -1,0 +1,174 @@
+/**
+ * A dishonest account server against the approving device: devices of its own, and other logs.
+ * Nothing is signed.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it } from 'node:test'
+import type { Account } from '../../../src/api/port.ts'
+import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
+import { commitmentTo } from '../../../src/crypto/device-approval.ts'
+import { publicKeys } from '../../../src/crypto/device-keys.ts'
+import { rawKeys } from '../../../src/crypto/device-public-keys.ts'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import { resetLog } from '../../../src/crypto/logs/key-log-entries.ts'
+import { newDeviceKeys } from '../../crypto/keys.ts'
+import { approved, shownBy } from '../approving.ts'
+import { newLaptop, refusedWith } from '../session/signing-in.ts'
+import { twoLaptops } from '../waiting-laptop.ts'
+import { paged } from '../paged.ts'
+
+type Read = Awaited<ReturnType<Account['pendingDevices']['read']>>
+
+/** The account, where what is relayed of the new device is changed on its way. */
+const relaying =
+  (change: (read: Read) => Read) =>
+  (account: Account): Account => ({
+    ...account,
+    pendingDevices: {
+      ...account.pendingDevices,
+      read: async (input) => change(await account.pendingDevices.read(input)),
+    },
+  })
+
+/** The account, where the key log is another. */
+const showing =
+  (entries: () => readonly string[]) =>
+  (account: Account): Account => ({
+    ...account,
+    keyLogs: {
+      ...account.keyLogs,
+      read: async (of) => ({ ...paged(entries(), of), seal_keys: [] }),
+    },
+  })
+
+describe('what the approving device is shown', () => {
+  const random = () => encodeBase64url(new Uint8Array(randomBytes(32)))
+  const evil = publicKeys(newDeviceKeys())
+  const reveals: [what: string, change: (reveal: NonNullable<Read['reveal']>) => object][] = [
+    ['other keys', () => ({ keys: evil })],
+    ['another signing key', ({ keys }) => ({ keys: { ...keys, sign: evil.sign } })],
+    ['another sealing key', ({ keys }) => ({ keys: { ...keys, seal: evil.seal } })],
+    ['another authentication key', ({ keys }) => ({ keys: { ...keys, auth: evil.auth } })],
+    ['another nonce', () => ({ nonce: random() })],
+    ['another account', () => ({ account: newId('acc_', 1) })],
+    ['another device', () => ({ device: newId('dev_', 1) })],
+    ['keys that are none', ({ keys }) => ({ keys: { ...keys, sign: { ...keys.sign, x: 'AA' } } })],
+  ]
+  for (const [what, change] of reveals)
+    it(`${what} than were committed to: refused, and the attempt is over`, async (t) => {
+      const { server, old, fresh, account, newcomer } = await twoLaptops(t)
+      const deceived = old.restart({
+        account: relaying((read) =>
+          read.reveal === null
+            ? read
+            : { ...read, reveal: { ...read.reveal, ...change(read.reveal) } },
+        ),
+      })
+      await assert.rejects(
+        shownBy(deceived, fresh.flow),
+        refusedWith('backend_error', /nothing was approved[^]*may be dishonest/),
+      )
+      await assert.rejects(
+        deceived.approver.advance(deceived.account, newcomer.id),
+        refusedWith('invalid_state', /./, 'no_attempt'),
+      )
+      assert.equal(server.logOf(account).seq, 0)
+    })
+
+  it('a device of the server, which commits and answers by itself: the words differ', async (t) => {
+    const { server, old, fresh, account, newcomer } = await twoLaptops(t)
+    const nonce = new Uint8Array(randomBytes(32))
+    const own = { account, device: newcomer.id, nonce, keys: rawKeys(evil) }
+    const commitment = encodeBase64url(commitmentTo(own))
+    const reveal = { account, device: newcomer.id, keys: evil, nonce: encodeBase64url(nonce) }
+    const relayed: Partial<Read> = { commitment }
+    let answered: { nonce: string; seq: number; head: string } | null = null
+    const deceived = old.restart({
+      account: (honest) => ({
+        ...honest,
+        pendingDevices: {
+          read: async (input) => ({ ...(await honest.pendingDevices.read(input)), ...relayed }),
+          answer: async ({ body }) => {
+            answered = body.answer
+            Object.assign(relayed, { answered_by: deceived.identity().device, reveal })
+          },
+        },
+      }),
+    })
+    const lied = fresh.restart({
+      account: (honest) => ({
+        ...honest,
+        approval: {
+          ...honest.approval,
+          // The true answer, so that all but the keys and nonces is alike.
+          read: async () => ({ ...(await honest.approval.read({})), answer: answered }),
+          reveal: async () => undefined,
+        },
+      }),
+    })
+    await lied.flow.beginApproval()
+    await deceived.approver.begin(deceived.account, newcomer.id)
+    const { device_words } = await lied.flow.advanceApproval()
+    const { state } = await deceived.approver.advance(deceived.account, newcomer.id)
+    assert.equal(state, 'ready')
+    await assert.rejects(
+      deceived.approver.approve(deceived.account, newcomer.id, device_words ?? ''),
+      refusedWith('validation_failed', /nothing was signed[^]*may be dishonest/),
+    )
+    assert.equal(server.logOf(account).seq, 0)
+  })
+
+  it('a log in which it is revoked, since the server reset it: its nonce does not leave', async (t) => {
+    const { server, old, fresh, account, newcomer } = await twoLaptops(t)
+    const [own, by] = [newDeviceKeys(), newId('dev_', 1)]
+    const before = server.logOf(account)
+    const reset = resetLog({ log: before, device: by, keys: own, at: 1 })
+    const deceived = old.restart({ account: showing(() => [...before.entries, reset]) })
+    await fresh.flow.beginApproval()
+    await assert.rejects(
+      deceived.approver.begin(deceived.account, newcomer.id),
+      refusedWith('not_signed_in', /revoked/),
+    )
+    assert.deepEqual(old.state.approvalAttempts.after('approving', 0), [])
+    assert.equal(old.state.logs.head('keylog', account)?.seq, before.seq)
+    assert.equal((await fresh.flow.advanceApproval()).device_words, null)
+  })
+
+  it('an older log than it knows: refused', async (t) => {
+    const { server, old, fresh, account } = await twoLaptops(t)
+    const before = [...(server.logs.get(account) ?? [])]
+    await approved(old, fresh.flow)
+    const phone = newLaptop(t, server, 'phone')
+    await phone.signIn()
+    const deceived = old.restart({ account: showing(() => before) })
+    await assert.rejects(
+      shownBy(deceived, phone.flow),
+      refusedWith('backend_error', /\(rollback\)[^]*dishonest/),
+    )
+  })
+
+  it('a device again that was revoked: its id is in the log, so no nonce leaves', async (t) => {
+    const { server, old, fresh, account, newcomer } = await twoLaptops(t)
+    await approved(old, fresh.flow)
+    await fresh.flow.end({ last_device: false, forget: false })
+    const deceived = old.restart({
+      account: (honest) => ({
+        ...honest,
+        pendingDevices: {
+          ...honest.pendingDevices,
+          read: async ({ id }) => {
+            const nothing = { answered_by: null, reveal: null }
+            return { id, name: 'x', platform: 'linux', commitment: 'A'.repeat(43), ...nothing }
+          },
+        },
+      }),
+    })
+    await assert.rejects(
+      deceived.approver.begin(deceived.account, newcomer.id),
+      refusedWith('conflict', /revoked/),
+    )
+    assert.equal(old.state.approvalAttempts.after('approving', 0).length, 1)
+    assert.equal(server.logOf(account).seq, 2)
+  })
+})

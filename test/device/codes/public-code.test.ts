@@ -1,0 +1,93 @@
+/** The public code where devices go: whoever had one that is revoked, or lost with all others, cannot pretend to be its owner. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import {
+  followCode,
+  isActive,
+  publicWords,
+  shareCode,
+} from '../../../src/device/codes/public-code.ts'
+import { preferences } from '../../../src/handlers/preferences.ts'
+import { profile } from '../../../src/handlers/profile.ts'
+import { at, instead } from '../../handlers/trust-desk.ts'
+import { newWorld, type Desk } from '../people.ts'
+
+const switchOn = (desk: Desk) => preferences.update({ body: { public_code: true } }, at(desk))
+const isOn = async (desk: Desk) => (await desk.account().preferences.read({})).public_code
+const secretOf = async (desk: Desk) => (await desk.account().publicCode.read({})).k
+/** What the device would say, whatever the account server says. */
+const wordsOf = (desk: Desk) => publicWords(desk.device(), desk.device().now())
+
+/** Ada, whose two devices know the secret of her public code. */
+async function spoken(t: TestContext) {
+  const world = await newWorld(t)
+  const ada = await world.person('ada')
+  const laptop = await world.further(ada, 'laptop')
+  await switchOn(ada)
+  assert.equal(await followCode(laptop.device(), laptop.account()), true)
+  assert.deepEqual(await wordsOf(laptop), await wordsOf(ada))
+  return { world, ada, laptop, old: await secretOf(ada) }
+}
+
+describe('the public code of who revokes a device', () => {
+  it('is off, and on again it has another secret', async (t) => {
+    const { ada, laptop, old } = await spoken(t)
+    await ada.revoke(laptop.deviceId)
+    assert.deepEqual([await isOn(ada), await secretOf(ada)], [false, null])
+    assert.equal((await profile.read({}, at(ada))).public_code, null)
+    assert.deepEqual([isActive(ada.device()), await wordsOf(ada)], [false, null])
+    await switchOn(ada)
+    const secret = await secretOf(ada)
+    assert.notEqual(secret, null)
+    assert.notEqual(secret, old)
+    const { public_code: said } = await profile.read({}, at(ada))
+    assert.notEqual(said, null)
+    // What the revoked device still holds is nobody's.
+    assert.notEqual((await wordsOf(laptop))?.words, said?.words)
+  })
+
+  it('is forgotten by the others when they ask, and shared anew by whichever switches it on', async (t) => {
+    const { world, ada, laptop, old } = await spoken(t)
+    const phone = await world.further(ada, 'phone')
+    assert.equal(await followCode(phone.device(), phone.account()), true)
+    await ada.revoke(laptop.deviceId)
+    assert.equal(isActive(ada.device()), false)
+    assert.equal(isActive(phone.device()), true)
+    await phone.sync()
+    assert.deepEqual([isActive(phone.device()), await wordsOf(phone)], [false, null])
+    // A secret that is shared, and not switched on, is no secret to go on with either.
+    const shared = await shareCode(phone.account())
+    assert.notEqual(Buffer.from(shared).toString('base64url'), old)
+    assert.notDeepEqual(await shareCode(phone.account()), shared)
+    await switchOn(phone)
+    assert.equal(await followCode(ada.device(), ada.account()), true)
+    assert.deepEqual(await wordsOf(ada), await wordsOf(phone))
+  })
+
+  it('is off after a reset', async (t) => {
+    const { world, old } = await spoken(t)
+    const anew = await world.reset('ada')
+    assert.deepEqual([await isOn(anew), await secretOf(anew)], [false, null])
+    assert.equal((await profile.read({}, at(anew))).public_code, null)
+    await switchOn(anew)
+    assert.notEqual(await secretOf(anew), old)
+  })
+
+  it('stays on where it was switched on while a sync was told that it is off', async (t) => {
+    const { ada } = await spoken(t)
+    let told = false
+    const slow: Desk = ada.restart(
+      instead('publicCode', 'read', (read) => async (of) => {
+        if (told) return read(of)
+        told = true
+        await ada.account().preferences.update({ body: { public_code: false } })
+        const answer = await read(of)
+        await switchOn(slow)
+        return answer
+      }),
+    )
+    await slow.sync()
+    assert.equal(isActive(slow.device()), true)
+    assert.notEqual(await wordsOf(slow), null)
+  })
+})

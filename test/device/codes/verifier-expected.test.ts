@@ -1,0 +1,263 @@
+/** Words of one expected connection or member: the answer says nothing of other speakers. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Expectation, Verification } from '../../../src/api/rest/verify.ts'
+import {
+  BOB,
+  CAROL,
+  CONNECTION,
+  GUEST,
+  ME,
+  WRONG,
+  bench,
+  numbered,
+  refusal,
+  type Bench,
+} from '../bench.ts'
+
+const FAMILY = numbered('connection', 1)
+const ALONE = numbered('connection', 2)
+
+/** Bank with Bob, Family with Bob and Carol, and a guest. */
+function known(b: Bench): Bench {
+  b.connection()
+  b.connection({ id: FAMILY, name: 'Family', others: [BOB, CAROL] })
+  b.guest()
+  return b
+}
+
+const inBank: Expectation = { connection_id: CONNECTION }
+const inFamily: Expectation = { connection_id: FAMILY }
+const isBob: Expectation = { user_id: BOB }
+const isCarol: Expectation = { user_id: CAROL }
+
+/** Words by who says them where; a guest says those of a guest code. */
+type Said = readonly [subject: string, speaker: string]
+
+describe('what is expected', () => {
+  const cases: [name: string, expect: Expectation, said: Said, found: string | null][] = [
+    ['a connection, its member', inBank, [CONNECTION, BOB], BOB],
+    ['a group, one of its members', inFamily, [FAMILY, CAROL], CAROL],
+    ['a group, another of them', inFamily, [FAMILY, BOB], BOB],
+    ['a connection, the same member on another', inBank, [FAMILY, BOB], null],
+    ['a connection, a stranger to it', inBank, [FAMILY, CAROL], null],
+    ['a connection, a guest', inBank, [GUEST, GUEST], null],
+    ['a person, on one connection', isBob, [CONNECTION, BOB], BOB],
+    ['a person, on another', isBob, [FAMILY, BOB], BOB],
+    ['a person, another member of the same group', isBob, [FAMILY, CAROL], null],
+    ['a person, who is only in the group', isCarol, [FAMILY, CAROL], CAROL],
+    ['a person, words of a connection without them', isCarol, [CONNECTION, BOB], null],
+    ['a person, a guest', isBob, [GUEST, GUEST], null],
+  ]
+  for (const [name, expect, [subject, speaker], found] of cases)
+    it(`${name}: ${found === null ? 'not verified' : 'verified'}`, async (t) => {
+      const b = known(bench(t))
+      const words = b.say(subject, speaker)
+      const answer = await b.verifier.verify(words, null, { expect })
+      const { verified, conclusive, matches } = answer
+      assert.deepEqual([verified, conclusive], [found !== null, true])
+      assert.deepEqual(
+        matches.map(({ member_id, connection_id }) => [member_id, connection_id]),
+        found === null ? [] : [[found, subject]],
+      )
+      // What was found is used up, for every way of asking, and what was not is not.
+      const { replayed } = await b.verifier.verify(words, null)
+      assert.equal(replayed, found !== null)
+    })
+
+  it('words of others are answered like words of nobody, in everything', async (t) => {
+    const b = known(bench(t))
+    const others: Said[] = [
+      [FAMILY, BOB],
+      [FAMILY, CAROL],
+      [FAMILY, ME],
+      [GUEST, GUEST],
+    ]
+    const nobody = await b.verifier.verify(WRONG, null, { expect: inBank })
+    for (const said of others) {
+      const answer = await b.verifier.verify(b.say(...said), null, { expect: inBank })
+      assert.deepEqual(answer, nobody)
+    }
+    const [first, ...rest] = b.state.verifications.page(9, null)
+    for (const { outcome, matches } of [first, ...rest].filter((one) => one !== undefined))
+      assert.deepEqual([outcome, matches], ['not_verified', []])
+    assert.equal(b.state.replays.highest(), 0)
+  })
+
+  it('counts them as wrong tries', async (t) => {
+    const b = known(bench(t))
+    for (let i = 0; i < 20; i++)
+      await b.verifier.verify(b.say(FAMILY, CAROL), 'tok', { expect: inBank })
+    await assert.rejects(
+      b.verifier.verify(b.say(CONNECTION, BOB), 'tok', { expect: inBank }),
+      refusal('rate_limited'),
+    )
+  })
+
+  for (const [name, expect] of [
+    ['a connection', inFamily],
+    ['a person', isCarol],
+  ] as const)
+    it(`${name}: own words there are an echo, and those from elsewhere are nothing`, async (t) => {
+      const b = known(bench(t))
+      const echo = await b.verifier.verify(b.say(FAMILY, ME), null, { expect })
+      assert.deepEqual([echo.verified, echo.echo, echo.matches.length], [false, true, 1])
+      const none = await b.verifier.verify(b.say(CONNECTION, ME), null, { expect })
+      assert.deepEqual([none.verified, none.echo, none.matches], [false, false, []])
+    })
+
+  it('words that were used before are told, with the time', async (t) => {
+    const b = known(bench(t))
+    const words = b.say(CONNECTION, BOB)
+    const { checked_at } = await b.verifier.verify(words, null)
+    const again = await b.verifier.verify(words, null, { expect: isBob })
+    assert.deepEqual(
+      [again.verified, again.replayed, again.first_verified_at],
+      [false, true, checked_at],
+    )
+  })
+
+  it('is what the summary speaks of, and what to do', async (t) => {
+    const b = known(bench(t))
+    const advice =
+      'Ask for the words again. If they fail again, hang up, and call a number that you know.'
+    for (const [expect, summary] of [
+      [inBank, `Not verified: no member of "Bank" says these words now. ${advice}`],
+      [isBob, `Not verified: Bob does not say these words now. ${advice}`],
+    ] as const)
+      assert.equal((await b.verifier.verify(WRONG, null, { expect })).summary, summary)
+    b.connection({ hold: 'rotation_pending' })
+    for (const [expect, who] of [
+      [inBank, 'a member of "Bank"'],
+      [isBob, 'Bob'],
+    ] as const)
+      assert.equal(
+        (await b.verifier.verify(WRONG, null, { expect })).summary,
+        `Inconclusive: whether ${who} says these words could not be checked (rotation_pending).`,
+      )
+  })
+})
+
+describe('what is not known', () => {
+  for (const [name, expect] of [
+    ['a connection', { connection_id: ALONE }],
+    ['a person', { user_id: CAROL }],
+    ['the own account', { user_id: ME }],
+  ] as const)
+    it(`${name}: not_found, before anything is checked or counted`, async (t) => {
+      const b = bench(t)
+      b.connection()
+      for (let i = 0; i < 30; i++)
+        await assert.rejects(
+          b.verifier.verify(b.say(CONNECTION, BOB), 'tok', { expect }),
+          refusal('not_found'),
+        )
+      assert.equal((await b.verifier.verify(b.say(CONNECTION, BOB), 'tok')).verified, true)
+    })
+
+  it('a name that looks like the id of an account makes nobody of it', async (t) => {
+    const b = bench(t)
+    const row = {
+      id: b.connection(),
+      name: 'Bank',
+      epoch: 1,
+      head: new Uint8Array(32),
+      members: [ME, BOB].map((user_id) => ({ user_id, display_name: CAROL })),
+      hold: null,
+      updated_at: 1,
+    }
+    b.state.connections.put(row)
+    b.codes.putConnection(row)
+    await assert.rejects(b.verifier.verify(WRONG, null, { expect: isCarol }), refusal('not_found'))
+  })
+})
+
+describe('conclusive, of what is expected alone', () => {
+  const reasonsOf = ({ conclusive, reasons, checked, unchecked }: Verification) => ({
+    conclusive,
+    reasons,
+    checked,
+    unchecked,
+  })
+
+  for (const hold of ['rotation_pending', 'roster_forked'] as const)
+    it(`${hold} counts where it is expected, and nowhere else`, async (t) => {
+      const b = known(bench(t))
+      b.connection({ hold })
+      const ask = async (expect: Expectation) =>
+        reasonsOf(await b.verifier.verify(WRONG, null, { expect }))
+      const held = { conclusive: false, reasons: [hold] }
+      assert.deepEqual(await ask(inBank), { ...held, checked: 0, unchecked: 1 })
+      assert.deepEqual(await ask(isBob), { ...held, checked: 1, unchecked: 1 })
+      const good = { conclusive: true, reasons: [], checked: 1, unchecked: 0 }
+      assert.deepEqual(await ask(inFamily), good)
+      assert.deepEqual(await ask(isCarol), good)
+    })
+
+  it('a secret that is missing elsewhere is no matter', async (t) => {
+    const b = known(bench(t))
+    b.vault.delete(CONNECTION)
+    const missing = await b.verifier.verify(WRONG, null, { expect: inBank })
+    assert.deepEqual(missing.reasons, ['secret_missing'])
+    const good = await b.verifier.verify(WRONG, null, { expect: inFamily })
+    assert.deepEqual([good.conclusive, good.reasons], [true, []])
+  })
+
+  it('nothing of a connection that was ended proves anything', async (t) => {
+    const b = known(bench(t))
+    b.connection({ hold: 'ended' })
+    for (const words of [WRONG, b.say(CONNECTION, BOB)]) {
+      const { verified, conclusive, reasons } = await b.verifier.verify(words, null, {
+        expect: inBank,
+      })
+      assert.deepEqual([verified, conclusive, reasons], [false, false, ['connection_ended']])
+    }
+    // Bob has another one, whose words can be checked.
+    const other = await b.verifier.verify(WRONG, null, { expect: isBob })
+    assert.deepEqual([other.conclusive, other.reasons], [true, []])
+    assert.equal(
+      (await b.verifier.verify(b.say(FAMILY, BOB), null, { expect: isBob })).verified,
+      true,
+    )
+    b.vault.delete(CONNECTION)
+    const gone = await b.verifier.verify(WRONG, null, { expect: inBank })
+    assert.deepEqual([gone.conclusive, gone.reasons], [false, ['connection_ended']])
+  })
+})
+
+it('agrees with a check of everybody, whatever is said: with the expected ones, it finds what that finds of them', async (t) => {
+  const b = known(bench(t))
+  const speakers: Said[] = [
+    [CONNECTION, BOB],
+    [CONNECTION, ME],
+    [FAMILY, BOB],
+    [FAMILY, CAROL],
+    [FAMILY, ME],
+    [GUEST, GUEST],
+    [GUEST, ME],
+  ]
+  const window = Math.floor(b.clock.ms / 60_000)
+  for (const expect of [inBank, inFamily, isBob, isCarol])
+    for (const said of speakers)
+      for (const shift of [-2, -1, 0, 1, 2]) {
+        // Words are used up: each check is of a device that has used none.
+        const words = b.say(...said, window + shift)
+        const { verifier } = b.reopen()
+        const forget = () =>
+          b.state.db.exec(
+            'delete from replays; delete from replays_highest; delete from wrong_tries',
+          )
+        forget()
+        const all = await verifier.verify(words, null)
+        forget()
+        const some = await verifier.verify(words, null, { expect })
+        const isExpected = (match: Verification['matches'][number]) =>
+          'connection_id' in expect
+            ? match.connection_id === expect.connection_id
+            : match.member_id === expect.user_id ||
+              (match.speaker === 'self' &&
+                (match.connection_id === FAMILY ||
+                  (match.connection_id === CONNECTION && expect.user_id === BOB)))
+        assert.deepEqual(some.matches, all.matches.filter(isExpected))
+      }
+})

@@ -1,0 +1,386 @@
+/** How often words may be tried. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { AppError } from '../../../src/errors.ts'
+import {
+  BOB,
+  CONNECTION,
+  DAY,
+  GUEST,
+  ME,
+  MINUTE,
+  WRONG,
+  bench,
+  refusal,
+  type Bench,
+} from '../bench.ts'
+
+const limited = (wait: string) => (error: unknown) => {
+  assert(refusal('rate_limited')(error))
+  assert.equal((error as AppError).headers['Retry-After'], wait)
+  return true
+}
+
+const EXPECT = { expect: { connection_id: CONNECTION } }
+
+/** Tries wrong words, so slowly that the limits of a minute let all of them pass. */
+async function wrong(
+  { verifier, pass }: Bench,
+  times: number,
+  caller: string | null,
+  asked: Parameters<Bench['verifier']['verify']>[2] = {},
+) {
+  for (let i = 0; i < times; i++) {
+    pass(MINUTE / 10)
+    await verifier.verify(WRONG, caller, asked)
+  }
+}
+
+/** Waits until wrong words are checked again, and tries some. Returns how long it took, in minutes. */
+async function nextPause(b: Bench, caller: string | null, asked = {}): Promise<number> {
+  await b.verifier.verify(WRONG, caller, asked)
+  const error = await b.verifier.verify(WRONG, caller, asked).then(
+    () => assert.fail('no pause'),
+    (cause: unknown) => cause as AppError,
+  )
+  assert.equal(error.code, 'rate_limited')
+  const seconds = Number(error.headers['Retry-After'])
+  b.pass(seconds * 1000 - 1)
+  await assert.rejects(b.verifier.verify(WRONG, caller, asked), limited('1'))
+  b.pass(1)
+  return seconds / 60
+}
+
+describe('wrong words in a minute', () => {
+  it('reads the limits of a token and of all tokens once', async (t) => {
+    const b = bench(t)
+    b.connection()
+    await b.verifier.verify(WRONG, 'tok')
+    const { mock } = t.mock.method(b.state.wrongTries, 'get')
+    for (const asked of [{}, EXPECT]) {
+      mock.resetCalls()
+      await b.verifier.verify(WRONG, 'tok', asked)
+      assert.equal(mock.callCount(), 2)
+    }
+  })
+
+  it('allows a token 20 wrong tries a minute; then 429 with Retry-After, for good words too', async (t) => {
+    const { verifier, connection, say, pass } = bench(t)
+    connection()
+    for (let i = 0; i < 20; i++) {
+      await verifier.verify(WRONG, 'tok_a')
+      pass(100)
+    }
+    await assert.rejects(verifier.verify(WRONG, 'tok_a'), limited('58'))
+    await assert.rejects(verifier.verify(say(CONNECTION, BOB), 'tok_a'), limited('58'))
+    await assert.rejects(verifier.verify('no words', 'tok_a'), limited('58'))
+    pass(MINUTE - 2001)
+    await assert.rejects(verifier.verify(WRONG, 'tok_a'), limited('1'))
+    pass(1)
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), 'tok_a')).verified, true)
+    // One try is older than a minute now, so one more is free.
+    await verifier.verify(WRONG, 'tok_a')
+    await assert.rejects(verifier.verify(WRONG, 'tok_a'), limited('1'))
+    pass(MINUTE)
+    await verifier.verify(WRONG, 'tok_a')
+  })
+
+  it('one token at its limit leaves the others and the command line alone', async (t) => {
+    const { verifier, connection, say } = bench(t)
+    connection()
+    for (let i = 0; i < 20; i++) await verifier.verify(WRONG, 'tok_a')
+    await assert.rejects(verifier.verify(WRONG, 'tok_a'), limited('60'))
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), 'tok_b')).verified, true)
+    assert.equal((await verifier.verify(WRONG, null)).verified, false)
+  })
+
+  it('allows all tokens together 60 a minute, and the command line 20 of its own', async (t) => {
+    const { verifier, connection, say } = bench(t)
+    connection()
+    for (let i = 0; i < 60; i++) await verifier.verify(WRONG, `tok_${i}`)
+    await assert.rejects(verifier.verify(WRONG, 'tok_new'), limited('60'))
+    await assert.rejects(verifier.verify(say(CONNECTION, BOB), 'tok_0'), limited('60'))
+    for (let i = 0; i < 20; i++) await verifier.verify(WRONG, null)
+    await assert.rejects(verifier.verify(WRONG, null), limited('60'))
+  })
+
+  it('wrong words of the command line take nothing from the tokens', async (t) => {
+    const { verifier, connection, say } = bench(t)
+    connection()
+    for (let i = 0; i < 20; i++) await verifier.verify(WRONG, null)
+    await assert.rejects(verifier.verify(WRONG, null), limited('60'))
+    assert.equal((await verifier.verify(say(CONNECTION, BOB), 'tok_a')).verified, true)
+  })
+
+  it('counts tries that name the expected speaker apart, in both directions', async (t) => {
+    const { verifier, connection } = bench(t)
+    connection()
+    for (const [caller, first, then] of [
+      ['tok_a', {}, EXPECT],
+      ['tok_b', EXPECT, {}],
+      [null, {}, EXPECT],
+    ] as const) {
+      for (let i = 0; i < 20; i++) await verifier.verify(WRONG, caller, first)
+      await assert.rejects(verifier.verify(WRONG, caller, first), limited('60'))
+      assert.equal((await verifier.verify(WRONG, caller, then)).verified, false)
+    }
+  })
+
+  it('setting the clock changes nothing, forwards or back', async (t) => {
+    const { verifier, connection, clock } = bench(t)
+    connection()
+    for (let i = 0; i < 20; i++) await verifier.verify(WRONG, null)
+    for (const step of [DAY, -3 * DAY]) {
+      clock.ms += step
+      await assert.rejects(verifier.verify(WRONG, null), limited('60'))
+    }
+  })
+
+  it('only wrong words count: not good ones, not used ones, not what is no word', async (t) => {
+    const { verifier, connection, say } = bench(t)
+    connection()
+    for (let i = 0; i < 30; i++) {
+      await verifier.verify(say(CONNECTION, BOB), null)
+      await verifier.verify(say(CONNECTION, ME), null)
+      await assert.rejects(
+        verifier.verify('matadorx carload recede', null),
+        refusal('unknown_word'),
+      )
+    }
+    assert.equal((await verifier.verify(WRONG, null)).verified, false)
+  })
+})
+
+describe('wrong words in a row', () => {
+  for (const [name, caller, asked] of [
+    ['a token', 'tok_a', {}],
+    ['the command line', null, {}],
+    ['a token that names whom it expects', 'tok_a', EXPECT],
+    ['the command line that names whom it expects', null, EXPECT],
+  ] as const)
+    it(`${name}: from the 100th on each begins a pause, of 1, 2, 4 … 60 minutes`, async (t) => {
+      const b = bench(t)
+      b.connection()
+      await wrong(b, 99, caller, asked)
+      b.pass(MINUTE)
+      const pauses = []
+      for (let i = 0; i < 9; i++) pauses.push(await nextPause(b, caller, asked))
+      assert.deepEqual(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60])
+    })
+
+  it('says how long, that right words end it, and what to do meanwhile', async (t) => {
+    const b = bench(t)
+    b.connection()
+    for (const [caller, asked, whose, otherwise] of [
+      ['tok_a', {}, 'a token', /"countersignd verify" until then/],
+      [null, {}, 'the command line', /"countersignd verify --expect" until then/],
+      [null, EXPECT, 'the command line', /ask for the words again/],
+    ] as const) {
+      await wrong(b, 103, caller, asked).catch(() => undefined)
+      // The 100th began a pause: here is the fourth.
+      for (let i = 0; i < 3; i++) {
+        b.pass(2 * MINUTE * 2 ** i)
+        await b.verifier.verify(WRONG, caller, asked)
+      }
+      await assert.rejects(b.verifier.verify(WRONG, caller, asked), ({ message }: AppError) => {
+        assert.match(message, new RegExp(`103 in a row from ${whose}. Try again in 8 min;`))
+        assert.match(message, /right words then end the pauses/)
+        assert.match(message, otherwise)
+        return true
+      })
+    }
+  })
+
+  it('right words end the row, and are refused like others while the pause lasts', async (t) => {
+    const b = bench(t)
+    b.connection()
+    await wrong(b, 100, 'tok_a')
+    await assert.rejects(b.verifier.verify(b.say(CONNECTION, BOB), 'tok_a'), limited('60'))
+    b.pass(MINUTE)
+    assert.equal((await b.verifier.verify(b.say(CONNECTION, BOB), 'tok_a')).verified, true)
+    await wrong(b, 99, 'tok_a')
+    b.pass(MINUTE)
+    assert.equal(await nextPause(b, 'tok_a'), 1)
+  })
+
+  for (const [name, other, saysOther] of [
+    ['used ones', BOB, true],
+    ['own ones', ME, false],
+  ] as const)
+    it(`${name} neither end the row nor count`, async (t) => {
+      const b = bench(t)
+      b.connection()
+      await wrong(b, 50, null)
+      const words = b.say(CONNECTION, other)
+      if (saysOther) await b.verifier.verify(words, 'tok_b')
+      for (let i = 0; i < 60; i++) {
+        const { verified, matches } = await b.verifier.verify(words, null)
+        assert.deepEqual([verified, matches.length], [false, 1])
+      }
+      await wrong(b, 49, null)
+      b.pass(MINUTE)
+      assert.equal(await nextPause(b, null), 1)
+    })
+
+  it('words that could not be checked count: they tell as much', async (t) => {
+    const b = bench(t)
+    b.connection()
+    b.freshness.offset = null
+    await wrong(b, 100, null)
+    await assert.rejects(b.verifier.verify(WRONG, null), limited('60'))
+  })
+
+  it('right words by a clock that is behind do not end it: they verify nothing', async (t) => {
+    const b = bench(t)
+    b.connection()
+    await wrong(b, 99, null)
+    b.freshness.clock = 'behind'
+    assert.equal((await b.verifier.verify(b.say(CONNECTION, BOB), null)).verified, false)
+    b.pass(MINUTE)
+    assert.equal(await nextPause(b, null), 1)
+  })
+
+  it('all tokens together reach 300, whichever they are, and the command line does not notice', async (t) => {
+    const b = bench(t)
+    b.connection()
+    for (let n = 0; n < 4; n++) await wrong(b, 75, `tok_${n}`)
+    for (const token of ['tok_0', 'tok_new'])
+      await assert.rejects(b.verifier.verify(WRONG, token), limited('60'))
+    assert.equal((await b.verifier.verify(WRONG, null)).verified, false)
+    // Neither do those who name whom they expect.
+    assert.equal((await b.verifier.verify(WRONG, 'tok_0', EXPECT)).verified, false)
+    b.pass(MINUTE)
+    assert.equal(await nextPause(b, 'tok_new'), 2)
+    // Right words of one token end what all have in common, and leave to others what is theirs.
+    assert.equal((await b.verifier.verify(b.say(CONNECTION, BOB), 'tok_new')).verified, true)
+    await wrong(b, 25, 'tok_0')
+    await assert.rejects(b.verifier.verify(WRONG, 'tok_0'), limited('60'))
+    assert.equal((await b.verifier.verify(WRONG, 'tok_1')).verified, false)
+  })
+
+  it('right words with and without the expected speaker end only a row of their kind', async (t) => {
+    const b = bench(t)
+    b.connection()
+    b.guest()
+    await wrong(b, 99, 'tok_a')
+    await wrong(b, 99, 'tok_a', EXPECT)
+    assert.equal((await b.verifier.verify(b.say(CONNECTION, BOB), 'tok_a', EXPECT)).verified, true)
+    b.pass(MINUTE)
+    assert.equal(await nextPause(b, 'tok_a'), 1)
+    await wrong(b, 99, 'tok_a', EXPECT)
+    assert.equal((await b.verifier.verify(b.say(GUEST, GUEST), 'tok_a')).verified, true)
+    b.pass(MINUTE)
+    assert.equal(await nextPause(b, 'tok_a', EXPECT), 1)
+  })
+})
+
+describe('a pause', () => {
+  const inPause = async (t: Parameters<typeof bench>[0]) => {
+    const b = bench(t)
+    b.connection()
+    await wrong(b, 99, null)
+    b.pass(MINUTE)
+    for (let i = 0; i < 2; i++) await nextPause(b, null)
+    await b.verifier.verify(WRONG, null)
+    return b
+  }
+
+  it('and the count survive a restart of the daemon', async (t) => {
+    const b = await inPause(t)
+    b.pass(MINUTE)
+    const again = b.reopen()
+    await assert.rejects(again.verifier.verify(WRONG, null), limited('180'))
+    b.pass(3 * MINUTE)
+    assert.equal(await nextPause(again, null), 8)
+  })
+
+  it('is not shortened by a restart after each try', async (t) => {
+    const b = bench(t)
+    b.connection()
+    let tries = 0
+    for (let start = 0; start < 20; start++) {
+      const { verifier } = b.reopen()
+      for (let i = 0; i < 20; i++)
+        await verifier.verify(WRONG, 'tok_a').then(
+          () => tries++,
+          () => undefined,
+        )
+    }
+    assert.equal(tries, 100)
+  })
+
+  it('is not shortened by setting the clock', async (t) => {
+    const b = await inPause(t)
+    for (const step of [DAY, -2 * DAY]) {
+      b.clock.ms += step
+      for (const { verifier } of [b, b.reopen()])
+        await assert.rejects(verifier.verify(WRONG, null), limited('240'))
+    }
+  })
+
+  for (const [name, boot] of [
+    ['of a system with a boot id', 'boot 2'],
+    ['of a system without one', null],
+  ] as const)
+    it(`counts from a restart of the machine on, ${name}`, async (t) => {
+      const b = bench(t)
+      if (boot === null) b.machine.boot = null
+      const first = b.reopen()
+      first.connection()
+      await wrong(first, 100, null)
+      b.machine.uptime = 20_000
+      b.machine.boot = boot
+      const again = b.reopen()
+      await assert.rejects(again.verifier.verify(WRONG, null), limited('40'))
+      b.pass(40_000)
+      assert.equal((await again.verifier.verify(WRONG, null)).verified, false)
+    })
+})
+
+it('words that the account server knows are taken out of the row', async (t) => {
+  const b = bench(t)
+  b.connection()
+  await wrong(b, 99, 'tok_a')
+  for (let i = 0; i < 5; i++) {
+    await wrong(b, 1, 'tok_a', { method: 'public' })
+    b.verifier.wasNoGuess('tok_a')
+  }
+  b.pass(MINUTE)
+  assert.equal(await nextPause(b, 'tok_a'), 1)
+})
+
+it('any history of tries is limited by rows alone: a model of them agrees', async (t) => {
+  const b = bench(t)
+  b.connection()
+  const model = new Map<string, number>()
+  let seed = 7
+  const chance = (n: number) => (seed = (seed * 48_271) % 0x7fffffff) % n
+  const callers = ['tok_a', 'tok_b', 'tok_c', null]
+  for (let step = 0; step < 1500; step++) {
+    // Longer than any pause, so that every try is judged.
+    b.pass(61 * MINUTE)
+    const caller = callers[chance(4)]!
+    const asked = chance(2) === 0 ? {} : EXPECT
+    const rows = (caller === null ? ['line'] : [caller, 'tokens']).map(
+      (row) => `${row} ${asked === EXPECT}`,
+    )
+    b.freshness.lastSync = b.clock.ms
+    if (chance(300) === 0) {
+      const words = b.say(CONNECTION, BOB)
+      assert.equal((await b.verifier.verify(words, caller, asked)).verified, true)
+      for (const row of rows) model.delete(row)
+      continue
+    }
+    await b.verifier.verify(WRONG, caller, asked)
+    for (const row of rows) model.set(row, (model.get(row) ?? 0) + 1)
+    const most = Math.max(
+      ...rows.map((row) => {
+        const over = (model.get(row) ?? 0) - (row.startsWith('tokens') ? 300 : 100)
+        return over < 0 ? 0 : Math.min(3600, 60 * 2 ** over)
+      }),
+    )
+    const next = b.verifier.verify('matador carload', caller, asked)
+    if (most === 0) await assert.rejects(next, refusal('word_count'))
+    else await assert.rejects(next, limited(`${most}`))
+  }
+})

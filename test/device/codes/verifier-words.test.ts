@@ -1,0 +1,50 @@
+/** Words as people write them, and what is none. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { AppError } from '../../../src/errors.ts'
+import { BOB, CONNECTION, bench, refusal } from '../bench.ts'
+
+describe('words as people write them', () => {
+  for (const [name, spell] of [
+    ['upper case', (words: string) => words.toUpperCase()],
+    ['commas and line feeds', (words: string) => words.replaceAll(' ', ',\n ')],
+    ['without spaces', (words: string) => words.replaceAll(' ', '')],
+    [
+      'full-width letters',
+      (words: string) =>
+        words.replace(/[a-z]/g, (c) => String.fromCodePoint((c.codePointAt(0) ?? 0) + 0xfee0)),
+    ],
+    ['an array', (words: string) => words.split(' ')],
+  ] as const)
+    it(name, async (t) => {
+      const { verifier, connection, say } = bench(t)
+      connection()
+      assert.equal((await verifier.verify(spell(say(CONNECTION, BOB)), null)).verified, true)
+    })
+
+  for (const [words, code, details] of [
+    ['matador carload', 'word_count', { found: 2 }],
+    ['matador carload recede recede', 'word_count', { found: 4 }],
+    ['', 'word_count', { found: 0 }],
+  ] as const)
+    it(`"${words}": ${code}`, async (t) => {
+      await assert.rejects(
+        bench(t).verifier.verify(words, null),
+        (error) =>
+          refusal(code)(error) &&
+          assert.deepEqual((error as AppError).details, details) === undefined,
+      )
+    })
+
+  it('an unknown word is named, with what is near it', async (t) => {
+    await assert.rejects(
+      bench(t).verifier.verify('matador carlod recede', null),
+      (error: AppError) => {
+        assert.equal(error.code, 'unknown_word')
+        assert.equal(error.details.word, 'carlod')
+        assert(error.details.suggestions?.includes('carload'))
+        return true
+      },
+    )
+  })
+})

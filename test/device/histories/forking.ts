@@ -1,0 +1,60 @@
+/** Connections whose history forks: who owns them, how they fork, and what devices are shown. */
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { rotateNow, setRole } from '../../../src/device/connections/members.ts'
+import { instead } from '../../handlers/trust-desk.ts'
+import { showing } from '../attacks/lying.ts'
+import { type Desk, takenIn, worldOf } from '../people.ts'
+
+/** Ada and Bob, who own a connection, with Cy in it. */
+export async function owned(t: TestContext) {
+  const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+  const id = await ada.connect()
+  await takenIn(ada, id, [bob, cy])
+  await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
+  for (const desk of [bob, cy]) await desk.sync()
+  return { world, ada, bob, cy, id }
+}
+
+const losing = instead('rosters', 'append', () => async () => ({ seq: 4, head: 'A'.repeat(43) }))
+
+/** What somebody signs and the account server acknowledges and loses; answers the device and the entry. */
+export async function lost(desk: Desk, id: string, sign: (desk: Desk) => unknown) {
+  const cut = desk.restart(losing)
+  await sign(cut)
+  const entry = cut.state.logs.head('roster', id)!.entry
+  return { desk: cut.restart((account) => account), entry }
+}
+
+export const rotates = (id: string) => (desk: Desk) => rotateNow(desk.device(), desk.account(), id)
+
+/** A server that returns a roster with this entry in place of its newest ones. */
+export const showingBranch = (id: string, seq: number, entry: string) =>
+  showing((entries, of) => (of === id ? [...entries.slice(0, seq), entry] : entries))
+
+/** Runs a sync; answers what it said. */
+export const synced = async (desk: Desk): Promise<string> =>
+  (await desk.device().sync.run('request')).error ?? ''
+
+/** A device that was shown another branch than the one it keeps. */
+export async function shown(desk: Desk, id: string, seq: number, entry: string): Promise<Desk> {
+  const lied = desk.restart(showingBranch(id, seq, entry))
+  assert.match(await synced(lied), /forked: the account server shows two histories/)
+  return lied.restart((account) => account)
+}
+
+export const others = async (desk: Desk, id: string) =>
+  (await desk.account().connections.list({ limit: 50 })).items.filter((one) => one.id !== id)
+
+export const inPlaceOf = ({ state }: Desk, id: string): string =>
+  state.replacements.inPlaceOf(id) ?? assert.fail('nothing is in its place')
+
+/** A fork that Ada and Bob made unknowingly: the server lost what Bob signed. */
+export async function forked(t: TestContext) {
+  const { world, ada, bob, cy, id } = await owned(t)
+  const seq = bob.state.logs.head('roster', id)!.seq + 1
+  const { desk: other, entry } = await lost(bob, id, rotates(id))
+  await rotateNow(ada.device(), ada.account(), id)
+  await cy.sync()
+  return { world, ada, bob: other, cy, id, seq, entry }
+}

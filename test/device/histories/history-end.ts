@@ -1,0 +1,262 @@
+/**
+ * The end of a history: the account server is honest, everybody syncs until nothing changes, and
+ * people decide about keys. Then all devices agree or give a reason that holds, and every connection
+ * can be verified, or was replaced, and can be left.
+ */
+import assert from 'node:assert/strict'
+import { dismissed } from '../../../src/device/connections/ignored-connections.ts'
+import { remove, rotateNow } from '../../../src/device/connections/members.ts'
+import { noWords } from '../../../src/device/connections/no-words.ts'
+import { leave } from '../../../src/handlers/connections.ts'
+import { cameBack, checkRoles, toInvite } from './history-roles.ts'
+import { confirmNow, isStolen, paperInForce, type Scene, syncNamed } from './history-steps.ts'
+import { activeIn, hasSecret, memberIn, type Truth, truthOf, truths } from './history-truth.ts'
+import type { Seat } from '../session/sessions.ts'
+
+/** Three rounds give every owner a turn, and every member its wait. */
+const QUIET = 3
+const MOST_ROUNDS = 20
+
+export const liveOf = ({ seats }: Scene): Seat[] => seats.filter(({ revoked }) => !revoked)
+
+/** Notes which devices were revoked by now. */
+export function noteRevoked(scene: Scene): void {
+  for (const seat of scene.seats)
+    seat.revoked = !activeIn(scene, seat.identity.account).includes(seat.identity.device)
+}
+
+/** No roster that a device remembers is shorter than, or another than, what it remembered before. */
+export function neverBack({ seats, server }: Scene): void {
+  for (const seat of seats)
+    for (const id of new Set([...server.rosters.ids(), ...seat.seen.keys()])) {
+      const now = seat.state.logs.read('roster', id)
+      const before = seat.seen.get(id) ?? []
+      const isForgotten = now.length === 0 && seat.state.connections.get(id) === null
+      if (!isForgotten) assert.deepEqual(now.slice(0, before.length), before, 'a roster went back')
+      seat.seen.set(id, now)
+    }
+}
+
+async function rest(scene: Scene): Promise<void> {
+  const { server, clock } = scene
+  const now = () => [
+    server.rosters.updates(),
+    ...[...server.logs.values()].map((log) => log.length),
+  ]
+  for (let quiet = 0, round = 0; quiet < QUIET; round++) {
+    assert(round < MOST_ROUNDS, 'the devices never come to rest')
+    const before = now()
+    // Members of others rotate after at most ten minutes.
+    clock.ms += 11 * 60_000
+    for (const { device } of liveOf(scene)) await syncNamed(device)
+    neverBack(scene)
+    quiet = now().join() === before.join() ? quiet + 1 : 0
+  }
+  for (const { device } of liveOf(scene)) {
+    const last = device.sync.last()
+    assert(last?.ok, last?.error ?? 'no sync')
+  }
+}
+
+const isForked = ({ state }: Seat, id: string) => state.forks.has(id)
+
+/** The devices that may go on with a connection: of a confirmed member, and that saw no fork. */
+const wholeIn = (scene: Scene, truth: Truth) =>
+  liveOf(scene).filter(
+    (seat) =>
+      memberIn(truth, seat) !== undefined &&
+      !truth.unconfirmed.includes(seat.identity.account) &&
+      !isForked(seat, truth.id) &&
+      !dismissed(seat.state).has(truth.id),
+  )
+
+/** A device that may decide for an owner who has not lost the account to a thief. */
+const deciding = (scene: Scene, truth: Truth) =>
+  truth.ended
+    ? undefined
+    : wholeIn(scene, truth).find(
+        (seat) =>
+          memberIn(truth, seat)?.role === 'owner' && !isStolen(scene, seat.identity.account),
+      )
+
+/** Owners remove accounts that came back by a fork, where their devices report that. */
+async function removeReturned(scene: Scene): Promise<void> {
+  for (const by of liveOf(scene))
+    for (const id of scene.server.rosters.ids()) {
+      const truth = truthOf(scene, id, scene.server.rosters.get(id)!)
+      const isOwner = memberIn(truth, by)?.role === 'owner' && wholeIn(scene, truth).includes(by)
+      if (!isOwner || (await reasonOf(scene, by, id)) !== 'member_returned') continue
+      for (const member of cameBack(scene, by, truth))
+        await remove(by.device, by.account, id, member)
+      await syncNamed(by.device)
+    }
+}
+
+/** The people compare safety numbers: they confirm keys, and remove accounts that a thief has. */
+async function decide(scene: Scene): Promise<void> {
+  for (const truth of truths(scene)) {
+    const by = deciding(scene, truth)
+    if (by === undefined) continue
+    const { device, account } = by
+    for (const { account: member } of truth.members)
+      if (isStolen(scene, member)) await remove(device, account, truth.id, member)
+    for (const member of truth.unconfirmed)
+      if (!isStolen(scene, member)) await confirmNow(scene, device, account, member)
+  }
+  for (const { device, account, state } of liveOf(scene))
+    for (const member of state.trust.accounts())
+      if (!isStolen(scene, member)) await confirmNow(scene, device, account, member)
+}
+
+/** Owners whose account a thief has reset it with the recovery key, where they have one. */
+async function undoThefts(scene: Scene): Promise<void> {
+  for (const owner of [0, 1, 2]) {
+    const { identity } = scene.seats.find((one) => one.owner === owner)!
+    const paper = paperInForce(scene, identity.account)
+    if (!isStolen(scene, identity.account) || paper === null) continue
+    await scene.comeBack(owner, { paper, isThief: false })
+    noteRevoked(scene)
+  }
+}
+
+/** @param isSecond which history of a connection the honest server goes on with */
+export async function settle(scene: Scene, isSecond: boolean): Promise<void> {
+  for (const id of scene.server.rosters.ids()) scene.server.rosters.lies.join(id, isSecond)
+  await undoThefts(scene)
+  await rest(scene)
+  await removeReturned(scene)
+  await decide(scene)
+  await rest(scene)
+  for (const truth of truths(scene)) {
+    if (deciding(scene, truth) !== undefined) assert.deepEqual(truth.unconfirmed, [])
+    await haveSecret(scene, truth)
+  }
+  await rest(scene)
+}
+
+/** Devices lack the secret only where no device is left that has it; one of them makes another. */
+async function haveSecret(scene: Scene, truth: Truth): Promise<void> {
+  if (truth.ended || truth.held.length > 0) return
+  const whole = wholeIn(scene, truth)
+  const [lacking] = whole.filter((seat) => !hasSecret(truth, seat))
+  if (lacking === undefined) return
+  const { code } = await noWords(lacking.device, lacking.account, truth.id)
+  assert.equal(code, 'secret_unavailable')
+  assert(!whole.some((seat) => hasSecret(truth, seat)), 'who has the secret seals it to the others')
+  await rotateNow(lacking.device, lacking.account, truth.id)
+}
+
+/** Why a device has no words; null where it has. */
+async function reasonOf(scene: Scene, seat: Seat, id: string): Promise<string | null> {
+  if (seat.device.codes.toSay(id, scene.clock.ms) !== null) return null
+  const { code, details } = await noWords(seat.device, seat.account, id)
+  return typeof details.state === 'string' ? details.state : code
+}
+
+/** A device that saw two histories says so, keeps the evidence, and replaces where it may. */
+async function checkFork(scene: Scene, seat: Seat, id: string): Promise<void> {
+  const { state, identity } = seat
+  assert.equal(await reasonOf(scene, seat, id), 'roster_forked')
+  assert(scene.split.has(id), 'no fork where the server made none')
+  const entries = state.logs.read('roster', id)
+  const [other] = state.forks.read(id)
+  assert(other !== undefined && other.entry !== entries[other.seq], 'both histories are kept')
+  const branch = truthOf(scene, id, { entries })
+  const isOwner = memberIn(branch, seat)?.role === 'owner'
+  const isConfirmed = !branch.unconfirmed.includes(identity.account)
+  const mayReplace =
+    isOwner && isConfirmed && !branch.ended && toInvite(scene, seat, branch).length > 0
+  if (mayReplace) assert.notEqual(state.replacements.inPlaceOf(id), null, 'an owner replaces it')
+}
+
+/** Whether a reason holds, by what the second implementation says of the connection. */
+function assertReason(scene: Scene, seat: Seat, truth: Truth, reason: string): void {
+  const { unconfirmed, members, ended } = truth
+  const isDoubtful = unconfirmed.length > 0 || members.some((one) => isStolen(scene, one.account))
+  if (reason === 'ended') assert(ended)
+  else if (reason === 'member_returned') assert.notDeepEqual(cameBack(scene, seat, truth), [])
+  else {
+    assert.match(reason, /^(changed_unverified|rotation_pending)$/)
+    assert(isDoubtful, reason)
+  }
+}
+
+/** What a device that may go on knows is what the others know; or its reason holds. */
+async function agrees(scene: Scene, truth: Truth, seat: Seat): Promise<boolean> {
+  const { state } = seat
+  const reason = await reasonOf(scene, seat, truth.id)
+  if (reason !== null) {
+    assertReason(scene, seat, truth, reason)
+    return false
+  }
+  assert.deepEqual([truth.held, truth.rotation_pending, truth.ended], [[], false, false])
+  assert.deepEqual(state.logs.read('roster', truth.id), truth.entries)
+  const row = state.connections.get(truth.id)
+  assert.deepEqual([row?.hold, row?.epoch], [null, truth.epoch])
+  assert.deepEqual(
+    row?.members.map(({ user_id }) => user_id),
+    truth.members.map(({ account }) => account),
+  )
+  assert(hasSecret(truth, seat), 'the words are those of the epoch')
+  return true
+}
+
+/** Somebody says the words, and every device of another account verifies them. */
+async function hears(scene: Scene, id: string, those: readonly Seat[]): Promise<void> {
+  const [speaker] = those
+  if (speaker === undefined) return
+  scene.clock.ms += 60_000
+  const said = speaker.device.codes.toSay(id, scene.clock.ms)
+  assert(said !== null)
+  for (const { identity, device } of those) {
+    if (identity.account === speaker.identity.account) continue
+    const { verified, matches } = await device.verifier.verify(said.words, null)
+    assert.equal(verified, true)
+    assert(matches.some((match) => match.connection_id === id))
+  }
+}
+
+/** Checks one connection; answers how many devices have its words. */
+export async function check(
+  scene: Scene,
+  truth: Truth,
+  held: ReadonlyMap<Seat, ReadonlySet<string>>,
+): Promise<number> {
+  const { id, unconfirmed } = truth
+  const whole = wholeIn(scene, truth)
+  for (const seat of liveOf(scene)) {
+    const isListed = seat.state.connections.get(id) !== null
+    if (memberIn(truth, seat) === undefined) assert(!isListed, 'a former member still has it')
+    else if (isForked(seat, id)) {
+      if (isListed) await checkFork(scene, seat, id)
+    } else if (isListed && unconfirmed.includes(seat.identity.account)) {
+      const reason = await reasonOf(scene, seat, id)
+      assert.equal(reason, truth.ended ? 'ended' : 'changed_unverified')
+    }
+  }
+  const speaking: Seat[] = []
+  for (const seat of whole) if (await agrees(scene, truth, seat)) speaking.push(seat)
+  const [one] = speaking
+  if (one !== undefined) {
+    const secret = Buffer.from(one.device.vault.get(id)!).toString('hex')
+    for (const seat of scene.seats) {
+      const isFormer = seat.revoked || memberIn(truth, seat) === undefined
+      if (isFormer || unconfirmed.includes(seat.identity.account))
+        assert(!held.get(seat)!.has(secret), 'a former one knows the secret')
+    }
+  }
+  checkRoles(scene, truth)
+  await hears(scene, id, speaking)
+  return speaking.length
+}
+
+/** Nobody is bound to a connection, whatever became of it. */
+export async function allLeave(scene: Scene): Promise<void> {
+  for (const { state, account, device } of liveOf(scene)) {
+    await device.sync.run('request')
+    for (const id of state.connections.ids().toSorted()) {
+      await leave(id, account, device, 'end')
+      assert.equal(state.connections.get(id), null)
+    }
+  }
+}

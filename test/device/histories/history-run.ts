@@ -1,0 +1,112 @@
+/** One history: the steps of a plan, with what must hold after each, and its end. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { keyCommitment } from '../../../src/crypto/key-commitment.ts'
+import { openConnection } from '../../../src/device/connections/connections.ts'
+import { invite } from '../../../src/device/connections/invites.ts'
+import { setRole } from '../../../src/device/connections/members.ts'
+import type { State } from '../../../src/state/state.ts'
+import { T0 } from '../bench.ts'
+import { allLeave, check, neverBack, noteRevoked, settle } from './history-end.ts'
+import type { Frame, Step } from './history-plans.ts'
+import { noteHeld } from './history-roles.ts'
+import { type Scene, take } from './history-steps.ts'
+import { hasSecret, truths } from './history-truth.ts'
+import { payloadOf } from '../memory-branches.ts'
+import { people, type Seat } from '../session/sessions.ts'
+
+/** No device that came by a reset holds the secret of now before an owner confirmed its keys. */
+function neverUnconfirmed(scene: Scene): void {
+  for (const truth of truths(scene))
+    for (const seat of scene.seats)
+      if (!seat.revoked && truth.unconfirmed.includes(seat.identity.account))
+        assert(!hasSecret(truth, seat), 'keys that nobody confirmed')
+}
+
+/** Words are made of the secret of the epoch that they are said for, whatever a server sends. */
+function neverOldSecret({ server, seats, clock }: Scene): void {
+  for (const { state, device } of seats)
+    for (const id of server.rosters.ids()) {
+      const [row, k] = [state.connections.get(id), device.vault.get(id)]
+      if (row === null || k === null || device.codes.toSay(id, clock.ms) === null) continue
+      const opener = state.logs
+        .read('roster', id)
+        .map(payloadOf)
+        .find(({ epoch, k_commit }) => epoch === row.epoch && k_commit !== undefined)
+      assert.equal(keyCommitment(id, row.epoch, k), opener?.k_commit, 'a secret of another epoch')
+    }
+}
+
+async function opened(first: Seat, seats: readonly Seat[], full: boolean): Promise<string> {
+  const wanted = { name: 'Bank', invite: [] }
+  const made = { id: randomBytes(16), at: T0 }
+  const { id } = await openConnection(first.device, first.account, wanted, made)
+  if (!full) return id
+  const [other, third] = [2, 4].map((at) => seats[at]!.identity.account)
+  for (const user_id of [other!, third!]) await invite(first.device, first.account, id, { user_id })
+  for (const seat of [...seats, ...seats]) await seat.device.sync.run('request')
+  await setRole(first.device, first.account, id, { member: other!, role: 'owner' })
+  for (const seat of seats) await seat.device.sync.run('request')
+  return id
+}
+
+/** How histories ended, so that a run shows what it was about. */
+export const ends = { forks: 0, replacements: 0, stolen: 0, speaking: 0, silent: 0 }
+
+/** Runs a plan and its end. */
+export async function history(
+  newFolder: () => State,
+  plan: readonly Step[],
+  { full, isSecond }: Frame,
+) {
+  const { server, seats, clock, comeBack } = await people(
+    Array.from({ length: 5 }, newFolder),
+    [2, 2, 1],
+  )
+  const heldAt = new Map<string, readonly string[]>()
+  noteHeld({ server, seats, heldAt })
+  const connection = await opened(seats[0]!, seats, full)
+  const scene: Scene = {
+    server,
+    seats,
+    connection,
+    clock,
+    split: new Set(),
+    papers: new Map(),
+    heldAt,
+    byHand: new Set(),
+    comeBack: (owner, how) => comeBack(owner, newFolder(), how),
+  }
+  /** Every secret that was ever the current one, as somebody held it. */
+  const held = new Map<Seat, Set<string>>()
+  const note = () => {
+    for (const seat of seats) {
+      const known = held.get(seat) ?? held.set(seat, new Set()).get(seat)!
+      for (const id of server.rosters.ids()) {
+        const k = seat.device.vault.get(id)
+        if (k !== null) known.add(Buffer.from(k).toString('hex'))
+      }
+    }
+  }
+
+  note()
+  for (const one of plan) {
+    await take(scene, one)
+    noteRevoked(scene)
+    neverBack(scene)
+    neverUnconfirmed(scene)
+    neverOldSecret(scene)
+    note()
+  }
+  await settle(scene, isSecond)
+  neverUnconfirmed(scene)
+  note()
+  for (const truth of truths(scene)) {
+    const speaking = await check(scene, truth, held)
+    ends[speaking > 0 ? 'speaking' : 'silent'] += 1
+    if (truth.id !== connection) ends.replacements += 1
+  }
+  if (seats.some(({ state }) => state.forks.has(connection))) ends.forks += 1
+  if (seats.some(({ isThief }) => isThief)) ends.stolen += 1
+  await allLeave(scene)
+}

@@ -1,0 +1,241 @@
+/**
+ * What people, thieves and a dishonest account server may do to a connection, one step at a time.
+ * Any step may end in a crash; what the device wrote stays.
+ */
+import assert from 'node:assert/strict'
+import type { Account } from '../../../src/api/port.ts'
+import type { KeyPair } from '../../../src/crypto/device-keys.ts'
+import { linkingKeys } from '../../../src/crypto/logs/generations.ts'
+import { verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
+import { revokeDevice, vouchFor } from '../../../src/crypto/logs/key-log-entries.ts'
+import { newRecoverySeed, recoveryKeyOf } from '../../../src/crypto/recovery-paper.ts'
+import { Refusal } from '../../../src/crypto/refusal.ts'
+import { confirmSeats } from '../../../src/device/connections/confirmed-members.ts'
+import type { Device } from '../../../src/device/device.ts'
+import { invite } from '../../../src/device/connections/invites.ts'
+import { pullKeyLog } from '../../../src/device/logs/key-log.ts'
+import { judgeHolds } from '../../../src/device/logs/connection-record.ts'
+import { leaveOrEnd, remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
+import { putRecoveryKey, readRecoveryKey } from '../../../src/device/trust/recovery-key.ts'
+import { revoke } from '../../../src/device/session/revocation.ts'
+import { renewNow } from '../../../src/device/sync/seal-renewal.ts'
+import { AppError } from '../../../src/errors.ts'
+import { leave } from '../../../src/handlers/connections.ts'
+import { Crash, dyingAt, lyingTo } from './history-lies.ts'
+import type { Step, What } from './history-plans.ts'
+import type { memoryServer } from '../memory-server.ts'
+import { type ComingBack, deviceOf, type Seat } from '../session/sessions.ts'
+
+/** Where the steps happen. */
+export interface Scene {
+  readonly server: ReturnType<typeof memoryServer>
+  readonly seats: readonly Seat[]
+  /** The first connection; others replace it. */
+  readonly connection: string
+  readonly clock: { ms: number }
+  /** The connections of which the server made two histories. */
+  readonly split: Set<string>
+  /** What the owner of an account, and thieves of it, wrote down: the oldest first. */
+  readonly papers: Map<string, KeyPair[]>
+  /** By entry that takes an account into a replacement: what its signer held, see `noteHeld`. */
+  readonly heldAt: ReadonlyMap<string, readonly string[]>
+  /** Invitations that a person made: device, connection and account, with spaces between. */
+  readonly byHand: Set<string>
+  /** All devices of an account are lost, and a new one comes. */
+  readonly comeBack: (owner: number, how: ComingBack) => Promise<void>
+}
+
+const RESETS = 3
+
+/** Names of what was refused; a report that names none is a failure. */
+const NAMED =
+  /(refused|cannot be right|not valid|hold) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you have looked at|only owner|came back by the fork|was not taken in/
+
+/** Runs a sync; what it complains of has a name. */
+export async function syncNamed(on: Device): Promise<void> {
+  const { error } = await on.sync.run('request')
+  if (error !== null) assert.match(error, NAMED)
+}
+
+/** The connection that a device uses: the first, or what replaced it. */
+export function currentOf({ connection }: Scene, { state }: Seat): string {
+  let id = connection
+  for (;;) {
+    const next = state.replacements.inPlaceOf(id)
+    if (next === null) return id
+    id = next
+  }
+}
+
+/** Whether all active devices of an account are a thief's. */
+export const isStolen = ({ seats }: Scene, account: string): boolean =>
+  seats.some((one) => one.identity.account === account && one.isThief && !one.revoked)
+
+/** Whoever holds the device signs it out. */
+async function signOut({ identity, account }: Seat): Promise<void> {
+  const { sign } = await identity.keys()
+  const log = await identity.keyLog()
+  if (log.active.every(({ id }) => id !== identity.device)) return
+  const by = { by: identity.device, kid: identity.kid, seed: sign.secret, at: 1 }
+  const entry = revokeDevice({ log, device: identity.device, ...by })
+  await account.keyLogs.append({ body: { entry } })
+}
+
+/** What a person, or a thief, wrote down for an account. */
+export function papersOf({ papers }: Scene, account: string, isThief: boolean): KeyPair[] {
+  const key = `${account} ${isThief}`
+  return papers.get(key) ?? papers.set(key, []).get(key)!
+}
+
+/** `recovery create`: the paper is written before the account server hears of its key. */
+async function newPaper(scene: Scene, { isThief }: Seat, on: Device, account: Account) {
+  const papers = papersOf(scene, on.identity.account, isThief)
+  const { key, next } = await readRecoveryKey(on, account)
+  const old = papers.find(({ jwk }) => jwk.x === key?.x)
+  // Whoever has not the paper in force cannot replace it.
+  if (key !== null && old === undefined) return
+  const paper = recoveryKeyOf(newRecoverySeed())
+  papers.push(paper)
+  const entry = { op: 'recovery', ...next, key: paper.jwk } as const
+  const vouched = old === undefined ? {} : { recovery_sig: vouchFor(entry, old) }
+  await putRecoveryKey(on, account, { key: paper.jwk, seq: next.seq, ...vouched })
+}
+
+/** The newest paper of the owner that a reset would be linked by; null for none. */
+export function paperInForce(scene: Scene, account: string): KeyPair | null {
+  const log = verifyKeyLog(account, scene.server.logs.get(account)!)
+  const keys = linkingKeys(log.generations)
+  return papersOf(scene, account, false).findLast(({ jwk }) => keys.includes(jwk.x)) ?? null
+}
+
+/** The person has compared the newest keys of somebody, and confirms them. */
+export async function confirmNow(
+  { server }: Scene,
+  on: Device,
+  account: Account,
+  member: string,
+): Promise<void> {
+  const { generation, seq } = await pullKeyLog(on, account, member)
+  server.follow(on.identity.account, member)
+  on.state.trust.put({
+    account: member,
+    pinned: generation,
+    confirmed: true,
+    seq,
+    newest: generation,
+    refused: null,
+    checked_at: 0,
+    recovered_at: null,
+    key_unused: false,
+  })
+  await confirmSeats(on, account, member)
+  judgeHolds(on, member)
+}
+
+async function act(scene: Scene, by: Seat, what: What, on: Device, account: Account) {
+  const { seats, server } = scene
+  const connection = currentOf(scene, by)
+  const accountOf = (of: number) => seats.find((one) => one.owner === of)!.identity.account
+  const { device: id, account: own } = by.identity
+  const { lies } = server.rosters
+  switch (what.do) {
+    case 'sync':
+      return void (await on.sync.run('request'))
+    case 'lied':
+      return syncNamed(deviceOf(by, lyingTo(what.how, by.account, server, id)))
+    case 'later':
+      scene.clock.ms += 11 * 60_000
+      return
+    case 'lose':
+      await rotateNow(on, account, connection)
+      for (const { envelopes } of server.rosters.branches(connection)) envelopes.clear()
+      return
+    case 'add':
+    case 'invite': {
+      const user_id = accountOf(what.whom)
+      scene.byHand.add(`${id} ${connection} ${user_id}`)
+      await invite(on, account, connection, { user_id })
+      if (what.do === 'add') await on.sync.run('request')
+      return
+    }
+    case 'remove':
+      return remove(on, account, connection, accountOf(what.whom))
+    case 'promote':
+    case 'demote': {
+      const role = what.do === 'promote' ? 'owner' : 'member'
+      await setRole(on, account, connection, { member: accountOf(what.whom), role })
+      return
+    }
+    case 'leave':
+      await leaveOrEnd(on, account, connection)
+      return
+    case 'end':
+      return leave(connection, account, on, 'end')
+    case 'rotate':
+      await rotateNow(on, account, connection)
+      return
+    case 'renew':
+      await renewNow(on, account)
+      return
+    case 'revoke': {
+      const target = seats[what.whom]
+      if (target?.owner === by.owner) await revoke(on, account, target.identity.device)
+      return
+    }
+    case 'signOut':
+      return signOut(by)
+    case 'paper':
+      return newPaper(scene, by, on, account)
+    case 'reset': {
+      const [oldest = null] = papersOf(scene, own, false)
+      const found = what.with === 'oldest paper' ? oldest : paperInForce(scene, own)
+      const paper = what.with === 'nothing' ? null : found
+      const isMeant = what.with === 'nothing' || paper !== null
+      if (isMeant && seats.length < 5 + RESETS)
+        await scene.comeBack(by.owner, { paper, isThief: false })
+      return
+    }
+    case 'theft':
+      if (seats.length < 5 + RESETS) await scene.comeBack(by.owner, { paper: null, isThief: true })
+      return
+    case 'confirm': {
+      const member = accountOf(what.whom)
+      if (!isStolen(scene, member)) await confirmNow(scene, on, account, member)
+      return
+    }
+    case 'split': {
+      const chosen = seats.filter((_, at) => ((what.devices >> at) & 1) === 1)
+      lies.split(
+        connection,
+        chosen.map(({ identity }) => identity.device),
+      )
+      if (server.rosters.branches(connection).length > 1) scene.split.add(connection)
+      return
+    }
+    case 'show':
+      lies.flip(connection, id)
+      await syncNamed(by.device)
+      lies.flip(connection, id)
+      return
+    case 'join':
+      return lies.join(connection, what.second)
+  }
+}
+
+/** What a person is answered, and what a crash looks like, is no failure of the test. */
+const isTold = (error: unknown) =>
+  error instanceof AppError || error instanceof Crash || error instanceof Refusal
+
+/** Take one step; the devices that a crash or another key ended start anew. */
+export async function take(scene: Scene, { what, crash }: Step): Promise<void> {
+  const by = scene.seats[what.by]
+  if (by === undefined || (by.revoked && what.do !== 'reset' && what.do !== 'theft')) return
+  if (what.do === 'remove' && what.whom === by.owner) return
+  const account = crash === null ? by.account : dyingAt(by.account, crash.at, crash.after)
+  const on = crash === null ? by.device : deviceOf(by, account)
+  await act(scene, by, what, on, account).catch((error: unknown) => {
+    if (!isTold(error)) throw error
+  })
+  // What it knows in memory is gone; what it wrote stays.
+  if (crash !== null) by.device = deviceOf(by, by.account)
+}

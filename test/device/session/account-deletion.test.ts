@@ -1,0 +1,487 @@
+/** An account that is deleted: what this device forgets, and what those see who were connected with it. */
+import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../../src/api/port.ts'
+import { openTokens } from '../../../src/auth/tokens.ts'
+import { deleteAccount, finishDeletion } from '../../../src/device/session/account-deletion.ts'
+import { dropDeparted, noteDeparted, present } from '../../../src/device/logs/deleted-members.ts'
+import { leaveOrEnd, remove, setRole } from '../../../src/device/connections/members.ts'
+import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
+import { AppError } from '../../../src/errors.ts'
+import { leave } from '../../../src/handlers/connections.ts'
+import type { State } from '../../../src/state/state.ts'
+import { newMeta } from '../meta.ts'
+import {
+  type Desk,
+  type World,
+  connected,
+  isIn,
+  takenIn,
+  three,
+  verifies,
+  worldOf,
+} from '../people.ts'
+import { refusedWith } from './signing-in.ts'
+
+const membersOf = async (desk: Desk, id: string) =>
+  (await desk.account().connections.read({ id })).members.map(({ user_id }) => user_id ?? '')
+const rosterOf = ({ state }: Desk, id: string) =>
+  rememberedRoster(state, id)?.roster ?? assert.fail('no roster')
+const opsOf = (desk: Desk, id: string) =>
+  rosterOf(desk, id).entries.map((entry) => {
+    const payload = Buffer.from(entry.split('.')[1]!, 'base64url').toString()
+    return (JSON.parse(payload) as { op: string }).op
+  })
+const holdOf = ({ state }: Desk, id: string) => state.connections.get(id)?.hold
+
+/** Every row of a state, as text. */
+function rowsOf({ db }: Pick<State, 'db'>): string[] {
+  const tables = db.prepare("select name from sqlite_schema where type = 'table'").all()
+  return tables.flatMap(({ name }) =>
+    db
+      .prepare(`select * from ${String(name)}`)
+      .all()
+      .map((row) => `${String(name)} ${JSON.stringify(row)}`),
+  )
+}
+
+/** The account server keeps nothing of a connection that nobody is in. */
+function isDeleted({ mail }: Pick<World, 'mail'>, id: string): void {
+  const db = new DatabaseSync(join(dirname(mail), 'account.db'), { readOnly: true })
+  const found = db.prepare('select 1 from connections where id = ?').all(id)
+  db.close()
+  assert.deepEqual(found, [])
+}
+
+/** As the daemon does at a start. */
+const finish = ({ state, keychain, seat }: Desk) =>
+  finishDeletion({ state, keychain, seat, log: () => undefined, now: () => 0 })
+
+const away = () => Promise.reject(new AppError('backend_unavailable', 'It is away.'))
+/** The account is deleted, and nobody hears of it. */
+const unheard = (account: Account): Account => ({
+  ...account,
+  account: {
+    delete: async (input) => {
+      await account.account.delete(input)
+      return away()
+    },
+  },
+})
+
+describe('a connection with one other', () => {
+  it('shows who went as gone, believes no words of theirs, and can be deleted', async (t) => {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    world.later()
+    const words = ada.words(id)
+    const adaId = ada.id
+    await ada.flow.deleteAccount()
+    await bob.sync()
+    assert.deepEqual(await membersOf(bob, id), [bob.id])
+    const { verified, conclusive, reasons } = await bob.hears(words)
+    assert.deepEqual([verified, conclusive, reasons], [false, true, []])
+    assert.equal(rosterOf(bob, id).epoch, 2)
+    assert.notEqual(bob.words(id), null)
+    assert(!JSON.stringify(bob.state.connections.get(id)).includes(adaId))
+    await bob.sync()
+    assert.equal(rosterOf(bob, id).epoch, 2, 'one new secret is enough')
+    await leave(id, bob.account(), bob.device())
+    assert.deepEqual(opsOf(bob, id).slice(-1), ['leave'], 'by a signature, which stays')
+    isDeleted(world, id)
+    await bob.sync()
+    assert.deepEqual(bob.state.connections.ids(), [])
+  })
+
+  it('until the other hears of it, nothing else of theirs is held up', async (t) => {
+    const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+    await connected(ada, bob)
+    const other = await connected(cy, bob)
+    await ada.flow.deleteAccount()
+    for (const desk of [cy, bob]) await desk.sync()
+    world.later()
+    assert(await verifies(bob, cy, other))
+    assert(await verifies(cy, bob, other))
+  })
+})
+
+describe('a group', () => {
+  it('with another owner: it is left by a signature, and goes on', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
+    for (const desk of [bob, cy]) await desk.sync()
+    const words = ada.words(id)
+    await ada.flow.deleteAccount()
+    for (const desk of [bob, cy]) await desk.sync()
+    assert.deepEqual(opsOf(bob, id).slice(-2), ['leave', 'rotate'])
+    assert.equal((await cy.hears(words)).verified, false)
+    assert.deepEqual((await membersOf(cy, id)).toSorted(), [bob.id, cy.id].toSorted())
+    world.later()
+    assert(await verifies(bob, cy, id))
+    // A new device checks the history from its first entry on, which is signed by who is gone.
+    const tablet = await world.further(cy, 'tablet')
+    for (const desk of [tablet, bob, cy, tablet]) await desk.sync()
+    world.later()
+    assert(await verifies(bob, tablet, id))
+    const dan = await world.person('dan')
+    await takenIn(bob, id, [dan])
+    world.later()
+    assert(await verifies(dan, cy, id))
+  })
+
+  it('whose only owner goes: the rest get a new secret, and it stays among them', async (t) => {
+    const { world, ada, bob, cy, id } = await three(t)
+    const words = ada.words(id)
+    await ada.flow.deleteAccount()
+    for (const desk of [cy, bob, cy]) await desk.sync()
+    assert.deepEqual(opsOf(bob, id).slice(-1), ['rotate'])
+    for (const desk of [bob, cy]) {
+      assert.equal(holdOf(desk, id), null)
+      assert.equal((await desk.hears(words)).verified, false)
+      assert.deepEqual((await membersOf(desk, id)).toSorted(), [bob.id, cy.id].toSorted())
+    }
+    world.later()
+    assert(await verifies(bob, cy, id))
+    assert(await verifies(cy, bob, id))
+    const tablet = await world.further(cy, 'tablet')
+    for (const desk of [tablet, bob, cy, tablet]) await desk.sync()
+    world.later()
+    assert(await verifies(bob, tablet, id))
+    // Nobody is left who may change who is in it.
+    await assert.rejects(
+      remove(bob.device(), bob.account(), id, cy.id),
+      refusedWith('forbidden', /Only an owner/),
+    )
+    await leaveOrEnd(bob.device(), bob.account(), id)
+    await cy.sync()
+    await leaveOrEnd(cy.device(), cy.account(), id)
+    isDeleted(world, id)
+  })
+
+  it('that could not be left by a signature: an owner may remove who is gone, and is the last one', async (t) => {
+    const { ada, bob, cy, id } = await three(t)
+    await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
+    await bob.sync()
+    const gone = { id: ada.id }
+    await ada.account().account.delete({})
+    for (const desk of [bob, cy]) await desk.sync()
+    assert(isIn(bob, id, gone as Desk), 'nobody is removed on the word of the server')
+    for (const give of [
+      () => leaveOrEnd(bob.device(), bob.account(), id),
+      () => setRole(bob.device(), bob.account(), id, { member: bob.id, role: 'member' }),
+    ])
+      await assert.rejects(give, refusedWith('invalid_state', /only owner/, 'last_owner'))
+    await assert.rejects(
+      setRole(bob.device(), bob.account(), id, { member: gone.id, role: 'member' }),
+      refusedWith('not_found'),
+    )
+    await remove(bob.device(), bob.account(), id, gone.id)
+    for (const desk of [bob, cy]) {
+      await desk.sync()
+      assert(!isIn(desk, id, gone as Desk))
+      assert.equal(holdOf(desk, id), null)
+    }
+  })
+
+  it('in which somebody seals to who went a moment ago: it decides anew', async (t) => {
+    const { ada, bob, cy, id } = await three(t)
+    await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
+    await bob.sync()
+    const account = ada.account()
+    const racing = bob.restart((of) => ({
+      ...of,
+      rosters: {
+        ...of.rosters,
+        append: async (input) => {
+          // Between what Bob's device fetched and what it sends.
+          await account.account.delete({}).catch(() => undefined)
+          return of.rosters.append(input)
+        },
+      },
+    }))
+    await remove(racing.device(), racing.account(), id, cy.id)
+    assert.deepEqual(await membersOf(bob, id), [bob.id])
+    await racing.sync()
+    assert.equal(holdOf(racing, id), null)
+  })
+})
+
+it('somebody who is taken in and goes at that moment is not, and nothing else is held up', async (t) => {
+  const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
+  const id = await bob.connect()
+  await takenIn(bob, id, [cy])
+  await bob.invite(id, { user_id: ada.id })
+  await ada.approve()
+  const account = ada.account()
+  let asked = 0
+  const racing = bob.restart((of) => ({
+    ...of,
+    rosters: {
+      ...of.rosters,
+      append: async (input) => {
+        if (++asked > 1) return of.rosters.append(input)
+        await account.account.delete({})
+        throw new AppError('conflict', 'It was deleted a moment ago.')
+      },
+    },
+  }))
+  // It decides anew, is refused, and says so once.
+  const { error } = await racing.device().sync.run('request')
+  assert.match(error ?? '', new RegExp(id))
+  await racing.sync()
+  assert.equal(asked, 2)
+  assert.equal(holdOf(racing, id), null)
+  assert.deepEqual((await membersOf(racing, id)).toSorted(), [bob.id, cy.id].toSorted())
+  world.later()
+  assert(await verifies(cy, racing, id))
+})
+
+describe('what the account server says of who departed', () => {
+  /** A roster of three in an epoch, of which this is asked. */
+  const roster = { connection: 'con_1', epoch: 3, members: ['a', 'b', 'c'], rotationPending: false }
+  const cases: [name: string, said: [string, number][], members: string, due: boolean][] = [
+    ['nobody', [], 'abc', false],
+    ['one, in this epoch', [['b', 3]], 'ac', true],
+    ['one, before the epoch began', [['b', 2]], 'ac', false],
+    ['one, in an epoch to come: one rotation is enough', [['b', 9]], 'ac', true],
+    ['two', [['b', 2], ['c', 3]], 'a', true], // prettier-ignore
+    ['oneself, who hears of that otherwise', [['a', 3]], 'abc', false],
+    ['somebody who is in it no more', [['z', 3]], 'abc', false],
+  ]
+  const rosterIn = (epoch: number) =>
+    ({
+      ...roster,
+      epoch,
+      members: roster.members.map((account) => ({ account })),
+    }) as unknown as Parameters<typeof present>[1]
+  const seen = (state: Parameters<typeof present>[0], epoch = 3) => {
+    const { members, rotationPending } = present(state, rosterIn(epoch))
+    return [members.map(({ account }) => account).join(''), rotationPending]
+  }
+  for (const [name, said, members, due] of cases)
+    it(name, () => {
+      const { meta, rows } = newMeta()
+      const state = { meta }
+      noteDeparted(state, rosterIn(3), new Map(said), 'a')
+      assert.deepEqual(seen(state), [members, due])
+      // Said again of a later epoch, it asks for nothing new.
+      noteDeparted(state, rosterIn(4), new Map(said.map(([of]) => [of, 99])), 'a')
+      assert.deepEqual(seen(state, 4), [members, false])
+      noteDeparted(state, rosterIn(4), new Map(), 'a')
+      assert.deepEqual(seen(state, 4), ['abc', false])
+      dropDeparted(state, roster.connection)
+      assert.equal(rows.size, 0)
+    })
+
+  it('taken back and said again: two more new secrets, and then no more', () => {
+    const state = { meta: newMeta().meta }
+    const due: boolean[] = []
+    for (let epoch = 3; epoch < 9; epoch++) {
+      noteDeparted(state, rosterIn(epoch), new Map([['b', 99]]), 'a')
+      const [members, isDue] = seen(state, epoch)
+      assert.equal(members, 'ac', 'nothing is sealed to them all the same')
+      due.push(isDue === true)
+      noteDeparted(state, rosterIn(epoch), new Map(), 'a')
+      assert.deepEqual(seen(state, epoch), ['abc', false])
+    }
+    assert.deepEqual(due, [true, true, true, false, false, false])
+  })
+
+  it('is forgotten when this account leaves', async (t) => {
+    const { ada, bob, id } = await three(t)
+    await ada.flow.deleteAccount()
+    await bob.sync()
+    const noted = () => rowsOf(bob.state).filter((row) => row.includes(`departed ${id}`))
+    assert.equal(noted().length, 1)
+    await leave(id, bob.account(), bob.device())
+    assert.deepEqual(noted(), [])
+  })
+})
+
+describe('this device', () => {
+  async function full(t: TestContext) {
+    const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+    const id = await connected(ada, bob)
+    await connected(bob, ada)
+    const { keychain, state } = ada
+    world.later()
+    assert(await verifies(ada, bob, id))
+    const tokens = openTokens({
+      keychain,
+      rows: state.tokens,
+      now: () => world.clock.ms,
+      commandLineToken: () => '',
+      account: () => ada.seat.identity()?.account ?? null,
+    })
+    const held = [1, 2].map(() => tokens.mint({ name: 'x', scope: 'write' }).id)
+    const entries = ['vault', 'session', 'device', ...held.map((one) => `token/${one}`)]
+    return { world, ada, bob, id, entries, device: ada.device() }
+  }
+  const held = ({ keychain }: Desk, entries: readonly string[]) =>
+    entries.filter((entry) => keychain.get(entry) !== null)
+  const isEmpty = (desk: Desk, entries: readonly string[]) => {
+    assert.deepEqual(held(desk, entries), [])
+    // How far the clock has come, which names nobody.
+    const left = rowsOf(desk.state).filter((row) => !row.startsWith('replays_highest '))
+    assert.deepEqual(left, [])
+    assert.equal(desk.seat.identity(), null)
+  }
+
+  it('keeps nothing: no row, no key, no token', async (t) => {
+    const { ada, entries } = await full(t)
+    assert.deepEqual(held(ada, entries), entries)
+    await ada.flow.deleteAccount()
+    isEmpty(ada, entries)
+    await assert.rejects(ada.flow.deleteAccount(), refusedWith('not_signed_in'))
+    assert.equal((await ada.flow.read()).state, 'signed_out')
+  })
+
+  it('keeps everything while the server is away, also half way', async (t) => {
+    const { ada, entries, id } = await full(t)
+    const cut: ((account: Account) => Partial<Account>)[] = [
+      () => ({ deletion: { read: away } }),
+      ({ connections }) => ({ connections: { ...connections, list: away } }),
+      ({ rosters }) => ({ rosters: { ...rosters, read: away } }),
+      () => ({ account: { delete: away } }),
+    ]
+    for (const parts of cut) {
+      const desk = ada.restart((account) => ({ ...account, ...parts(account) }))
+      await assert.rejects(
+        desk.flow.deleteAccount(),
+        refusedWith('backend_unavailable', /nothing was forgotten here: It is away/),
+      )
+      assert.deepEqual(held(desk, entries), entries)
+      assert.notEqual(desk.state.connections.get(id), null)
+    }
+    const later = ada.restart()
+    assert.equal(await finish(later), false)
+    await later.sync()
+    await later.flow.deleteAccount()
+    isEmpty(later, entries)
+  })
+
+  for (const [name, forget] of [
+    ['the same again', (desk: Desk) => desk.flow.deleteAccount()],
+    ['the next start', finish],
+  ] as const)
+    it(`the server did it and nobody heard: ${name} forgets the rest`, async (t) => {
+      const { ada, entries } = await full(t)
+      await assert.rejects(
+        ada.restart(unheard).flow.deleteAccount(),
+        refusedWith('backend_unavailable', /Delete it again/),
+      )
+      assert.deepEqual(held(ada, entries), entries)
+      const again = ada.restart()
+      await forget(again)
+      isEmpty(again, entries)
+    })
+
+  it('the server did it, and a sync was answered on the way, before it: the next start forgets the rest', async (t) => {
+    const { ada, entries } = await full(t)
+    const desk: Desk = ada.restart((account) => ({
+      ...account,
+      account: {
+        delete: async (input) => {
+          await desk.device().sync.run('timer')
+          return unheard(account).account.delete(input)
+        },
+      },
+    }))
+    await assert.rejects(desk.flow.deleteAccount(), refusedWith('backend_unavailable'))
+    const again = ada.restart()
+    assert.equal(await finish(again), true)
+    isEmpty(again, entries)
+  })
+
+  it('the server did not do it, as a sync saw a good while later: a session that ends then deletes nothing', async (t) => {
+    const { world, ada, entries } = await full(t)
+    const desk = ada.restart((account) => ({ ...account, account: { delete: away } }))
+    await assert.rejects(desk.flow.deleteAccount(), refusedWith('backend_unavailable'))
+    world.later(6)
+    await desk.device().sync.run('timer')
+    const ended = () => Promise.reject(new AppError('not_signed_in', 'It has ended.'))
+    const later = ada.restart((account) => ({ ...account, deletion: { read: ended } }))
+    assert.equal(await finish(later), false)
+    assert.deepEqual(held(later, entries), entries)
+  })
+
+  it('that waits for approval deletes nothing', async (t) => {
+    const { world, ada } = await full(t)
+    const waiting = await world.waiting(ada, 'tablet')
+    await assert.rejects(
+      waiting.flow.deleteAccount(),
+      refusedWith('invalid_state', /awaits its approval/, 'awaiting_approval'),
+    )
+  })
+
+  it('the server did it, and the attempt that the client made after that was refused: done', async (t) => {
+    const { ada, entries } = await full(t)
+    const desk = ada.restart((account) => ({
+      ...account,
+      account: {
+        delete: async (input) => {
+          await account.account.delete(input)
+          throw new AppError('not_signed_in', 'It has ended.')
+        },
+      },
+    }))
+    await desk.flow.deleteAccount()
+    isEmpty(desk, entries)
+  })
+
+  it('a keychain that fails half way: what is left goes before anybody sits down', async (t) => {
+    const { ada, entries } = await full(t)
+    const { keychain } = ada
+    const locked = { ...keychain, delete: () => assert.fail('locked') }
+    const { seat, state } = ada
+    const failing = { ...ada, keychain: locked }
+    await assert.rejects(
+      deleteAccount(
+        { state, keychain: failing.keychain, seat, now: () => 0, log: () => undefined },
+        ada.device(),
+      ),
+      /locked/,
+    )
+    assert.deepEqual(held(ada, entries), entries)
+    const again = ada.restart()
+    await finish(again)
+    isEmpty(again, entries)
+  })
+
+  it('a session that ended otherwise deletes nothing and forgets nothing', async (t) => {
+    const { ada, entries } = await full(t)
+    const ended = () => Promise.reject(new AppError('not_signed_in', 'It has ended.'))
+    const desk = ada.restart((account) => ({ ...account, deletion: { read: ended } }))
+    await assert.rejects(desk.flow.deleteAccount(), refusedWith('not_signed_in', /has ended/))
+    assert.equal(await finish(desk), false)
+    assert.deepEqual(held(ada, entries), entries)
+  })
+
+  it('a refusal changes nothing: no connection is left before it', async (t) => {
+    const { world, ada, bob, entries, id } = await full(t)
+    const refused = () =>
+      Promise.reject(new AppError('invalid_state', 'Not so.', { details: { state: 'last_owner' } }))
+    const desk = ada.restart((account) => ({ ...account, deletion: { read: refused } }))
+    await assert.rejects(
+      desk.flow.deleteAccount(),
+      refusedWith('invalid_state', /Not so/, 'last_owner'),
+    )
+    assert.deepEqual(held(ada, entries), entries)
+    for (const one of [ada, bob]) await one.sync()
+    world.later()
+    assert(await verifies(bob, ada, id))
+  })
+
+  it('of which another one deleted the account: told, no crash, and nothing verifies as fresh', async (t) => {
+    const { world, ada } = await full(t)
+    const tablet = await world.further(ada, 'tablet')
+    await tablet.sync()
+    await ada.flow.deleteAccount()
+    const report = await tablet.device().sync.run('request')
+    assert.equal(report.ok, false)
+    assert.match(report.error ?? '', /was deleted/)
+    assert.match(tablet.device().sync.refused() ?? '', /countersignd logout --forget/)
+  })
+})

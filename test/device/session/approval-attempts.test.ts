@@ -1,0 +1,235 @@
+/** Attempts of an approval: one at a time, few in a day, and over after 15 minutes or a restart. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { approved, shownBy } from '../approving.ts'
+import { testServer } from './sign-in-server.ts'
+import { newLaptop, refusedWith } from './signing-in.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+/** A signed-in device and one that waits. */
+async function twoLaptops(t: TestContext) {
+  const server = testServer()
+  const old = newLaptop(t, server, 'desk')
+  await old.signIn()
+  const fresh = newLaptop(t, server, 'laptop 2')
+  await fresh.signIn()
+  const another = async (name: string) => {
+    const one = newLaptop(t, server, name)
+    await one.signIn()
+    return one
+  }
+  const seq = () => server.logOf(old.identity().account).seq
+  return { server, old, fresh, another, seq }
+}
+
+const tooMany = refusedWith('rate_limited', /5 approvals in 24 hours.*Try again in/)
+
+describe('a restart in the middle', () => {
+  it('of the new device: the same keys, other words, and the other attempt is over', async (t) => {
+    const { old, fresh, seq } = await twoLaptops(t)
+    const { id, words } = await shownBy(old, fresh.flow)
+    const { device, kid } = fresh.identity()
+    const next = fresh.restart()
+    assert.equal((await next.flow.read()).device_words, null)
+    const noAttempt = refusedWith('invalid_state', /ends with a restart/, 'no_attempt')
+    await assert.rejects(next.flow.advanceApproval(), noAttempt)
+    await assert.rejects(next.flow.approve(words), noAttempt)
+    // What was ready on the old device is of no use to the new one.
+    const { words: stale } = await old.approver.approve(old.account, id, words)
+    await next.flow.beginApproval()
+    await assert.rejects(next.flow.approve(stale), refusedWith('invalid_state', /Not approved yet/))
+    const again = await shownBy(old, next.flow)
+    assert.notEqual(again.words, words)
+    const shown = await old.approver.approve(old.account, id, again.words)
+    assert.equal((await next.flow.approve(shown.words)).state, 'signed_in')
+    assert.deepEqual([next.identity().device, next.identity().kid, seq()], [device, kid, 1])
+  })
+
+  it('of the new device, before it revealed: the old one says that it began again', async (t) => {
+    const { old, fresh } = await twoLaptops(t)
+    const { device: id } = fresh.identity()
+    await fresh.flow.beginApproval()
+    await old.approver.begin(old.account, id)
+    const next = fresh.restart()
+    await next.flow.beginApproval()
+    await assert.rejects(
+      old.approver.advance(old.account, id),
+      refusedWith('conflict', /began again/),
+    )
+    await approved(old, next.flow)
+  })
+
+  it('of the old device: it answers no commitment that was answered, and waits for another', async (t) => {
+    const { old, fresh } = await twoLaptops(t)
+    const { id, words } = await shownBy(old, fresh.flow)
+    const next = old.restart()
+    const noAttempt = refusedWith('invalid_state', /ends with a restart/, 'no_attempt')
+    await assert.rejects(next.approver.approve(next.account, id, words), noAttempt)
+    assert.equal((await next.approver.begin(next.account, id)).state, 'answered')
+    assert.equal((await next.approver.advance(next.account, id)).state, 'answered')
+    await approved(next, fresh.flow)
+  })
+})
+
+describe('how long an attempt lasts', () => {
+  it('15 minutes on the old device, and on the new one', async (t) => {
+    const { server, old, fresh, seq } = await twoLaptops(t)
+    const { id, words } = await shownBy(old, fresh.flow)
+    const noAttempt = refusedWith('invalid_state', /lasts 15 minutes/, 'no_attempt')
+    server.clock.ms += 15 * MINUTE - 1
+    await assert.rejects(old.approver.approve(old.account, id, 'x'), refusedWith('unknown_word'))
+    server.clock.ms += 1
+    await assert.rejects(old.approver.approve(old.account, id, words), noAttempt)
+    await assert.rejects(fresh.flow.approve(words), noAttempt)
+    assert.equal((await fresh.flow.read()).device_words, null)
+    assert.equal(seq(), 0)
+  })
+
+  it('an attempt that the account server has no more', async (t) => {
+    const { server, fresh } = await twoLaptops(t)
+    await fresh.flow.beginApproval()
+    delete server.devices.get(fresh.identity().device)?.attempt
+    await assert.rejects(fresh.flow.advanceApproval(), refusedWith('conflict', /no more/))
+  })
+})
+
+describe('two attempts at once', () => {
+  it('on the old device: the second ends the first, which signs nothing', async (t) => {
+    const { old, fresh, another, seq } = await twoLaptops(t)
+    const { id, words } = await shownBy(old, fresh.flow)
+    const phone = await another('phone')
+    const second = await shownBy(old, phone.flow)
+    await assert.rejects(
+      old.approver.approve(old.account, id, words),
+      refusedWith('conflict', /Another approval was begun/),
+    )
+    assert.equal(seq(), 0)
+    await old.approver.approve(old.account, second.id, second.words)
+    assert.equal(seq(), 1)
+  })
+
+  it('two steps at the same time draw one nonce', async (t) => {
+    const { old, fresh } = await twoLaptops(t)
+    const { device: id } = fresh.identity()
+    await old.approver.begin(old.account, id)
+    await fresh.flow.beginApproval()
+    const step = () => old.approver.advance(old.account, id)
+    const seen = await Promise.all([step(), step(), step()])
+    assert.deepEqual(new Set(seen.map(({ state }) => state)), new Set(['revealing']))
+    assert.equal(old.state.approvalAttempts.after('approving', 0).length, 1)
+  })
+
+  it('by two devices of the account: one answers, the other is told', async (t) => {
+    const { old, fresh, another, seq } = await twoLaptops(t)
+    const phone = await another('phone')
+    await approved(old, phone.flow)
+    const { id } = await shownBy(old, fresh.flow)
+    const theirs = await phone.approver.begin(phone.account, id)
+    assert.equal(theirs.state, 'answered')
+    assert.equal(phone.state.approvalAttempts.after('approving', 0).length, 0)
+    assert.equal(seq(), 1)
+  })
+})
+
+describe('five attempts in 24 hours', () => {
+  it('the sixth is refused on both sides, also after a restart, until the first is a day old', async (t) => {
+    const { server, old, fresh } = await twoLaptops(t)
+    const first = server.clock.ms
+    for (let made = 0; made < 5; made++) {
+      await shownBy(old.restart(), fresh.restart().flow)
+      server.clock.ms += MINUTE
+    }
+    const [again, waiting] = [old.restart(), fresh.restart()]
+    const { device: id } = waiting.identity()
+    const sixth = [
+      () => again.approver.begin(again.account, id),
+      () => waiting.flow.beginApproval(),
+    ]
+    for (const at of [server.clock.ms, first + DAY - 1]) {
+      server.clock.ms = at
+      for (const begin of sixth) await assert.rejects(begin, tooMany)
+    }
+    server.clock.ms = first + DAY
+    await approved(again, waiting.flow)
+  })
+
+  it('each device counts for itself, and each side apart', async (t) => {
+    const { old, fresh, another } = await twoLaptops(t)
+    for (let made = 0; made < 5; made++) await shownBy(old, fresh.flow)
+    const phone = await another('phone')
+    await phone.flow.beginApproval()
+    assert.equal(old.state.approvalAttempts.after('new', 0).length, 0)
+    assert.equal(fresh.state.approvalAttempts.after('approving', 0).length, 0)
+  })
+
+  it('what counts is a nonce that left: commitments and waiting do not', async (t) => {
+    const { old, fresh } = await twoLaptops(t)
+    const { device: id } = fresh.identity()
+    for (let made = 0; made < 7; made++) {
+      assert.equal((await old.approver.begin(old.account, id)).state, 'waiting')
+    }
+    for (let made = 0; made < 7; made++) {
+      await fresh.flow.beginApproval()
+      await fresh.flow.advanceApproval()
+    }
+    await approved(old, fresh.flow)
+    assert.equal(old.state.approvalAttempts.after('approving', 0).length, 1)
+    assert.equal(fresh.state.approvalAttempts.after('new', 0).length, 1)
+  })
+
+  it('the sixth is refused where the nonce would leave, whenever it was begun', async (t) => {
+    const { old, fresh, another } = await twoLaptops(t)
+    const begun = old.restart()
+    const { device: id } = fresh.identity()
+    await begun.approver.begin(begun.account, id)
+    for (let made = 0; made < 5; made++) await shownBy(old, (await another(`phone ${made}`)).flow)
+    await fresh.flow.beginApproval()
+    await assert.rejects(begun.approver.advance(begun.account, id), tooMany)
+    assert.deepEqual(
+      await begun.account.pendingDevices.read({ id }).then((of) => of.answered_by),
+      null,
+    )
+  })
+
+  it('counted before it leaves: an answer that was lost counts, and is not drawn again', async (t) => {
+    const { old, fresh } = await twoLaptops(t)
+    const { device: id } = fresh.identity()
+    const sent: unknown[] = []
+    const lossy = old.restart({
+      account: (own) => ({
+        ...own,
+        pendingDevices: {
+          ...own.pendingDevices,
+          answer: async (input) => {
+            sent.push(input.body)
+            if (sent.length === 1) throw new Error('lost')
+            return own.pendingDevices.answer(input)
+          },
+        },
+      }),
+    })
+    await fresh.flow.beginApproval()
+    await assert.rejects(lossy.approver.begin(lossy.account, id), /lost/)
+    assert.equal(old.state.approvalAttempts.after('approving', 0).length, 1)
+    assert.equal((await lossy.approver.advance(lossy.account, id)).state, 'revealing')
+    assert.deepEqual(sent[1], sent[0])
+    assert.equal(old.state.approvalAttempts.after('approving', 0).length, 1)
+  })
+
+  it('a clock that was set back holds nobody up for longer than a day', async (t) => {
+    const { server, old, another } = await twoLaptops(t)
+    const now = server.clock.ms
+    server.clock.ms = now + 365 * DAY
+    for (let made = 0; made < 5; made++) await shownBy(old, (await another(`p ${made}`)).flow)
+    server.clock.ms = now
+    const last = await another('last')
+    const begin = () => old.approver.begin(old.account, last.identity().device)
+    await assert.rejects(begin, tooMany)
+    server.clock.ms = now + DAY - 1
+    await assert.rejects(begin, tooMany)
+    server.clock.ms = now + DAY
+    await begin()
+  })
+})

@@ -1,0 +1,212 @@
+/** A sign-out that fails half way, one between the two comparisons of words, and what is handed over before a device goes. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Account } from '../../../src/api/port.ts'
+import { changeFacts } from '../../../src/device/identity/identity.ts'
+import { type SignInFlow, newSignIn } from '../../../src/device/session/sign-in.ts'
+import { AppError, type Code } from '../../../src/errors.ts'
+import { stamp } from '../../../src/handlers/stamp.ts'
+import { contextOf } from '../../handlers/context.ts'
+import { added } from '../approving.ts'
+import { BACKEND, NAMES, type Enrolled, enrolled, gate } from '../enrolled.ts'
+import { testServer } from './sign-in-server.ts'
+import { type Laptop, away, newLaptop, refusedWith } from './signing-in.ts'
+
+const leave = ({ flow }: { flow: SignInFlow }, how = {}) =>
+  flow.end({ last_device: false, forget: false, ...how })
+
+describe('a keychain that fails half way through a sign-out', () => {
+  for (const entry of ['vault', 'session', 'device'])
+    it(`at "${entry}": nobody sits down before it is finished, and the next person keeps everything`, async (t) => {
+      const server = testServer()
+      const laptop = newLaptop(t, server)
+      await laptop.signIn()
+      let isLocked = true
+      const keychain = {
+        ...laptop.keychain,
+        delete(name: string) {
+          if (isLocked && name === entry) throw new AppError('keychain_locked', 'It is locked.')
+          laptop.keychain.delete(name)
+        },
+      }
+      const running = laptop.restart({ keychain })
+      const locked = refusedWith('keychain_locked')
+      await assert.rejects(leave(running, { last_device: true }), locked)
+      for (const step of [
+        () => running.flow.read(),
+        () => running.flow.begin('bob@example.org'),
+        () => running.flow.code({ code: 'x', reset: false }),
+        () => leave(running),
+      ])
+        await assert.rejects(step, locked)
+      assert.equal(running.seat.identity(), null)
+
+      isLocked = false
+      const bob = await running.signIn({ email: 'bob@example.org' })
+      assert.equal(bob.state, 'signed_in')
+      const keys = laptop.keychain.get('device')
+      const next = laptop.restart()
+      assert.deepEqual(await next.flow.read(), bob)
+      assert.equal(laptop.keychain.get('device'), keys)
+      const { account } = next.identity()
+      assert.equal((await next.seat.account().keyLogs.read({ account })).entries.length, 1)
+    })
+
+  it('a newcomer that is put there all the same is not seated', async (t) => {
+    const laptop = newLaptop(t, testServer())
+    await laptop.signIn()
+    const identity = laptop.identity()
+    laptop.state.meta.set('leaving', true)
+    assert.throws(() => laptop.seat.take(identity), /sign-out is not finished/)
+  })
+})
+
+describe('a device that gives up while it waits', () => {
+  /** A device that is signed in, and one that waits for it, which it has approved or not. */
+  async function waiting(t: TestContext, isApproved: boolean) {
+    const server = testServer()
+    const desk = newLaptop(t, server, 'desk')
+    await desk.signIn()
+    const fresh = newLaptop(t, server, 'laptop 2')
+    await fresh.signIn()
+    if (isApproved) await added(desk, fresh.flow)
+    const { account } = desk.identity()
+    const active = () => server.logOf(account).active.map(({ id }) => id)
+    return { server, desk, fresh, active }
+  }
+  const isGone = async ({ flow, keychain }: Laptop) => {
+    assert.equal((await flow.read()).state, 'signed_out')
+    assert.equal(keychain.get('device'), null)
+  }
+
+  for (const isApproved of [false, true])
+    it(`${isApproved ? 'between the two comparisons of words' : 'before the first'}: no device is left behind, and the other is the last`, async (t) => {
+      const { desk, fresh, active } = await waiting(t, isApproved)
+      await leave(fresh)
+      await isGone(fresh)
+      assert.deepEqual(active(), [desk.identity().device])
+      await assert.rejects(leave(desk), refusedWith('invalid_state', /last device/, 'last_device'))
+    })
+
+  it('and is the last in the log: it is asked about that', async (t) => {
+    const { desk, fresh, active } = await waiting(t, true)
+    await leave(desk)
+    assert.deepEqual(active(), [fresh.identity().device])
+    await assert.rejects(leave(fresh), refusedWith('invalid_state', /last device/, 'last_device'))
+    await leave(fresh, { last_device: true })
+    assert.deepEqual(active(), [])
+  })
+
+  it('while the server is away: it stays, with its keys, unless it is told to forget', async (t) => {
+    const { fresh } = await waiting(t, true)
+    const offline = fresh.restart({
+      account: (account) => ({ ...account, keyLogs: { ...account.keyLogs, read: away } }),
+    })
+    await assert.rejects(leave(offline), refusedWith('backend_unavailable', /Not signed out/))
+    assert.equal((await offline.flow.read()).state, 'awaiting_approval')
+    assert.notEqual(fresh.keychain.get('device'), null)
+    await leave(offline, { forget: true })
+    await isGone(offline)
+  })
+})
+
+describe('what was made here', () => {
+  /** A device over the account server of this process, with a flow; it has something to hand over. */
+  async function working(t: TestContext, parts: (account: Account) => Partial<Account>) {
+    const device = await enrolled(t)
+    changeFacts(device.state, { server: BACKEND })
+    const offline = device.reopen({
+      stamps: { create: () => Promise.reject(new AppError('backend_unavailable', 'Away.')) },
+    })
+    const made = await stamp.create({ body: { content: 'x' } }, contextOf(offline))
+    await offline.verifier.verify('matador carload recede', null)
+    assert.deepEqual([made.receipt, device.state.verifications.unpushed(9).length], [null, 1])
+    const here = device.reopen(parts(device.account))
+    const logged: unknown[] = []
+    const flow = newSignIn({
+      state: here.state,
+      keychain: here.store,
+      seat: here.seat,
+      door: here.server.door({ key: null }),
+      server: BACKEND,
+      now: () => here.clock.ms,
+      log: (...line) => logged.push(line),
+      names: NAMES,
+    })
+    return { device, here, flow, made, logged }
+  }
+  const arrived = async ({ account }: Enrolled) =>
+    (await account.verificationLog.list({})).items.length
+
+  const pulls: [what: string, parts: (account: Account) => Partial<Account>][] = [
+    ['nothing else fails', () => ({})],
+    [
+      'what is fetched does not come',
+      ({ guestCodes }) => ({
+        guestCodes: {
+          ...guestCodes,
+          list: () => Promise.reject(new AppError('backend_error', 'Nonsense.')),
+        },
+      }),
+    ],
+  ]
+  for (const [what, parts] of pulls)
+    it(`reaches the account before the device goes: ${what}`, async (t) => {
+      const receipts: string[] = []
+      const at = await working(t, (account) => ({
+        ...parts(account),
+        stamps: {
+          create: async (input) => {
+            const answer = await account.stamps.create(input)
+            receipts.push(input.body.stamp)
+            return answer
+          },
+        },
+      }))
+      await leave(at, { last_device: true })
+      assert.equal(await arrived(at.device), 1)
+      assert.deepEqual(receipts, [at.made.stamp])
+      assert.equal(at.here.seat.identity(), null)
+    })
+
+  it('after the last push of the sync under way reaches it too', async (t) => {
+    const asked = gate()
+    const answer = gate()
+    let pushed = 0
+    const at = await working(t, ({ verifications }) => ({
+      verifications: {
+        push: async (input) => {
+          const accepted = await verifications.push(input)
+          pushed += input.body.items.length
+          return accepted
+        },
+      },
+      stamps: {
+        create: async () => {
+          asked.resolve()
+          await answer.promise
+          throw new AppError('conflict', 'Taken.')
+        },
+      },
+    }))
+    const syncing = at.here.sync.run('timer')
+    await asked.promise
+    await at.here.verifier.verify('matador carload recede', null)
+    const leaving = leave(at, { last_device: true })
+    answer.resolve()
+    await Promise.all([syncing, leaving])
+    assert.equal(pushed, 2)
+  })
+
+  it('and is refused: the device goes, and the log tells how much was lost', async (t) => {
+    const refuse = (code: Code) => () => Promise.reject(new AppError(code, 'No.'))
+    const at = await working(t, () => ({
+      verifications: { push: refuse('validation_failed') },
+      stamps: { create: refuse('conflict') },
+    }))
+    await leave(at, { last_device: true })
+    const told = JSON.stringify(at.logged)
+    assert.match(told, /"warn",[^[]*did not take[^[]*"verifications":1,"stamps":1/)
+    assert.equal(at.here.seat.identity(), null)
+  })
+})

@@ -1,0 +1,132 @@
+/** Revoking another device: the key log says so, whoever else writes there at the same moment. */
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
+import { publicKeys } from '../../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../../crypto/keys.ts'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import { type KeyLog, verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
+import { addDevice, revokeDevice } from '../../../src/crypto/logs/key-log-entries.ts'
+import { revoke } from '../../../src/device/session/revocation.ts'
+import { AppError } from '../../../src/errors.ts'
+import { enrolled } from '../enrolled.ts'
+import { paged } from '../paged.ts'
+
+/** A device whose log also has two others, at a server that keeps only the order. */
+async function household(t: TestContext) {
+  const device = await enrolled(t)
+  const { identity, clock } = device
+  const { sign } = await identity.keys()
+  const by = {
+    by: identity.device,
+    kid: identity.kid,
+    seed: sign.secret,
+    at: Math.floor(clock.ms / 1000),
+  }
+  const entries = [...(await identity.keyLog()).entries]
+  const log = (): KeyLog => verifyKeyLog(identity.account, entries)
+  const others = [0, 1].map(() => {
+    const id = newId('dev_', clock.ms)
+    entries.push(
+      addDevice({ log: log(), device: { id, keys: publicKeys(newDeviceKeys()) }, ...by }),
+    )
+    return id
+  }) as [string, string]
+  const seen = { appended: 0, turnedAway: [] as string[] }
+  /** Before the server takes an entry, somebody else may have been faster. */
+  let faster: () => void = () => undefined
+  const home = device.reopen({
+    keyLogs: {
+      read: async (of) => ({ ...paged(entries, of), seal_keys: [] }),
+      append: async ({ body: { entry } }) => {
+        seen.appended++
+        const before = entries.length
+        faster()
+        if (entries.length > before) throw new AppError('conflict', 'another came first')
+        entries.push(entry)
+        log()
+        return { seq: entries.length - 1, head: encodeBase64url(hashOf(entry)) }
+      },
+    },
+    devices: {
+      ...device.account.devices,
+      delete: async ({ id }) => void seen.turnedAway.push(id),
+    },
+  })
+  return {
+    home,
+    others,
+    seen,
+    log,
+    revokedByOthers: (id: string) =>
+      void entries.push(revokeDevice({ log: log(), device: id, ...by })),
+    addedByOthers: () =>
+      void entries.push(
+        addDevice({
+          log: log(),
+          device: { id: newId('dev_', clock.ms), keys: publicKeys(newDeviceKeys()) },
+          ...by,
+        }),
+      ),
+    race: (act: () => void) => {
+      faster = act
+    },
+    revoke: (id: string) => revoke(home, home.account, id),
+  }
+}
+
+const isActive = (log: KeyLog, id: string) => log.active.some((device) => device.id === id)
+
+describe('revoking another device', () => {
+  it('signs it into the key log, and knows that log from then on', async (t) => {
+    const { home, others, seen, log, revoke: act } = await household(t)
+    await act(others[0])
+    assert.deepEqual([isActive(log(), others[0]), isActive(log(), others[1])], [false, true])
+    assert.deepEqual([...(await home.identity.keyLog()).entries], log().entries)
+    assert.deepEqual([seen.appended, seen.turnedAway], [1, []])
+  })
+
+  it('goes on top of what another device added first', async (t) => {
+    const { others, seen, log, race, addedByOthers, revoke: act } = await household(t)
+    race(() => {
+      race(() => undefined)
+      addedByOthers()
+    })
+    await act(others[0])
+    assert.deepEqual([isActive(log(), others[0]), seen.appended, log().seq], [false, 2, 4])
+  })
+
+  it('that another device revoked first: done, with nothing more to sign', async (t) => {
+    const { home, others, race, revokedByOthers, seen, log, revoke: act } = await household(t)
+    race(() => revokedByOthers(others[0]))
+    await act(others[0])
+    await act(others[0])
+    assert.deepEqual([seen.appended, seen.turnedAway], [1, []])
+    assert.deepEqual([...(await home.identity.keyLog()).entries], log().entries)
+  })
+
+  it('does not try for ever', async (t) => {
+    const { others, race, addedByOthers, seen, log, revoke: act } = await household(t)
+    race(addedByOthers)
+    await assert.rejects(act(others[0]), { code: 'conflict' })
+    assert.equal(seen.appended, 5)
+    assert(isActive(log(), others[0]))
+  })
+
+  it('that is not in the log is for the account to turn away', async (t) => {
+    const { seen, revoke: act } = await household(t)
+    const id = newId('dev_', 0)
+    await act(id)
+    assert.deepEqual([seen.appended, seen.turnedAway], [0, [id]])
+  })
+
+  it('that is the one that answers: countersignd logout', async (t) => {
+    const { home, seen, revoke: act } = await household(t)
+    await assert.rejects(act(home.identity.device), (error: AppError) => {
+      assert.deepEqual([error.code, error.details], ['invalid_state', { state: 'current' }])
+      return /countersignd logout/.test(error.message)
+    })
+    assert.equal(seen.appended, 0)
+  })
+})

@@ -1,0 +1,240 @@
+/** Who is signed in, and that signing out leaves nothing behind. */
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { stamp } from '../../../src/handlers/stamp.ts'
+import { openDevice } from '../../../src/device/device.ts'
+import { openConnection } from '../../../src/device/connections/connections.ts'
+import { storeFacts } from '../../../src/device/identity/identity.ts'
+import { openSeat } from '../../../src/device/session/session.ts'
+import { AppError } from '../../../src/errors.ts'
+import { memoryKeychain } from '../../keychain/memory.ts'
+import { contextOf } from '../../handlers/context.ts'
+import { BACKEND, type Enrolled, actAt, enrolled, gate } from '../enrolled.ts'
+import { T0 } from '../bench.ts'
+
+const notSignedIn = (error: unknown) => error instanceof AppError && error.code === 'not_signed_in'
+
+/** A device with something of everything, and the secrets that are in it. */
+async function furnished(t: TestContext) {
+  const device = await enrolled(t)
+  const connection = await device.connect('The name of a bank')
+  const guest = await device.invite('The label of a guest')
+  await device.verifier.verify('matador carload recede', null)
+  await stamp.create({ body: { content: 'x' } }, contextOf(device))
+  await device.sync.run('timer')
+  const keys = await device.identity.keys()
+  const secrets = [
+    device.vault.get(connection) as Uint8Array,
+    device.vault.get(guest) as Uint8Array,
+    keys.sign.secret,
+    keys.seal.secret,
+    keys.auth.secret,
+    Buffer.from(device.store.get('vault') as string, 'hex'),
+  ]
+  const sealed = Buffer.from(device.state.secrets.get(connection)?.sealed as Uint8Array)
+  return { device, connection, guest, secrets, sealed }
+}
+
+/** All that the files of a state folder hold; the account server's own are another matter. */
+const stored = ({ dir }: Enrolled) =>
+  Buffer.concat(
+    readdirSync(dir)
+      .filter((name) => name.startsWith('state.db'))
+      .map((name) => readFileSync(join(dir, name))),
+  )
+
+/** A secret in the forms in which somebody might have written it. */
+const spellings = (secret: Uint8Array) => {
+  const bytes = Buffer.from(secret)
+  return [
+    bytes,
+    ...(['hex', 'base64', 'base64url'] as const).map((as) => Buffer.from(bytes.toString(as))),
+  ]
+}
+
+/** The same state, seen by a seat that opens it anew. */
+const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
+  openSeat({
+    state,
+    keychain,
+    accountOf: () => account,
+    deviceOf: (identity) =>
+      openDevice({
+        state,
+        keychain,
+        identity,
+        account,
+        clock: 'own',
+        now,
+        uptime: { exact: now, recent: now },
+        boot: null,
+        syncSoon: () => undefined,
+        log: () => undefined,
+        run: { startedAt: T0, environment: 'embedded', backend: () => BACKEND, keychain: 'file' },
+      }),
+    taken: () => undefined,
+  })
+
+describe('signing out', () => {
+  it('leaves no key, no secret and no name in the state or the keychain', async (t) => {
+    const { device, secrets, sealed } = await furnished(t)
+    const { seat, state, store } = device
+    assert(stored(device).includes('The label of a guest'), 'what is looked for is there before')
+    assert(stored(device).includes(sealed))
+    await seat.leave()
+    const left = stored(device)
+    for (const secret of secrets) for (const form of spellings(secret)) assert(!left.includes(form))
+    assert(!left.includes(sealed), 'nor as it was sealed')
+    for (const name of ['The name of a bank', 'The label of a guest', device.identity.account])
+      assert(!left.includes(name), name)
+    for (const entry of ['device', 'session', 'vault']) assert.equal(store.get(entry), null, entry)
+    assert.deepEqual(
+      [
+        state.secrets.ids(),
+        state.connections.all(),
+        state.guests.all(),
+        state.stamps.withoutReceipt(9),
+        state.verifications.page(9, null),
+        state.logs.read('keylog', device.identity.account),
+        state.meta.get('last_sync'),
+      ],
+      [[], [], [], [], [], [], null],
+    )
+  })
+
+  it('leaves API tokens, and the words that were used up', async (t) => {
+    const { device } = await furnished(t)
+    const { home } = contextOf(device)
+    const { token, id } = home.tokens.mint({ name: 'n', scope: 'read' })
+    const use = { subject: 'gst_x', epoch: 1, speaker: 'gst_x', window: 7 }
+    device.state.replays.firstUse(use, 1)
+    await device.seat.leave()
+    assert.equal(home.tokens.authenticate(token).token, id)
+    assert.equal(device.state.replays.firstUse(use, 2), 1)
+  })
+
+  it('from then on nobody is signed in, here and at the next start', async (t) => {
+    const { device } = await furnished(t)
+    await device.seat.leave()
+    for (const seat of [device.seat, reseated(device)]) {
+      assert.deepEqual([seat.identity(), seat.device()], [null, null])
+      await assert.rejects(seat.account().connections.list({}), notSignedIn)
+      await assert.rejects(seat.account().keyLogs.read({ account: 'acc_x' }), notSignedIn)
+    }
+  })
+
+  it('waits for the sync under way, which brings nothing back', async (t) => {
+    const { device, connection } = await furnished(t)
+    const { promise, resolve } = gate()
+    const asked = gate()
+    device.vault.delete(connection)
+    const late = device.reopen({
+      envelopes: {
+        ...device.account.envelopes,
+        read: async (input) => {
+          asked.resolve()
+          await promise
+          return device.account.envelopes.read(input)
+        },
+      },
+    })
+    const syncing = late.sync.run('timer')
+    await asked.promise
+    let gone = false
+    const leaving = late.seat.leave().then(() => (gone = true))
+    assert.equal(late.seat.identity(), null, 'at once')
+    assert.equal(gone, false)
+    resolve()
+    await leaving
+    assert.equal((await syncing).ok, false)
+    assert.deepEqual([late.state.secrets.ids(), late.state.meta.get('last_sync')], [[], null])
+    assert.equal(late.store.get('vault'), null)
+  })
+
+  it('a connection that the account confirms afterwards is not kept', async (t) => {
+    const device = await enrolled(t)
+    const late = device.reopen({
+      rosters: {
+        ...device.account.rosters,
+        open: async (input) => {
+          const made = await device.account.rosters.open(input)
+          await late.seat.leave()
+          return made
+        },
+      },
+    })
+    await assert.rejects(
+      openConnection(late, late.account, { name: 'n', invite: [] }, actAt(T0)),
+      notSignedIn,
+    )
+    assert.deepEqual([late.state.connections.all(), late.state.secrets.ids()], [[], []])
+  })
+
+  for (const entry of ['vault', 'session', 'device'])
+    it(`a crash at the keychain entry "${entry}" is made good at the next start`, async (t) => {
+      const { device } = await furnished(t)
+      const dying = reseated(device, {
+        ...device.store,
+        delete: (name) => {
+          if (name === entry) throw new Error('crash')
+          device.store.delete(name)
+        },
+      })
+      await assert.rejects(dying.leave(), /crash/)
+      const seat = reseated(device)
+      assert.equal(seat.identity(), null)
+      for (const name of ['device', 'session', 'vault']) assert.equal(device.store.get(name), null)
+      assert.deepEqual(device.state.secrets.ids(), [])
+      assert.equal(device.state.meta.get('leaving'), null)
+    })
+})
+
+describe('signing in', () => {
+  it('a device that waits for approval has an account to read, and no device', async (t) => {
+    const device = await enrolled(t)
+    const { keys: _, keyLog: __, ...facts } = device.identity
+    storeFacts(device.state, { ...facts, approved: false })
+    const seat = reseated(device)
+    assert.deepEqual([seat.identity()?.approved, seat.device()], [false, null])
+    assert.deepEqual((await seat.account().connections.list({})).items, [])
+    seat.take({ ...device.identity, approved: true })
+    assert.equal(seat.device()?.identity.device, device.identity.device)
+  })
+
+  it('tells who waits for it', async (t) => {
+    const device = await enrolled(t)
+    let heard = 0
+    const seat = openSeat({
+      state: device.state,
+      keychain: memoryKeychain(),
+      accountOf: () => device.account,
+      deviceOf: () => device,
+      taken: () => heard++,
+    })
+    assert.equal(heard, 0, 'not of who was there before')
+    seat.take(device.identity)
+    assert.equal(heard, 1)
+  })
+
+  it('again, with a new session: the device at work stays, and what ended is forgotten', async (t) => {
+    const device = await enrolled(t)
+    const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
+    const { context } = device.account
+    let heard = 0
+    const seat = openSeat({
+      state: device.state,
+      keychain: device.store,
+      accountOf: () => ({ ...device.account, context: { ...context, read: ended } }),
+      deviceOf: () => ({ ...device }),
+      taken: () => heard++,
+    })
+    const before = seat.device()
+    await assert.rejects(seat.account().context.read({}), notSignedIn)
+    assert.equal(seat.refused(), 'The session is no good.')
+    seat.take(device.identity)
+    assert.deepEqual([seat.refused(), heard], [null, 1])
+    assert.equal(seat.device(), before)
+  })
+})

@@ -1,0 +1,167 @@
+/** People with devices over the account server in memory. */
+import type { Account } from '../../../src/api/port.ts'
+import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
+import { signConsent } from '../../../src/crypto/logs/consent.ts'
+import { type DeviceKeys, type KeyPair, publicKeys } from '../../../src/crypto/device-keys.ts'
+import { newDeviceKeys } from '../../crypto/keys.ts'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import { thumbprint } from '../../../src/crypto/jose/jwk.ts'
+import { verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
+import { addDevice, resetLog } from '../../../src/crypto/logs/key-log-entries.ts'
+import { openDevice, type Device } from '../../../src/device/device.ts'
+import { enrol } from '../../../src/device/session/enrolment.ts'
+import { openIdentity, storeFacts, type Identity } from '../../../src/device/identity/identity.ts'
+import { storeKeys } from '../../../src/device/identity/own-keys.ts'
+import type { Keychain } from '../../../src/keychain/backend.ts'
+import type { State } from '../../../src/state/state.ts'
+import { memoryKeychain } from '../../keychain/memory.ts'
+import { T0 } from '../bench.ts'
+import { memoryServer } from '../memory-server.ts'
+
+/** A device of somebody. */
+export interface Seat {
+  readonly owner: number
+  readonly state: State
+  readonly keychain: Keychain
+  readonly identity: Identity
+  readonly account: Account
+  /** The time at this device, in Unix milliseconds. */
+  readonly clock: { ms: number }
+  device: Device
+  /** By connection: the longest roster it has shown. */
+  readonly seen: Map<string, readonly string[]>
+  /** Whether a thief made it, by a reset with the mailbox of its owner. */
+  readonly isThief: boolean
+  revoked: boolean
+}
+
+/** How a person, or a thief, comes back with a new device. */
+export interface ComingBack {
+  readonly paper: KeyPair | null
+  readonly isThief: boolean
+}
+
+const run = { startedAt: T0, environment: 'test', backend: () => '', keychain: 'file' } as const
+
+/** The device of a seat after a start, over its account or whatever stands in its place. */
+export function deviceOf(
+  { state, keychain, clock }: Pick<Seat, 'state' | 'keychain' | 'clock'>,
+  account: Account,
+): Device {
+  const now = () => clock.ms
+  const identity = openIdentity(state, keychain) as Identity
+  return openDevice({
+    state,
+    keychain,
+    identity,
+    account,
+    clock: 'own',
+    now,
+    uptime: { exact: now, recent: now },
+    boot: null,
+    syncSoon: () => undefined,
+    log: () => undefined,
+    run,
+  })
+}
+
+/**
+ * People over a new server, with so many devices each. A folder is one device's.
+ * @param devices one or two for each person
+ */
+export async function people(folders: readonly State[], devices: readonly (1 | 2)[]) {
+  const server = memoryServer()
+  const seats: Seat[] = []
+  const clock = { ms: T0 }
+  const sit: Sit = (owner, state, keychain, isThief = false) => {
+    const identity = openIdentity(state, keychain) as Identity
+    const account = server.as(identity.account, identity.device)
+    server.consenting.set(identity.device, (to) => consentBy(identity, to))
+    const parts = { owner, state, keychain, identity, account, clock }
+    const device = deviceOf(parts, account)
+    seats.push({ ...parts, device, seen: new Map(), isThief, revoked: false })
+  }
+  for (const [owner, count] of devices.entries()) {
+    const state = folders[seats.length] as State
+    const keychain = memoryKeychain()
+    const names = { display_name: `${owner}`, device_name: 'desk', platform: 'linux' } as const
+    await enrol(state, keychain, server.door, async () => 'code', names, T0)
+    sit(owner, state, keychain)
+    if (count === 2) await addSecond(seats.at(-1)!, folders[seats.length] as State, sit, server)
+  }
+  /** A new device in place of all others of an account, by a reset. */
+  const comeBack = (owner: number, state: State, how: ComingBack) =>
+    resetBy({ first: seats.find((one) => one.owner === owner)!, state, how }, sit, server)
+  return { server, seats, clock, comeBack }
+}
+
+/** The consent that a device signs to be taken in. */
+async function consentBy(
+  { account, device, kid, keyLog, keys }: Identity,
+  to: { connection: string; inviter: string; rosterHead: Uint8Array },
+): Promise<string> {
+  const { sign } = await keys()
+  const seed = sign.secret
+  return signConsent({ ...to, account, device, keyLog: await keyLog(), at: 1, kid, seed })
+}
+
+type Sit = (owner: number, state: State, keychain: Keychain, isThief?: boolean) => void
+type Server = ReturnType<typeof memoryServer>
+
+async function addSecond(first: Seat, state: State, sit: Sit, server: Server) {
+  const { identity, account } = first
+  const [keys, id] = [newDeviceKeys(), newId('dev_', T0)]
+  const { sign } = await identity.keys()
+  const entry = addDevice({
+    log: await identity.keyLog(),
+    device: { id, keys: publicKeys(keys) },
+    by: identity.device,
+    kid: identity.kid,
+    seed: sign.secret,
+    at: 1,
+  })
+  await account.keyLogs.append({ body: { entry } })
+  const entries = server.logs.get(identity.account)!
+  for (const [seq, one] of entries.entries())
+    first.state.logs.append({ kind: 'keylog', subject: identity.account, seq, entry: one })
+  await takeSeat({ first, state, id, keys, entries }, sit, server)
+}
+
+async function resetBy(
+  { first, state, how }: { first: Seat; state: State; how: ComingBack },
+  sit: Sit,
+  server: Server,
+) {
+  const { account } = first.identity
+  const [keys, id] = [newDeviceKeys(), newId('dev_', T0)]
+  const log = verifyKeyLog(account, server.logs.get(account)!)
+  const recovery = how.paper === null ? {} : { recovery: how.paper }
+  const entry = resetLog({ log, device: id, keys, at: 1, ...recovery })
+  await server.as(account, id).keyLogs.append({ body: { entry } })
+  const entries = server.logs.get(account)!
+  await takeSeat({ first, state, id, keys, entries, isThief: how.isThief }, sit, server)
+}
+
+/** A further device of an account, which knows its log. */
+async function takeSeat(
+  of: {
+    first: Seat
+    state: State
+    id: string
+    keys: DeviceKeys
+    entries: readonly string[]
+    isThief?: boolean
+  },
+  sit: Sit,
+  server: Server,
+) {
+  const { first, state, id, keys, entries } = of
+  const keychain = memoryKeychain()
+  server.putSealKey(id, encodeBase64url(keys.seal.publicKey))
+  await storeKeys(state, keychain, keys)
+  const { keys: _, keyLog: __, ...facts } = first.identity
+  storeFacts(state, { ...facts, revoked: false, device: id, kid: thumbprint(keys.sign.jwk) })
+  for (const [seq, entry] of entries.entries())
+    state.logs.append({ kind: 'keylog', subject: first.identity.account, seq, entry })
+  sit(first.owner, state, keychain, of.isThief)
+}

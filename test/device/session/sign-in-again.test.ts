@@ -1,0 +1,268 @@
+/** A device that is enrolled and signs in again: its session ended, it was turned away, it was revoked, or an answer was lost. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Door } from '../../../src/api/port.ts'
+import { AppError } from '../../../src/errors.ts'
+import { approved } from '../approving.ts'
+import { type TestServer, testServer } from './sign-in-server.ts'
+import { EMAIL, type Laptop, losing, newLaptop, refusedWith } from './signing-in.ts'
+
+/** The server forgets the session of a device, and nothing else. */
+function endSession(server: TestServer, { identity }: Laptop) {
+  const row = server.devices.get(identity().device)
+  assert(row)
+  row.session = null
+}
+
+const read = ({ seat, identity }: Laptop) =>
+  seat.account().keyLogs.read({ account: identity().account })
+
+describe('a person whose session has ended', () => {
+  for (const which of ['the first device', 'a further device'] as const)
+    it(`${which}: a code gives the same device with the same keys a new one`, async (t) => {
+      const server = testServer()
+      const first = newLaptop(t, server, 'desk')
+      await first.signIn()
+      let laptop = first
+      if (which === 'a further device') {
+        laptop = newLaptop(t, server, 'laptop 2')
+        await laptop.signIn()
+        await approved(first, laptop.flow)
+      }
+      const { account, device, session } = laptop.identity()
+      const keys = laptop.keychain.get('device')
+      const devices = server.devices.size
+      endSession(server, laptop)
+      await assert.rejects(read(laptop), refusedWith('not_signed_in'))
+      const begun = await laptop.flow.begin(EMAIL.toUpperCase())
+      assert.deepEqual(
+        [begun.state, begun.account_id, begun.device_id],
+        ['code_sent', account, device],
+      )
+      const seen = await laptop.restart().flow.code({ code: server.code(), reset: false })
+      assert.deepEqual([seen.state, seen.account_id], ['signed_in', account])
+      assert.deepEqual([laptop.identity().device, server.devices.size], [device, devices])
+      assert.equal(laptop.keychain.get('device'), keys)
+      assert.notEqual(laptop.identity().session, session)
+      await read(laptop)
+      assert.equal((await laptop.flow.read()).state, 'signed_in')
+    })
+
+  it('a wrong code changes nothing, and the right one then works', async (t) => {
+    const server = testServer()
+    const laptop = newLaptop(t, server)
+    await laptop.signIn()
+    endSession(server, laptop)
+    await laptop.flow.begin(EMAIL)
+    await assert.rejects(
+      laptop.flow.code({ code: 'x', reset: false }),
+      refusedWith('not_signed_in', /wrong, used or expired/),
+    )
+    const { state } = await laptop.flow.code({ code: server.code(), reset: false })
+    assert.equal(state, 'signed_in')
+  })
+
+  it('another address, and a reset, are refused as long as this device is here', async (t) => {
+    const server = testServer()
+    const laptop = newLaptop(t, server)
+    await laptop.signIn()
+    endSession(server, laptop)
+    const isHere = refusedWith('invalid_state', /countersignd logout/, 'signed_in')
+    await assert.rejects(laptop.flow.begin('bob@example.org'), isHere)
+    await laptop.flow.begin(EMAIL)
+    await assert.rejects(laptop.flow.code({ code: server.code(), reset: true }), isHere)
+  })
+
+  it('a device that was revoked is told so, and comes as a new one after it forgot', async (t) => {
+    const server = testServer()
+    const laptop = newLaptop(t, server)
+    await laptop.signIn()
+    const { device } = laptop.identity()
+    const other = newLaptop(t, server, 'other')
+    await other.signIn({ reset: true })
+    await laptop.flow.begin(EMAIL)
+    await assert.rejects(
+      laptop.flow.code({ code: server.code(), reset: false }),
+      refusedWith('not_signed_in', /was revoked.*countersignd logout --forget/),
+    )
+    await laptop.flow.end({ last_device: false, forget: true })
+    assert.equal((await laptop.flow.read()).state, 'signed_out')
+    assert.equal((await laptop.signIn()).state, 'awaiting_approval')
+    assert.notEqual(laptop.identity().device, device)
+  })
+
+  it('a device that was turned away asks again by a code, as the same device', async (t) => {
+    const server = testServer()
+    const old = newLaptop(t, server, 'desk')
+    await old.signIn()
+    const fresh = newLaptop(t, server, 'laptop 2')
+    await fresh.signIn()
+    const { device } = fresh.identity()
+    server.devices.delete(device)
+    await assert.rejects(read(fresh), refusedWith('not_signed_in'))
+    const asked = await fresh.signIn()
+    assert.deepEqual([asked.state, asked.device_id], ['awaiting_approval', device])
+    await approved(old, fresh.flow)
+  })
+})
+
+describe('what belongs to one account server', () => {
+  const other = 'https://other.test'
+
+  it('a code that one sent is not waited for at another', async (t) => {
+    const server = testServer()
+    const laptop = newLaptop(t, server)
+    await laptop.flow.begin(EMAIL)
+    assert.equal((await laptop.restart({ server: other }).flow.read()).state, 'signed_out')
+    assert.equal((await laptop.restart().flow.read()).state, 'code_sent')
+  })
+
+  it('at another address than its public one, nobody signs in: both are named, no mail is sent', async (t) => {
+    const server = testServer(other)
+    const laptop = newLaptop(t, server, 'laptop', { server: 'https://localhost' })
+    const refused = refusedWith(
+      'invalid_state',
+      /localhost.*https:\/\/other\.test.*SVC_BACKEND_URL/,
+      'other_address',
+    )
+    await assert.rejects(laptop.flow.begin(EMAIL), refused)
+    assert.equal(server.code(), undefined)
+    await assert.rejects(laptop.flow.code({ code: 'operator-made', reset: false }), refused)
+    assert.equal((await laptop.flow.read()).state, 'signed_out')
+  })
+
+  it('keys and account that were made for one are not shown to another', async (t) => {
+    const [server, second] = [testServer(), testServer(other)]
+    const laptop = newLaptop(t, server)
+    await laptop.flow.begin(EMAIL)
+    const create = async () => Promise.reject(new AppError('backend_error', 'crash'))
+    const door = { ...server.door, enrolment: { ...server.door.enrolment, create } }
+    await assert.rejects(laptop.restart({ door }).flow.code({ code: server.code(), reset: false }))
+    const keys = laptop.keychain.get('device')
+    const shown: string[] = []
+    const { signIns, enrolment } = second.door
+    const told: Door['enrolment']['create'] = async (input) => {
+      shown.push(input.body.entry)
+      return enrolment.create(input)
+    }
+    const elsewhere = laptop.restart({
+      server: other,
+      door: { ...second.door, signIns, enrolment: { ...enrolment, create: told } },
+    })
+    const unfinished = refusedWith('invalid_state', /countersign\.test/, 'unfinished')
+    await assert.rejects(elsewhere.flow.begin(EMAIL), unfinished)
+    await second.door.signIns.create({ body: { email: EMAIL } })
+    await assert.rejects(elsewhere.flow.code({ code: second.code(), reset: false }), unfinished)
+    assert.equal(laptop.keychain.get('device'), keys)
+    assert.equal(shown.length, 0)
+    await elsewhere.flow.end({ last_device: false, forget: true })
+    await elsewhere.flow.begin(EMAIL)
+    await elsewhere.flow.code({ code: second.code(), reset: false })
+    assert.equal(shown.length, 1)
+    assert.notEqual(laptop.keychain.get('device'), keys)
+    assert.equal(laptop.identity().server, other)
+    assert.equal((await laptop.restart().flow.read()).state, 'signed_out', 'nobody is here')
+    await assert.rejects(
+      laptop.restart().flow.begin(EMAIL),
+      refusedWith('invalid_state', /https:\/\/other\.test/, 'other_server'),
+    )
+  })
+})
+
+describe('an address to which too much was sent', () => {
+  const limited = (server: TestServer) => ({
+    ...server.door,
+    signIns: {
+      ...server.door.signIns,
+      create: async () =>
+        Promise.reject(
+          new AppError('rate_limited', 'Too many codes.', { details: { state: 'code_sent' } }),
+        ),
+    },
+  })
+
+  it('a code that is in the mailbox already signs in', async (t) => {
+    const server = testServer()
+    await server.door.signIns.create({ body: { email: EMAIL } })
+    const { flow } = newLaptop(t, server, 'laptop', { door: limited(server) })
+    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    assert.deepEqual([(await flow.read()).state, (await flow.read()).email], ['code_sent', EMAIL])
+    const { email, state } = await flow.code({ code: server.code(), reset: false })
+    assert.deepEqual([state, email], ['signed_in', EMAIL])
+  })
+
+  it('a server that sends nothing to anybody just now: no code is waited for, and one that is there still', async (t) => {
+    const server = testServer()
+    const laptop = newLaptop(t, server)
+    const create = async () => Promise.reject(new AppError('rate_limited', 'Later.'))
+    const door = { ...server.door, signIns: { ...server.door.signIns, create } }
+    const { flow } = laptop.restart({ door })
+    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    assert.equal((await flow.read()).state, 'signed_out')
+    await laptop.flow.begin(EMAIL)
+    await assert.rejects(flow.begin(EMAIL), refusedWith('rate_limited'))
+    assert.deepEqual([(await flow.read()).state, (await flow.read()).email], ['code_sent', EMAIL])
+  })
+
+  it('waits for no code longer than one lives', async (t) => {
+    const server = testServer()
+    const { flow } = newLaptop(t, server, 'laptop', { door: limited(server) })
+    await assert.rejects(flow.begin(EMAIL))
+    server.clock.ms += 600_000
+    await assert.rejects(flow.begin(EMAIL))
+    server.clock.ms += 301_000
+    assert.equal((await flow.read()).state, 'signed_out')
+  })
+})
+
+for (const minutes of [-20, 20])
+  it(`a clock that is ${minutes} minutes off signs in all the same`, async (t) => {
+    const server = testServer()
+    const clock = { ms: server.clock.ms + minutes * 60_000 }
+    const { flow } = newLaptop(t, server, 'laptop', { now: () => clock.ms })
+    assert.equal((await flow.begin(EMAIL)).state, 'code_sent')
+    assert.equal((await flow.read()).state, 'code_sent')
+    clock.ms += 899_000
+    assert.equal((await flow.read()).state, 'code_sent')
+    assert.equal((await flow.code({ code: server.code(), reset: false })).state, 'signed_in')
+  })
+
+describe('an answer that is lost after the server did what was asked', () => {
+  const cases = [
+    ['signIns', 'read', 'first'],
+    ['enrolment', 'create', 'first'],
+    ['enrolment', 'further', 'further'],
+    ['enrolment', 'create', 'reset'],
+  ] as const
+  for (const [group, row, as] of cases)
+    for (const code of ['backend_unavailable', 'backend_timeout'] as const)
+      it(`${group}.${row} of a ${as} device, ${code}: asked again, done once`, async (t) => {
+        const server = testServer()
+        if (as !== 'first') await newLaptop(t, server, 'old').signIn()
+        const before = server.devices.size
+        const door = losing(server.door, group, row, 2, code)
+        const laptop = newLaptop(t, server, 'laptop', { door })
+        const { state } = await laptop.signIn({ reset: as === 'reset' })
+        assert.equal(state, as === 'further' ? 'awaiting_approval' : 'signed_in')
+        assert.equal(server.devices.size, before + 1)
+        const { account } = laptop.identity()
+        assert.equal(server.logOf(account).seq, as === 'reset' ? 1 : 0)
+      })
+
+  it('for ever: said so, after three times', async (t) => {
+    const server = testServer()
+    const door = losing(server.door, 'enrolment', 'create', 3, 'backend_unavailable')
+    const laptop = newLaptop(t, server, 'laptop', { door })
+    await assert.rejects(laptop.signIn(), refusedWith('backend_unavailable'))
+    assert.equal((await laptop.flow.code({ code: server.code(), reset: false })).state, 'signed_in')
+    assert.deepEqual([server.accounts().length, server.devices.size], [1, 1])
+  })
+
+  it('signIns.create: no second mail by itself', async (t) => {
+    const server = testServer()
+    const door = losing(server.door, 'signIns', 'create', 1, 'backend_unavailable')
+    const laptop = newLaptop(t, server, 'laptop', { door })
+    await assert.rejects(laptop.flow.begin(EMAIL), refusedWith('backend_unavailable'))
+    assert.equal(server.code(), 'CODE-0')
+  })
+})

@@ -1,0 +1,195 @@
+/** The second laptop: it reads, and nothing else, until both have typed the words of the other. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import type { AppError } from '../../../src/errors.ts'
+import { added, approved, shownBy } from '../approving.ts'
+import { crashAt, crashing, newLaptop, refusedWith } from './signing-in.ts'
+import { isWaiting, twoLaptops } from '../waiting-laptop.ts'
+import { paged } from '../paged.ts'
+
+describe('approval', () => {
+  it('words typed across: the new device is signed in, and both know the same log', async (t) => {
+    const { server, old, fresh, account } = await twoLaptops(t)
+    assert.equal(fresh.seat.device(), null, 'read-only')
+    const { id, words } = await shownBy(old, fresh.flow)
+    assert.equal(words.split(' ').length, 4)
+    assert.equal((await fresh.flow.read()).device_words, words)
+    const shown = await old.approver.approve(old.account, id, words.toUpperCase())
+    assert.equal(shown.device_name, 'laptop 2')
+    assert.equal(shown.words.split(' ').length, 4)
+    assert.equal(fresh.identity().approved, false, 'one comparison is not two')
+    const done = await fresh.flow.approve(` ${shown.words.replaceAll(' ', '-')} `)
+    assert.deepEqual([done.state, done.device_words], ['signed_in', null])
+    assert.notEqual(fresh.seat.device(), null)
+    for (const { identity } of [old, fresh])
+      assert.deepEqual((await identity().keyLog()).entries, server.logs.get(account))
+    assert.equal((await fresh.restart().flow.read()).state, 'signed_in')
+    assert.equal((await fresh.flow.approve('x')).state, 'signed_in', 'done is done')
+  })
+
+  it('the approving device knows the grown log at once', async (t) => {
+    const { old, fresh } = await twoLaptops(t)
+    const identity = old.seat.identity()
+    assert.equal((await identity?.keyLog())?.seq, 0)
+    await added(old, fresh.flow)
+    assert.equal((await identity?.keyLog())?.seq, 1)
+  })
+
+  it('whichever side begins: each waits for the other', async (t) => {
+    const { old, fresh } = await twoLaptops(t)
+    const { device: id } = fresh.identity()
+    const seen = async () => (await old.approver.advance(old.account, id)).state
+    const begun = await old.approver.begin(old.account, id)
+    assert.deepEqual(begun, { device_name: 'laptop 2', state: 'waiting' })
+    assert.equal(await seen(), 'waiting')
+    assert.equal((await fresh.flow.beginApproval()).device_words, null)
+    assert.equal((await fresh.flow.advanceApproval()).device_words, null)
+    assert.equal(await seen(), 'revealing')
+    assert.equal(await seen(), 'revealing')
+    await assert.rejects(
+      old.approver.approve(old.account, id, 'x'),
+      refusedWith('invalid_state', /has not shown its words/, 'not_revealed'),
+    )
+    const { device_words: words } = await fresh.flow.advanceApproval()
+    assert.equal(await seen(), 'ready')
+    const { words: others } = await old.approver.approve(old.account, id, words ?? '')
+    assert.equal((await fresh.flow.approve(others)).state, 'signed_in')
+  })
+
+  const slips: [typed: string, code: AppError['code'], says: RegExp][] = [
+    ['matador carload', 'word_count', /Four words are wanted; 2 were given/],
+    ['matadorx carload recede matador', 'unknown_word', /"matadorx" is not on.*matador/],
+    ['matador carload recede matador', 'validation_failed', /may be dishonest/],
+  ]
+  for (const [typed, code, says] of slips) {
+    it(`on the old device, "${typed}": ${code}, nothing signed, and typed again`, async (t) => {
+      const { server, old, fresh, account } = await twoLaptops(t)
+      const { id, words } = await shownBy(old, fresh.flow)
+      await assert.rejects(old.approver.approve(old.account, id, typed), refusedWith(code, says))
+      assert.equal(server.logOf(account).seq, 0)
+      await old.approver.approve(old.account, id, words)
+      assert.equal(server.logOf(account).seq, 1)
+    })
+
+    it(`on the new device, "${typed}": ${code}, nothing changed, and typed again`, async (t) => {
+      const { old, fresh } = await twoLaptops(t)
+      const words = await added(old, fresh.flow)
+      await assert.rejects(fresh.flow.approve(typed), refusedWith(code, says))
+      await isWaiting(fresh)
+      assert.equal((await fresh.flow.approve(words)).state, 'signed_in')
+    })
+  }
+
+  it('the words of the other side, typed where they are shown: refused on both', async (t) => {
+    const { server, old, fresh, account } = await twoLaptops(t)
+    const { id, words } = await shownBy(old, fresh.flow)
+    await assert.rejects(fresh.flow.approve(words), refusedWith('validation_failed', /this device/))
+    const { words: others } = await old.approver.approve(old.account, id, words)
+    await assert.rejects(
+      old.approver.approve(old.account, id, others),
+      refusedWith('validation_failed', /this device/),
+    )
+    assert.equal(server.logOf(account).seq, 1)
+    await isWaiting(fresh)
+  })
+
+  it('words typed on the new device before the old one signed: it is told to wait', async (t) => {
+    const { server, old, fresh, account } = await twoLaptops(t)
+    const words = await added(old, fresh.flow)
+    const [first = ''] = server.logs.get(account) ?? []
+    const early = fresh.restart({
+      account: (own) => ({
+        ...own,
+        keyLogs: {
+          ...own.keyLogs,
+          read: async (of) => ({ ...paged([first], of), seal_keys: [] }),
+        },
+      }),
+    })
+    const again = await added(old, early.flow)
+    assert.notEqual(again, words)
+    // The place before its own entry: the log without that entry is not another log.
+    await assert.rejects(
+      early.flow.approve(again),
+      refusedWith('invalid_state', /^Not approved yet: do it on the other device first/),
+    )
+    await isWaiting(early)
+  })
+
+  it('compared a second time on the old device: the same words, nothing added', async (t) => {
+    const { server, old, fresh, account } = await twoLaptops(t)
+    const { id, words } = await shownBy(old, fresh.flow)
+    const first = await old.approver.approve(old.account, id, words)
+    assert.deepEqual(await old.approver.approve(old.account, id, words), first)
+    assert.equal(server.logOf(account).seq, 1)
+  })
+
+  it('an id that waits for nothing', async (t) => {
+    const { old } = await twoLaptops(t)
+    await assert.rejects(
+      old.approver.begin(old.account, newId('dev_', 1)),
+      refusedWith('not_found', /waits/),
+    )
+  })
+
+  it('entries of another device in between: signed on top of them, and accepted', async (t) => {
+    const { server, old, fresh, account } = await twoLaptops(t)
+    const third = newLaptop(t, server, 'phone')
+    await third.signIn()
+    let raced = false
+    const slow = old.restart({
+      account: (own) => ({
+        ...own,
+        keyLogs: {
+          ...own.keyLogs,
+          append: async (input) => {
+            if (!raced) {
+              raced = true
+              await approved(old, third.flow)
+            }
+            return own.keyLogs.append(input)
+          },
+        },
+      }),
+    })
+    await approved(slow, fresh.flow)
+    assert.equal(server.logOf(account).seq, 2)
+  })
+
+  it('a new device that gives up ends its session and waits no more', async (t) => {
+    const { server, fresh } = await twoLaptops(t)
+    const { device } = fresh.identity()
+    await fresh.flow.end({ last_device: false, forget: false })
+    assert.equal((await fresh.flow.read()).state, 'signed_out')
+    assert(!server.devices.has(device))
+  })
+
+  it('a new device that was turned away meanwhile can leave', async (t) => {
+    const { server, fresh } = await twoLaptops(t)
+    server.devices.delete(fresh.identity().device)
+    await fresh.flow.end({ last_device: false, forget: false })
+    assert.equal((await fresh.flow.read()).state, 'signed_out')
+  })
+
+  it('a crash at any step of the check: finished at the next start, or begun again', async (t) => {
+    for (let at = 1; ; at++) {
+      const { old, fresh } = await twoLaptops(t)
+      const { arm, step, crashed } = crashAt(at)
+      const { state } = fresh
+      const dying = fresh.restart({
+        state: { ...state, meta: crashing(state.meta, step), logs: crashing(state.logs, step) },
+        account: (account) => crashing(account, step),
+      })
+      const words = await added(old, dying.flow)
+      arm()
+      await dying.flow.approve(words).catch(() => undefined)
+      if (!crashed()) break
+      const next = fresh.restart()
+      const { state: then } = await next.flow.beginApproval()
+      if (then === 'awaiting_approval') await approved(old, next.flow)
+      assert.equal((await next.flow.read()).state, 'signed_in', `crash ${at}`)
+      assert.equal((await next.identity().keyLog()).seq, 1)
+    }
+  })
+})

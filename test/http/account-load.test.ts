@@ -1,0 +1,132 @@
+/** What one account may ask of an account server at once, and how much it may write. */
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it } from 'node:test'
+import type { Dispatch, Request } from '../../src/http/dispatch.ts'
+import { AppError } from '../../src/errors.ts'
+import { ACCOUNT, CALLER, newAccountLoad } from '../../src/http/account-load.ts'
+import {
+  type Device,
+  type TestServer,
+  askProven,
+  signIn,
+  startAccountServer,
+} from '../account-server.ts'
+
+const requestOf = (method: string, path = '/api/v1/tags') =>
+  ({ method, segments: path.slice(1).split('/') }) as unknown as Request
+
+/** A load whose requests stay in flight until `end`. */
+function loaded() {
+  const load = newAccountLoad(async () => undefined)
+  const gates: PromiseWithResolvers<void>[] = []
+  const ask = (account: string, caller: string, request = requestOf('GET')) =>
+    load.counting((async () => {
+      await load.enter(request, { account, caller })
+      const gate = Promise.withResolvers<void>()
+      gates.push(gate)
+      await gate.promise
+    }) as unknown as Dispatch)(request)
+  const fill = (account: string, caller: string) =>
+    Array.from({ length: CALLER.inFlight }, () => ask(account, caller))
+  return { ask, fill, gates, end: () => gates.forEach(({ resolve }) => resolve()) }
+}
+
+const refused = (error: unknown) =>
+  error instanceof AppError && error.code === 'rate_limited' && error.headers['Retry-After'] === '1'
+
+describe('requests in flight', () => {
+  it('of a device are limited, with Retry-After; those of other devices are not', async () => {
+    const { ask, fill, gates, end } = loaded()
+    const running = fill('acc_a', 'dev_a')
+    await assert.rejects(ask('acc_a', 'dev_a'), refused)
+    const others = [ask('acc_a', 'dev_b'), ask('acc_b', 'dev_c')]
+    gates[0]!.resolve()
+    await running[0]
+    // One ended, so there is room for one.
+    const next = ask('acc_a', 'dev_a')
+    await assert.rejects(ask('acc_a', 'dev_a'), refused)
+    end()
+    await Promise.all([...running, ...others, next])
+  })
+
+  it('of an account are limited, except those that end a device or a session', async () => {
+    const { ask, fill, end } = loaded()
+    const running = ['1', '2', '3', '4'].flatMap((n) => fill('acc_a', `dev_${n}`))
+    assert.equal(running.length, ACCOUNT.inFlight)
+    await assert.rejects(ask('acc_a', 'dev_own'), refused)
+    const ending = [
+      ['GET', '/api/v1/devices'],
+      ['GET', '/device/v1/key-logs/acc_a'],
+      ['POST', '/device/v1/key-logs'],
+      ['DELETE', '/api/v1/devices/dev_1'],
+      ['DELETE', '/api/v1/sessions/ses_1'],
+    ].map(([method, path]) => ask('acc_a', 'dev_own', requestOf(method!, path)))
+    await assert.rejects(
+      ask('acc_a', 'dev_1', requestOf('POST', '/device/v1/key-logs')),
+      refused,
+      'no more than its own share',
+    )
+    end()
+    await Promise.all([...running, ...ending])
+  })
+
+  it('end with an error as well, and reads take no write', async () => {
+    const taken: string[] = []
+    const load = newAccountLoad(async (subject) => {
+      taken.push(subject)
+      throw new AppError('rate_limited', 'too many')
+    })
+    const dispatch = load.counting((async (request: Request) => {
+      await load.enter(request, { account: 'acc_a', caller: 'dev_a' })
+    }) as unknown as Dispatch)
+    for (let i = 0; i < 2 * CALLER.inFlight; i++)
+      await assert.rejects(dispatch(requestOf('POST')), { code: 'rate_limited' })
+    assert.equal(taken.length, 2 * CALLER.inFlight)
+    await dispatch(requestOf('GET'))
+    assert.equal(taken.length, 2 * CALLER.inFlight)
+  })
+})
+
+/** Uses up the writes of this minute, and of the next, which may begin meanwhile. */
+function useUp(server: TestServer, subject: string, { writes }: { writes: number }): void {
+  const db = new DatabaseSync(join(server.stateDir, 'account.db'))
+  const minute = Math.floor(Date.now() / 60_000)
+  const insert = db.prepare('insert or ignore into seen_once (id, expires_at) values (?, ?)')
+  for (const at of [minute, minute + 1])
+    for (let block = 0; block < writes / 100; block++)
+      insert.run(`writes ${hash('sha256', subject, 'hex')} ${at} ${block}`, (at + 1) * 60_000)
+  db.close()
+}
+
+const write = (server: TestServer, { held }: Device) =>
+  askProven(server, 'POST', '/api/v1/tags', held, { body: { name: 'Family' } })
+
+for (const whose of ['device', 'account'] as const)
+  it(`the ${whose} that used up the writes of this minute learns when to try again, and reads on`, async (t) => {
+    const server = await startAccountServer(t)
+    const [ada, bob] = [
+      await signIn(server, 'ada@example.org'),
+      await signIn(server, 'bob@example.org'),
+    ]
+    useUp(server, whose === 'device' ? ada.device : ada.id, whose === 'device' ? CALLER : ACCOUNT)
+    const { status, json, headers } = await write(server, ada)
+    assert.equal(`${status} ${(json as { error: string }).error}`, '429 rate_limited')
+    assert.match(headers['retry-after'] ?? '', /^[1-9]\d?$/)
+    assert.equal((await askProven(server, 'GET', '/api/v1/tags', ada.held)).status, 200)
+    assert.equal((await write(server, bob)).status, 201)
+  })
+
+it('an account that used up its writes can still end a device and a session', async (t) => {
+  const server = await startAccountServer(t)
+  const ada = await signIn(server, 'ada@example.org')
+  useUp(server, ada.id, ACCOUNT)
+  assert.equal((await write(server, ada)).status, 429)
+  const body = { entry: 'a.b.c' }
+  const { json } = await askProven(server, 'POST', '/device/v1/key-logs', ada.held, { body })
+  assert.equal((json as { error: string }).error, 'validation_failed')
+  const ended = await askProven(server, 'DELETE', '/device/v1/session/current', ada.held)
+  assert.equal(ended.status, 204)
+})

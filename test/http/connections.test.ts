@@ -1,0 +1,150 @@
+/** The limit of open connections, and how long one that is owed no answer stays open. */
+import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
+import { Agent, get } from 'node:http'
+import { type Socket, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterEach, describe, it } from 'node:test'
+import * as v from 'valibot'
+import type { Table } from '../../src/api/route.ts'
+import { newDispatch } from '../../src/http/dispatch.ts'
+import { type Listening, type ServerOptions, listen } from '../../src/http/server.ts'
+import { openGate, openRules } from './open-listener.ts'
+
+const MOST = 20
+
+const table = {
+  things: {
+    read: { method: 'GET', path: '/thing', summary: '', by: 'daemon', reply: v.any() },
+    later: { method: 'GET', path: '/later', summary: '', by: 'daemon', reply: v.any() },
+  },
+} as const satisfies Table
+
+let server: Listening
+let later: PromiseWithResolvers<string>
+let sockets: Socket[] = []
+const asking = new EventEmitter()
+
+async function start(options: Partial<ServerOptions> = {}): Promise<void> {
+  later = Promise.withResolvers()
+  server = await listen({
+    bind: '127.0.0.1',
+    port: 0,
+    log: () => undefined,
+    dispatch: newDispatch<{ scope: 'read' }>(
+      table,
+      {
+        things: {
+          read: async () => 'a thing',
+          later: () => {
+            asking.emit('later')
+            return later.promise
+          },
+        },
+      },
+      openGate,
+    ),
+    rules: openRules,
+    mostConnections: MOST,
+    ...options,
+  })
+}
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy()
+  sockets = []
+  await server.close(0)
+})
+
+const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`
+
+/** A connection on which these bytes were sent. */
+async function connected(bytes: string): Promise<Socket> {
+  const socket = connect(server.port, '127.0.0.1')
+  sockets.push(socket)
+  socket.on('error', () => undefined).resume()
+  await once(socket, 'connect')
+  if (bytes !== '') socket.write(bytes)
+  return socket
+}
+
+/** The answer to a request on a new connection, or on one of the agent's. */
+async function ask(path: string, agent: Agent | false = false): Promise<string> {
+  const asked = get({ port: server.port, host: '127.0.0.1', path, agent })
+  const [answer] = await once(asked, 'response')
+  return text(answer)
+}
+
+describe('at the limit of connections', () => {
+  const holders: [name: string, bytes: () => string][] = [
+    ['that send nothing', () => ''],
+    ['that send blank lines', () => '\r\n\r\n'],
+    ['that send half a header section', () => request('/thing').slice(0, -2)],
+    ['that have had an answer', () => request('/thing')],
+  ]
+  for (const [name, bytes] of holders)
+    it(`connections ${name} make room for new ones`, async () => {
+      await start()
+      for (let i = 0; i < 3 * MOST; i++) {
+        await connected(bytes())
+        assert.equal(await ask('/thing'), '"a thing"')
+      }
+    })
+
+  it('the one that has been owed no answer for longest is closed', async () => {
+    await start()
+    const first = await connected('')
+    const second = await connected('')
+    first.write(request('/thing'))
+    await once(first, 'data')
+    const closed = once(second, 'close')
+    while (sockets.length <= MOST) await connected('')
+    await closed
+    assert.deepEqual(
+      sockets.filter((socket) => socket.destroyed),
+      [second],
+    )
+  })
+
+  it('a keep-alive connection in use stays open', async () => {
+    await start()
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const used = new Set<Socket>()
+    agent.on('free', (socket: Socket) => used.add(socket))
+    for (let i = 0; i < 3 * MOST; i++) {
+      await connected('')
+      assert.equal(await ask('/thing', agent), '"a thing"')
+    }
+    assert.equal(used.size, 1)
+    agent.destroy()
+  })
+
+  it('a connection that waits for its answer stays open, and the newest is refused', async () => {
+    await start()
+    const answers: Promise<unknown[]>[] = []
+    while (sockets.length < MOST) {
+      const asked = once(asking, 'later')
+      answers.push(once(await connected(request('/later')), 'data'))
+      await asked
+    }
+    const refused = connect(server.port, '127.0.0.1').resume()
+    await Promise.race([once(refused, 'close'), once(refused, 'error')])
+    later.resolve('late')
+    for (const [bytes] of await Promise.all(answers)) assert.match(String(bytes), /^HTTP\/1.1 200 /)
+  })
+})
+
+describe('a connection that is owed no answer', () => {
+  it(
+    'is closed after the idle time, also when it sends blank lines',
+    { timeout: 20_000 },
+    async () => {
+      await start({ timeouts: { headers: 200, idle: 300 } })
+      const socket = await connected(request('/thing'))
+      await once(socket, 'data')
+      const sending = setInterval(() => socket.write('\r\n'), 20)
+      await once(socket, 'close')
+      clearInterval(sending)
+    },
+  )
+})

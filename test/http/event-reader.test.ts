@@ -1,0 +1,76 @@
+/** What a reader of an event stream gets who closed his writing end: all of it, and comments between events alone. */
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { eventReader } from '../../src/http/event-reader.ts'
+
+/** A reader with a clock that stands still: what it was given since it was asked last. */
+function readerOf(t: TestContext, isEnded = false) {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const socket = Object.assign(new EventEmitter(), { readableEnded: isEnded })
+  const reader = eventReader({ req: { socket } } as unknown as ServerResponse)
+  const given = () => String(reader.read() ?? '')
+  const waits = () => {
+    t.mock.timers.tick(1000)
+    return given()
+  }
+  const comes = (text: string) => {
+    reader.write(text)
+    return given()
+  }
+  return { socket, reader, waits, comes, given }
+}
+const COMMENTS = /^(?::\n\n)+$/
+
+test('whoever keeps both ends open gets the bytes and nothing else', (t) => {
+  const { waits, comes } = readerOf(t)
+  assert.equal(comes('data: one\n\n'), 'data: one\n\n')
+  assert.equal(waits(), '')
+})
+
+for (const end of ['\n\n', '\r\n\r\n', '\r\r'])
+  test(`between events that end with ${JSON.stringify(end)} comments come, within them none`, (t) => {
+    const { socket, waits, comes } = readerOf(t)
+    assert.equal(comes('data: o'), 'data: o')
+    socket.emit('end')
+    assert.equal(waits(), '')
+    for (const byte of `ne${end.slice(0, -1)}`) {
+      assert.equal(comes(byte), byte)
+      assert.equal(waits(), '')
+    }
+    assert.equal(comes(end.slice(-1)), end.slice(-1))
+    assert.match(waits(), COMMENTS)
+    assert.equal(comes(`data: two${end}`), `data: two${end}`)
+    assert.match(waits(), COMMENTS)
+    assert.equal(comes('d'), 'd')
+    assert.equal(waits(), '')
+  })
+
+test('before the first event comments come to whoever closed his end before', (t) => {
+  assert.match(readerOf(t, true).waits(), COMMENTS)
+})
+
+test('what is not taken is not added to', (t) => {
+  const { reader, socket } = readerOf(t)
+  socket.emit('end')
+  reader.write('data: one\n\n')
+  t.mock.timers.tick(60_000)
+  assert.equal(String(reader.read()), 'data: one\n\n')
+})
+
+for (const how of ['ends', 'is destroyed'] as const)
+  test(`a stream that ${how} leaves nothing behind on its connection`, async (t) => {
+    const { reader, socket, given } = readerOf(t)
+    const over = new Promise((resolve) => reader.once('close', resolve))
+    if (how === 'ends') {
+      reader.end('data: one\n\n')
+      assert.equal(given(), 'data: one\n\n')
+      reader.resume()
+    } else reader.destroy()
+    await over
+    assert.equal(socket.listenerCount('end'), 0)
+    socket.emit('end')
+    t.mock.timers.tick(60_000)
+    assert.equal(given(), '')
+  })

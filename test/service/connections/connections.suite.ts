@@ -1,0 +1,213 @@
+/** Connections and their members, as far as an account server knows them, with the suites of their invitations. For every engine. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { serverName } from '../../../src/api/rest/names.ts'
+import type { Account } from '../../../src/api/port.ts'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import { approveInvitation, approved, changeBy, connected, make, takeIn } from './connecting.ts'
+import { invite, members, openClubs, received, sent, type Clubs } from './connections-subject.ts'
+import { fails } from '../faults.ts'
+import { invitationAnswersSuite } from './invitation-answers.suite.ts'
+import { invitationsSuite } from './invitations.suite.ts'
+import { addressOf, arrived, enrol, newAddress, opening } from '../person.ts'
+import type { Place } from '../subject.ts'
+
+export function connectionsSuite(
+  name: string,
+  { newPlace }: { newPlace: () => Promise<Place> },
+): void {
+  describe(`connections: ${name}`, () => {
+    let clubs: Clubs
+    let { server, hand, ada, bob, carl, owner, letters, club } = {} as Clubs
+    before(async () => {
+      clubs = await openClubs(newPlace)
+      ;({ server, hand, ada, bob, carl, owner, letters, club } = clubs)
+    })
+    after(() => clubs.close())
+
+    invitationsSuite(() => clubs)
+    invitationAnswersSuite(() => clubs)
+
+    describe('members', () => {
+      test('whoever is only invited is removed without a key, by any owner', async () => {
+        const id = await club()
+        await takeIn(ada, id, owner, 'owner')
+        for (const answer of [false, true]) {
+          const { id: invitation } = await invite(ada, id, bob)
+          if (answer) await approveInvitation(bob, { id: invitation })
+          await owner.account.members.remove({ id, mid: bob.id })
+          assert.deepEqual((await received(bob, id))[0]?.state, 'withdrawn')
+          assert.equal((await members(ada, id)).length, 2)
+          await fails('not_found', owner.account.members.remove({ id, mid: bob.id }))
+        }
+      })
+
+      test('an invited mailbox is removed by the id that the members have, by any owner', async () => {
+        const [id, other] = [await club(), await club()]
+        await takeIn(ada, id, owner, 'owner')
+        await takeIn(ada, id, carl)
+        const email = newAddress()
+        const { id: invitation } = await invite(ada, id, email)
+        const listed = await members(owner, id)
+        assert.deepEqual(listed.at(-1), {
+          id: invitation,
+          user_id: null,
+          ...serverName(email),
+          role: 'member',
+          state: 'invited',
+        })
+        for (const { id: mid, user_id } of listed) if (user_id !== null) assert.equal(mid, user_id)
+        await fails('forbidden', carl.account.members.remove({ id, mid: invitation }))
+        await fails('not_found', ada.account.members.remove({ id: other, mid: invitation }))
+        assert.equal((await sent(ada, id))[0]?.state, 'pending')
+        await owner.account.members.remove({ id, mid: invitation })
+        assert.equal((await sent(ada, id))[0]?.state, 'withdrawn')
+        assert.equal((await members(ada, id)).length, 3)
+        await fails('not_found', owner.account.members.remove({ id, mid: invitation }))
+      })
+
+      test('whoever is in it takes a device, and an owner', async () => {
+        const id = await club()
+        await takeIn(ada, id, carl)
+        await fails('no_device', ada.account.members.remove({ id, mid: carl.id }))
+        for (const person of [ada, carl])
+          await fails('no_device', person.account.members.remove({ id, mid: person.id }))
+        await fails('forbidden', carl.account.members.remove({ id, mid: ada.id }))
+        await fails('not_found', bob.account.members.remove({ id, mid: ada.id }))
+        for (const mid of ['x', bob.id, newId('acc_', Date.now())])
+          await fails('not_found', ada.account.members.remove({ id, mid }))
+      })
+
+      test('a mailbox is no way to find out whose it is', async () => {
+        const id = await club()
+        await invite(ada, id, await addressOf(carl))
+        await fails('not_found', ada.account.members.remove({ id, mid: carl.id }))
+      })
+    })
+
+    describe('connections', () => {
+      test('two are direct, with the name of the inviter; more are a group, with its name', async () => {
+        const id = await club()
+        await takeIn(ada, id, bob)
+        const theirs = await bob.account.connections.read({ id })
+        assert.deepEqual([theirs.name, theirs.kind, theirs.state], ['Ada', 'direct', 'active'])
+        assert.deepEqual(
+          new Set(theirs.members.map(({ user_id, role, state }) => `${user_id} ${role} ${state}`)),
+          new Set([`${ada.id} owner active`, `${bob.id} member active`]),
+        )
+        await invite(ada, id, carl)
+        assert.equal((await bob.account.connections.read({ id })).kind, 'group')
+        await approved(ada, id, carl)
+        await make(ada, id, { op: 'add', member: carl.id })
+        assert.equal((await carl.account.connections.read({ id })).name, 'Club')
+        await bob.account.connections.update({ id, body: { name: 'Chess' } })
+        assert.equal((await ada.account.connections.read({ id })).name, 'Club')
+      })
+
+      test('whoever is alone ends it, with every invitation', async () => {
+        const id = await club()
+        await invite(ada, id, bob)
+        await invite(ada, id, newAddress())
+        await fails('not_found', bob.account.connections.delete({ id }))
+        await ada.account.connections.delete({ id })
+        assert.deepEqual([await sent(ada, id), await received(bob, id)], [[], []])
+        const tables = ['invitations', 'roster_entries', 'envelopes', 'memberships'] as const
+        for (const table of tables)
+          assert.deepEqual(
+            await hand.db.selectFrom(table).selectAll().where('connection_id', '=', id).execute(),
+            [],
+          )
+        await fails('not_found', ada.account.connections.delete({ id }))
+      })
+
+      test('nobody ends it for others', async () => {
+        const { id, people } = await connected(server, ['Ada', 'Bob'])
+        for (const { account } of people)
+          await fails('no_device', account.connections.delete({ id }))
+      })
+
+      test('ended by its owner: the others have it as ended until they delete it, without a key', async () => {
+        const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl', 'Dora'])
+        const [ada, bob, carl, dora] = people
+        const outside = await enrol(server, 'Eve')
+        await invite(ada, id, outside)
+        await make(bob, id, { op: 'leave' })
+        const change = await changeBy(ada, id, { op: 'end' })
+        const append = () => ada.account.rosters.append(change)
+        const placed = await append()
+        assert.deepEqual(await append(), placed, 'the same entry again is answered as before')
+        await fails('not_found', ada.account.connections.read({ id }))
+        assert.deepEqual(
+          (await received(outside, id)).map(({ state }) => state),
+          ['withdrawn'],
+        )
+        for (const person of [carl, dora]) {
+          const listed = (await person.account.connections.list({})).items
+          assert.deepEqual(
+            listed.map((one) => [one.id, one.state]),
+            [[id, 'ended']],
+          )
+          assert.deepEqual(await person.account.duties.read({}), { joins: [], unsealed: [] })
+          await person.account.connections.delete({ id })
+          await fails('not_found', person.account.connections.delete({ id }))
+        }
+        const left = hand.db.selectFrom('connections').select('id').where('id', '=', id)
+        assert.deepEqual(await left.execute(), [])
+      })
+
+      test('opened with invitations: again is as once, and one that is wrong keeps it all away', async () => {
+        const eve = await enrol(server, 'Eve')
+        const email = newAddress()
+        const body = {
+          ...(await opening(eve)),
+          invite: [{ user_id: bob.id }, { email }, { user_id: bob.id }],
+        }
+        const made = await eve.account.rosters.open({ body })
+        assert.deepEqual(
+          made.members.map(({ user_id, state }) => [user_id, state]),
+          [
+            [eve.id, 'active'],
+            [bob.id, 'invited'],
+            [null, 'invited'],
+          ],
+        )
+        assert.deepEqual(await eve.account.rosters.open({ body }), made)
+        await arrived(server, email, /invites/)
+        assert.equal((await letters(email)).length, 1)
+        const bad = {
+          ...(await opening(eve)),
+          invite: [{ email: newAddress() }, { user_id: eve.id }],
+        }
+        await fails('invalid_state', eve.account.rosters.open({ body: bad }), 'self')
+        assert.equal((await eve.account.connections.list({})).items.length, 1)
+        assert.equal((await eve.account.invitations.list({})).sent.length, 2)
+        assert.deepEqual(await letters(bad.invite[0]!.email!), [])
+      })
+
+      test('a stranger, and who was removed or left, finds nothing', async () => {
+        const { id, people } = await connected(server, ['Ada', 'Bob', 'Carl'])
+        const [ada, bob, carl] = people
+        const eve = await enrol(server)
+        await make(bob, id, { op: 'leave' })
+        await make(ada, id, { op: 'remove', member: carl.id })
+        const calls: ((of: Account) => Promise<unknown>)[] = [
+          (of) => of.connections.read({ id }),
+          (of) => of.connections.update({ id, body: { name: 'x' } }),
+          (of) => of.connections.favorite({ id, body: {} }),
+          (of) => of.connections.delete({ id }),
+          (of) => of.members.add({ id, body: { user_id: ada.id } }),
+          (of) => of.members.remove({ id, mid: ada.id }),
+          (of) => of.rosters.read({ connection: id }),
+          (of) => of.envelopes.read({ connection: id }),
+        ]
+        for (const person of [bob, carl, eve]) {
+          for (const call of calls) await fails('not_found', call(person.account))
+          const { items } = await person.account.connections.list({})
+          assert.deepEqual(items, [])
+          const duties = await person.account.duties.read({})
+          assert.deepEqual(duties, { joins: [], unsealed: [] })
+        }
+      })
+    })
+  })
+}

@@ -1,0 +1,135 @@
+/** The relay of first contacts by four words. For every engine. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { connect, enrol, type Person } from '../person.ts'
+import { openRosters, type Rosters } from './rosters-subject.ts'
+import type { Place } from '../subject.ts'
+
+const newSid = () => randomBytes(16).toString('base64url')
+
+export function firstContactsSuite(
+  name: string,
+  { newPlace }: { newPlace: () => Promise<Place> },
+): void {
+  describe(`first contacts on ${name}`, () => {
+    let rosters = {} as Rosters
+    before(async () => {
+      rosters = await openRosters(newPlace)
+    })
+    after(() => rosters.close())
+
+    /** An invitation with a first contact open. */
+    async function opened() {
+      const { server } = rosters
+      const [ada, bob, eve] = [await enrol(server), await enrol(server), await enrol(server)]
+      const { id: connection } = await connect(ada, 'Club')
+      const body = { user_id: bob.id }
+      const { id: invitation } = await ada.account.members.add({ id: connection, body })
+      const sid = newSid()
+      await ada.account.deviceFirstContacts.open({ body: { invitation, sid } })
+      return { ada, bob, eve, connection, invitation, sid }
+    }
+    type Opened = Awaited<ReturnType<typeof opened>>
+
+    const send = (
+      { account }: Person,
+      { invitation, sid }: Pick<Opened, 'invitation' | 'sid'>,
+      place: 0 | 1 | 2,
+      message: string,
+    ) => account.deviceFirstContacts.send({ invitation, body: { sid, place, message } })
+
+    const messages = async ({ account }: Person) =>
+      (await account.deviceFirstContacts.list({})).items.map((run) => run.messages)
+
+    test('three messages pass, each once, between the two devices alone', async () => {
+      const of = await opened()
+      const { ada, bob, eve, invitation } = of
+      assert.deepEqual(await messages(ada), [[]])
+      assert.deepEqual(await messages(bob), [])
+      const run = await bob.account.deviceFirstContacts.read({ invitation })
+      assert.deepEqual(
+        [run.sid, run.connection, run.inviter, run.invitee],
+        [of.sid, of.connection, ada.id, null],
+      )
+      await assert.rejects(send(ada, of, 1, 'early'), { code: 'conflict' })
+      await send(bob, of, 0, 'a')
+      await send(bob, of, 0, 'a')
+      await assert.rejects(send(bob, of, 0, 'other'), { code: 'conflict' })
+      await assert.rejects(send(bob, of, 2, 'early'), { code: 'conflict' })
+      await send(ada, of, 1, 'b')
+      await send(bob, of, 2, 'c')
+      for (const person of [ada, bob]) assert.deepEqual(await messages(person), [['a', 'b', 'c']])
+      for (const place of [0, 1, 2] as const)
+        await assert.rejects(send(eve, of, place, 'x'), { code: 'not_found' })
+      await assert.rejects(eve.account.deviceFirstContacts.read({ invitation }), {
+        code: 'not_found',
+      })
+      assert.deepEqual(await messages(eve), [])
+      await bob.account.deviceFirstContacts.end({ invitation })
+      assert.deepEqual(await messages(ada), [['a', 'b', 'c']], 'not the invitee’s to end')
+      await ada.account.deviceFirstContacts.end({ invitation })
+      for (const person of [ada, bob]) assert.deepEqual(await messages(person), [])
+      const { count } = await rosters.hand.db
+        .selectFrom('first_contacts')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .where('invitation_id', '=', invitation)
+        .executeTakeFirstOrThrow()
+      assert.equal(Number(count), 0)
+    })
+
+    test('new words end the ones before', async () => {
+      const of = await opened()
+      const { ada, bob, invitation } = of
+      await send(bob, of, 0, 'a')
+      const sid = newSid()
+      await ada.account.deviceFirstContacts.open({ body: { invitation, sid } })
+      assert.deepEqual(await messages(ada), [[]])
+      await assert.rejects(send(bob, of, 0, 'a'), { code: 'not_found' })
+      await send(bob, { invitation, sid }, 0, 'a')
+    })
+
+    test('who began reads the roster before being a member, and nobody else', async () => {
+      const of = await opened()
+      const { bob, eve, connection } = of
+      const read = ({ account }: Person) => account.rosters.read({ connection })
+      await assert.rejects(read(bob), { code: 'not_found' })
+      await send(bob, of, 0, 'a')
+      assert.equal((await read(bob)).entries.length, 1)
+      await assert.rejects(read(eve), { code: 'not_found' })
+    })
+
+    test('is open for the one who invited, and for what can be approved', async () => {
+      const { ada, bob, invitation } = await opened()
+      const open = ({ account }: Person) =>
+        account.deviceFirstContacts.open({ body: { invitation, sid: newSid() } })
+      await assert.rejects(open(bob), { code: 'not_found' })
+      await ada.account.invitations.withdraw({ id: invitation })
+      await assert.rejects(open(ada), { code: 'invalid_state' })
+      await assert.rejects(bob.account.deviceFirstContacts.read({ invitation }), {
+        code: 'invalid_state',
+      })
+    })
+
+    test('what has expired is given to nobody', async () => {
+      const of = await opened()
+      const { ada, bob, invitation } = of
+      await send(bob, of, 0, 'a')
+      await rosters.hand.db
+        .updateTable('first_contacts')
+        .set({ expires_at: 1 })
+        .where('invitation_id', '=', invitation)
+        .execute()
+      for (const person of [ada, bob]) assert.deepEqual(await messages(person), [])
+      await assert.rejects(send(ada, of, 1, 'b'), { code: 'not_found' })
+      // The next one that opens deletes it.
+      await opened()
+      const left = await rosters.hand.db
+        .selectFrom('first_contacts')
+        .select('sid')
+        .where('invitation_id', '=', invitation)
+        .execute()
+      assert.deepEqual(left, [])
+    })
+  })
+}

@@ -1,0 +1,91 @@
+/** Rosters at an account server in this process, with a hand in its database; and how it refuses an entry. */
+import assert from 'node:assert/strict'
+import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
+import { hashOf } from '../../../src/crypto/jose/jws.ts'
+import type { Actor } from './connecting.ts'
+import { openServiceDatabase } from '../database.ts'
+import type { Fault } from '../faults.ts'
+import { additionBy, approve, join, mailedCode, type Person } from '../person.ts'
+import { openSubject, type Place } from '../subject.ts'
+
+/** The head after an entry, as the wire has it. */
+export const headOf = (entry: string) => encodeBase64url(hashOf(entry))
+
+/** Rejects because another entry was first, and says which. */
+export const tooLate = (promise: Promise<unknown>, head: string) =>
+  assert.rejects(promise, (error: Fault) => {
+    assert.equal(error.code, 'conflict', error.message)
+    assert.equal(error.details?.head, head)
+    return true
+  })
+
+/** Rejects because of this member of the body, for this reason. */
+export const isInvalid = (path: string, reason: string, promise: Promise<unknown>, what: string) =>
+  assert.rejects(promise, (error: Fault) => {
+    assert.equal(error.code, 'validation_failed', `${what}: ${error.message}`)
+    const [issue] = error.details?.issues ?? []
+    assert.equal(issue?.path, path, what)
+    assert.match(issue.message, new RegExp(`^${reason}`), what)
+    return true
+  })
+
+/** What a JWS says, unverified. */
+export const payloadOf = (jws: string) =>
+  JSON.parse(Buffer.from(jws.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
+
+export const read = ({ account }: Person, id: string) => account.connections.read({ id })
+export const envelopesOf = async ({ account }: Pick<Actor, 'account'>, connection: string) =>
+  (await account.envelopes.read({ connection })).envelopes
+export const unsealed = async ({ account }: Pick<Person, 'account'>, id: string) =>
+  (await account.duties.read({})).unsealed.find(({ connection }) => connection === id)?.devices
+
+/** What the suites of rosters share. It is there once tests run, so each takes its part in `before`. */
+export type Rosters = Awaited<ReturnType<typeof openRosters>>
+
+/** An account server on a new database; whoever opens it closes it. */
+export async function openRosters(newPlace: () => Promise<Place>) {
+  const place = await newPlace()
+  const subject = await openSubject(place)
+  const { server } = subject
+  const hand = await openServiceDatabase(place)
+
+  /** All that is kept of a connection. */
+  async function kept(id: string) {
+    const of = { lists: [] as unknown[] }
+    const tables = ['memberships', 'roster_entries', 'envelopes', 'invitations'] as const
+    for (const table of tables) {
+      const rows = await hand.db
+        .selectFrom(table)
+        .selectAll()
+        .where('connection_id', '=', id)
+        .execute()
+      of.lists.push(rows.map((row) => JSON.stringify(row)).sort())
+    }
+    return of
+  }
+
+  /** The account of a device as the answers see it: a device that waits may ask for less over the wire. */
+  const insideOf = ({
+    id: account,
+    device,
+    enrolment,
+  }: Pick<Person, 'id' | 'device' | 'enrolment'>) => {
+    const { session_id: session } = enrolment.session
+    return subject.service.as({ account, device, session, token: null })
+  }
+
+  /** A second device of somebody who has a mailbox, approved, or only named in the key log. */
+  async function laptopOf(person: Person, email: string, { isApproved = true } = {}) {
+    const laptop = await join(server, await mailedCode(server, email))
+    if (isApproved) await approve(person, laptop)
+    else await person.account.keyLogs.append({ body: { entry: await additionBy(person, laptop) } })
+    const own = { ...laptop, id: person.id }
+    return isApproved ? own : { ...own, account: insideOf(own) }
+  }
+
+  const close = async () => {
+    await hand.close()
+    await subject.close()
+  }
+  return { place, subject, server, hand, kept, insideOf, laptopOf, close }
+}

@@ -1,0 +1,418 @@
+/** Whom people follow, for every engine. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { every } from '../../../src/api/cursor.ts'
+import type { LogEntry } from '../../../src/api/rest/verify.ts'
+import type { KeyPair } from '../../../src/crypto/device-keys.ts'
+import { formatId, newId } from '../../../src/crypto/encoding/id.ts'
+import { AppError, type Code } from '../../../src/errors.ts'
+import { actingAccount } from '../../../src/service/db/operations.ts'
+import { newAct } from '../../../src/storage/idempotency.ts'
+import {
+  approve,
+  enrol,
+  enrolByMail,
+  join,
+  mailedCode,
+  newAddress,
+  type Person,
+  protect,
+  resetOf,
+} from '../person.ts'
+import { openSubject, type LocalSubject } from '../subject.ts'
+import type { Engine } from '../engines.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** Rejects with this code, and these members beside it; answers the error. */
+export async function fails(code: Code, promise: Promise<unknown>, details: object = {}) {
+  const error = await promise.then(
+    () => assert.fail(`no ${code}`),
+    (thrown: unknown) => thrown,
+  )
+  assert(error instanceof AppError, String(error))
+  assert.equal(error.code, code, error.message)
+  assert.deepEqual(error.details, details)
+  return error
+}
+
+/** An id of that time, whatever others were made before. */
+function idAt(at: number): string {
+  const bytes = randomBytes(16)
+  bytes.writeUIntBE(at, 0, 6)
+  return formatId('ver_', bytes)
+}
+
+/** An entry of the verification log, in which these people were verified. */
+const verification = (at: number, members: readonly string[], more: Partial<LogEntry> = {}) => ({
+  id: idAt(at),
+  at: new Date(at).toISOString(),
+  method: 'local' as const,
+  outcome: 'verified' as const,
+  matches: members.map((member_id) => ({
+    kind: 'connection' as const,
+    speaker: 'other' as const,
+    connection_name: 'Bank',
+    member_id,
+    display_name: 'Bob',
+    window: 1,
+  })),
+  caller: null,
+  ...more,
+})
+
+export function trustSuite(name: string, { newPlace }: Engine): void {
+  describe(`trust cards: ${name}`, () => {
+    let subject: LocalSubject
+    let ada: Person
+    before(async () => {
+      subject = await openSubject(await newPlace())
+    })
+    after(() => subject.close())
+
+    /** The same person, whose session does not end while the test lets time go by. */
+    function lasting(person: Person): Person {
+      const { id: account, device, enrolment } = person
+      const session = { account, device, session: enrolment.session.session_id, token: null }
+      return { ...person, account: subject.service.as(session) }
+    }
+    const newPerson = async (called: string) => lasting(await enrol(subject.server, called))
+
+    /** Somebody with a mailbox, and others without. */
+    async function people(...names: string[]) {
+      ada = await newPerson('Ada')
+      const address = newAddress()
+      const bob = lasting(await enrolByMail(subject.server, address, 'Bob'))
+      const others: Person[] = []
+      for (const other of names) others.push(await newPerson(other))
+      return { bob, address, others }
+    }
+    const follow = (who: Person, user_id: string, note?: string) =>
+      who.account.trustCards.create({ body: { user_id, ...(note === undefined ? {} : { note }) } })
+    const byMail = (who: Person, email: string) =>
+      who.account.trustCards.create({ body: { email } })
+    const listed = async ({ account }: Person) =>
+      every((query) => account.trustCards.list({ ...query, limit: 2 }))
+    const card = async (who: Person, id: string) =>
+      (await listed(who)).find(({ user_id }) => user_id === id) ?? assert.fail('not followed')
+    const events = async ({ account }: Person, id: string) =>
+      (await every((query) => account.trustCards.history({ id, ...query, limit: 2 }))).map(
+        ({ event }) => event,
+      )
+
+    test('somebody is followed by account or by mailbox, in any case of its letters', async () => {
+      const { bob, address, others } = await people('Carol')
+      const [carol] = others as [Person]
+      const created_at = new Date(subject.clock.ms).toISOString()
+      const expected = {
+        user_id: bob.id,
+        display_name: 'Bob',
+        own_name: null,
+        name_source: 'server',
+        name_marks: [],
+        name_changed: false,
+        note: null,
+        key_status: 'unchanged',
+        recovered_at: null,
+        recovery_key_unused: false,
+        safety_number: null,
+        last_verified_at: null,
+        created_at,
+      }
+      assert.deepEqual(await byMail(ada, address.toUpperCase()), expected)
+      const noted = await follow(ada, carol.id, 'from school')
+      assert.deepEqual([noted.user_id, noted.note], [carol.id, 'from school'])
+      assert.deepEqual(await card(ada, bob.id), expected)
+      assert.deepEqual(await listed(bob), [])
+    })
+
+    test('nobody there, oneself, or the same person twice: refused', async () => {
+      const { bob, address } = await people()
+      const own = newAddress()
+      const eve = await enrolByMail(subject.server, own, 'Eve')
+      await fails('not_found', follow(ada, newId('acc_', 1)))
+      await fails('not_found', byMail(ada, newAddress()))
+      await fails('invalid_state', follow(ada, ada.id), { state: 'self' })
+      await fails('invalid_state', byMail(eve, own), { state: 'self' })
+      await follow(ada, bob.id)
+      await fails('invalid_state', follow(ada, bob.id), { state: 'followed' })
+      await fails('invalid_state', byMail(ada, address), { state: 'followed' })
+      assert.equal((await listed(ada)).length, 1)
+    })
+
+    test('thirty mailboxes an hour are looked up, found or not', async () => {
+      const { bob, address } = await people()
+      const at = subject.clock.ms
+      await byMail(ada, address)
+      const asked = await Promise.allSettled(
+        Array.from({ length: 40 }, () => byMail(ada, newAddress())),
+      )
+      const told = asked.map((one) => (one as { reason: AppError }).reason.code)
+      assert.equal(told.filter((code) => code === 'not_found').length, 29)
+      assert.equal(told.filter((code) => code === 'rate_limited').length, 11)
+      subject.clock.ms += 10 * MINUTE
+      const { headers } = await fails('rate_limited', byMail(ada, address))
+      assert.deepEqual(headers, { 'Retry-After': String(50 * 60) })
+      // By account nobody learns of a mailbox, and others have tries of their own.
+      await fails('not_found', follow(ada, newId('acc_', 1)))
+      assert.equal((await byMail(await enrol(subject.server), address)).user_id, bob.id)
+      subject.clock.ms = at + HOUR
+      await fails('not_found', byMail(ada, newAddress()))
+    })
+
+    test('a try that is part of an act counts as well', async () => {
+      await people()
+      const { id: account, device, enrolment } = ada
+      const session = { account, device, session: enrolment.session.session_id, token: null }
+      const acting = () => actingAccount(subject.service, session).acting(newAct(1)).trustCards
+      for (let i = 0; i < 30; i++)
+        await fails('not_found', acting().create({ body: { email: newAddress() } }))
+      await fails('rate_limited', acting().create({ body: { email: newAddress() } }))
+    })
+
+    test('the list is in the order of following, newest first, page by page', async () => {
+      const { others } = await people('a', 'b', 'c', 'd', 'e')
+      const ids = others.map(({ id }) => id)
+      await follow(ada, ids[0] as string)
+      subject.clock.ms += 1
+      // At the same moment: then by account.
+      for (const id of ids.slice(1, 4)) await follow(ada, id)
+      subject.clock.ms += 1
+      await follow(ada, ids[4] as string)
+      const expected = [ids[4], ...ids.slice(1, 4).toSorted().reverse(), ids[0]]
+      assert.deepEqual(
+        (await listed(ada)).map(({ user_id }) => user_id),
+        expected,
+      )
+      const { items, next_cursor } = await ada.account.trustCards.list({ limit: 5 })
+      assert.deepEqual([items.length, next_cursor], [5, null])
+      for (const cursor of ['x', 'MQ', Buffer.from(`1 ${ids[0]} x`).toString('base64url')])
+        await fails('bad_request', ada.account.trustCards.list({ cursor }))
+    })
+
+    test('note and confirmation: what changes is an event, what was so is none', async () => {
+      const { bob, others } = await people('Carol')
+      const [carol] = others as [Person]
+      await follow(ada, bob.id, 'a note')
+      const update = (body: object) => ada.account.trustCards.update({ id: bob.id, body })
+      for (const [body, note, key_status, more] of [
+        [{}, 'a note', 'unchanged', []],
+        [{ note: 'a note' }, 'a note', 'unchanged', []],
+        [{ note: 'another' }, 'another', 'unchanged', ['note_changed']],
+        [{ confirmed: true }, 'another', 'confirmed', ['confirmed']],
+        [{ confirmed: true }, 'another', 'confirmed', []],
+        [{ note: null }, null, 'confirmed', ['note_changed']],
+      ] as const) {
+        subject.clock.ms += 1
+        const known = await events(ada, bob.id)
+        const changed = await update(body)
+        assert.deepEqual([changed.note, changed.key_status], [note, key_status])
+        assert.deepEqual(await card(ada, bob.id), changed)
+        assert.deepEqual(await events(ada, bob.id), [...more, ...known])
+      }
+      await fails('not_found', carol.account.trustCards.update({ id: bob.id, body: {} }))
+      await fails('not_found', ada.account.trustCards.update({ id: 'acc_x', body: {} }))
+      await assert.rejects(update({ confirmed: false }), { code: 'validation_failed' })
+      await assert.rejects(update({ note: 'x'.repeat(2001) }), { code: 'validation_failed' })
+    })
+
+    test('a note that is changed again and again is one event, the last', async () => {
+      const { bob, others } = await people('Carol')
+      const [carol] = others as [Person]
+      const { clock } = subject
+      const at = clock.ms
+      const note = async (who: Person, text: string) => {
+        clock.ms += 1
+        await who.account.trustCards.update({ id: bob.id, body: { note: text } })
+      }
+      for (const who of [ada, carol]) {
+        await follow(who, bob.id)
+        for (const text of ['a', 'b', 'c']) await note(who, text)
+      }
+      const { items } = await ada.account.trustCards.history({ id: bob.id })
+      assert.deepEqual(
+        items.map(({ event, at: when }) => [event, Date.parse(when) - at]),
+        [
+          ['note_changed', 3],
+          ['followed', 0],
+        ],
+      )
+      await Promise.all(['d', 'e', 'f'].map((text) => note(ada, text)))
+      assert.deepEqual(await events(ada, bob.id), ['note_changed', 'followed'])
+      await ada.account.trustCards.update({ id: bob.id, body: { confirmed: true, note: 'g' } })
+      await note(ada, 'h')
+      assert.deepEqual(await events(ada, bob.id), [
+        'note_changed',
+        'confirmed',
+        'note_changed',
+        'followed',
+      ])
+      assert.deepEqual(await events(carol, bob.id), ['note_changed', 'followed'])
+    })
+
+    test('who lost all devices has other keys until that is confirmed; a further device changes nothing', async () => {
+      const { bob, address } = await people()
+      const { server, clock } = subject
+      await follow(ada, bob.id)
+      clock.ms += MINUTE
+      const statuses: string[] = []
+      const look = async () => statuses.push((await card(ada, bob.id)).key_status)
+      const confirm = () => ada.account.trustCards.update({ id: bob.id, body: { confirmed: true } })
+      await approve(bob, await join(server, await mailedCode(server, address)))
+      await look()
+      const lost = async () => {
+        clock.ms += MINUTE
+        await resetOf(server, bob.id, await mailedCode(server, address))
+        await look()
+      }
+      await lost()
+      clock.ms += MINUTE
+      assert.equal((await confirm()).key_status, 'confirmed')
+      await look()
+      await lost()
+      assert.deepEqual(statuses, [
+        'unchanged',
+        'changed_unverified',
+        'confirmed',
+        'changed_unverified',
+      ])
+      assert.equal((await ada.account.trust.metrics({})).keys_changed_30d, 2)
+      clock.ms += 30 * DAY
+      assert.equal((await ada.account.trust.metrics({})).keys_changed_30d, 0)
+    })
+
+    test('with devices replaced by the recovery key has no changed keys; followers are notified', async () => {
+      const { bob, address } = await people()
+      const { server, clock } = subject
+      await follow(ada, bob.id)
+      const paper = await protect(bob)
+      const reset = async (by?: KeyPair) => {
+        clock.ms += MINUTE
+        return resetOf(server, bob.id, await mailedCode(server, address), undefined, by)
+      }
+      const status = async () => (await card(ada, bob.id)).key_status
+      await reset(paper)
+      assert.equal(await status(), 'unchanged')
+      // A thief, and the owner who undoes it.
+      await reset()
+      assert.equal(await status(), 'changed_unverified')
+      await reset(paper)
+      assert.equal(await status(), 'unchanged')
+      const notes = await every((query) => ada.account.notifications.list(query))
+      assert.deepEqual(
+        notes
+          .filter(({ kind, data }) => kind === 'keys_changed' && data['user_id'] === bob.id)
+          .map(({ body }) => /with the words of a recovery key/.test(body)),
+        [true, false, true],
+      )
+    })
+
+    test('who confirmed the keys of a reset without the recovery key has other keys after one with it', async () => {
+      const { bob, address } = await people()
+      const { server, clock } = subject
+      await follow(ada, bob.id)
+      const paper = await protect(bob)
+      clock.ms += MINUTE
+      await resetOf(server, bob.id, await mailedCode(server, address))
+      clock.ms += MINUTE
+      await ada.account.trustCards.update({ id: bob.id, body: { confirmed: true } })
+      clock.ms += MINUTE
+      await resetOf(server, bob.id, await mailedCode(server, address), undefined, paper)
+      assert.equal((await card(ada, bob.id)).key_status, 'changed_unverified')
+    })
+
+    test('who is followed no more is gone with the history', async () => {
+      const { bob, others } = await people('Carol')
+      const [carol] = others as [Person]
+      await follow(ada, bob.id, 'a note')
+      await follow(carol, bob.id)
+      await ada.account.trustCards.update({ id: bob.id, body: { confirmed: true } })
+      const { trustCards } = ada.account
+      await trustCards.delete({ id: bob.id })
+      await fails('not_found', trustCards.delete({ id: bob.id }))
+      await fails('not_found', trustCards.history({ id: bob.id }))
+      assert.deepEqual(await listed(ada), [])
+      const again = await follow(ada, bob.id)
+      assert.deepEqual([again.note, again.key_status], [null, 'unchanged'])
+      assert.deepEqual(await events(ada, bob.id), ['followed'])
+      assert.deepEqual(await events(carol, bob.id), ['followed'])
+    })
+
+    test('whom a device verified is noted on their card, once, at the time of the verification', async () => {
+      const { bob, others } = await people('Carol', 'Dan')
+      const [carol, dan] = others as [Person, Person]
+      const { clock } = subject
+      for (const { id } of [bob, carol]) await follow(ada, id)
+      const at = clock.ms
+      clock.ms += HOUR
+      const push = (...items: LogEntry[]) => ada.account.verifications.push({ body: { items } })
+      const late = verification(at + 3 * MINUTE, [bob.id, bob.id])
+      await push(late, verification(at + MINUTE, [bob.id, dan.id]))
+      await push(late)
+      await push(verification(at + 2 * MINUTE, [bob.id]))
+      for (const outcome of ['not_verified', 'inconclusive', 'echo'] as const)
+        await push(verification(at + 5 * MINUTE, [carol.id], { outcome }))
+      const echo = verification(at, [carol.id])
+      await push({ ...echo, matches: echo.matches.map((one) => ({ ...one, speaker: 'self' })) })
+      await bob.account.verifications.push({ body: { items: [verification(at, [ada.id])] } })
+      assert.equal((await card(ada, carol.id)).last_verified_at, null)
+      const last = new Date(at + 3 * MINUTE).toISOString()
+      assert.equal((await card(ada, bob.id)).last_verified_at, last)
+      const { items } = await ada.account.trustCards.history({ id: bob.id })
+      assert.deepEqual(
+        items.map(({ event, at: when, detail }) => [event, Date.parse(when) - at, detail]),
+        [
+          ['verified', 3 * MINUTE, 'Bank'],
+          ['verified', 2 * MINUTE, 'Bank'],
+          ['verified', MINUTE, 'Bank'],
+          ['followed', 0, null],
+        ],
+      )
+      // A clock that is years ahead.
+      await push(verification(at + 900 * DAY, [bob.id]))
+      const now = new Date(clock.ms).toISOString()
+      assert.equal((await card(ada, bob.id)).last_verified_at, now)
+    })
+
+    test('the metrics count what is one’s own', async () => {
+      const { bob, others } = await people('Carol')
+      const [carol] = others as [Person]
+      const none = {
+        following: 0,
+        followers: 0,
+        confirmed: 0,
+        keys_changed_30d: 0,
+        verifications_30d: 0,
+        inconclusive_30d: 0,
+      }
+      const metrics = ({ account }: Person) => account.trust.metrics({})
+      assert.deepEqual(await metrics(ada), none)
+      await follow(ada, bob.id)
+      await follow(ada, carol.id)
+      await follow(carol, ada.id)
+      await ada.account.trustCards.update({ id: bob.id, body: { confirmed: true } })
+      const { ms } = subject.clock
+      const tricky = 'x "outcome":"inconclusive" y'
+      const named = verification(ms, [bob.id])
+      const items: LogEntry[] = [
+        verification(ms - 31 * DAY, [bob.id]),
+        verification(ms - 29 * DAY, [bob.id]),
+        verification(ms, [], { outcome: 'inconclusive' }),
+        { ...named, matches: named.matches.map((one) => ({ ...one, display_name: tricky })) },
+      ]
+      await ada.account.verifications.push({ body: { items } })
+      assert.deepEqual(await metrics(ada), {
+        following: 2,
+        followers: 1,
+        confirmed: 1,
+        keys_changed_30d: 0,
+        verifications_30d: 3,
+        inconclusive_30d: 1,
+      })
+      assert.deepEqual(await metrics(bob), { ...none, followers: 1 })
+    })
+  })
+}

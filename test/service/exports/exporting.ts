@@ -1,0 +1,31 @@
+/**
+ * A child process that builds an export of many entries, says so in the middle, and then stands still until it is killed.
+ * Arguments: the database file. Out: one line, the id of the account and that of the export.
+ */
+import { writeSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { openServiceDatabase } from '../database.ts'
+import { fillLog } from '../log-rows.ts'
+import { enrol } from '../person.ts'
+import { openSubject } from '../subject.ts'
+
+/** Several pieces of 256 KiB. */
+const ENTRIES = 40_000
+
+async function main(file: string) {
+  const { server, service, clock } = await openSubject({ url: null, file })
+  const { id: account } = await enrol(server)
+  fillLog(file, account, ENTRIES, clock.ms)
+  const { db } = await openServiceDatabase({ url: null, file })
+  const { exports } = service.as({ account, device: null, session: null, token: null })
+  const { id } = await exports.create({})
+  for (;;) {
+    const parts = await db.selectFrom('export_parts').select('seq').execute()
+    if (parts.length > 1) break
+    await setImmediate()
+  }
+  writeSync(1, `${account} ${id}\n`)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+}
+
+void main(process.argv[2]!)

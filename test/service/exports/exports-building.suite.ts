@@ -1,0 +1,292 @@
+/** Who builds an export, and what becomes of one whose builder fails, stops or is gone; for every engine. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { Account } from '../../../src/api/port.ts'
+import { AppError } from '../../../src/errors.ts'
+import type { Log } from '../../../src/log.ts'
+import { newBackground } from '../../../src/service/db/background.ts'
+import { newExporter } from '../../../src/service/exports/building.ts'
+import { type ServiceDatabase, openServiceDatabase } from '../database.ts'
+import type { Engine } from '../engines.ts'
+import { beside, exportRow, filesOf, newest, partsIn, until } from './exports-subject.ts'
+import { logEntry } from '../log-rows.ts'
+import { enrol, type Person } from '../person.ts'
+import { openSubject, type LocalSubject, type Place } from '../subject.ts'
+
+const LEASE_MS = 30_000
+
+/** A door that opens when the test says so. */
+function newGate() {
+  let open!: () => void
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  let come!: () => void
+  const reached = new Promise<void>((resolve) => (come = resolve))
+  return { open, reached, pass: () => (come(), opened) }
+}
+
+export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
+  let place: Place
+  let subject: LocalSubject
+  let ada: Person
+  let database: ServiceDatabase
+
+  const own = (): Account =>
+    subject.service.as({ account: ada.id, device: null, session: null, token: null })
+  /** A builder of another server, which reads the verification log as `list` says. */
+  const another = (
+    list: Account['verificationLog']['list'],
+    { log = () => undefined, isAway = () => false }: { log?: Log; isAway?: () => boolean } = {},
+  ) => {
+    const closing = new AbortController()
+    const background = newBackground(log)
+    const account = own()
+    const exporter = newExporter({
+      ground: { db: database.db, background, now: () => subject.clock.ms },
+      accountOf: () => ({ ...account, verificationLog: { list } }),
+      isAway,
+      log,
+      signal: closing.signal,
+    })
+    const stop = async () => {
+      closing.abort()
+      await background.idle()
+    }
+    return { wake: () => exporter.wake(), idle: () => background.idle(), stop }
+  }
+  /** Ask for an export that nobody builds yet. */
+  const queue = async () => {
+    await own().exports.clear({})
+    const row = exportRow(ada.id, subject.clock.ms, {})
+    await database.db.insertInto('exports').values(row).execute()
+    return row.id
+  }
+  const rowOf = (id: string) =>
+    database.db.selectFrom('exports').selectAll().where('id', '=', id).executeTakeFirst()
+  const notes = async () => (await own().notifications.list({})).items.map(({ kind }) => kind)
+
+  describe(`building exports: ${name}`, () => {
+    before(async () => {
+      place = await newPlace()
+      subject = await openSubject(place)
+      ada = await enrol(subject.server)
+      database = await openServiceDatabase(place)
+      const items = Array.from({ length: 100 }, () => logEntry(subject.clock.ms))
+      await ada.account.verifications.push({ body: { items } })
+    })
+    after(async () => {
+      await database.close()
+      await subject.close()
+    })
+
+    test('a lease that ran out is taken up, and whoever had it writes nothing more', async () => {
+      const id = await queue()
+      const gate = newGate()
+      const slow = another(async (query) => {
+        await gate.pass()
+        return own().verificationLog.list(query)
+      })
+      slow.wake()
+      await gate.reached
+      assert.equal((await newest(own())).state, 'building')
+
+      subject.clock.ms += LEASE_MS - 1
+      const early = another(() => assert.fail('the lease still runs'))
+      early.wake()
+      await early.idle()
+      await early.stop()
+      subject.clock.ms += 1
+      await until(own(), 'ready')
+      const row = await rowOf(id)
+      const parts = await partsIn(place)
+
+      gate.open()
+      await slow.idle()
+      assert.deepEqual(await rowOf(id), row)
+      assert.equal(await partsIn(place), parts)
+      const files = await filesOf(subject.service, own())
+      assert.equal(JSON.parse(files.get('verification-log.json')!).length, 100)
+      assert.deepEqual(await notes(), ['export_ready'], 'told once')
+      await slow.stop()
+    })
+
+    test('what an earlier attempt left is no part of the file', async () => {
+      await own().exports.clear({})
+      const builder_until = subject.clock.ms
+      const dead = { state: 'building', progress: 55, builder: 'dead', builder_until } as const
+      const row = exportRow(ada.id, subject.clock.ms, dead)
+      await database.db.insertInto('exports').values(row).execute()
+      const bytes = new Uint8Array(1000)
+      for (const seq of [0, 1, 5])
+        await database.db
+          .insertInto('export_parts')
+          .values({ export_id: row.id, seq, bytes })
+          .execute()
+      await until(own(), 'ready')
+      assert.ok((await filesOf(subject.service, own())).has('README.txt'))
+      assert.equal(await partsIn(place), 1)
+    })
+
+    test('of ten builders at once one builds', async () => {
+      const id = await queue()
+      let reads = 0
+      const builders = Array.from({ length: 10 }, () =>
+        another(async (query) => {
+          if (query.cursor === undefined) reads += 1
+          return own().verificationLog.list(query)
+        }),
+      )
+      for (const { wake } of builders) wake()
+      await Promise.all(builders.map(({ idle }) => idle()))
+      assert.equal(reads, 1)
+      assert.equal((await rowOf(id))!.state, 'ready')
+      await Promise.all(builders.map(({ stop }) => stop()))
+    })
+
+    test('deleted while it is built: nothing stays, nobody is told', async () => {
+      const id = await queue()
+      const before = await notes()
+      const told: unknown[] = []
+      const gate = newGate()
+      const slow = another(
+        async () => {
+          await gate.pass()
+          throw new Error('too late to matter')
+        },
+        { log: (...line) => told.push(line) },
+      )
+      slow.wake()
+      await gate.reached
+      assert.deepEqual(await own().exports.clear({}), { deleted: 1 })
+      gate.open()
+      await slow.idle()
+      assert.equal(await rowOf(id), undefined)
+      assert.equal(await partsIn(place), 0)
+      assert.deepEqual(await notes(), before)
+      assert.deepEqual(told, [])
+      await slow.stop()
+    })
+
+    test('a server that is closed leaves it to the next, at once', async () => {
+      const id = await queue()
+      const gate = newGate()
+      const slow = another(async (query) => {
+        await gate.pass()
+        return own().verificationLog.list(query)
+      })
+      slow.wake()
+      await gate.reached
+      const stopped = slow.stop()
+      gate.open()
+      await stopped
+      const { state, builder } = (await rowOf(id))!
+      assert.deepEqual([state, builder], ['queued', null])
+      await until(own(), 'ready')
+    })
+
+    test('what fails is told kindly; the cause is in the log', async () => {
+      let id = ''
+      const told: unknown[] = []
+      const failing = another(
+        async () => {
+          throw new Error('the secret cause')
+        },
+        { log: (level, event, of) => told.push([level, event, of]) },
+      )
+      // The server's own builder, woken by its timer, may take one first.
+      while (told.length === 0) {
+        id = await queue()
+        failing.wake()
+        await failing.idle()
+      }
+      const { items } = await own().exports.list({})
+      assert.equal(items[0]!.state, 'failed')
+      assert.match(items[0]!.error!, /Ask for another/)
+      assert.doesNotMatch(JSON.stringify(items), /secret cause/)
+      assert.equal(await partsIn(place), 0)
+      assert.equal((await notes())[0], 'export_failed')
+      const [[level, , { export_id, cause }]] = told as [[string, string, Record<string, unknown>]]
+      assert.deepEqual([level, export_id, String(cause)], ['error', id, 'Error: the secret cause'])
+      await failing.stop()
+    })
+
+    for (const [what, error, isAway] of [
+      ['the driver', new Error('gone'), true],
+      ['an answer', new AppError('backend_unavailable', 'gone'), false],
+    ] as const)
+      test(`a database out of reach is no failure of the export: told by ${what}`, async () => {
+        const id = await queue()
+        const away = another(
+          async () => {
+            throw error
+          },
+          { isAway: () => isAway },
+        )
+        away.wake()
+        await away.idle()
+        assert.equal((await rowOf(id))!.state, 'building')
+        await away.stop()
+        subject.clock.ms += LEASE_MS
+        await until(own(), 'ready')
+      })
+
+    test('progress is told while it is built', async () => {
+      const id = await queue()
+      const seen: number[] = []
+      const pages = 50
+      let page = 0
+      const slow = another(async () => {
+        subject.clock.ms += 1000
+        seen.push((await rowOf(id))!.progress)
+        page += 1
+        const items = [logEntry(subject.clock.ms), logEntry(subject.clock.ms)]
+        return { items, next_cursor: page < pages ? String(page) : null }
+      })
+      slow.wake()
+      await slow.idle()
+      assert.deepEqual(
+        seen,
+        seen.toSorted((a, b) => a - b),
+      )
+      assert.ok(new Set(seen).size > 10, seen.join())
+      assert.ok(seen.every((percent) => percent >= 0 && percent < 100))
+      assert.equal((await rowOf(id))!.progress, 100)
+      await slow.stop()
+    })
+
+    test('an account that is gone takes its exports along', async () => {
+      const eve = await enrol(subject.server, 'Eve')
+      const row = exportRow(eve.id, subject.clock.ms, {})
+      await database.db.insertInto('exports').values(row).execute()
+      const gate = newGate()
+      const told: unknown[] = []
+      const slow = another(
+        async (query) => {
+          await gate.pass()
+          return own().verificationLog.list(query)
+        },
+        { log: (...line) => told.push(line) },
+      )
+      slow.wake()
+      await gate.reached
+      await database.db.deleteFrom('accounts').where('id', '=', eve.id).execute()
+      gate.open()
+      await slow.idle()
+      assert.equal(await rowOf(row.id), undefined)
+      assert.deepEqual(told, [])
+      await slow.stop()
+    })
+
+    test('a server that starts takes up what was left, without being asked', async () => {
+      const id = await queue()
+      const next = await openSubject(place, subject.clock)
+      // Any call: it is what opens the database.
+      await next.service
+        .as({ account: ada.id, device: null, session: null, token: null })
+        .tags.list({})
+      const state = () => beside(place, async () => (await rowOf(id))!.state)
+      while ((await state()) !== 'ready') await setImmediate()
+      await next.close()
+    })
+  })
+}

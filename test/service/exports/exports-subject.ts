@@ -1,0 +1,120 @@
+/** Exports as the tests wait for them and read them. */
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import type { Account } from '../../../src/api/port.ts'
+import type { Export } from '../../../src/api/rest/account.ts'
+import type { Content } from '../../../src/api/route.ts'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import type { Schema } from '../../../src/service/db/schema.ts'
+import type { AccountServer } from '../../../src/service/service.ts'
+import { type ServiceDatabase, openServiceDatabase } from '../database.ts'
+import type { Place } from '../subject.ts'
+import { unzip } from './unzip.ts'
+
+type Exports = Pick<Account, 'exports'>
+
+/** The newest export of an account. */
+export const newest = async ({ exports }: Exports): Promise<Export> =>
+  (await exports.list({ limit: 1 })).items[0] ?? assert.fail('there is no export')
+
+/** The newest export, once it is in this state, or fails. */
+export async function until(account: Exports, state: Export['state']): Promise<Export> {
+  for (;;) {
+    const one = await newest(account)
+    if (one.state === state) return one
+    assert.notEqual(one.state, 'failed', String(one.error))
+    await setImmediate()
+  }
+}
+
+/** Ask for an export and wait for it. */
+export async function exported(account: Exports): Promise<Export> {
+  const { id } = await account.exports.create({})
+  const ready = await until(account, 'ready')
+  assert.equal(ready.id, id)
+  return ready
+}
+
+/** What a link says. */
+export interface Link {
+  readonly id: string
+  readonly expires: string
+  readonly holder: string
+  readonly signature: string
+}
+
+export async function linkTo(account: Exports, id: string): Promise<Link> {
+  return partsOf((await account.exports.download({ id })).url)
+}
+
+export function partsOf(url: string): Link {
+  const { pathname, searchParams } = new URL(url)
+  const [expires, holder, signature] = ['expires', 'holder', 'signature'].map(
+    (name) => searchParams.get(name) ?? '',
+  ) as [string, string, string]
+  return { id: /^\/exports\/(\w+)$/.exec(pathname)![1]!, expires, holder, signature }
+}
+
+export const fetchFile = (service: Pick<AccountServer, 'open'>, link: Link): Promise<Content> =>
+  service.open.exportFiles.read(link, { key: null })
+
+/** The bytes of a file. */
+export async function bytesOf({ body }: Content): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of body as AsyncIterable<Uint8Array>) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+/** The files of the newest export, by name. */
+export async function filesOf(
+  service: Pick<AccountServer, 'open'>,
+  account: Exports,
+): Promise<Map<string, string>> {
+  const { id, size_bytes } = await newest(account)
+  const bytes = await bytesOf(await fetchFile(service, await linkTo(account, id)))
+  assert.equal(bytes.length, size_bytes)
+  return unzip(bytes)
+}
+
+/** Look into the database of a server, beside it. */
+export async function beside<T>(
+  place: Place,
+  use: (db: ServiceDatabase['db']) => Promise<T>,
+): Promise<T> {
+  const { db, close } = await openServiceDatabase(place)
+  try {
+    return await use(db)
+  } finally {
+    await close()
+  }
+}
+
+/** How many pieces of files there are. */
+export const partsIn = (place: Place): Promise<number> =>
+  beside(place, async (db) => {
+    const { count } = await db
+      .selectFrom('export_parts')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    return count
+  })
+
+/** An export as another server, or another time, left it. */
+export const exportRow = (
+  account: string,
+  at: number,
+  more: Partial<Schema['exports']>,
+): Schema['exports'] => ({
+  id: newId('exp_', at),
+  account_id: account,
+  state: 'queued',
+  progress: 0,
+  size_bytes: null,
+  error: null,
+  builder: null,
+  builder_until: null,
+  created_at: at,
+  finished_at: null,
+  expires_at: null,
+  ...more,
+})

@@ -1,9 +1,0 @@
-/** Notifications, external members and their guest codes on both engines. */
-import { onBothEngines } from './engines.ts'
-import { externalMembersSuite } from './external-members.suite.ts'
-import { notificationsSuite } from './notifications.suite.ts'
-
-onBothEngines((name, engine) => {
-  notificationsSuite(name, engine)
-  externalMembersSuite(name, engine)
-})

@@ -1,0 +1,145 @@
+/** The link that a form of an open link mails: what following it does, once, and when it has ended. For every engine. */
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import { before, describe, test } from 'node:test'
+import { newAddress } from '../person.ts'
+import { HOUR, textOf, type Links } from './open-links-subject.ts'
+
+export function openLinkConfirmationsSuite(links: () => Links): void {
+  let { ada, hand, newPerson, post, mailed, look, follow } = {} as Links
+  let { link, rows, later, confirmationsTo, server } = {} as Links
+  before(() => {
+    ;({ ada, hand, newPerson, post, mailed, look, follow } = links())
+    ;({ link, rows, later, confirmationsTo, server } = links())
+  })
+
+  const requests = async (id: string) =>
+    (await ada.account.openLinkRequests.list({ limit: 200 })).items.filter(
+      ({ open_link_id }) => open_link_id === id,
+    )
+
+  describe('the link that is mailed', () => {
+    test('is one line in a mail that quotes, and the database cannot tell it', async () => {
+      const eve = await newPerson('Bank http://evil.example')
+      const { id, slug } = await link(eve)
+      const email = newAddress()
+      const message = 'see http://evil.example/secret'
+      await post(slug, { email, display_name: 'Gus <b> www.evil.example', message })
+      const token = await mailed(email)
+      const [letter] = await server.letters(email)
+      assert.doesNotMatch(letter!.text, /evil\.example|<b>|secret/)
+      assert.doesNotMatch(letter!.subject, /evil|Gus/)
+      assert(!JSON.stringify(await rows(id)).includes(token))
+    })
+
+    test('opened changes nothing; followed, once: then the owner sees the request and is told', async () => {
+      const { id, slug } = await link(ada)
+      const email = newAddress()
+      await post(slug, { email, display_name: '<i>Gus', message: 'Hello' })
+      const token = await mailed(email)
+      for (let i = 0; i < 2; i++) {
+        const shown = await look(token)
+        assert.equal(shown.status ?? 200, 200)
+        assert.match(
+          textOf(shown),
+          new RegExp(`<form[^>]* method="post" action="/confirm/${token}"`),
+        )
+        assert(textOf(shown).includes('&lt;i&gt;Gus') && textOf(shown).includes(email))
+        assert(textOf(shown).includes('Hello'))
+        assert.deepEqual(await requests(id), [])
+      }
+      const told = async () =>
+        hand.db
+          .selectFrom('notifications')
+          .selectAll()
+          .where('account_id', '=', ada.id)
+          .where('data', 'like', `%${id}%`)
+          .execute()
+      assert.deepEqual(await told(), [])
+      const done = await follow(token)
+      assert.equal(done.status ?? 200, 200)
+      assert.doesNotMatch(textOf(done), /<form/)
+      const [request, ...more] = await requests(id)
+      assert.deepEqual([request?.state, more], ['pending', []])
+      const [note, ...others] = await told()
+      assert.deepEqual([note?.kind, others], ['open_link_request', []])
+      assert.deepEqual(JSON.parse(note!.data), {
+        open_link_id: id,
+        open_link_request_id: request!.id,
+      })
+      assert(note!.body.includes(email))
+      const ended = await look('A'.repeat(43))
+      assert.equal(ended.status, 404)
+      for (const again of [
+        await look(token),
+        await follow(token),
+        await follow('x'),
+        await look('\0'),
+      ])
+        assert.deepEqual(again, ended)
+      assert.equal((await requests(id)).length, 1)
+    })
+
+    test('of many at the same moment, one confirms', async () => {
+      const { id, slug } = await link(ada)
+      const email = newAddress()
+      await post(slug, { email })
+      const token = await mailed(email)
+      const all = await Promise.all([1, 2, 3, 4].map(() => follow(token)))
+      assert.deepEqual(
+        all.map(({ status = 200 }) => status).sort((a, b) => a - b),
+        [200, 404, 404, 404],
+      )
+      assert.equal((await requests(id)).length, 1)
+    })
+
+    test('asked twice, two mails, and who follows both waits once', async () => {
+      const { id, slug } = await link(ada)
+      const email = newAddress()
+      for (let i = 0; i < 2; i++) await post(slug, { email })
+      while ((await confirmationsTo(email)).length < 2) await setImmediate()
+      const statuses = []
+      for (const token of await confirmationsTo(email))
+        statuses.push((await follow(token)).status ?? 200)
+      assert.deepEqual(statuses, [200, 404])
+      assert.equal((await requests(id)).length, 1)
+      // Once that is answered, they may ask anew.
+      await ada.account.openLinkRequests.decline({ id: (await requests(id))[0]!.id })
+      await post(slug, { email })
+      while ((await confirmationsTo(email)).length < 3) await setImmediate()
+      await follow((await confirmationsTo(email)).at(-1)!)
+      assert.deepEqual(
+        (await requests(id)).map(({ state }) => state),
+        ['pending', 'declined'],
+      )
+    })
+
+    test('good for a day, also while the link is paused, and no longer', async () => {
+      const { id, slug } = await link(ada)
+      const [quick, slow] = [newAddress(), newAddress()]
+      for (const email of [quick, slow]) await post(slug, { email })
+      const [first, second] = [await mailed(quick), await mailed(slow)]
+      await ada.account.openLinks.pause({ id })
+      later(24 * HOUR - 1)
+      assert.equal((await follow(first)).status ?? 200, 200)
+      later(1)
+      assert.deepEqual(await look(second), await look('x'))
+      assert.equal((await follow(second)).status, 404)
+      assert.equal((await requests(id)).length, 1)
+      // Whoever asks next has it cleared away.
+      const { slug: other } = await link(ada)
+      await post(other, { email: newAddress() })
+      while ((await rows(id)).length > 1) await setImmediate()
+      assert.equal((await requests(id)).length, 1)
+    })
+
+    test('ends with the open link', async () => {
+      const { id, slug } = await link(ada)
+      const email = newAddress()
+      await post(slug, { email })
+      const token = await mailed(email)
+      await ada.account.openLinks.delete({ id })
+      assert.deepEqual(await follow(token), await look('x'))
+    })
+  })
+}

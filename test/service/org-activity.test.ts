@@ -1,9 +1,0 @@
-/** Activity of organisations and the figures made of it, on both engines. */
-import { onBothEngines } from './engines.ts'
-import { orgActivitySuite } from './org-activity.suite.ts'
-import { orgAnalyticsSuite } from './org-analytics.suite.ts'
-
-onBothEngines((name, engine) => {
-  orgActivitySuite(name, engine)
-  orgAnalyticsSuite(name, engine)
-})

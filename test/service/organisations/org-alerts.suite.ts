@@ -1,0 +1,264 @@
+/** Alerts of an organisation as they are kept, for every engine. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { every } from '../../../src/api/cursor.ts'
+import type { Account } from '../../../src/api/port.ts'
+import type { OrgAlert } from '../../../src/api/rest/org.ts'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import { isInvalid } from '../../account/subject.ts'
+import type { Engine } from '../engines.ts'
+import { fails } from '../faults.ts'
+import { type Town, openTown } from './org-subject.ts'
+import { type Person, enrol } from '../person.ts'
+
+const NOBODYS = newId('alr_', 0)
+const MIB = 'x'.repeat(1024 * 1024)
+
+type Caller = { readonly account: Account }
+type Owner = Awaited<ReturnType<Town['owner']>>
+type Body = Parameters<Account['orgAlerts']['create']>[0]['body']
+
+const RULE = {
+  name: 'Failures',
+  event: 'verification_failed',
+  threshold: 5,
+  window_minutes: 10,
+} as const satisfies Body
+
+export function orgAlertsSuite(engineName: string, engine: Engine): void {
+  let town: Town
+  let ada: Owner
+  let bob: Person
+  const create = (of: Partial<Body> = {}, by: Caller = ada) =>
+    by.account.orgAlerts.create({ body: { ...RULE, ...of } })
+  const all = ({ account }: Caller) => every((query) => account.orgAlerts.list(query))
+
+  describe(`alerts: ${engineName}`, () => {
+    before(async () => {
+      town = await openTown(engine)
+      ada = await town.owner()
+      bob = await town.member(ada.organisation)
+    })
+    after(() => town.close())
+
+    test('made, changed in part, deleted, and written as it happened', async () => {
+      const owner = await town.owner()
+      const member = await town.member(owner.organisation)
+      const suspended = await town.member(owner.organisation, { state: 'suspended' })
+      const { orgAlerts } = owner.account
+      const plain = await create({}, owner)
+      const created_at = new Date(town.subject.clock.ms).toISOString()
+      let expected: OrgAlert = {
+        ...RULE,
+        id: plain.id,
+        enabled: true,
+        notify: [],
+        last_fired_at: null,
+        created_at,
+      }
+      assert.deepEqual(plain, expected)
+      await orgAlerts.delete({ id: plain.id })
+
+      const made = await create({ enabled: false, notify: [owner.id, member.id, owner.id] }, owner)
+      const both = [owner.id, member.id].sort()
+      expected = { ...expected, id: made.id, enabled: false, notify: both }
+      assert.deepEqual(made, expected)
+      const changes: [body: Partial<Body>, isChange: boolean][] = [
+        [{}, false],
+        [{ name: 'Too many' }, true],
+        [{ name: 'Too many', enabled: false, notify: both.toReversed() }, false],
+        [{ event: 'stamp' }, true],
+        [{ threshold: 1_000_000 }, true],
+        [{ window_minutes: 43_200 }, true],
+        [{ enabled: true }, true],
+        [{ notify: [suspended.id] }, true],
+        [{ notify: [] }, true],
+        [{ ...RULE, enabled: false, notify: [member.id] }, true],
+      ]
+      let changed = 0
+      for (const [body, isChange] of changes) {
+        expected = { ...expected, ...body } as OrgAlert
+        if (body.notify !== undefined) expected.notify = [...body.notify].sort()
+        assert.deepEqual(await orgAlerts.update({ id: made.id, body }), expected)
+        assert.deepEqual(await all(owner), [expected])
+        if (isChange) changed += 1
+      }
+      await orgAlerts.delete({ id: made.id })
+      assert.deepEqual(await all(owner), [])
+      const rows = await town.hand.db
+        .selectFrom('organisation_activities')
+        .select(['event', 'actor_id', 'target'])
+        .where('organisation_id', '=', owner.organisation)
+        .where('event', 'like', 'alert%')
+        .where('target', '=', made.id)
+        .orderBy('id')
+        .execute()
+      const of = (event: string) => ({ event, actor_id: owner.id, target: made.id })
+      assert.deepEqual(
+        rows.map((row) => ({ ...row })),
+        [
+          of('alert_created'),
+          ...Array.from({ length: changed }, () => of('alert_updated')),
+          of('alert_deleted'),
+        ],
+      )
+    })
+
+    const ACTIONS: Record<string, (account: Account, id: string) => Promise<unknown>> = {
+      list: (account) => account.orgAlerts.list({}),
+      create: async (account) => {
+        const { id } = await account.orgAlerts.create({ body: RULE })
+        await account.orgAlerts.delete({ id })
+      },
+      update: (account, id) => account.orgAlerts.update({ id, body: { name: 'Other' } }),
+      delete: (account, id) => account.orgAlerts.delete({ id }),
+    }
+    const callers: [who: string, make: () => Promise<Caller>, read: string, write: string][] = [
+      ['an owner', () => town.member(ada.organisation, { role: 'owner' }), '', ''],
+      ['an admin', () => town.member(ada.organisation, { role: 'admin' }), '', ''],
+      ['a member', () => town.member(ada.organisation), '', 'forbidden'],
+      ['a machine', () => town.machine(ada, ada.organisation), '', 'forbidden'],
+      [
+        'a suspended admin',
+        () => town.member(ada.organisation, { role: 'admin', state: 'suspended' }),
+        'no_active_organisation',
+        'no_active_organisation',
+      ],
+      [
+        'an outsider',
+        () => enrol(town.subject.server),
+        'no_active_organisation',
+        'no_active_organisation',
+      ],
+      ['the owner of another', () => town.owner(), '', 'not_found'],
+    ]
+    for (const [who, make, read, write] of callers)
+      test(`${who}: ${read || 'may read'}, ${write || 'may write'}`, async () => {
+        const [{ account }, { id }] = [await make(), await create()]
+        for (const [action, act] of Object.entries(ACTIONS)) {
+          const elsewhere = write === 'not_found' && action === 'create'
+          const refusal = action === 'list' || elsewhere ? read : write
+          if (refusal === '') await act(account, id)
+          else await fails(refusal, act(account, id))
+        }
+      })
+
+    for (const action of ['update', 'delete'])
+      test(`${action}: of what is not there, not any more, or no id`, async () => {
+        const gone = await create()
+        await ada.account.orgAlerts.delete({ id: gone.id })
+        for (const id of [gone.id, NOBODYS, 'x', gone.id.toUpperCase(), ada.id])
+          await fails('not_found', ACTIONS[action]!(ada.account, id))
+      })
+
+    test('whoever is no member is told by place, and nothing is half done', async () => {
+      const other = await town.owner()
+      const made = await create({ notify: [bob.id] })
+      const before = await all(ada)
+      for (const stranger of [newId('acc_', 0), other.id]) {
+        const notify = [bob.id, stranger, ada.id]
+        await isInvalid('notify.1', 'No member', create({ notify }))
+        const body = { name: 'Changed', notify }
+        const update = ada.account.orgAlerts.update({ id: made.id, body })
+        await isInvalid('notify.1', 'No member', update)
+      }
+      await isInvalid('notify.0', 'begins with acc_', create({ notify: [newId('mem_', 0)] }))
+      const many = Array.from({ length: 101 }, () => bob.id)
+      await isInvalid('notify', 'at most 100', create({ notify: many }))
+      assert.deepEqual(await all(ada), before)
+      const { notify } = await create({ notify: many.slice(1) })
+      assert.deepEqual(notify, [bob.id])
+    })
+
+    test('there are at most a hundred, until one is deleted', async () => {
+      const owner = await town.owner()
+      const of = {
+        ...RULE,
+        organisation_id: owner.organisation,
+        enabled: 1,
+        created_at: 0,
+      } as const
+      const rows = Array.from({ length: 99 }, () => ({ ...of, id: newId('alr_', 0) }))
+      await town.hand.db.insertInto('organisation_alerts').values(rows).execute()
+      await create({}, owner)
+      await fails('conflict', create({}, owner))
+      const [{ id }] = (await all(owner)) as [OrgAlert]
+      await owner.account.orgAlerts.delete({ id })
+      const tried = await Promise.allSettled(Array.from({ length: 4 }, () => create({}, owner)))
+      assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1)
+    })
+
+    test('pages go on where they stopped, while alerts come and go', async () => {
+      const owner = await town.owner()
+      const { orgAlerts } = owner.account
+      const made: string[] = []
+      for (let i = 0; i < 7; i++) made.push((await create({ notify: [owner.id] }, owner)).id)
+      made.sort().reverse()
+      const first = await orgAlerts.list({ limit: 3 })
+      assert.deepEqual(
+        first.items.map(({ id, notify }) => [id, ...notify]),
+        made.slice(0, 3).map((id) => [id, owner.id]),
+      )
+      await create({}, owner)
+      for (const id of made.slice(2, 4)) await orgAlerts.delete({ id })
+      const second = await orgAlerts.list({ limit: 3, cursor: first.next_cursor! })
+      assert.deepEqual(
+        second.items.map(({ id }) => id),
+        made.slice(4),
+      )
+      assert.equal(second.next_cursor, null)
+    })
+
+    for (const name of ['<img src=x onerror=alert(1)>', '"; drop table accounts; --', '日本 🏠'])
+      test(`text stays text: ${name}`, async () => {
+        const made = await create({ name })
+        assert.equal(made.name, name)
+        await ada.account.orgAlerts.delete({ id: made.id })
+      })
+
+    for (const [what, of, path] of [
+      ['no name', { name: undefined }, 'name'],
+      ['nothing', { name: '' }, 'name'],
+      ['101 characters', { name: 'a'.repeat(101) }, 'name'],
+      ['1 MiB', { name: MIB }, 'name'],
+      ['two lines', { name: 'a\nb' }, 'name'],
+      ['another direction', { name: 'a\u202eb' }, 'name'],
+      ['half a character', { name: 'a\ud800' }, 'name'],
+      ['alerts on alerts', { event: 'alert_fired' }, 'event'],
+      ['an unknown event', { event: 'rain' }, 'event'],
+      ['an event of 1 MiB', { event: MIB }, 'event'],
+      ['no times', { threshold: 0 }, 'threshold'],
+      ['fewer than none', { threshold: -1 }, 'threshold'],
+      ['half a time', { threshold: 1.5 }, 'threshold'],
+      ['too often', { threshold: 1_000_001 }, 'threshold'],
+      ['a text for a number', { threshold: '5' }, 'threshold'],
+      ['no while', { window_minutes: 0 }, 'window_minutes'],
+      ['too long', { window_minutes: 43_201 }, 'window_minutes'],
+      ['neither on nor off', { enabled: 'yes' }, 'enabled'],
+      ['somebody by name', { notify: ['Ada'] }, 'notify.0'],
+      ['a time of firing', { last_fired_at: null }, 'last_fired_at'],
+    ] as const)
+      test(`refused: ${what}`, async () => {
+        const before = await all(ada)
+        await isInvalid(path, '.', create(of as Partial<Body>))
+        // A change may leave the name out.
+        if (what !== 'no name')
+          await isInvalid(
+            path,
+            '.',
+            ada.account.orgAlerts.update({ id: before[0]!.id, body: of as object }),
+          )
+        assert.deepEqual(await all(ada), before)
+      })
+
+    for (const [query, code] of [
+      [{ cursor: 'x' }, 'bad_request'],
+      [{ cursor: Buffer.from(newId('grp_', 0)).toString('base64url') }, 'bad_request'],
+      [{ cursor: 'x'.repeat(201) }, 'validation_failed'],
+      [{ limit: -1 }, 'validation_failed'],
+      [{ limit: 201 }, 'validation_failed'],
+    ] as const)
+      test(`no page: ${JSON.stringify(query).slice(0, 40)}`, () =>
+        fails(code, ada.account.orgAlerts.list(query)))
+  })
+}

@@ -1,0 +1,355 @@
+/** Groups of an organisation, for every engine. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { every } from '../../../src/api/cursor.ts'
+import type { Account } from '../../../src/api/port.ts'
+import type { OrgGroup } from '../../../src/api/rest/org.ts'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import { isInvalid } from '../../account/subject.ts'
+import type { Engine } from '../engines.ts'
+import { fails } from '../faults.ts'
+import { type Town, openTown } from './org-subject.ts'
+import { type Person, enrol } from '../person.ts'
+
+const NOBODYS = newId('grp_', 0)
+const STRANGER = newId('acc_', 0)
+const MIB = 'x'.repeat(1024 * 1024)
+
+type Caller = { readonly account: Account }
+type Owner = Awaited<ReturnType<Town['owner']>>
+
+export function orgGroupsSuite(engineName: string, engine: Engine): void {
+  let town: Town
+  let ada: Owner
+  let bob: Person
+  let names = 0
+  const newName = () => `group ${(names += 1)}`
+  const create = (name = newName(), by: Caller = ada) =>
+    by.account.orgGroups.create({ body: { name } })
+  const all = ({ account }: Caller) => every((query) => account.orgGroups.list(query))
+  const add = (id: string, members: readonly { id: string }[], by: Caller = ada) =>
+    by.account.orgGroups.addMembers({ id, body: { member_ids: members.map((one) => one.id) } })
+  const remove = (id: string, members: readonly { id: string }[], by: Caller = ada) =>
+    by.account.orgGroups.removeMembers({ id, body: { member_ids: members.map((one) => one.id) } })
+  /** What was written of the organisation, oldest first. */
+  async function written({ organisation }: Owner) {
+    const rows = await town.hand.db
+      .selectFrom('organisation_activities')
+      .select(['event', 'actor_id', 'target', 'data'])
+      .where('organisation_id', '=', organisation)
+      .where('event', 'like', 'group%')
+      .orderBy('id')
+      .execute()
+    return rows.map(({ data, ...row }) => ({ ...row, data: JSON.parse(data) as object }))
+  }
+
+  describe(`groups: ${engineName}`, () => {
+    before(async () => {
+      town = await openTown(engine)
+      ada = await town.owner()
+      bob = await town.member(ada.organisation)
+    })
+    after(() => town.close())
+
+    test('made, changed in part, given members, deleted, and written as it happened', async () => {
+      const owner = await town.owner()
+      const { orgGroups } = owner.account
+      const people = [
+        await town.member(owner.organisation),
+        await town.member(owner.organisation, { state: 'suspended' }),
+        await town.machine(owner, owner.organisation),
+      ]
+      const made = await orgGroups.create({ body: { name: 'Sales', description: 'They\nsell.' } })
+      const created_at = new Date(town.subject.clock.ms).toISOString()
+      let expected: OrgGroup = {
+        id: made.id,
+        name: 'Sales',
+        description: 'They\nsell.',
+        member_count: 0,
+        created_at,
+      }
+      assert.deepEqual(made, expected)
+      for (const body of [
+        {},
+        { name: 'Sales' },
+        { name: 'SALES' },
+        { description: null },
+        { name: 'Trade', description: 'x' },
+      ]) {
+        expected = { ...expected, ...body }
+        assert.deepEqual(await orgGroups.update({ id: made.id, body }), expected)
+        assert.deepEqual(await all(owner), [expected])
+      }
+      const moves: [move: typeof add, whom: readonly { id: string }[], count: number][] = [
+        [add, people.slice(0, 1), 1],
+        [add, people.slice(0, 1), 1],
+        [add, [...people, ...people], 3],
+        [add, people, 3],
+        [remove, people.slice(1), 1],
+        [remove, people.slice(1), 1],
+        [add, [owner], 2],
+        [remove, [...people, owner], 0],
+        [remove, people, 0],
+      ]
+      for (const [move, whom, member_count] of moves) {
+        expected = { ...expected, member_count }
+        assert.deepEqual(await move(made.id, whom, owner), expected)
+        assert.deepEqual(await all(owner), [expected])
+      }
+      await orgGroups.delete({ id: made.id })
+      assert.deepEqual(await all(owner), [])
+      const of = (event: string, name: string, count?: string) => ({
+        event,
+        actor_id: owner.id,
+        target: made.id,
+        data: count === undefined ? { name } : { name, count },
+      })
+      assert.deepEqual(await written(owner), [
+        of('group_created', 'Sales'),
+        of('group_updated', 'SALES'),
+        of('group_updated', 'SALES'),
+        of('group_updated', 'Trade'),
+        of('group_members_added', 'Trade', '1'),
+        of('group_members_added', 'Trade', '2'),
+        of('group_members_removed', 'Trade', '2'),
+        of('group_members_added', 'Trade', '1'),
+        of('group_members_removed', 'Trade', '2'),
+        of('group_deleted', 'Trade'),
+      ])
+    })
+
+    const ACTIONS: Record<string, (account: Account, id: string) => Promise<unknown>> = {
+      list: (account) => account.orgGroups.list({}),
+      create: (account) => account.orgGroups.create({ body: { name: newName() } }),
+      update: (account, id) => account.orgGroups.update({ id, body: { name: newName() } }),
+      'add members': (account, id) =>
+        account.orgGroups.addMembers({ id, body: { member_ids: [ada.id] } }),
+      'remove members': (account, id) =>
+        account.orgGroups.removeMembers({ id, body: { member_ids: [ada.id] } }),
+      delete: (account, id) => account.orgGroups.delete({ id }),
+    }
+    const ofOne = Object.entries(ACTIONS).filter(([action]) => !/^(list|create)$/.test(action))
+
+    const callers: [who: string, make: () => Promise<Caller>, read: string, write: string][] = [
+      ['an owner', () => town.member(ada.organisation, { role: 'owner' }), '', ''],
+      ['an admin', () => town.member(ada.organisation, { role: 'admin' }), '', ''],
+      ['a member', () => town.member(ada.organisation), '', 'forbidden'],
+      ['a machine', () => town.machine(ada, ada.organisation), '', 'forbidden'],
+      [
+        'a machine that is an admin',
+        async () => {
+          const machine = await town.machine(ada, ada.organisation)
+          await town.hand.db
+            .updateTable('organisation_members')
+            .set({ role: 'admin' })
+            .where('account_id', '=', machine.id)
+            .execute()
+          return machine
+        },
+        '',
+        '',
+      ],
+      [
+        'a suspended owner',
+        () => town.member(ada.organisation, { role: 'owner', state: 'suspended' }),
+        'no_active_organisation',
+        'no_active_organisation',
+      ],
+      [
+        'an outsider',
+        () => enrol(town.subject.server),
+        'no_active_organisation',
+        'no_active_organisation',
+      ],
+      ['the owner of another', () => town.owner(), '', 'not_found'],
+    ]
+    for (const [who, make, read, write] of callers)
+      test(`${who}: ${read || 'may read'}, ${write || 'may write'}`, async () => {
+        const [{ account }, { id }] = [await make(), await create()]
+        for (const [action, act] of Object.entries(ACTIONS)) {
+          const elsewhere = write === 'not_found' && action === 'create'
+          const refusal = action === 'list' || elsewhere ? read : write
+          if (refusal === '') await act(account, id)
+          else await fails(refusal, act(account, id))
+        }
+      })
+
+    for (const [action, act] of ofOne)
+      test(`${action}: of what is not there, not any more, or no id`, async () => {
+        const gone = await create()
+        await ada.account.orgGroups.delete({ id: gone.id })
+        for (const id of [gone.id, NOBODYS, 'x', gone.id.toUpperCase(), ada.id, `${gone.id}\0`])
+          await fails('not_found', act(ada.account, id))
+      })
+
+    describe('a name is of one group of an organisation', () => {
+      const own = 'Zoë & Family'
+      let [first, second] = [] as OrgGroup[]
+      before(async () => {
+        first = await create(own)
+        second = await create()
+      })
+      for (const same of [own, 'ZOË & family', ` ${own} `, own.normalize('NFD')])
+        test(`${JSON.stringify(same)} is the same`, async () => {
+          await fails('conflict', create(same))
+          const body = { name: same, description: 'new' }
+          await fails('conflict', ada.account.orgGroups.update({ id: second!.id, body }))
+          const kept = (await all(ada)).find(({ id }) => id === second!.id)
+          assert.deepEqual(kept, second)
+          const own = await ada.account.orgGroups.update({ id: first!.id, body: { name: same } })
+          assert.equal(own.name, same)
+        })
+
+      test('another organisation may have it, and so may a later one', async () => {
+        const other = await town.owner()
+        const { id } = await create(own, other)
+        await other.account.orgGroups.delete({ id })
+        await create(own, other)
+      })
+
+      test('of several who want it at once, one gets it', async () => {
+        for (let round = 0; round < 3; round++) {
+          const name = newName()
+          const tried = await Promise.allSettled(Array.from({ length: 8 }, () => create(name)))
+          assert.equal(tried.filter(({ status }) => status === 'fulfilled').length, 1)
+        }
+      })
+    })
+
+    test('there are at most a thousand, until one is deleted', async () => {
+      const owner = await town.owner()
+      const rows = Array.from({ length: 999 }, (_, i) => ({
+        id: newId('grp_', town.subject.clock.ms),
+        organisation_id: owner.organisation,
+        name: `g${i}`,
+        created_at: 0,
+      }))
+      await town.hand.db.insertInto('organisation_groups').values(rows).execute()
+      const last = await create('last', owner)
+      await fails('conflict', create('one more', owner))
+      await owner.account.orgGroups.delete({ id: last.id })
+      await create('one more', owner)
+      assert.equal((await all(owner)).length, 1000)
+    })
+
+    test('whoever is no member is told by place, and nothing is half done', async () => {
+      const { id } = await create()
+      await add(id, [ada])
+      const other = await town.owner()
+      const invited = newId('mem_', 0)
+      for (const stranger of [STRANGER, other.id, invited, 'x', '', 'acc_\0', bob.id.toUpperCase()])
+        for (const move of [add, remove]) {
+          const members = [{ id: ada.id }, { id: bob.id }, { id: stranger }]
+          const told = stranger === invited ? 'names an invitation' : 'No member'
+          await isInvalid('member_ids.2', told, move(id, members))
+          const group = (await all(ada)).find((one) => one.id === id)
+          assert.equal(group?.member_count, 1)
+        }
+      await assert.rejects(add(id, [{ id: 'x' }, bob, { id: 'y' }]), (error: Error) => {
+        const { details } = error as Error & { details: { issues: { path: string }[] } }
+        assert.deepEqual(
+          details.issues.map(({ path }) => path),
+          ['member_ids.0', 'member_ids.2'],
+        )
+        return true
+      })
+      const many = Array.from({ length: 501 }, () => bob)
+      for (const wrong of [[], many, [{ id: MIB }]])
+        await fails('validation_failed', add(id, wrong))
+      assert.equal((await add(id, many.slice(1))).member_count, 2)
+    })
+
+    test('whoever leaves the organisation is in none of its groups', async () => {
+      const { id } = await create()
+      const [gone, stays] = [
+        await town.member(ada.organisation),
+        await town.member(ada.organisation),
+      ]
+      await add(id, [gone, stays])
+      await town.setState(stays.id, 'suspended')
+      await town.hand.db.deleteFrom('accounts').where('id', '=', gone.id).execute()
+      assert.equal((await all(ada)).find((one) => one.id === id)?.member_count, 1)
+    })
+
+    test('many at once, in one group: each is in it once, and counted', async () => {
+      const { id } = await create()
+      const people = await Promise.all(
+        Array.from({ length: 6 }, () => town.member(ada.organisation)),
+      )
+      await Promise.all([...people, ...people].map((one) => add(id, [one])))
+      assert.equal((await all(ada)).find((one) => one.id === id)?.member_count, 6)
+      const of = (await written(ada)).filter(({ target }) => target === id)
+      assert.equal(of.filter(({ event }) => event === 'group_members_added').length, 6)
+    })
+
+    test('pages go on where they stopped, while groups come and go', async () => {
+      const owner = await town.owner()
+      const { orgGroups } = owner.account
+      const made: string[] = []
+      for (let i = 0; i < 7; i++) made.push((await create(newName(), owner)).id)
+      made.sort().reverse()
+      const first = await orgGroups.list({ limit: 3 })
+      assert.deepEqual(
+        first.items.map(({ id }) => id),
+        made.slice(0, 3),
+      )
+      await create(newName(), owner)
+      // The one that the cursor names, and the next.
+      for (const id of made.slice(2, 4)) await orgGroups.delete({ id })
+      const second = await orgGroups.list({ limit: 3, cursor: first.next_cursor! })
+      assert.deepEqual(
+        second.items.map(({ id }) => id),
+        made.slice(4),
+      )
+      assert.equal(second.next_cursor, null)
+      const elsewhere = await all(await town.owner())
+      assert.deepEqual(elsewhere, [])
+    })
+
+    for (const name of ['<img src=x onerror=alert(1)>', '"; drop table accounts; --', '日本 🏠'])
+      test(`text stays text: ${name}`, async () => {
+        const made = await ada.account.orgGroups.create({ body: { name, description: name } })
+        assert.deepEqual([made.name, made.description], [name, name])
+        await ada.account.orgGroups.delete({ id: made.id })
+      })
+
+    for (const [what, body] of [
+      ['no name', {}],
+      ['nothing', { name: '' }],
+      ['spaces', { name: '  ' }],
+      ['no text', { name: null }],
+      ['101 characters', { name: 'a'.repeat(101) }],
+      ['1 MiB', { name: MIB }],
+      ['two lines', { name: 'a\nb' }],
+      ['another direction', { name: 'a\u202eb' }],
+      ['half a character', { name: 'a\ud800' }],
+      ['a description of nothing', { name: 'a', description: '' }],
+      ['a description of 1 MiB', { name: 'a', description: MIB }],
+      ['a description in another direction', { name: 'a', description: 'a\u2066b' }],
+      ['another field', { name: 'a', member_count: 7 }],
+    ] as const)
+      test(`refused: ${what}`, async () => {
+        const before = await all(ada)
+        const { orgGroups } = ada.account
+        await fails('validation_failed', orgGroups.create({ body: body as { name: string } }))
+        // A change may leave the name out.
+        if ('name' in body)
+          await fails(
+            'validation_failed',
+            orgGroups.update({ id: before[0]!.id, body: body as object }),
+          )
+        assert.deepEqual(await all(ada), before)
+      })
+
+    for (const [query, code] of [
+      [{ cursor: 'x' }, 'bad_request'],
+      [{ cursor: Buffer.from(newId('alr_', 0)).toString('base64url') }, 'bad_request'],
+      [{ cursor: 'x'.repeat(201) }, 'validation_failed'],
+      [{ limit: -1 }, 'validation_failed'],
+      [{ limit: 0 }, 'validation_failed'],
+      [{ limit: 201 }, 'validation_failed'],
+    ] as const)
+      test(`no page: ${JSON.stringify(query).slice(0, 40)}`, () =>
+        fails(code, ada.account.orgGroups.list(query)))
+  })
+}

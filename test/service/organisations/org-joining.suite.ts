@@ -1,0 +1,336 @@
+/** How an invited mailbox becomes a member, and what tells whoever reads it, for every engine. */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import type { Engine } from '../engines.ts'
+import { fails } from '../faults.ts'
+import {
+  type Organisations,
+  activate,
+  activeOf,
+  invite,
+  inviteAll,
+  listed,
+  openOrganisation,
+  suspend,
+} from './org-members-subject.ts'
+import { arrived, enrolled, join, mailedCode, newAddress, type Person } from '../person.ts'
+
+const HOUR = 3_600_000
+
+export function orgJoiningSuite(name: string, engine: Engine): void {
+  describe(`joining an organisation: ${name}`, () => {
+    let orgs: Organisations
+    before(async () => {
+      orgs = await openOrganisation(engine)
+    })
+    after(() => orgs.close())
+
+    const organisationsOf = async ({ account }: Pick<Person, 'account'>) =>
+      (await account.context.read({})).organisations.map(({ id }) => id)
+    const stateOf = async (by: Person, id: string) =>
+      (await by.account.orgMembers.read({ id })).state
+
+    describe('whoever has proven the mailbox', () => {
+      type Way = (address: string, invited: () => Promise<unknown>) => Promise<Person>
+      const ways: [what: string, way: Way][] = [
+        [
+          'signs in for the first time',
+          async (address, invited) => {
+            await invited()
+            return orgs.byMail(address)
+          },
+        ],
+        [
+          'signs in again on a device they have',
+          async (address, invited) => {
+            const bob = await orgs.byMail(address)
+            await invited()
+            const { server } = orgs.subject
+            return orgs.inside(await enrolled(server, bob, await mailedCode(server, address)))
+          },
+        ],
+        [
+          'signs in on a further device',
+          async (address, invited) => {
+            const bob = await orgs.byMail(address)
+            await invited()
+            await join(orgs.subject.server, await mailedCode(orgs.subject.server, address))
+            return bob
+          },
+        ],
+        [
+          'confirms a further address',
+          async (address, invited) => {
+            const bob = await orgs.byMail()
+            await invited()
+            await orgs.confirmed(bob, address)
+            return bob
+          },
+        ],
+        [
+          'renews the session',
+          async (address, invited) => {
+            const bob = await orgs.byMail(address)
+            await invited()
+            assert.deepEqual(await organisationsOf(bob), [], 'not by itself')
+            await orgs.renew(bob)
+            return bob
+          },
+        ],
+      ]
+      for (const [what, way] of ways)
+        test(`${what}: is a member`, async () => {
+          const [ada, eve] = [await orgs.owner(), await orgs.owner('Eve', 'Club')]
+          const address = newAddress()
+          const bob = await way(address, async () => {
+            await invite(ada, address)
+            await invite(eve, address, 'admin')
+          })
+          assert.deepEqual(
+            (await organisationsOf(bob)).toSorted(),
+            [ada.organisation, eve.organisation].toSorted(),
+          )
+          assert.equal(await activeOf(bob), undefined, 'none is chosen for them')
+          for (const [owner, role] of [
+            [ada, 'member'],
+            [eve, 'admin'],
+          ] as const) {
+            const all = await listed(owner)
+            assert.deepEqual(
+              all.map(({ id, state }) => [id, state]),
+              [
+                [bob.id, 'active'],
+                [owner.id, 'active'],
+              ],
+            )
+            assert.equal(all[0]?.role, role)
+            assert.deepEqual((await orgs.events(owner.organisation)).at(-1), {
+              event: 'member_joined',
+              actor: bob.id,
+              target: bob.id,
+            })
+          }
+        })
+
+      test('is activated at once by who invited', async () => {
+        const ada = await orgs.owner()
+        const address = newAddress()
+        const bob = await orgs.byMail(address, 'Bob')
+        const { id } = await invite(ada, address, 'admin')
+        const member = await activate(ada, id)
+        assert.deepEqual(
+          [member.id, member.role, member.state, member.joined_at],
+          [bob.id, 'admin', 'active', orgs.time()],
+        )
+        assert.deepEqual(await organisationsOf(bob), [ada.organisation])
+        assert.deepEqual((await orgs.events(ada.organisation)).at(-1), {
+          event: 'member_joined',
+          actor: ada.id,
+          target: bob.id,
+        })
+        assert.deepEqual(await activate(ada, id), member, 'again')
+        assert.equal((await orgs.events(ada.organisation)).length, 2)
+      })
+
+      test('joins by no invitation that is held back, until it is not any more', async () => {
+        const ada = await orgs.owner()
+        const address = newAddress()
+        const { id } = await invite(ada, address, 'admin')
+        await suspend(ada, id)
+        const bob = await orgs.byMail(address)
+        await orgs.renew(bob)
+        assert.deepEqual(await organisationsOf(bob), [])
+        assert.equal(await stateOf(ada, id), 'suspended')
+        assert.deepEqual((await inviteAll(ada, [{ email: address, role: 'owner' }])).skipped, [
+          { email: address, reason: 'suspended' },
+        ])
+        await activate(ada, id)
+        assert.deepEqual(await organisationsOf(bob), [ada.organisation])
+      })
+
+      test('and was taken in with less by another mailbox: gets the wider role', async () => {
+        const ada = await orgs.owner()
+        const admin = await orgs.member(ada, 'admin')
+        const [first, second] = [newAddress(), newAddress()]
+        const bob = await orgs.byMail(first)
+        await orgs.confirmed(bob, second)
+        await invite(ada, first, 'owner')
+        const { id } = await invite(admin, second)
+        assert.equal((await activate(admin, id)).role, 'member')
+        await orgs.renew(bob)
+        assert.equal((await ada.account.orgMembers.read({ id: bob.id })).role, 'owner')
+      })
+
+      test('twice, by two mailboxes: is one member, with the wider role', async () => {
+        const ada = await orgs.owner()
+        const [first, second] = [newAddress(), newAddress()]
+        const bob = await orgs.byMail(first)
+        await orgs.confirmed(bob, second)
+        await inviteAll(ada, [{ email: first }, { email: second, role: 'admin' }])
+        await Promise.all([orgs.renew(bob), orgs.renew(bob)])
+        const all = await listed(ada)
+        assert.deepEqual(
+          all.map(({ id, role }) => [id, role]),
+          [
+            [bob.id, 'admin'],
+            [ada.id, 'owner'],
+          ],
+        )
+        const events = (await orgs.events(ada.organisation)).map(({ event }) => event)
+        assert.deepEqual(events, ['member_invited', 'member_invited', 'member_joined'])
+      })
+
+      test('and is suspended stays so, whatever other mailbox is invited', async () => {
+        const ada = await orgs.owner()
+        const bob = await orgs.member(ada)
+        await suspend(ada, bob.id)
+        const further = newAddress()
+        const { id } = await invite(ada, further, 'owner')
+        await orgs.confirmed(bob, further)
+        assert.equal(await stateOf(ada, bob.id), 'suspended')
+        assert.equal((await ada.account.orgMembers.read({ id: bob.id })).role, 'member')
+        await fails('not_found', ada.account.orgMembers.read({ id }))
+        assert.equal((await listed(ada)).length, 2)
+      })
+
+      test('activating such a further invitation activates the member, as the member may be', async () => {
+        const ada = await orgs.owner()
+        const admin = await orgs.member(ada, 'admin')
+        const bob = await orgs.member(ada, 'owner')
+        const further = newAddress()
+        await orgs.confirmed(bob, further)
+        // As it is when the server stops between the confirmation and the joining.
+        const id = newId('mem_', orgs.subject.clock.ms)
+        await orgs.hand.db
+          .insertInto('organisation_invites')
+          .values({
+            id,
+            organisation_id: ada.organisation,
+            email: further,
+            role: 'member',
+            state: 'invited',
+            created_at: orgs.subject.clock.ms,
+          })
+          .execute()
+        await suspend(ada, bob.id)
+        await fails('forbidden', activate(admin, id))
+        assert.equal(await stateOf(ada, id), 'invited', 'nothing half done')
+        assert.equal((await activate(ada, id)).id, bob.id)
+        assert.equal(await stateOf(ada, bob.id), 'active')
+      })
+    })
+
+    describe('every state and move', () => {
+      type Begin = (ada: Person & { organisation: string }) => Promise<string>
+      const states: Record<string, Begin> = {
+        'invited, proven by nobody': async (ada) => (await invite(ada, newAddress())).id,
+        'invited, proven': async (ada) => {
+          const address = newAddress()
+          await orgs.byMail(address)
+          return (await invite(ada, address)).id
+        },
+        'held back, proven by nobody': async (ada) =>
+          (await suspend(ada, (await invite(ada, newAddress())).id)).id,
+        'held back, proven': async (ada) => {
+          const address = newAddress()
+          await orgs.byMail(address)
+          return (await suspend(ada, (await invite(ada, address)).id)).id
+        },
+        active: async (ada) => (await orgs.member(ada)).id,
+        suspended: async (ada) => {
+          const { id } = await orgs.member(ada)
+          return (await suspend(ada, id)).id
+        },
+      }
+      const moves = { activate, suspend }
+      const table: [state: string, move: keyof typeof moves, becomes: string, written: string][] = [
+        ['invited, proven by nobody', 'activate', '409 invited', ''],
+        ['invited, proven by nobody', 'suspend', 'suspended', 'member_suspended'],
+        ['invited, proven', 'activate', 'active', 'member_joined'],
+        ['invited, proven', 'suspend', 'suspended', 'member_suspended'],
+        ['held back, proven by nobody', 'activate', 'invited', 'member_activated'],
+        ['held back, proven by nobody', 'suspend', 'suspended', ''],
+        ['held back, proven', 'activate', 'active', 'member_joined'],
+        ['held back, proven', 'suspend', 'suspended', ''],
+        ['active', 'activate', 'active', ''],
+        ['active', 'suspend', 'suspended', 'member_suspended'],
+        ['suspended', 'activate', 'active', 'member_activated'],
+        ['suspended', 'suspend', 'suspended', ''],
+      ]
+      for (const [state, move, becomes, written] of table)
+        test(`${state}, ${move}: ${becomes}`, async () => {
+          const ada = await orgs.owner()
+          const id = await states[state]!(ada)
+          const before = await orgs.events(ada.organisation)
+          const asked = moves[move](ada, id)
+          if (becomes.startsWith('409 ')) {
+            await fails('invalid_state', asked, becomes.slice(4))
+            assert.equal(await stateOf(ada, id), 'invited')
+          } else {
+            const answer = await asked
+            assert.equal(answer.state, becomes)
+            assert.deepEqual(await ada.account.orgMembers.read({ id }), answer)
+          }
+          const events = (await orgs.events(ada.organisation)).slice(before.length)
+          assert.deepEqual(
+            events.map(({ event, actor }) => [event, actor]),
+            written === '' ? [] : [[written, ada.id]],
+          )
+        })
+    })
+
+    describe('the invited are told', () => {
+      const letters = async (address: string) =>
+        (await orgs.subject.server.letters(address)).filter(({ subject }) =>
+          /An invitation to an organisation/.test(subject),
+        )
+
+      test('by a mail that says who and how, whether the mailbox has an account or not', async () => {
+        const ada = await orgs.owner('Ada\u00a0<b>"Bold"</b>', 'www.evil.example </i>')
+        const [known, unknown] = [newAddress(), newAddress()]
+        const bob = await orgs.byMail(known)
+        await inviteAll(ada, [{ email: known }, { email: unknown }])
+        const texts = await Promise.all(
+          [known, unknown].map((address) => arrived(orgs.subject.server, address, /to an org/)),
+        )
+        const own = (await ada.account.context.read({})).user.email as string
+        for (const { text } of texts) {
+          assert.equal(text, texts[0]?.text)
+          for (const part of [own, 'countersignd login --email', `"Ada 'b''Bold''/ b'"`])
+            assert(text.includes(part), text)
+          assert.doesNotMatch(text, /www\.evil\.example/, 'no link of theirs')
+        }
+        const { items } = await bob.account.notifications.list({ limit: 5 })
+        assert.deepEqual(
+          items.map(({ kind, data }) => [kind, data]),
+          [['org_invited', { organisation_id: ada.organisation }]],
+        )
+      })
+
+      test('by three mails an hour at most, and by none who wants none', async () => {
+        const [address, quiet] = [newAddress(), newAddress()]
+        const bob = await orgs.byMail(quiet)
+        await bob.account.preferences.update({ body: { email_notifications: false } })
+        for (let i = 0; i < 5; i++) {
+          const ada = await orgs.owner()
+          await inviteAll(ada, [{ email: address }, { email: quiet }])
+        }
+        orgs.later(HOUR)
+        const last = await orgs.owner()
+        await invite(last, address)
+        for (;;) {
+          const all = await letters(address)
+          if (all.length >= 4) {
+            assert.equal(all.length, 4)
+            break
+          }
+          await new Promise(setImmediate)
+        }
+        assert.deepEqual(await letters(quiet), [])
+        const { items } = await bob.account.notifications.list({ limit: 10 })
+        assert.equal(items.filter(({ kind }) => kind === 'org_invited').length, 5)
+      })
+    })
+  })
+}

@@ -1,0 +1,507 @@
+/** Activities happen when and where they happened, whenever the server hears of them: their counts and alerts, for every engine. */
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { SelectQueryNode, type Transaction, sql } from 'kysely'
+import { AlertEvent } from '../../../src/api/rest/org.ts'
+import type { LogEntry } from '../../../src/api/rest/verify.ts'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import { newBackground } from '../../../src/service/db/background.ts'
+import { type Activity, noteActivities } from '../../../src/service/organisations/activities.ts'
+import type { Schema } from '../../../src/service/db/schema.ts'
+import type { Engine } from '../engines.ts'
+import { newKey } from '../machines-subject.ts'
+import { activityAt, fillHistory } from './org-history.ts'
+import { NOW, type Town, openTown } from './org-subject.ts'
+import type { Person } from '../person.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+type Owner = Awaited<ReturnType<Town['owner']>>
+
+const textOf = (at: number) => new Date(at).toISOString()
+const dayText = (at: number) => textOf(at).slice(0, 10)
+
+const entryAt = (at: number, outcome: LogEntry['outcome'] = 'not_verified'): LogEntry => ({
+  id: newId('ver_', at),
+  at: textOf(at),
+  method: 'local',
+  outcome,
+  matches: [],
+  caller: null,
+})
+
+export function orgTimesSuite(name: string, engine: Engine): void {
+  let town: Town
+  const clock = { ms: NOW }
+
+  describe(`when things happened: ${name}`, () => {
+    before(async () => {
+      town = await openTown(engine, clock)
+    })
+    beforeEach(() => {
+      clock.ms = NOW
+    })
+    after(() => town.close())
+
+    const push = ({ account }: Pick<Person, 'account'>, items: LogEntry[]) =>
+      account.verifications.push({ body: { items } })
+    const use = ({ account }: Pick<Person, 'account'>, organisation_id: string | null) =>
+      account.context.activeOrg({ body: { organisation_id } })
+    const listed = async ({ account }: Pick<Person, 'account'>) =>
+      (await account.orgActivity.list({ limit: 200 })).items
+    const timesOf = async (owner: Owner, event: string) =>
+      (await listed(owner)).filter((one) => one.event === event).map(({ at }) => Date.parse(at))
+    const fired = (owner: Owner) => timesOf(owner, 'alert_fired')
+
+    const background = newBackground((_, message) => assert.fail(message))
+    const post = () => ({
+      db: town.hand.db,
+      background,
+      mail: { send: async () => undefined },
+      publicUrl: () => 'https://countersign.test',
+    })
+    const note = (organisation: string, activities: readonly Activity[], at: number) =>
+      town.hand.db
+        .transaction()
+        .execute((trx) => noteActivities(trx, organisation, activities, at, post()))
+    const stamps = (count: number): Activity[] =>
+      Array.from({ length: count }, () => ({ event: 'stamp', actor: null }))
+    const alertOf = ({ account }: Owner, rule: object = {}) =>
+      account.orgAlerts.create({
+        body: { name: 'x', event: 'stamp', threshold: 2, window_minutes: 10, ...rule },
+      })
+
+    /** An organisation whose owner has acted in it for long. */
+    async function settled(): Promise<Owner> {
+      const owner = await town.owner()
+      await town.hand.db
+        .updateTable('sessions')
+        .set({ active_since: NOW - 200 * DAY })
+        .where('account_id', '=', owner.id)
+        .execute()
+      return owner
+    }
+
+    describe('checks of words', () => {
+      test('are of the moment of the check, in the order in which they were heard of', async () => {
+        const ada = await settled()
+        const times = [NOW - 3 * DAY, NOW - 1, NOW - 40 * DAY, NOW - 3 * DAY - HOUR]
+        await push(
+          ada,
+          times.map((at) => entryAt(at)),
+        )
+        assert.deepEqual(await timesOf(ada, 'verification_failed'), times.toReversed())
+        assert.deepEqual((await listed(ada))[0]?.data, { method: 'local' })
+        const { points } = await ada.account.orgAnalytics.trends({
+          metric: 'verification_failed',
+          from: dayText(NOW - 40 * DAY),
+        })
+        const days = points.filter(({ value }) => value > 0)
+        assert.deepEqual(
+          days.map(({ at, value }) => [at.slice(0, 10), value]),
+          [
+            [dayText(NOW - 40 * DAY), 1],
+            [dayText(NOW - 3 * DAY), 2],
+            [dayText(NOW), 1],
+          ],
+        )
+        const on = dayText(NOW - 3 * DAY)
+        const { by_event, by_actor } = await ada.account.orgActivity.summary({ from: on, to: on })
+        assert.deepEqual(by_event, [{ event: 'verification_failed', count: 2 }])
+        assert.deepEqual(
+          by_actor.map(({ actor, count }) => [actor?.user_id, count]),
+          [[ada.id, 2]],
+        )
+        assert.equal((await ada.account.orgAnalytics.dashboard({})).activities, 4)
+      })
+
+      test('by a clock that is ahead: of the moment in which they are heard of', async () => {
+        const ada = await settled()
+        await push(ada, [entryAt(NOW + DAY)])
+        assert.deepEqual(await timesOf(ada, 'verification_failed'), [NOW])
+      })
+
+      test('of a time before all others: logged, and told to no organisation', async () => {
+        const ada = await settled()
+        const items = [{ ...entryAt(NOW), at: '1969-12-31T23:59:59.999Z' }]
+        assert.equal((await push(ada, items)).accepted, 1)
+        assert.deepEqual(await listed(ada), [])
+      })
+
+      test('before the organisation was chosen, they are nobody’s business there', async () => {
+        const ada = await town.owner()
+        await push(ada, [entryAt(NOW - 1), entryAt(NOW), entryAt(NOW - DAY)])
+        assert.deepEqual(await timesOf(ada, 'verification_failed'), [NOW])
+        const { items } = await ada.account.verificationLog.list({})
+        assert.equal(items.length, 3)
+
+        clock.ms = NOW + 20 * MINUTE
+        await use(ada, ada.organisation)
+        await push(ada, [entryAt(NOW + MINUTE)])
+        assert.equal((await listed(ada)).length, 2, 'chosen once more, it was active all the time')
+
+        await use(ada, null)
+        clock.ms = NOW + 40 * MINUTE
+        await use(ada, ada.organisation)
+        await push(ada, [entryAt(NOW + 30 * MINUTE)])
+        assert.equal((await listed(ada)).length, 2)
+      })
+
+      test('of another organisation, they are not of this', async () => {
+        const ada = await town.owner()
+        const { id: other } = await ada.account.organisations.create({ body: { name: 'Other' } })
+        clock.ms = NOW + 20 * MINUTE
+        await use(ada, other)
+        await push(ada, [entryAt(NOW + MINUTE), entryAt(clock.ms)])
+        assert.deepEqual(await timesOf(ada, 'verification_failed'), [clock.ms])
+        await use(ada, ada.organisation)
+        assert.deepEqual(await listed(ada), [])
+      })
+
+      test('of a machine account are all of its organisation', async () => {
+        const ada = await town.owner()
+        const { machine_id: account } = await ada.account.machines.create({
+          body: { organisation_id: ada.organisation, name: 'billing', key: newKey().jwk },
+        })
+        const who = {
+          account,
+          device: newId('dev_', NOW),
+          session: newId('ses_', NOW),
+          token: null,
+        }
+        await push({ account: town.subject.service.as(who) }, [entryAt(NOW - DAY)])
+        assert.deepEqual(await timesOf(ada, 'verification_failed'), [NOW - DAY])
+      })
+    })
+
+    describe('alerts, judged when it happened', () => {
+      const failures = { event: 'verification_failed', notify: [] as string[] }
+      const ago = (...minutes: number[]) => minutes.map((one) => NOW - one * MINUTE)
+      const cases: [what: string, rule: object, times: number[], at: number | null][] = [
+        [
+          'a failure a day for fifty days is none in ten minutes',
+          { threshold: 50 },
+          Array.from({ length: 50 }, (_, i) => NOW - i * DAY),
+          null,
+        ],
+        [
+          'nor are two that are 62 seconds apart within one minute',
+          { window_minutes: 1 },
+          [NOW - 74_000, NOW - 12_000],
+          null,
+        ],
+        ['59 seconds are', { window_minutes: 1 }, [NOW - 71_000, NOW - 12_000], NOW - 12_000],
+        [
+          'enough, a week ago',
+          { threshold: 3 },
+          ago(10_080, 10_079, 10_078),
+          NOW - 10_078 * MINUTE,
+        ],
+        ['the first time that there are', {}, ago(600, 595, 300, 295, 0), NOW - 595 * MINUTE],
+        ['however they come', {}, ago(0, 295, 595, 600, 300), NOW - 595 * MINUTE],
+        ['as old as the window', {}, ago(610, 600), null],
+        ['a millisecond younger', {}, [NOW - 610 * MINUTE + 1, NOW - HOUR * 10], NOW - HOUR * 10],
+        ['a month and a day ago: too old to be news', {}, ago(31 * 1440, 31 * 1440), null],
+        ['a minute less', {}, ago(31 * 1440 - 1, 31 * 1440 - 1), NOW - 31 * DAY + MINUTE],
+        [
+          'the longest window, long ago',
+          { window_minutes: 43_200 },
+          [NOW - 60 * DAY + 1, NOW - 30 * DAY],
+          NOW - 30 * DAY,
+        ],
+        ['its edge', { window_minutes: 43_200 }, [NOW - 60 * DAY, NOW - 30 * DAY], null],
+      ]
+      for (const [what, rule, times, at] of cases)
+        test(`${what}: ${at === null ? 'nothing' : 'fires'}`, async () => {
+          const ada = await settled()
+          const { id } = await alertOf(ada, { ...failures, notify: [ada.id], ...rule })
+          await push(
+            ada,
+            times.map((one) => entryAt(one)),
+          )
+          assert.deepEqual(await fired(ada), at === null ? [] : [at])
+          const { items } = await ada.account.orgAlerts.list({})
+          assert.equal(items[0]?.last_fired_at, at === null ? null : textOf(at))
+          const notes = (await ada.account.notifications.list({})).items
+          const own = notes.filter(({ data }) => data['alert_id'] === id)
+          assert.deepEqual(
+            own.map(({ created_at }) => created_at),
+            at === null ? [] : [textOf(NOW)],
+          )
+        })
+
+      test('in several batches: counted together, and at rest for the window', async () => {
+        const ada = await settled()
+        await alertOf(ada, { ...failures, threshold: 3 })
+        await push(ada, [entryAt(NOW - 2 * HOUR), entryAt(NOW - 2 * HOUR + MINUTE)])
+        assert.deepEqual(await fired(ada), [])
+        await push(ada, [entryAt(NOW - 2 * HOUR + 2 * MINUTE)])
+        assert.deepEqual(await fired(ada), [NOW - 2 * HOUR + 2 * MINUTE])
+        await push(ada, [entryAt(NOW - 2 * HOUR + 3 * MINUTE)])
+        assert.equal((await fired(ada)).length, 1)
+      })
+
+      test('any backlog: as counted one by one', async () => {
+        // Numbers that look random and are the same in each run.
+        let state = 11
+        const any = (most: number) => {
+          state = (state * 48_271) % 2_147_483_647
+          return state % most
+        }
+        const outcomes = new Set<boolean>()
+        for (let round = 0; round < 12; round++) {
+          const ada = await settled()
+          const window_minutes = [1, 30, 720, 1440, 2000, 4321][any(6)]!
+          const threshold = 2 + any(4)
+          await alertOf(ada, { ...failures, threshold, window_minutes })
+          const span = window_minutes * MINUTE * 3
+          const times = Array.from({ length: 3 + any(9) }, () => NOW - 1 - any(span))
+          // Whole minutes, so that it is judged at each of them.
+          const sorted = times.map((at) => at - (at % MINUTE)).toSorted((a, b) => a - b)
+          await push(
+            ada,
+            sorted.map((at) => entryAt(at)),
+          )
+          const within = (at: number) =>
+            sorted.filter((one) => one > at - window_minutes * MINUTE && one <= at).length
+          const first = sorted.find((at) => within(at) >= threshold)
+          outcomes.add(first !== undefined)
+          const of = JSON.stringify({ window_minutes, threshold, sorted })
+          assert.deepEqual(await fired(ada), first === undefined ? [] : [first], of)
+        }
+        assert.equal(outcomes.size, 2)
+      })
+    })
+
+    describe('midnight', () => {
+      const MIDNIGHT = Math.floor(NOW / DAY) * DAY
+
+      test('is between two days, in UTC', async () => {
+        const ada = await settled()
+        const bob = await town.member(ada.organisation)
+        const times: [at: number, actor: string][] = [
+          [MIDNIGHT - 1, ada.id],
+          [MIDNIGHT, bob.id],
+          [MIDNIGHT, ada.id],
+          [MIDNIGHT + DAY - 1, bob.id],
+        ]
+        for (const [at, actor] of times)
+          await note(ada.organisation, [{ event: 'stamp', actor }], at)
+        const days = await town.hand.db
+          .selectFrom('organisation_event_days')
+          .select(['day', 'count'])
+          .where('organisation_id', '=', ada.organisation)
+          .orderBy('day')
+          .execute()
+        assert.deepEqual(
+          days.map(({ day, count }) => [day * DAY, Number(count)]),
+          [
+            [MIDNIGHT - DAY, 1],
+            [MIDNIGHT, 3],
+          ],
+        )
+        const [from, to] = [dayText(MIDNIGHT - DAY), dayText(MIDNIGHT)]
+        const { points } = await ada.account.orgAnalytics.trends({ metric: 'stamp', from, to })
+        assert.deepEqual(
+          points.map(({ value }) => value),
+          [1, 3],
+        )
+        for (const [day, count, actors] of [
+          [from, 1, [[ada.id, 1]]],
+          [
+            to,
+            3,
+            [
+              [bob.id, 2],
+              [ada.id, 1],
+            ],
+          ],
+        ] as const) {
+          const told = await ada.account.orgActivity.summary({ from: day, to: day })
+          assert.deepEqual(told.by_event, [{ event: 'stamp', count }])
+          assert.deepEqual(
+            told.by_actor.map((one) => [one.actor?.user_id, one.count]),
+            actors,
+          )
+        }
+      })
+
+      for (const offset of [-1, 0, 1])
+        for (const window_minutes of [10, 1440, 2880])
+          test(`a window of ${window_minutes} minutes that begins ${offset} ms after it`, async () => {
+            const now = MIDNIGHT + offset + window_minutes * MINUTE
+            for (const [begin, fires] of [
+              [MIDNIGHT + offset, false],
+              [MIDNIGHT + offset + 1, true],
+            ] as const) {
+              const ada = await settled()
+              await alertOf(ada, { window_minutes, threshold: 3 })
+              await note(ada.organisation, stamps(2), begin)
+              await note(ada.organisation, stamps(1), now)
+              assert.deepEqual(await fired(ada), fires ? [now] : [], textOf(begin))
+            }
+          })
+    })
+
+    describe('a clock that was ahead', () => {
+      test('silences no alert once it is right again', async () => {
+        const ada = await settled()
+        await alertOf(ada, { threshold: 1 })
+        await note(ada.organisation, stamps(1), NOW + 365 * DAY)
+        for (const at of [NOW, NOW + MINUTE, NOW + 10 * MINUTE])
+          await note(ada.organisation, stamps(1), at)
+        assert.deepEqual((await fired(ada)).toReversed(), [NOW + 365 * DAY, NOW, NOW + 10 * MINUTE])
+      })
+
+      test('lets nothing count that is dated tomorrow', async () => {
+        const ada = await settled()
+        await note(ada.organisation, stamps(100), NOW + DAY)
+        await alertOf(ada, { threshold: 100 })
+        await note(ada.organisation, stamps(1), NOW)
+        assert.deepEqual(await fired(ada), [])
+        await note(ada.organisation, stamps(99), NOW + 1)
+        assert.deepEqual(await fired(ada), [NOW + 1])
+      })
+    })
+
+    test('an alert that waits for something else from now on hears of the next', async () => {
+      const ada = await settled()
+      const { id } = await alertOf(ada, { threshold: 1, window_minutes: 43_200 })
+      await note(ada.organisation, stamps(1), NOW)
+      await ada.account.orgAlerts.update({ id, body: { event: 'verification_failed' } })
+      await note(ada.organisation, [{ event: 'verification_failed', actor: null }], NOW + 1)
+      assert.deepEqual((await fired(ada)).toReversed(), [NOW, NOW + 1])
+    })
+
+    async function alertsFired(organisation: string): Promise<number> {
+      const rows = await town.hand.db
+        .selectFrom('organisation_alerts')
+        .select('id')
+        .where('organisation_id', '=', organisation)
+        .where('last_fired_at', 'is not', null)
+        .execute()
+      return rows.length
+    }
+
+    /** The tables in which is searched when something happens; of activities, from when until when. */
+    async function searchesOf(organisation: string, at: number) {
+      const tables: string[] = []
+      const spans: [since: number, until: number][] = []
+      await town.hand.db.transaction().execute(async (trx) => {
+        const watched = trx.withPlugin({
+          transformQuery: ({ node, queryId }) => {
+            if (!SelectQueryNode.is(node)) return node
+            const { sql: text, parameters } = trx.getExecutor().compileQuery(node, queryId)
+            const [, table = ''] = /from "(\w+)"/.exec(text) ?? []
+            tables.push(table)
+            const times = parameters.filter((one) => typeof one === 'number' && one > NOW / 2)
+            if (table === 'organisation_activities') spans.push(times as [number, number])
+            return node
+          },
+          transformResult: async ({ result }) => result,
+        }) as Transaction<Schema>
+        await noteActivities(watched, organisation, stamps(1), at, post())
+      })
+      return { tables, spans }
+    }
+
+    /** So many stamps, one every half second, and days that have so many more that they settle nothing. */
+    async function fill(organisation: string, count: number, from: number): Promise<void> {
+      const { db } = town.hand
+      const cells = sql`'act_' || i, cast(${organisation} as text), ${sql.lit(from)} + 500 * i, 'stamp', '{}'`
+      await sql`insert into organisation_activities (id, organisation_id, at, event, data)
+        with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)})
+        select ${cells} from n`.execute(db)
+      const own = sql`from organisation_activities where organisation_id = ${organisation}`
+      await sql`insert into organisation_event_days (organisation_id, day, event, count)
+        select organisation_id, cast(at / ${sql.lit(DAY)} as integer), event, 4 * count(*) ${own}
+        group by 1, 2, 3`.execute(db)
+      await sql`insert into organisation_event_minutes (organisation_id, event, minute, count)
+        select organisation_id, event, cast(at / ${sql.lit(MINUTE)} as integer), count(*) ${own}
+        group by 1, 2, 3`.execute(db)
+    }
+
+    test('a hundred quiet alerts look at no more than a minute of the history', async () => {
+      const ada = await settled()
+      const { organisation } = ada
+      const since = NOW - DAY
+      const COUNT = 100_000
+      await fill(organisation, COUNT, since + MINUTE)
+      const THRESHOLD = 400_000
+      const { db } = town.hand
+      const rows = Array.from({ length: 100 }, (_, i) => ({
+        id: newId('alr_', NOW + i),
+        organisation_id: organisation,
+        name: 'quiet',
+        event: 'stamp',
+        threshold: THRESHOLD,
+        window_minutes: 1440,
+        enabled: 1 as const,
+        created_at: NOW,
+      }))
+      await db.insertInto('organisation_alerts').values(rows).execute()
+      const { tables, spans } = await searchesOf(organisation, NOW)
+      assert.deepEqual(tables, [
+        'organisation_alerts',
+        'organisation_event_days',
+        'organisation_event_minutes',
+        'organisation_event_minutes',
+      ])
+      assert.deepEqual(spans, [])
+
+      // With the act before and the next one it takes three of the four in the first minute; two of them are in the window.
+      await note(organisation, stamps(1), since)
+      await note(organisation, stamps(1), since - 1)
+      await note(organisation, stamps(2), since + 1)
+      const threshold = COUNT + 2 + 3
+      await db
+        .updateTable('organisation_alerts')
+        .set({ threshold })
+        .where('organisation_id', '=', organisation)
+        .where('id', '!=', rows[0]!.id)
+        .execute()
+      const edge = await searchesOf(organisation, NOW)
+      assert.deepEqual(
+        new Set(edge.spans.map(String)),
+        new Set([`${since},${since - (since % MINUTE) + MINUTE}`]),
+      )
+      assert.equal(await alertsFired(organisation), 0)
+      await note(organisation, stamps(1), NOW)
+      assert.equal(await alertsFired(organisation), 99)
+    })
+
+    test('a million quiet activities fire nothing', async () => {
+      const ada = await settled()
+      const count = engine.replicas ? 1_000_000 : 100_000
+      const { organisation } = ada
+      const history = { organisation, count, from: NOW - 300 * DAY, to: NOW, actors: [ada.id] }
+      await fillHistory(town.hand.db, history)
+      const window = 43_200
+      const inWindow = new Map<string, number>()
+      for (let i = 0; i < count; i++) {
+        const { at, event } = activityAt(history, i)
+        if (at > NOW - window * MINUTE) inWindow.set(event, (inWindow.get(event) ?? 0) + 1)
+      }
+      const alert = (event: AlertEvent, threshold: number) => ({
+        id: newId('alr_', NOW),
+        organisation_id: organisation,
+        name: event,
+        event,
+        threshold,
+        window_minutes: window,
+        enabled: 1 as const,
+        created_at: NOW,
+      })
+      // The next one is not enough; the one after it is.
+      const rows = AlertEvent.options.map((event) => alert(event, inWindow.get(event)! + 2))
+      await town.hand.db.insertInto('organisation_alerts').values(rows).execute()
+      const all = AlertEvent.options.map((event): Activity => ({ event, actor: ada.id }))
+      await note(organisation, all, NOW)
+      assert.equal(await alertsFired(organisation), 0)
+      await note(organisation, all, NOW)
+      assert.equal(await alertsFired(organisation), AlertEvent.options.length)
+    })
+  })
+}
