@@ -61,6 +61,8 @@ async function furnish(address: string) {
   const guest = await call('POST /api/v1/guest-codes', { label: 'A friend' })
   const stamp = await call('POST /api/v1/stamp', { content: 'Dear Ann' })
   await call('POST /api/v1/verify', { words: 'matador carload recede' })
+  // The first sync signs the name of the account, which changes its connections.
+  await call('POST /api/v1/sync')
   return { good, revoked, call, bank, guest, stamp }
 }
 

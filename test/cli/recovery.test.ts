@@ -228,11 +228,13 @@ describe('reset --recovery-key', () => {
     const words = (await paperOf(ada)).split(' ')
     const swapped = words.with(2, words[3]!).with(3, words[2]!).join(' ')
     const { reset } = await back(town, t, ada)
-    const before = (await lettersIn(town.mailDir, ada.email)).length
+    // The letter about the new recovery key has no code, and may come later.
+    const codes = async () => (await lettersIn(town.mailDir, ada.email)).filter(hasCode).length
+    const before = await codes()
     const { code, err } = await reset(['--recovery-key'], `${swapped}\n`)
     assert.equal(code, EXIT.failed)
     assert.match(err, /word 3 is wrong, or changed places with the next\. Nothing was reset\./)
-    assert.equal((await lettersIn(town.mailDir, ada.email)).length, before, 'no mail')
+    assert.equal(await codes(), before, 'no code was mailed')
 
     const lines = [swapped, words.slice(2).join(' '), null]
     const run = terminal(freshFolder(t))
