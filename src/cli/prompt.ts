@@ -18,7 +18,7 @@ export interface Prompt {
 
 type Terminal = Io['stdin'] & { setRawMode(raw: boolean): unknown }
 
-/** Returns whether standard input is a terminal whose echo can be switched off. */
+/** Returns whether standard input is a terminal that can switch off its echo. */
 export const canHide = (stdin: Io['stdin']): stdin is Terminal =>
   stdin.isTTY === true && typeof (stdin as { setRawMode?: unknown }).setRawMode === 'function'
 

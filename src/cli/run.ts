@@ -54,7 +54,7 @@ Configuration is by environment variables that begin with SVC_.
 ${EXIT_CODES}
 `
 
-/** Returns the commands whose name begins with this word or these two words. */
+/** Returns the names of the commands that begin with this word or these two words. */
 const groupOf = (first: string) =>
   Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `))
 

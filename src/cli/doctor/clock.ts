@@ -19,7 +19,7 @@ const SET = 'Have it set by the network: timedatectl set-ntp true'
 
 function wentBack({ memory, now }: Ground): Finding[] {
   const ahead = memory.highestWindow - windowOf(now())
-  // A contact whose clock is fast makes the next window the highest.
+  // A contact with a fast clock makes the next window the highest.
   if (ahead <= 1) return []
   return [
     fail(
