@@ -54,7 +54,7 @@ const checksOf = ({ config: { stateDir, system: places } }: Ground): readonly Ch
     ? FROM_OUTSIDE
     : CHECKS
 
-/** A check is abandoned after this time. Each check has shorter limits of its own. */
+/** Time limit of a check in milliseconds. Each check has shorter limits of its own. */
 const PATIENCE_MS = 30_000
 
 const COLOURS: Readonly<Record<FindingState, Colour>> = {

@@ -56,7 +56,7 @@ const HELP = `
   --expires-in 7d    how long an invitation to it is good, from an hour to 30 days; 14 days unless told`
 
 /**
- * Returns the changes that the options describe, without the fields to leave unchanged.
+ * Returns the fields that the options change; a field without an option is absent.
  * @throws UsageError if an option and its `--no-` form are both given
  */
 function changesOf(options: Invocation['options']) {

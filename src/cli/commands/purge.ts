@@ -17,7 +17,7 @@ import { shown } from '../table.ts'
 async function empty(dir: string): Promise<readonly string[]> {
   const lock = takeLock(dir)
   try {
-    // Secrets first: the files list them.
+    // Deletes the secrets before the files, because the files list them.
     await forgetStored(dir)
     const left = removeContents(dir)
     rmSync(join(dir, LOCK), { force: true })

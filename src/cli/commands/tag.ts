@@ -29,7 +29,7 @@ export const tagList: Command = {
 }
 
 /**
- * Returns the changes that the options describe, without the fields to leave unchanged.
+ * Returns the fields that the options change; a field without an option is absent.
  * @throws UsageError if --color and --no-color are both given
  */
 function changesOf(options: Invocation['options']) {

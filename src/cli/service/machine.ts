@@ -67,10 +67,7 @@ export interface Machine {
   run(words: Words, env?: NodeJS.ProcessEnv): Promise<Ran>
 }
 
-/**
- * A start of the service waits up to ninety seconds. A longer run counts as one that does not
- * end.
- */
+/** Time limit of a command in milliseconds. A start of the service may wait ninety seconds. */
 const LONGEST_MS = 180_000
 const MOST_BYTES = 1 << 20
 

@@ -16,7 +16,7 @@ import {
 import { escaped } from './xml.ts'
 
 const TASK = 'Countersign'
-/** The well-known SID of LocalService, since its name depends on the language of Windows. */
+/** The well-known SID of LocalService. The account’s name depends on the language of Windows. */
 const LOCAL_SERVICE = 'S-1-5-19'
 
 /** Quotes an argument by the rules of CommandLineToArgvW. */

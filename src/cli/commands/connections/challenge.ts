@@ -39,7 +39,10 @@ async function drawn(
   }
 }
 
-/** Words off the list, or a wrong number of words, count as no attempt. The prompt asks again. */
+/**
+ * Returns whether an error is a typing error: an unknown word, or a wrong number of words.
+ * It counts as no attempt, and the prompt asks again.
+ */
 const isSlip = (error: unknown) =>
   error instanceof AppError && (error.code === 'unknown_word' || error.code === 'word_count')
 

@@ -100,7 +100,7 @@ const OVER: Readonly<Record<string, string>> = {
   declined: 'You declined this invitation: have an owner of the connection invite you again.',
 }
 
-/** The same for the inviter. */
+/** The message for the inviter, for each state in which there is nothing to withdraw. */
 const OVER_SENT: typeof OVER = {
   expired: 'This invitation has expired: there is nothing to withdraw.',
   declined: 'This invitation was declined: there is nothing to withdraw.',

@@ -86,7 +86,7 @@ const HELP = `
   --off              it is off, and does not fire`
 
 /**
- * Returns the changes that the options describe, without the fields to leave unchanged.
+ * Returns the fields that the options change; a field without an option is absent.
  * @throws UsageError if an option and its opposite are both given
  */
 function changesOf(options: Invocation['options']) {

@@ -30,7 +30,7 @@ export const groupList: Command = {
 }
 
 /**
- * Returns the changes that the options describe, without the fields to leave unchanged.
+ * Returns the fields that the options change; a field without an option is absent.
  * @throws UsageError if --description and --no-description are both given
  */
 function changesOf(options: Invocation['options']) {

@@ -28,6 +28,7 @@ export interface ByMail {
 
 /**
  * Returns whether the account server accepts the session of this device. Warns the user if not.
+ * Only `not_signed_in` counts as a rejection.
  */
 async function isTaken(asking: Asking, { state }: SignIn): Promise<boolean> {
   try {
@@ -133,7 +134,7 @@ async function syncOnce(asking: Asking): Promise<void> {
   }
 }
 
-/** Completes the sign-in of an enrolled device. Does nothing for an approved one. */
+/** Completes the sign-in of an enrolled device. An approved device skips the approval. */
 export async function finish(
   invocation: Asking & Pick<Invocation, 'print'>,
   prompt: Prompt,
