@@ -13,7 +13,7 @@ import { type Finding, fail, ok, said } from './finding.ts'
 import { type Check, type Ground } from './check.ts'
 
 const NAME = 'keychain'
-/** The keychain entry where `device/identity/own-keys.ts` stores the keys of an enrolled device. */
+/** The keychain entry of an enrolled device’s keys, as in `device/identity/own-keys.ts`. */
 const KEYS = 'device'
 
 const UNLOCK =
