@@ -4,7 +4,7 @@
  * The device signs when the user approves an invitation, and stores what it signed. If the
  * account is added by a consent that was withdrawn or is older than 30 days, the device leaves.
  * It signs no `leave` on the claim of the account server alone: the user decides.
- * @see protocol, section 6
+ * @see protocol, section 4
  */
 import type { Account } from '../../api/port.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'

@@ -1,7 +1,7 @@
 /**
  * Makes guest codes. The secret is made on this device and is only in the link's fragment.
  *
- * Browsers send no fragment, so no server receives the secret.
+ * Browsers do not send the fragment to the server.
  */
 import { randomBytes } from 'node:crypto'
 import { timeAt } from '../../api/fields.ts'

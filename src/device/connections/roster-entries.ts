@@ -105,7 +105,7 @@ function demandGoingOn({ roster }: Known): void {
 /**
  * Requires that this account is a member, with a generation of keys that an owner has accepted.
  * @throws AppError not_found, or invalid_state with `state` changed_unverified
- * @see protocol, section 3
+ * @see protocol, section 4
  */
 function demandMember({ roster, keyLogs }: Known, own: string): void {
   if (roster.members.every(({ account }) => account !== own))

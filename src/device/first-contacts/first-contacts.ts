@@ -3,7 +3,7 @@
  *
  * While one is open, the device polls the account server each second, for at most 15 minutes.
  * After a restart it continues from the stored state.
- * @see protocol, section 5
+ * @see protocol, section 3a
  */
 import type { Account } from '../../api/port.ts'
 import type { Log } from '../../log.ts'

@@ -1,6 +1,6 @@
 /**
  * Makes four words for an invitation, and tries words that the invitee typed.
- * @see protocol, section 5
+ * @see protocol, section 3a
  */
 import { randomBytes } from 'node:crypto'
 import { timeAt } from '../../api/fields.ts'

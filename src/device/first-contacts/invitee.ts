@@ -3,7 +3,7 @@
  *
  * The invitee begins. Only the first reply is used, because each reply gives its author one guess
  * at the words.
- * @see protocol, section 5
+ * @see protocol, section 3a
  */
 import type { Run } from '../../api/device/first-contacts.ts'
 import type { Account } from '../../api/port.ts'

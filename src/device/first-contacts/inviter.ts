@@ -2,7 +2,7 @@
  * The inviter's side of a first contact, on the device that made the words.
  *
  * It answers once, and only after the disk records that the words are used.
- * @see protocol, section 5
+ * @see protocol, section 3a
  */
 import type { Run } from '../../api/device/first-contacts.ts'
 import type { Account } from '../../api/port.ts'
