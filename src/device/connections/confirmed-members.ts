@@ -12,7 +12,7 @@ import { rememberedRoster } from '../logs/roster-cache.ts'
  * This concerns connections in which all devices of the other account were replaced by keys that
  * no owner has confirmed.
  * @returns the number of connections
- * @throws AppError as `confirmKeys` does; the next sync does what is left
+ * @throws AppError as `confirmKeys` does; the next sync completes the rest
  */
 export async function confirmSeats(
   device: Signing,

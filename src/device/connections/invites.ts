@@ -165,7 +165,7 @@ export async function uninvite(
   { id, mid }: { id: string; mid: string },
 ): Promise<void> {
   const { sent } = await account.invitations.list({})
-  // Only the account server knows which account a mailbox belongs to.
+  // Only the account server can map a mailbox to an account.
   const theirs = sent.filter(
     (one) => one.connection_id === id && [one.id, one.to.user_id].includes(mid),
   )

@@ -88,7 +88,7 @@ function isOver(device: Signing, roster: Roster, of: { target: string; member: s
  * The entry carries the account's consent and names the newest place of its key log. The secret
  * is sealed to the account's devices. Does nothing while this device lacks the secret or the
  * right to add members. A member of a forked connection joins its replacement with the role of
- * before the fork. If the account left in another history that became known since, the user has
+ * before the fork. If another history, fetched since, shows that the account left, the user has
  * to invite it.
  * @param of `target`: the key under which this device stored the invitation, which is deleted
  *   once it was used

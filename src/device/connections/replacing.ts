@@ -2,7 +2,7 @@
  * Replaces forked connections: one owner opens a new connection, and members follow.
  *
  * The device of an owner opens a new connection and invites the members of its branch. The device
- * of a member joins without user interaction if it holds the evidence. If several owners open a
+ * of a member joins without user interaction if it has the evidence. If several owners open a
  * replacement at the same time, one of them remains.
  * @see protocol, section 4
  */
@@ -40,7 +40,7 @@ function evidence({ logs, forks }: State, connection: string): Fork | null {
 }
 
 /**
- * Checks whether this device holds two branches of a connection.
+ * Checks whether this device has two branches of a connection.
  *
  * Two entries that an owner of this device's branch shows are accepted as evidence, since an
  * owner could also end the connection.
@@ -64,7 +64,7 @@ export async function seesFork(
 }
 
 /**
- * Consents to the replacement of a connection of which this device holds both branches.
+ * Consents to the replacement of a connection, if this device has both of its branches.
  *
  * The opener must have been an owner at the head of the branch kept here, with keys known here.
  * The device does this once: joining a replacement again is the user's decision.

@@ -192,8 +192,8 @@ export async function handOver(
 /**
  * Does the same as `handOver` after the entry was stored, and ignores an AppError.
  *
- * A failure must not sign the entry again. A device of any member seals what is missing at its
- * next sync.
+ * A failure must not sign the entry again. A device of any member seals the missing envelopes at
+ * its next sync.
  */
 async function handOverRest(...of: Parameters<typeof handOver>): Promise<number> {
   try {

@@ -52,7 +52,7 @@ async function begunBy(
   { peer, connection }: FirstContactRow,
   { invitee, message }: { invitee: string; message: string },
 ): Promise<Begun> {
-  // An invitation to a mailbox may be answered by any account, one to an account only by it.
+  // Any account that has the words may answer for a mailbox. A named account must answer itself.
   demand(!isId(PREFIX.account, peer) || peer === invitee, 'ad_mismatch', 'another account answers')
   const read = (id: string) => readingLogs(() => pullKeyLog(device, account, id))
   const theirs = await read(invitee)

@@ -7,7 +7,11 @@ type Calls = Readonly<Record<string, Readonly<Record<string, Call>>>>
 
 /** Returns the same account with `around` applied to each of its calls. */
 export function eachCall(account: SeatAccount, around: (call: Call) => Call): SeatAccount {
-  /** The result has the same calls, so the mapped types need not check them again. */
+  /**
+   * Wraps each call of `calls`.
+   *
+   * The result has the same calls, so the mapped types need not check them again.
+   */
   function wrapped(calls: Account): Account {
     const groups = {}
     const all = calls as unknown as Calls

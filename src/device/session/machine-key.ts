@@ -38,7 +38,7 @@ async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
     const jwk = publicJwk(ed25519.getPublicKey(secret))
     if (jwk.x === x) return { secret, jwk }
   } catch {
-    // The error must not reveal what is wrong with a secret.
+    // The error must not reveal why a secret is invalid.
   }
   throw unfit()
 }

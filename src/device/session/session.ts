@@ -81,8 +81,9 @@ function watched(of: SeatAccount, outcome: (error: unknown) => void) {
 }
 
 /**
- * Deletes the cache key first: all that a crash leaves is then sealed for good, and the next
- * start deletes it.
+ * Deletes the cache key, then all other data.
+ *
+ * Without that key, data that a crash leaves cannot be opened. The next start deletes it.
  */
 function forget(state: State, keychain: Keychain): void {
   const isDeleted = state.meta.get(LEAVING) === 'deleted'

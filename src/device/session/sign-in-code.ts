@@ -44,7 +44,7 @@ export function mailboxOf({ meta }: Meta, server: string | null, now: number): s
 /** Deletes the record of a code that was sent. */
 export const dropCode = ({ meta }: Meta): void => meta.delete(CODE_SENT)
 
-/** Returns the credential of a code. Only the account server knows which mailbox it is for. */
+/** Returns the credential of a code. Only the account server has the mailbox of the code. */
 export const codeCredential = (code: string): Credential => ({
   holder: null,
   machine: null,

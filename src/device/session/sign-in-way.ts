@@ -95,10 +95,10 @@ function first(draft: Draft, now: number): Way {
  * @param resetting `reset`: whether the user confirmed that every earlier device is lost
  * @param now Unix milliseconds
  * @returns null if a new draft is needed: its device was revoked, or the server names another
- *   account than before. The server has then seen the keys, and keys are for one account (section
- *   4).
+ *   account than before. The server has then seen the keys, and keys are for one account.
  * @throws AppError invalid_state if only the user can decide, backend_error for a log that breaks
  *   a rule
+ * @see protocol, section 3
  */
 export function wayIn(opens: Opens, draft: Draft, resetting: Resetting, now: number): Way | null {
   const way = wayBy(opens, draft, resetting, now)

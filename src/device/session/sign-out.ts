@@ -66,8 +66,8 @@ async function isGone({ identity, state }: { identity: Identity; state: State })
  * Informs the account server that this device leaves.
  *
  * The device revokes itself if the key log names it. Otherwise it waits for approval, and its
- * session is ended. The log may already name a device that is cancelled between the two
- * comparisons of words.
+ * session is ended. A device that is cancelled between the two comparisons of words is already in
+ * the log.
  * @param of `now` in Unix milliseconds; `lastDevice`: it may be the last one; `forget`: it leaves
  *   even if the account server cannot be informed
  * @throws AppError invalid_state for the last device, and, as `unknown_here`, for a session that

@@ -31,7 +31,7 @@ export type Renewing = Sealing & Remembering
 /**
  * The maximum number of old private halves.
  *
- * The Windows keychain holds no more: an entry is at most 2,560 bytes.
+ * The Windows keychain cannot store more: an entry is at most 2,560 bytes.
  */
 const MOST_OLD = 6
 

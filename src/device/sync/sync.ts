@@ -120,7 +120,7 @@ export function newSync(options: {
   const duties = newDuties({ device: options, account, waits, log })
 
   /**
-   * Deletes secrets of which no connection or guest code was made.
+   * Deletes secrets that belong to no connection or guest code.
    *
    * A crash, or a server that never answered, leaves them.
    */
