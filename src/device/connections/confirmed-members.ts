@@ -7,7 +7,7 @@ import type { Signing } from './roster-entries.ts'
 import { rememberedRoster } from '../logs/roster-cache.ts'
 
 /**
- * Confirms an account's new keys in each connection that this account owns.
+ * Confirms an account's new keys in each connection of which this account is an owner.
  *
  * This concerns connections in which all devices of the other account were replaced by keys that
  * no owner has confirmed.

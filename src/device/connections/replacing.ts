@@ -125,7 +125,7 @@ export async function hearHistories(
 /** A replacement that this device opened. */
 interface Opened {
   readonly id: string
-  /** Members of the branch kept here who were not invited, because another history removed them. */
+  /** Members of the branch who were not invited: they left or were removed in another history. */
   readonly leftOut: readonly string[]
 }
 

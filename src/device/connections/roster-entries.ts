@@ -35,7 +35,7 @@ import { type Recipient, sealedTo } from '../identity/seal-keys.ts'
 import { holdsSecret } from './secrets.ts'
 import { unagreed } from '../logs/refused-connections.ts'
 
-/** How often an append is repeated after another device was faster. */
+/** The maximum number of attempts to append while other devices are faster. */
 const ATTEMPTS = 8
 
 /** The parts of the device context that signing needs. */

@@ -100,7 +100,7 @@ async function openRun(device: WithFirstContacts, account: Account, invitation: 
  * @returns the invitation. It is still pending if the inviter's device has not answered within
  *   ten seconds; this device then keeps polling.
  * @throws AppError word_count and unknown_word, which do not count as attempts; invalid_state
- *   with the states of `first-contact-ends.ts`; what the account throws
+ *   with the states of `outcomes.ts`; what the account throws
  */
 export async function approveByWords(
   device: WithFirstContacts,

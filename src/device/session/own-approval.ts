@@ -1,10 +1,10 @@
 /**
  * The approval of a further device, on the new device.
  *
- * It commits to its keys and a nonce, binds to the first answer, and reveals them. It accepts the
- * key log of its account once the four words of the approving device were typed here and the log
- * names this device as the answer promised. Nonces and words are in memory only: after a restart
- * a new attempt begins with the same keys.
+ * The new device commits to its keys and a nonce, binds to the first answer, and reveals them. It
+ * accepts the key log of its account once the four words of the approving device were typed here
+ * and the log names this device as the answer promised. Nonces and words are in memory only:
+ * after a restart a new attempt begins with the same keys.
  * @see protocol, section 3
  */
 import { randomBytes } from 'node:crypto'

@@ -6,8 +6,8 @@ import type { SeatAccount } from './each-call.ts'
 /**
  * The maximum number of attempts of a call.
  *
- * A call with the new session may still fail together with one that was sent with the old
- * session. A later one may not.
+ * The second attempt may still fail together with a call that was in flight with the old session.
+ * The third one does not.
  */
 const TRIES = 3
 

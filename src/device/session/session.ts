@@ -81,7 +81,7 @@ function watched(of: SeatAccount, outcome: (error: unknown) => void) {
 }
 
 /**
- * Deletes the cache key, then all other data.
+ * Deletes the cache key, then the other data of the account.
  *
  * Without that key, data that a crash leaves cannot be opened. The next start deletes it.
  */
@@ -95,7 +95,7 @@ function forget(state: State, keychain: Keychain): void {
 }
 
 /**
- * Opens the session. An identity that was signed in when the daemon ended still is.
+ * Opens the session. An identity that was signed in when the daemon ended is signed in again.
  * @param of `accountOf` returns the account of an identity; `deviceOf` makes the device of an
  *   approved one; `taken` is called after each sign-in, approval and renewal from now on;
  *   `absent` returns the error when signed out, by default the advice to sign in; `outcome` is

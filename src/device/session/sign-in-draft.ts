@@ -67,7 +67,7 @@ const isFor = (stored: Maker, { server, holder }: Maker) =>
   stored.holder === holder && stored.server === server
 
 /**
- * Requires that no draft of another holder or server may already be enrolled.
+ * Throws if the draft of another holder or server may already be enrolled.
  *
  * An enrolled device can be used only with the keys of its draft.
  * @throws AppError invalid_state
@@ -112,9 +112,9 @@ export function keepWay({ meta }: State, { server, holder, device }: Draft, way:
 }
 
 /**
- * Requires that no draft may already be enrolled.
+ * Throws if a draft may already be enrolled.
  *
- * Called before an account without a sign-in replaces its keys.
+ * Called before an account without a sign-in replaces the keys of the draft.
  * @throws StartError configuration
  */
 export function demandNone({ meta }: State): void {

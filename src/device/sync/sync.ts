@@ -57,7 +57,7 @@ export interface Sync {
   lastGoodAt(): string | null
   /** Returns the server's clock minus this device's in milliseconds, or null if never measured. */
   offsetMs(): number | null
-  /** Returns the message of a last run that found this device signed out, else null. */
+  /** Returns the message if the last run found that this device is signed out, else null. */
   refused(): string | null
   /** Runs, or joins the current run. Never throws: a failure is in the report. */
   run(trigger: Trigger): Promise<SyncReport>
@@ -215,7 +215,7 @@ export function newSync(options: {
       ],
       (cause) => log('warn', 'part of a sync failed', { cause }),
     )
-    // The account server's claim alone removes no follow: it may want to change those keys.
+    // Keep following: the server may omit an account because it wants to change its keys.
     for (const id of await refreshTrust(options, account))
       remark(
         report,
