@@ -12,8 +12,8 @@ export interface DeviceContext {
   readonly vault: Vault
   readonly codes: Codes
   /**
-   * Schedules a sync now and further ones while another device may still answer a change made here.
-   * Does not wait for them. Does nothing unless the daemon serves.
+   * Schedules a sync now, and further ones while another device may still answer a change made
+   * here. Does not wait for them. Does nothing unless the daemon serves.
    */
   readonly syncSoon: () => void
   /**
