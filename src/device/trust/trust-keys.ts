@@ -1,5 +1,5 @@
 /**
- * Fetches and judges the keys of the accounts that the user follows, and compares them with the
+ * Fetches and judges the keys of the accounts that the user follows. It compares them with the
  * reviewed keys (protocol, section 3). It is apart from the work that a sync does for each card,
  * because it loads the curves.
  */
