@@ -127,7 +127,7 @@ export function openDevice(options: {
   const sync = newSync({ ...options, vault, codes, watch, demandSeat })
 
   let seenState: ClockState = 'steady'
-  /** The uptime when the clock last asked for a sync. */
+  /** The uptime at the last sync that the clock requested, in milliseconds. */
   let askedAt = 0
 
   /** Requests a sync if the clock is not steady: only a sync measures how far it is off now. */

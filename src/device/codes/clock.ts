@@ -1,6 +1,6 @@
 /**
- * The offset of the account server's clock from this device's, and the moves of this device's
- * clock since that was measured. Signing and verification on this device depend on both.
+ * The offset of the account server's clock, and changes of this device's clock since it was
+ * measured. Signing and verification on this device depend on both.
  */
 import type { Door } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'

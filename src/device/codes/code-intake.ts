@@ -27,8 +27,8 @@ interface Guest {
 
 export interface Intake {
   /**
-   * Removes a new, changed or deleted subject from the index at once. It is read again before the
-   * next look-up.
+   * Removes a subject from the index, after it was added, changed or deleted in the state. It is
+   * read again before the next look-up.
    */
   changed(id: string): void
   /**

@@ -6,15 +6,15 @@
 import { PERIOD_S, acceptedAt, windowOf } from '../../crypto/code.ts'
 
 /**
- * The length of a slice, in milliseconds. With the garbage that it makes, other work waits less
- * than 5 ms.
+ * The length of a slice, in milliseconds. Together with its garbage collection, it delays other
+ * work by less than 5 ms.
  */
 export const SLICE_MS = 1
 /** The pause between two slices that no look-up waits for, in milliseconds. */
 const REST_MS = 9
 /** The most codes in a window without preparation: all three windows of them take 1.2 ms. */
 const FEW = 600
-/** After this time without a verification, preparation stops. In milliseconds. */
+/** Preparation stops after this time without a verification, in milliseconds. */
 const IDLE_MS = 5 * 60_000
 
 /** How this work yields to other work. */

@@ -69,14 +69,15 @@ export interface Found extends Tally {
 
 export interface Codes {
   /**
-   * To be called after a connection was put into the state, or its secret into the vault, or
-   * both.
+   * Updates the words of a connection. The caller must call it after the connection was put into
+   * the state, or its secret into the vault, or both.
    */
   putConnection(row: Pick<ConnectionRow, 'id'>): void
-  /** To be called after the same change of a guest code. */
+  /** Like `putConnection`, for a guest code. */
   putGuest(row: Pick<GuestRow, 'id'>): void
   /**
-   * To be called when a connection or a guest code is removed from the state, or directly before.
+   * Removes the words of a connection or a guest code. The caller must call it when the subject
+   * is removed from the state, or directly before.
    */
   remove(id: string): void
   /**
@@ -88,9 +89,9 @@ export interface Codes {
    * @returns null where it, or its secret, is not here, or it is suspended
    */
   own(id: string, now: number): OwnCode | null
-  /** Returns the same for a connection, with its id; null for the id of any other subject. */
+  /** Like `own`, for a connection, with its id; null for the id of any other subject. */
   toSay(connection: string, now: number): ConnectionCode | null
-  /** Returns the words for one listener who gave a challenge; null as for `toSay`. */
+  /** Like `toSay`, for one listener who gave a challenge. */
   toListener(connection: string, asked: Asked, now: number): OwnCode | null
   /**
    * Prepares `find`. To be called again after each wait, until it returns null: `find` is fast
@@ -102,9 +103,7 @@ export interface Codes {
    * `ready`.
    */
   find(indices: readonly number[], now: number): Found
-  /**
-   * Returns the same for the expected speakers and the own account there alone. Needs no `ready`.
-   */
+  /** Like `find`, for the expected speakers and the own account there alone. Needs no `ready`. */
   findOf(expected: Expected, indices: readonly number[], now: number): Found
   /** Returns the ids of the connections with a stored code key of the previous epoch. */
   former(now: number): string[]

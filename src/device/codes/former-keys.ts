@@ -10,7 +10,7 @@ import { type Speaker, type Subject, readSubject } from './code-subjects.ts'
 import type { Vault } from '../identity/vault.ts'
 
 const KEPT_MS = 7 * 24 * 3_600_000
-/** How far the clock may step back, as one does that a time service corrects. In milliseconds. */
+/** How far a clock that a time service corrects may step back, in milliseconds. */
 const STEP_BACK_MS = 60_000
 
 interface Keeping {

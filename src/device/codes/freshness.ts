@@ -23,7 +23,7 @@ export interface Freshness {
   lastSyncAt(): number | null
   /** Runs or joins a sync for a response, and waits for it at most 3 s. Never throws. */
   refresh(): Promise<void>
-  /** Returns whether the clock of this device has moved since the offset was measured. */
+  /** Returns the state of the clock of this device since the offset was measured. */
   clock(at: number): ClockState
   /** Records a time that a response relied on: an earlier clock counts as behind from then on. */
   noted(at: number): void

@@ -179,8 +179,8 @@ export function newVerifier(options: {
   }
 
   /**
-   * Runs a sync if the last one is old and the words match nothing here, because they may match
-   * the newest rosters.
+   * Runs a sync if the last one is old and the words match nothing here. They may match the
+   * newest rosters.
    * @returns whether it ran one
    */
   async function refreshed(isExplained: () => boolean, waited: () => void): Promise<boolean> {

@@ -23,8 +23,8 @@ export interface Facts {
   /** The key of the account server's receipts, pinned at enrolment. */
   readonly receiptKey: PublicJwk
   /**
-   * Whether another device has checked the key log that names this one; until then it may only
-   * read.
+   * Whether this device has checked the key log that names it; until then it may only read. The
+   * first device of an account is approved from the beginning.
    */
   readonly approved: boolean
   /** Whether the key log of the account, as this device last stored it, revokes this device. */

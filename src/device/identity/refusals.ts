@@ -50,8 +50,8 @@ export const revokedHere = () =>
   )
 
 /**
- * The error where the account server reports, after a successful proof, that this device is
- * revoked.
+ * The error where the account server has this device revoked. Only a caller that may open the
+ * account gets that response.
  */
 export const wasRevoked = (cause: AppError) =>
   new AppError(

@@ -23,21 +23,21 @@ interface FormerName {
 }
 
 /**
- * Returns the former name that the account server shows; null for none. One is stored while no
+ * Returns the previous name that the account server shows; null for none. One is stored while no
  * name of the account is in force and this device has none to sign. The server, or a thief with a
  * revoked device, can choose it among all names that devices of the account ever signed.
  */
 export const formerName = ({ meta }: Pick<State, 'meta'>): FormerName | null =>
   meta.get(FORMER) as FormerName | null
 
-/** Stores a former name to show to the user. This device never signs it. */
+/** Stores a previous name to show to the user. This device never signs it. */
 export const noteFormerName = ({ meta }: Pick<State, 'meta'>, former: FormerName): void =>
   meta.set(FORMER, former)
 
 /**
  * Checks whether the account server has the signed name that this device has. Also true where
- * there is no name to sign and the user was shown the former name of the server. Verifies
- * nothing.
+ * this device has no name to sign, and the server has none or one that the user was shown.
+ * Verifies nothing.
  * @param own the id of the own account
  * @param given the profile from the server
  */

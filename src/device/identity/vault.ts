@@ -21,7 +21,7 @@ export interface Vault {
    */
   get(id: string): Uint8Array | null
   /**
-   * Returns the same, but null also for a damaged record.
+   * Like `get`, but returns null also for a damaged record.
    * @throws AppError keychain_locked
    */
   find(id: string): Uint8Array | null
@@ -31,7 +31,7 @@ export interface Vault {
   close(): void
 }
 
-/** Makes every secret that is sealed here unreadable for good. */
+/** Makes every secret that is sealed here permanently unreadable. */
 export const deleteCacheKey = (keychain: Keychain): void => keychain.delete(KEY_ENTRY)
 
 /** Opens the vault. The keychain is read when a secret is first needed. */

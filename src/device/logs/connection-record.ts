@@ -52,10 +52,10 @@ export function newestLogs(state: State, { roster, keyLogs }: Known): Known['key
 }
 
 /**
- * Returns the reason why a connection is suspended; null for none. A fork suspends it for good,
- * even if the account server left the connection out meanwhile. Keys that the user has not
- * reviewed count like those of a revoked device, because their holder can compute words here. So
- * can a member who came back by a fork.
+ * Returns the reason why a connection is suspended; null for none. A fork suspends it
+ * permanently, even if the account server left the connection out meanwhile. Keys that the user
+ * has not reviewed count like those of a revoked device, because their holder can compute words
+ * here. So can a member who came back by a fork.
  */
 function holdOf(
   { state, identity }: Pick<Keeping, 'state' | 'identity'>,
@@ -121,7 +121,7 @@ function noteReplacement({ replacements }: State, { connection, replaces, entrie
 }
 
 /**
- * Judges again which connections of a member are suspended, after its keys or their trust
+ * Judges again which connections of a member are suspended, after its keys, or the trust in them,
  * changed. Where a device of the own account was revoked, all are: none verifies until it has a
  * new secret (section 4).
  */
@@ -152,8 +152,8 @@ const unknown = (of: Pick<ConnectionRow, 'id' | 'name'>): ConnectionRow => ({
 })
 
 /**
- * Stores that the roster of a connection was refused. One with a forked history no longer
- * verifies anything.
+ * Stores that a connection was refused. An unknown connection gets a row. One with a forked
+ * history no longer verifies anything.
  */
 export function holdRefused(
   { state, codes }: Pick<Keeping, 'state' | 'codes'>,

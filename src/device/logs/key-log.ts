@@ -48,7 +48,7 @@ const serverFault = (cause: Refusal) =>
  */
 export const judged = <T>(work: () => T): T => onRefusal(work, serverFault)
 
-/** Does the same for asynchronous work. */
+/** Like `judged`, for asynchronous work. */
 export const judging = <T>(work: () => Promise<T>): Promise<T> => onRefusalLater(work, serverFault)
 
 /**
@@ -160,7 +160,8 @@ function readRemembering(device: Remembering, account: Account, id: string): Pro
 }
 
 /**
- * Does the same, but with AppError backend_error for a Refusal. The newest page is not stored.
+ * Like `readRemembering`, with AppError backend_error for a Refusal. The newest page is not
+ * stored.
  */
 export const fetchNamedLog = (
   device: Remembering,

@@ -51,7 +51,7 @@ export function replacementsOf(state: State, own: string, forked: string): Repla
 
 /**
  * Returns a check for accounts that left a forked connection, or were removed, in a stored
- * history. No device takes such an account into a replacement by itself.
+ * history. No device adds such an account to a replacement by itself.
  */
 export function leftOutOf(state: State, forked: string): (account: string) => boolean {
   const histories = historiesOf(state, forked)

@@ -10,8 +10,8 @@ import { historiesOf, lowestRole } from './histories.ts'
 import { rememberedRoster } from './roster-cache.ts'
 
 /**
- * Returns the role with which this device takes an account into a replacement. It is the lowest
- * role that the account has in any stored history of the forked connection.
+ * Returns the role with which this device adds an account to a replacement. It is the lowest role
+ * that the account has in any stored history of the forked connection.
  * @returns null where it left one of them or was removed there; `member` where none names it
  */
 export function roleBefore(state: State, { replaces }: Roster, account: string): Role | null {
@@ -61,9 +61,9 @@ function doubtfulIn(
  * Returns the members of a replacement who came back by a fork, and those that they added. A
  * member came back if the replacement has it, or has it as an owner, although it left the branch
  * kept here, or was removed or lost the owner role there. Nothing of the replacement verifies
- * while it has any such member. For members that this device took in by itself, other histories
- * count like the branch. Returns none where this account left the replacement and came back: it
- * was asked and decided itself.
+ * while it has any such member. For members that this device added by itself, other histories
+ * count like the branch. Returns none where this account left the replacement and came back: its
+ * user was asked and decided.
  */
 export function returnedIn(state: State, own: string, replacement: Roster): string[] {
   const { replaces, entries, members } = replacement
@@ -91,9 +91,7 @@ const inviting = (connection: string, account: string) =>
 export const notInvited = (state: State, replacement: string, account: string): string =>
   `${nameOf(state, account)} was not invited, having left or been removed in one of the two histories. ${inviting(replacement, account)}`
 
-/**
- * The error where this device invited an account that, as it learned since, left or was removed.
- */
+/** The error where this device invited an account and then stored a history in which it left. */
 export const leftOutError = (state: State, replacement: string, account: string): AppError =>
   new AppError(
     'invalid_state',

@@ -10,8 +10,8 @@ import { judgeHolds } from '../logs/connection-record.ts'
 import { examine, rejudged } from './trust-keys.ts'
 
 /**
- * Stores that the keys of a generation are confirmed. Restores the membership of the account in
- * the connections that this account owns, and judges again which connections are suspended.
+ * Stores that the keys of a generation are confirmed. Restores the membership of their account in
+ * the connections that the own account owns, and judges again which connections are suspended.
  * @param generation the confirmed one; by default the newest that this device has seen
  */
 export async function confirmKeys(

@@ -102,7 +102,7 @@ const nameBefore = (log: KeyLog, jws: string): string | null =>
  * Updates the signed name of the own account. Stores a newer one from the account server, sends
  * one that the server lacks, and signs the stored name again where its signer was revoked. A
  * device without a stored name, as after a reset, signs none, because the server can choose among
- * the names of revoked devices: it stores the server's name to show it to the user.
+ * the names of revoked devices. It stores the name from the server to show it to the user.
  * @param given the profile that the account server has
  * @throws AppError conflict where another device was faster, and as `giveOwnName` does
  */

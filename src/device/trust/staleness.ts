@@ -11,8 +11,7 @@ export type Trusting = Pick<DeviceContext, 'state' | 'codes' | 'identity' | 'now
 export type Hinted = Pick<TrustCard, 'user_id' | 'key_status'>
 
 /**
- * After this time, a log is fetched again if the account server hints at a change. In
- * milliseconds.
+ * A hint of the account server at a change fetches a log again after this time, in milliseconds.
  */
 const HINTED_MS = 60_000
 

@@ -15,7 +15,7 @@ import type { TrustRow } from '../../state/trust.ts'
 import { type Trusting, isHinted, isJudged } from './staleness.ts'
 
 /**
- * How long a check of a key log counts, unless the server hints at another log. In milliseconds.
+ * How long a check of a key log counts in milliseconds, unless the server hints at another log.
  */
 const FRESH_MS = 3600 * 1000
 
