@@ -23,8 +23,8 @@ export interface Facts {
   /** The key of the account server's receipts, pinned at enrolment. */
   readonly receiptKey: PublicJwk
   /**
-   * Whether this device has checked the key log that names it; until then it may only read. The
-   * first device of an account is approved from the beginning.
+   * false as long as a further device has not checked the key log that names it. It may only read
+   * until then.
    */
   readonly approved: boolean
   /** Whether the key log of the account, as this device last stored it, revokes this device. */

@@ -121,9 +121,9 @@ function noteReplacement({ replacements }: State, { connection, replaces, entrie
 }
 
 /**
- * Judges again which connections of a member are suspended, after its keys, or the trust in them,
- * changed. Where a device of the own account was revoked, all are: none verifies until it has a
- * new secret (section 4).
+ * Judges again which connections of a member are suspended. To be called after its keys, or the
+ * trust in them, changed. Where a device of the own account was revoked, all are suspended: none
+ * verifies until it has a new secret (section 4).
  */
 export function judgeHolds(device: Keeping, member: string): void {
   const { state, identity } = device

@@ -11,8 +11,8 @@ import type { State } from '../../state/state.ts'
 /** The reports of the account server about one account. */
 interface Departed {
   /**
-   * The epoch of the connection by which the account was deleted, according to the last report
-   * that began. At most the epoch of the roster at that time.
+   * The epoch by which the account was deleted, according to the last report that began. At most
+   * the epoch of the roster at that time.
    */
   readonly epoch: number
   /**
