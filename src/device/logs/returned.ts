@@ -91,7 +91,10 @@ const inviting = (connection: string, account: string) =>
 export const notInvited = (state: State, replacement: string, account: string): string =>
   `${nameOf(state, account)} was not invited, having left or been removed in one of the two histories. ${inviting(replacement, account)}`
 
-/** The error where this device invited an account and then stored a history in which it left. */
+/**
+ * The error where this device invited an account that left or was removed in a history stored
+ * since.
+ */
 export const leftOutError = (state: State, replacement: string, account: string): AppError =>
   new AppError(
     'invalid_state',

@@ -79,10 +79,10 @@ async function judgeRoster(
 
 /**
  * Fetches the roster of a connection in pages from the newest stored entry on, and checks it. Of
- * a roster of several pages, it stores the first ones as they arrive.
- * @returns also `fresh`, whether there was a new entry, of which the newest page is not stored
- *   yet; and `fork`, of a connection that replaces another, the fork of that one according to the
- *   account server
+ * a roster of several pages, it stores the first ones as they arrive. The newest page is not
+ * stored.
+ * @returns also `fresh`: whether there was a new entry; and `fork`: for a connection that
+ *   replaces another, the fork of that one according to the account server
  * @throws Refusal for a roster or a key log that breaks a rule, goes back or forks, `too_large`;
  *   of a roster that forks, the other history is stored
  */
