@@ -1,4 +1,4 @@
-/** Guests, and how connections are arranged. */
+/** Tools for guests, and for the labels of connections. */
 import type { Texts } from './text.ts'
 
 export const arranging: Texts<'guestCodes' | 'externalMembers' | 'tags' | 'presets'> = {
