@@ -13,8 +13,8 @@ import { type Handlers, keeperOf } from './context.ts'
 import { namedConnections } from './named.ts'
 
 /**
- * Adds what this device knows to connections: the names of members, whether it has the secret,
- * and which connection replaces them.
+ * Adds data of this device to connections: the names of members, whether it has the secret, and
+ * which connection replaces them.
  */
 const allDecorated = (connections: readonly Connection[], device: Device | null): Connection[] =>
   namedConnections(connections, device).map((connection) => ({
@@ -23,7 +23,7 @@ const allDecorated = (connections: readonly Connection[], device: Device | null)
     replaced_by: device?.state.replacements.inPlaceOf(connection.id) ?? null,
   }))
 
-/** Adds what this device knows to one connection. */
+/** Adds data of this device to one connection. */
 export const decorated = (connection: Connection, device: Device | null): Connection =>
   allDecorated([connection], device)[0]!
 

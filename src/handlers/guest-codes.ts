@@ -12,8 +12,8 @@ const hasTime = (device: Device | null): boolean =>
   device !== null && !isWrong(device.freshness.clock(device.now()))
 
 /**
- * Adds what only this device knows: whether it has the secret, and the words that the owner says
- * to the guest now.
+ * Adds data that only this device has: whether it has the secret, and the words that the owner
+ * says to the guest now.
  */
 function decorated(guest: GuestCode, device: Device | null, isTimed = hasTime(device)): GuestCode {
   if (device === null) return { ...guest, secret_here: false, code: null }

@@ -6,8 +6,8 @@ import { namedInvitation, namedInvitations } from './named.ts'
 type Both = Awaited<ReturnType<Handlers['invitations']['list']>>
 
 /**
- * Returns both directions with the names that this device knows. Records what the user can read
- * of received invitations, because an approval refers to that.
+ * Returns both directions with the names stored on this device. Records what the user can read of
+ * received invitations, because an approval refers to that.
  */
 async function named({ received, sent }: Both, { account, device }: Context): Promise<Both> {
   if (device !== null) rememberReceived(device, received)

@@ -1,4 +1,4 @@
-/** Replaces names in answers of the account server by the names that this device knows. */
+/** Replaces names in answers of the account server by the names stored on this device. */
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { Invitation, Party } from '../api/rest/invitations.ts'
@@ -23,7 +23,7 @@ function namesFor(device: Device): (account: string, fromServer: string) => Pers
   }
 }
 
-/** Returns connections with the names that this device knows for their members. */
+/** Returns connections with the names of their members as stored on this device. */
 export function namedConnections(
   connections: readonly Connection[],
   device: Device | null,
@@ -47,7 +47,7 @@ function namedParty(party: Party, naming: Naming): Party {
     : { ...party, ...nameOf(naming, user_id, display_name ?? user_id) }
 }
 
-/** Returns invitations with the names that this device knows for both sides. */
+/** Returns invitations with the names of both sides as stored on this device. */
 export async function namedInvitations(
   invitations: readonly Invitation[],
   device: Device | null,

@@ -27,7 +27,7 @@ const keys = () => import('../device/trust/trust-keys.ts')
 /** Returns the later of two times, of which each may be missing. */
 const later = (a: string | null, b: string | null) => ((a ?? '') > (b ?? '') ? a : b)
 
-/** Adds what this device knows: the name, the state of the keys, and the safety number. */
+/** Adds data of this device: the name, the state of the keys, and the safety number. */
 async function decorated(device: Device, card: TrustCard, row: TrustRow): Promise<TrustCard> {
   const { state, identity } = device
   const { user_id: id } = card

@@ -10,9 +10,9 @@ import { OPEN_MS } from '../device/codes/challenges.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /**
- * Returns the answer for words that this device knows. Only words that verify identify a speaker.
- * The user's own words and replayed ones are known too: the answer must not be a conclusive "not
- * found".
+ * Returns the answer for words that match on this device. Only words that verify identify a
+ * speaker. The user's own words and replayed ones match too: the answer must not be a conclusive
+ * "not found".
  */
 function knownHere(here: Verification): PublicVerification {
   const { verified, conclusive, replayed, echo, matches, checked_at } = here
@@ -132,7 +132,7 @@ export const verify: Handlers['verify'] = {
     }
   },
 
-  /** Words that this device knows are not sent to the account server. */
+  /** Words that match on this device are not sent to the account server. */
   public: async ({ body }, context) => {
     const { account, home, caller } = context
     const keeper = keeperOf(context)
