@@ -1,4 +1,7 @@
-/** Reads event streams (WHATWG HTML section 9.2) while they arrive, in chunks of any size. */
+/**
+ * Reads event streams (WHATWG HTML section 9.2) while they arrive, with any content and in chunks
+ * of any size.
+ */
 
 /** The media type of a streamed answer. */
 export const EVENT_STREAM = 'text/event-stream'

@@ -23,8 +23,8 @@ export interface Request {
   /** The request id, as in the response and in the log. */
   readonly id: string
   /**
-   * Returns the uid of the peer; null if it is not known. Callers ask only when needed, because
-   * the look-up queries the system.
+   * Returns the uid of the peer; null if it is not known. The server looks it up only if it is
+   * needed, because the look-up queries the system.
    */
   readonly peer: () => number | null
   readonly method: string

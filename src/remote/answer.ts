@@ -30,7 +30,9 @@ const shown = (text: string) =>
   text.slice(0, LONGEST_MESSAGE).toWellFormed().replaceAll(UNSHOWABLE, ' ')
 
 const Text = v.pipe(v.string(), v.transform(shown))
-/** A sentence may repeat keys from the request to the server, which are not the caller's. */
+/**
+ * A sentence may repeat credentials of the request to the server, which the caller must not see.
+ */
 const Sentence = v.pipe(
   v.string(),
   v.transform((text) => shown(withoutKeys(text.slice(0, LONGEST_QUOTED)))),

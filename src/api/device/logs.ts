@@ -177,7 +177,8 @@ export const envelopes = {
     summary:
       'Hand over the secret of the current epoch, sealed to devices that have no envelope of it',
     by: 'account',
-    // The first of two envelopes for one device stays, and one operation may hand over many.
+    // Repeatable: of two envelopes for one device the first stays, and one operation may hand
+    // over many.
     repeats: true,
     limit: 4 * 1024 * 1024,
     body: v.strictObject({

@@ -79,7 +79,9 @@ function specific({ group, name, route, need }: Place): Code[] {
 /** Returns the codes that a row of an account server may answer to a device, by status. */
 export const deviceCodesOf = (place: Place): Map<string, Code[]> => byStatus(specific(place), ANY)
 
-/** Errors that an account server words differently from a daemon. */
+/**
+ * The example bodies of a daemon, with those of errors that an account server words differently.
+ */
 const DEVICE_BODIES: ErrorBodies = {
   ...BODIES,
   unauthorized: {
