@@ -141,7 +141,7 @@ export const StampFound = v.object({
   verification_url: v.string(),
 })
 
-/** The identity of a signer that the account server had verified when it received the stamp. */
+/** What the account server had verified about the signer when it received the stamp. */
 export const StampAssurance = v.picklist(['device', 'verified_email', 'organisation'])
 export type StampAssurance = v.InferOutput<typeof StampAssurance>
 

@@ -69,7 +69,7 @@ const TRAITS: Readonly<Record<WritingTool, readonly Trait[]>> = {
   context_active_org: [],
   // A handle that was given up may be taken by another account.
   profile_update: ['takes', 'outside'],
-  // After it was off, the public code has a new secret.
+  // Switching the public code off and on creates a new secret.
   preferences_update: ['takes', 'outside'],
   notifications_delete: ['takes'],
   notifications_read: [],
@@ -82,7 +82,7 @@ const TRAITS: Readonly<Record<WritingTool, readonly Trait[]>> = {
   organisations_create: ['again'],
   org_members_activate: ['outside'],
   org_members_suspend: ['takes', 'outside'],
-  // Invited addresses are skipped.
+  // Addresses that are already invited are skipped.
   org_members_bulk_invite: ['outside'],
   org_groups_create: [],
   org_groups_update: [],
