@@ -22,7 +22,7 @@ export type Break = 'silent' | 'late' | 'large' | 'broken'
 export interface Passage {
   /**
    * Resolves when there is something to pass on.
-   * @throws AppError from `told` if the stream breaks off before
+   * @throws AppError of the break if the stream breaks off before
    */
   readonly begun: () => Promise<void>
   /** For one reader, which may leave at any time: then the source is closed. */
