@@ -13,18 +13,18 @@ const CUT = '[redacted]'
  */
 const SECRETS: readonly RegExp[] = [
   // The longest first: another rule would remove a piece from the middle and leave the ends.
-  // compact JWS: no host name has this form
+  // Compact JWS: no host name has this form.
   /(?<![\w-])(?:eyJ[\w-]*|[\w-]{20,})\.[\w-]{8,}\.[\w-]{8,}/g,
   /(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40,}={1,2}/g, // base64
   /[\w-]{43,}/g, // 32 bytes and more in base64url or hex
   /cs[dm]_[0-9A-Za-z]+/g, // API tokens
-  // RFC 6750, RFC 9449; up to the quote that ends a text in a line of JSON
+  // RFC 6750, RFC 9449; up to the quote that ends a text in a line of JSON.
   /(?<=(?:Bearer|DPoP) {1,4})[^\s"\\]+/gi,
   /(?<=\b(?:Basic|Negotiate) {1,4})(?=\S{0,100}[A-Z\d])[\w+/-]{8,}=*/g, // RFC 7617, RFC 4559
-  // for any scheme
+  // Any scheme.
   /(?<=\b(?:authorization|cookie)(?:\\?")? {0,4}[:=] {0,4}(?:\\?")?)[^\s"\\][^"\\\r\n]*/gi,
   /(?<=:\/\/)[^\s/?#"\\]+(?=@)/g, // RFC 3986 section 3.2.1
-  /\beyJ[\w-]{8,}(?:\.[\w-]*)*/g, // the rest of one: base64url of {"
+  /\beyJ[\w-]{8,}(?:\.[\w-]*)*/g, // the rest of a JWS: base64url of {"
   /\b[0-9A-Za-z]{4}(?:-[0-9A-Za-z]{4}){3}\b/g, // enrolment codes, as displayed and as typed
   /\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[0-9A-Za-z]{16}\b/g,
   /(?<=#)[\w-]{20,}/g, // link fragments carry keys
