@@ -1,6 +1,6 @@
 /**
- * What the executable costs beside a hello in the same kind of executable, as ratios within one alternating run, and how large it
- * is. Run it after `npm run build:exe`.
+ * Measures the executable against a hello in the same kind of executable, as ratios within one
+ * alternating run, and its size. Run it after `npm run build:exe`.
  */
 import { spawn } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -8,8 +8,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
 // Scripts of the build have no types.
-// oxlint-disable-next-line typescript/ban-ts-comment
-// @ts-ignore
 import { HERE, TARGETS, makeExecutable } from '../build/executable.mjs'
 import { say } from './figures.ts'
 import { type Program, program } from './programs.ts'
@@ -51,7 +49,7 @@ try {
     assets: {},
     output: `${hello}.built`,
   })
-  // Both alike: how much of a file counts as resident depends on how it was written.
+  // Both are copied: how much of a file counts as resident depends on how it was written.
   copyFileSync(`${hello}.built`, hello)
   copyFileSync(BUILT, ours)
   // As in daily use: enrolled.
