@@ -1,7 +1,7 @@
 /**
- * The files of the audit log in the state folder: `audit.jsonl`, and beside it the full files,
- * each named by the number of its last line. `KEPT` full files are kept; the oldest is deleted
- * when another is full.
+ * The files of the audit log in the state folder. `audit.jsonl` grows; beside it are the full
+ * files, each named by the number of its last line. `KEPT` full files are kept; the oldest is
+ * deleted when another is full.
  */
 import {
   closeSync,

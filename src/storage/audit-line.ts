@@ -17,8 +17,8 @@ export interface AuditLine {
    */
   readonly token: string | null
   /**
-   * Method and path as the route table has them, so that it holds no text from the request; null
-   * if there is no such route.
+   * Method and path as in the route table, without text from the request; null for an unknown
+   * route.
    */
   readonly route: string | null
   readonly status: number | null

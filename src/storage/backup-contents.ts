@@ -1,6 +1,6 @@
 /**
- * The sealed content of a backup: one line of JSON that lists the files and holds the secrets of
- * the keychain, then the files in that order, each with the listed size.
+ * The sealed content of a backup. It begins with one line of JSON that lists the files and holds
+ * the secrets of the keychain. The files follow in that order, each with the listed size.
  */
 import * as v from 'valibot'
 import { PREFIX, isId } from '../crypto/encoding/id.ts'
@@ -24,10 +24,7 @@ const Contents = v.object({
   state_version: size,
   /** The version of the embedded account server's database; null if the backup holds none. */
   account_version: v.nullable(size),
-  /**
-   * The kind of the embedded account server's database; null if the account is on another server
-   * or there is no account.
-   */
+  /** The kind of the embedded account server's database; null if there is no embedded account. */
   account_database: v.nullable(v.picklist(['sqlite', 'postgresql'])),
   account: v.nullable(
     v.pipe(

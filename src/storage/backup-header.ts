@@ -1,7 +1,8 @@
 /**
- * The unencrypted beginning of a backup file: the magic line with the format, and the parameters
- * that derive the key from the passphrase. The key depends on the header too, which binds the
- * header to the rest. `docs/backup-format.md` documents it for authors of other readers.
+ * The unencrypted beginning of a backup file. It has a magic line with the format, and the
+ * parameters that derive the key from the passphrase. The key depends on the header too, which
+ * binds the header to the rest. `docs/backup-format.md` documents it for authors of other
+ * readers.
  */
 import { hkdfSync, randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -40,8 +41,8 @@ const derive = promisify<
 >(scrypt)
 
 /**
- * Derives the key that seals the bytes after a header: scrypt of the passphrase, and HKDF (RFC
- * 5869) of that with the header.
+ * Derives the key that seals the bytes after a header. It applies scrypt to the passphrase, and
+ * HKDF (RFC 5869) to the result with the header.
  */
 export async function keyOf(
   { bytes, log2N, r, p, salt }: Header,

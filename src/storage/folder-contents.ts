@@ -13,10 +13,7 @@ export const LOCK = 'lock.db'
 /** SQLite keeps a journal beside the lock while it is locked. */
 const isLock = (name: string) => name === LOCK || name === `${LOCK}-journal`
 
-/**
- * Names of SQLite's files and of ours: a database, its temporary file, a copy, and the temporary
- * file of a copy.
- */
+/** SQLite's names, and ours for a temporary file, a copy, and the temporary file of a copy. */
 const DATABASE = String.raw`(state|account|lock)\.db(-wal|-shm|-journal|(\.copy|\.v\d+\.backup)?(\.tmp(-journal|-wal|-shm)?)?)?`
 const WHOLE = String.raw`(keychain\.json|keychain\.key|runtime\.json|secret)(\.tmp)?`
 const OTHER = String.raw`audit(-\d{12})?\.jsonl|keyring-\d+\.node`

@@ -97,10 +97,7 @@ export function idempotencyRows(db: DatabaseSync) {
   }
 }
 
-/**
- * Codes that do not depend on the request itself, so that an earlier attempt at the same
- * operation may have succeeded.
- */
+/** Codes that do not depend on the request itself. An earlier attempt may have succeeded. */
 const PASSING: ReadonlySet<Code> = new Set([
   'in_progress',
   'invalid_token',

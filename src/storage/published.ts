@@ -1,6 +1,6 @@
 /**
- * The address that the daemon of the whole machine publishes to every user, in the folder that
- * the service manager made for it. It holds no secret. Readers trust it as far as they trust the
+ * The address that the daemon of the whole machine publishes to every user. The service manager
+ * creates the folder for it. The file holds no secret. Readers trust it as far as they trust the
  * owner of the folder, and check with the kernel which process answers there.
  */
 import { type Stats, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
 /**
- * Reads a SQLite database without a trace: nothing is written, created or locked, also while a
+ * Reads a SQLite database without a trace. It writes, creates and locks nothing, also while a
  * daemon writes.
  */
 import { existsSync, lstatSync, statSync } from 'node:fs'

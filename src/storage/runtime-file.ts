@@ -1,6 +1,6 @@
 /**
- * The files by which the command line finds the running daemon, and the secret with which both
- * authenticate to each other.
+ * The files by which the command line finds the running daemon and authenticates to it. The
+ * daemon proves itself with the same secret.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'

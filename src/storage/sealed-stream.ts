@@ -1,9 +1,9 @@
 /**
- * Seals a stream of any length in pieces and in constant memory: AES-256-GCM in the STREAM
- * construction (Hoang, Reyhanitabar, Rogaway and Vizár, "Online Authenticated-Encryption and its
- * Nonce-Reuse Misuse-Resistance", 2015). The nonce of a piece holds its number and whether it is
- * the last one, so that no piece can be changed, moved, omitted or truncated. A key must seal one
- * stream only.
+ * Seals a stream of any length in pieces and in constant memory. The method is AES-256-GCM in the
+ * STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizár, "Online Authenticated-Encryption
+ * and its Nonce-Reuse Misuse-Resistance", 2015). The nonce of a piece holds its number and
+ * whether it is the last one, so that no piece can be changed, moved, omitted or truncated. A key
+ * must seal one stream only.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 
@@ -23,8 +23,8 @@ export class Unopened extends Error {
 }
 
 /**
- * Returns the nonce: 11 bytes of the piece's number, which counts from 0, most significant first,
- * and one byte, 1 for the last piece and 0 for any other.
+ * Returns the nonce of a piece, 12 bytes. 11 bytes are its number, which counts from 0, most
+ * significant byte first. The last byte is 1 for the last piece and 0 for any other.
  */
 function nonceOf(count: number, isLast: boolean): Buffer {
   const nonce = Buffer.alloc(12)

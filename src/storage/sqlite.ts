@@ -1,6 +1,6 @@
 /**
- * Helpers for `node:sqlite`: SQLite's result codes as AppErrors, statements that are prepared at
- * their first use (so that a start does not pay for unused ones), and transactions that nest.
+ * Helpers for `node:sqlite`. They map SQLite's result codes to AppErrors, prepare statements at
+ * their first use (so that a start does not pay for unused ones), and nest transactions.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { AppError, isFullDisk } from '../errors.ts'

@@ -28,8 +28,7 @@ export interface VersionCopies {
   /** Deletes all copies, so that rows deleted from the database cannot be recovered from them. */
   forget(): void
   /**
-   * Returns a sentence for the user with the path of a copy that a program with versions up to
-   * `newest` can read, or an empty text.
+   * Returns a sentence that names a copy readable by versions up to `newest`, or an empty text.
    */
   advice(newest: number): string
 }
