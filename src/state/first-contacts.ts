@@ -16,8 +16,8 @@ export interface FirstContactRow {
   /** The session id of the run: 16 bytes, base64url. */
   readonly sid: string
   /**
-   * `answered`: on the inviter's side, the reply may have been sent, and the words are used; on
-   * the invitee's side, the reply was right.
+   * `answered`, on the inviter's side: the reply may have been sent, and the words are used. On
+   * the invitee's side: the reply was right.
    */
   readonly state: 'open' | 'answered' | 'confirmed' | 'failed'
   readonly reason: string | null

@@ -1,6 +1,6 @@
 /**
- * Evidence of forks: the second of two valid histories of one connection, which only a dishonest
- * owner or server can create.
+ * Evidence of forks: the second of two valid histories of one connection. Only a dishonest owner
+ * or server can create one.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement, transaction } from '../storage/sqlite.ts'

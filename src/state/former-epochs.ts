@@ -55,9 +55,9 @@ export function formerEpochRows(db: DatabaseSync) {
     /** Returns the ids of the connections that have a previous epoch. */
     ids: (): string[] => idsOf(all.all()),
     /**
-     * Returns the ids of the connections with an expired previous epoch: one kept at or before
-     * `keptUntil`, last looked at after `lookedAfter`, or not followed by the current epoch of
-     * the connection.
+     * Returns the ids of the connections with an expired previous epoch. It expired if it was
+     * kept at or before `keptUntil`, was last looked at after `lookedAfter`, or is not followed
+     * by the current epoch of the connection.
      */
     over: (keptUntil: number, lookedAfter: number): string[] =>
       idsOf(over.all(keptUntil, lookedAfter)),

@@ -79,9 +79,9 @@ export function logRows(db: DatabaseSync) {
      */
     keyLog: (account: string): StoredEntry[] => stored.all('keylog', account),
     /**
-     * Whether a chain of entries from seq 0 on and the stored one are one history: the shorter is
-     * the beginning of the longer. Each entry names the hash of the one before, so the last
-     * position in both decides.
+     * Whether a chain of entries from seq 0 on and the stored one are one history. The shorter
+     * must be the beginning of the longer. Each entry names the hash of the one before, so the
+     * last position in both decides.
      */
     isSameHistory(kind: LogKind, subject: string, entries: readonly string[]): boolean {
       const newest = head.get(kind, subject)

@@ -85,8 +85,8 @@ export function nameRows(db: DatabaseSync) {
      */
     delete: (account: string): boolean => removeAll.run(account) > 0,
     /**
-     * Whether another contact has a name: an account, a live guest code, its external member, or
-     * the connection with one other member.
+     * Whether another contact has a name. Contacts are accounts, live guest codes, their external
+     * members, and connections with one other member.
      * @param comparable as `comparableName` returns it
      * @param account the account with that name; '' for a guest, for which other guests do not
      *   count

@@ -1,6 +1,6 @@
 /**
- * The words that verified once (RFC 6238 section 5.2: a code is accepted one time), and the
- * highest window recorded.
+ * The words that verified once, and the highest window recorded. A code is accepted one time.
+ * @see RFC 6238 section 5.2
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement, transaction } from '../storage/sqlite.ts'

@@ -57,7 +57,7 @@ import type { VerificationRows } from './verifications.ts'
 import { wrongTryRows } from './wrong-attempts.ts'
 import type { WrongTryRows } from './wrong-attempts.ts'
 
-/** Copies that a backup makes; SQLite has a journal beside one that it writes. */
+/** Copies that a backup creates. SQLite keeps a journal beside one that it writes. */
 const COPIED = ['state.db.copy', 'account.db.copy']
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The accounts of which this device follows the keys: the generation that the user reviewed, and
- * the key log as far as this device has read it.
+ * The accounts of which this device follows the keys. A row stores the generation that the user
+ * reviewed, and the key log as far as this device has read it.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
@@ -12,8 +12,8 @@ export interface TrustRow {
   /** Whether the user compared the safety number of that generation. */
   readonly confirmed: boolean
   /**
-   * The seq of the newest entry of the key log at the last check, -1 while there is none, and the
-   * generation of keys there.
+   * The seq of the newest entry of the key log at the last check, and its generation of keys. The
+   * seq is -1 while there is no entry.
    */
   readonly seq: number
   readonly newest: number
@@ -22,7 +22,7 @@ export interface TrustRow {
   /** When the account server was last asked, Unix milliseconds. */
   readonly checked_at: number
   /**
-   * When all devices were replaced with the recovery key, Unix milliseconds; null if they were
+   * When all devices were replaced with the recovery key, Unix milliseconds. Null if they were
    * not, or if the user has dismissed it.
    */
   readonly recovered_at: number | null

@@ -1,21 +1,21 @@
 /**
- * Deletes the account's data from `state.db` at sign-out or after the account was deleted, so
- * that the file holds no trace of it.
+ * Deletes the account's data from `state.db`, so that the file holds no trace of it. It runs at
+ * sign-out and after the account was deleted.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { transaction } from '../storage/sqlite.ts'
 import { versionCopies } from '../storage/version-copy.ts'
 
 /**
- * The kept tables: API tokens, which belong to this machine's user; the uses of words, so that no
- * words count twice after the next sign-in; and the wrong attempts and approval attempts, which a
- * sign-out must not reset.
+ * The tables that a sign-out keeps. API tokens belong to this machine's user. The uses of words
+ * stay so that no words count twice after the next sign-in. A sign-out must not reset the wrong
+ * attempts and the approval attempts.
  */
 const KEPT = ['tokens', 'replays', 'replays_highest', 'wrong_tries', 'approval_attempts']
 
 /**
- * The kept table after the account was deleted, and its tokens with it: the highest window
- * recorded, which names no account.
+ * The table that is kept after the account and its tokens were deleted. The highest window
+ * recorded names no account.
  */
 const KEPT_OF_NOBODY = ['replays_highest']
 
