@@ -39,8 +39,8 @@ function write(part: Uint8Array, at: number): void {
 }
 
 /**
- * Returns a function that computes such words under one code key (32 bytes, as from `codeKey`):
- * three word indices. A few microseconds each.
+ * Returns a function that computes the three word indices of a challenge under one code key. The
+ * key has 32 bytes, as from `codeKey`. A call takes a few microseconds.
  * @throws Refusal `bad_length`; `bad_value` for a window that is not an integer from 0 to 2^53
  *   − 1 or a challenge that is no word index
  */

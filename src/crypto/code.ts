@@ -28,8 +28,8 @@ export function windowOf(unixMs: number): number {
 }
 
 /**
- * Returns the windows with codes that are accepted at a time in Unix milliseconds: the current
- * one, the one before and the one after, since clocks differ and speaking takes time.
+ * Returns the windows with codes that are accepted at a time in Unix milliseconds. They are the
+ * current one, the one before and the one after, since clocks differ and speaking takes time.
  */
 export function acceptedAt(unixMs: number): number[] {
   const window = windowOf(unixMs)
@@ -60,9 +60,9 @@ const mac = newKeptHmac(MESSAGE)
 mac.message.setUint8(0, 1)
 
 /**
- * Computes a code as one number of 36 bits, without allocation, for callers that compute hundreds
- * of thousands: under the code key that `keepKey` stored at `at`, for the speaker with the 16
- * bytes that begin at `from`. Less than a microsecond.
+ * Computes a code as one number of 36 bits, in less than a microsecond. It allocates no memory,
+ * for callers that compute hundreds of thousands. The code key is the one that `keepKey` stored
+ * at `at`; the 16 bytes of the speaker begin at `from`.
  * @throws Refusal `bad_value` for a window that is not an integer from 0 to 2^53 − 1
  */
 export function codeUnder(
@@ -92,8 +92,8 @@ export const codeOf = ([a = 0, b = 0, c = 0]: readonly number[]): number =>
   (a * 2 ** 12 + b) * 2 ** 12 + c
 
 /**
- * Returns a function that computes codes under one code key (32 bytes, as from `codeKey`): from a
- * window and a speaker (16 bytes) to three word indices.
+ * Returns a function that computes the three word indices of codes under one code key. The key
+ * has 32 bytes, as from `codeKey`; the function takes a window and a speaker (16 bytes).
  * @throws Refusal `bad_value` for a window that is not an integer from 0 to 2^53 − 1,
  *   `bad_length` for a speaker of another size
  */

@@ -1,8 +1,8 @@
 /**
- * The messages of a first contact (section 5) as the account server relays them: JSON text,
- * parsed like a payload. A run has at most three: `begin` of the invitee, `reply` of the inviter,
- * `end` of the invitee. A failure can replace either of the last two, so that the other side need
- * not wait.
+ * The messages of a first contact (section 5) as the account server relays them. They are JSON
+ * text, parsed like a payload. A run has at most three: `begin` of the invitee, `reply` of the
+ * inviter, `end` of the invitee. A failure can replace either of the last two, so that the other
+ * side need not wait.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { CpaceMessage } from './cpace.ts'

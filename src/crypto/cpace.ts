@@ -1,6 +1,6 @@
 /**
- * CPace (draft-irtf-cfrg-cpace-21) over ristretto255 (RFC 9496) with SHA-512: the values that the
- * draft derives from a password and two shares. `cpace-session.ts` runs the protocol.
+ * CPace (draft-irtf-cfrg-cpace-21) over ristretto255 (RFC 9496) with SHA-512. This file has the
+ * derivations from a password and two shares; `cpace-session.ts` runs the protocol.
  */
 import { ristretto255, ristretto255_hasher } from '@noble/curves/ed25519.js'
 import { hmac } from '@noble/hashes/hmac.js'

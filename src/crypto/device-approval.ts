@@ -56,8 +56,8 @@ export function checkReveal(commitment: Uint8Array, reveal: Reveal): void {
 }
 
 /**
- * Returns T, 32 bytes: the transcript of a run, equal on both devices unless the server changed a
- * part of it.
+ * Returns T, the transcript of a run, 32 bytes. It is equal on both devices unless the server
+ * changed a part of it.
  * @throws Refusal `bad_length`, `bad_value`, and as `parseId`
  */
 export function transcriptOf({ nonce, ...newcomer }: Reveal, answer: Answer): Uint8Array {

@@ -1,6 +1,6 @@
 /**
- * The three key pairs of a device (section 1): signing, sealing, and authentication, which only
- * proves the session. They are created on the device; the secrets belong in the keychain.
+ * The three key pairs of a device (section 1): signing, sealing, and authentication. The last one
+ * only proves the session. They are created on the device; the secrets belong in the keychain.
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { randomBytes } from '@noble/hashes/utils.js'

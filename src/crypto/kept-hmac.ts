@@ -59,8 +59,8 @@ const START = new Uint32Array(HALF)
 sha.to(START, 0)
 
 /**
- * Returns the blocks of a message of this length, padded (FIPS 180-4, section 5.1.1), after the
- * block of a key.
+ * Returns the padded blocks of a message of this length after the block of a key.
+ * @see FIPS 180-4, section 5.1.1
  */
 function blocksOf(length: number): DataView<ArrayBuffer> {
   const bytes = length + 9 <= BLOCK ? BLOCK : 2 * BLOCK
@@ -90,9 +90,9 @@ function keepHalf(key: Uint8Array, pad: number, kept: Uint32Array, at: number): 
 }
 
 /**
- * Returns a function that computes MACs over messages of `length` bytes, at most 119, which the
- * caller writes into `message` beforehand. `first36` returns the first 36 bits of the MAC, as a
- * number, under the key stored at a place.
+ * Returns a function that computes MACs over messages of `length` bytes, at most 119. The caller
+ * writes the message into `message` beforehand. `first36` returns the first 36 bits of the MAC,
+ * as a number, under the key stored at a place.
  * @throws Refusal `bad_length`
  */
 export function newKeptHmac(length: number) {

@@ -20,8 +20,9 @@ export type Purpose = {
 export const purposeOf = (shown: string): Purpose => ({ shown, sha256: sha256(utf8ToBytes(shown)) })
 
 /**
- * Normalises typed text: NFKC, lower case without locale, final sigma as sigma; keeps letters
- * (\p{L}) and decimal digits (\p{Nd}). Linear in the input; the caller limits its length.
+ * Normalises typed text. It applies NFKC, lower case without locale, and final sigma as sigma,
+ * and keeps letters (\p{L}) and decimal digits (\p{Nd}). Linear in the input; the caller limits
+ * its length.
  * @throws Refusal `lone_surrogate`; `too_long` for more than 64 code points after that
  */
 export function readPurpose(typed: string): Purpose {

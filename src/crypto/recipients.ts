@@ -1,6 +1,6 @@
 /**
- * Conclusions from a roster and the newest key logs of its members together (sections 3 and 6):
- * the devices to which K may be sealed, and the entries that are due.
+ * Evaluates a roster together with the newest key logs of its members (sections 3 and 6). It
+ * finds the devices to which K may be sealed, and the entries that are due.
  */
 import { type Device, type KeyLog, generationRoot, isLinked } from './logs/key-log.ts'
 import type { Roster } from './logs/roster-log.ts'
@@ -13,11 +13,11 @@ function isSeated({ account, generation }: Member, keyLogs: KeyLogs): boolean {
 }
 
 /**
- * Returns the devices to which K of the current epoch may be sealed: those active in the newest
- * known logs of current members. A member is omitted if keys that no owner confirmed replaced all
- * its devices, or if the entry that opened the epoch has a row for it that does not fit the log
- * known here, since a device that looks active may be revoked there. In order of joining, then of
- * addition.
+ * Returns the devices to which K of the current epoch may be sealed. They are active in the
+ * newest known logs of current members. A member is omitted if keys that no owner confirmed
+ * replaced all its devices, or if the entry that opened the epoch has a row for it that does not
+ * fit the log known here, since a device that looks active may be revoked there. In order of
+ * joining, then of addition.
  */
 export function recipientsOf(
   { members, unfit }: Roster,
@@ -31,8 +31,9 @@ export function recipientsOf(
 }
 
 /**
- * Returns the members with all devices replaced by keys that are not linked to their seat
- * (`changed_unverified`), in order of joining. A `confirm` assigns the seat to the new keys.
+ * Returns the members with all devices replaced by keys that are not linked to their seat. Their
+ * state is `changed_unverified`; a `confirm` assigns the seat to the new keys. In order of
+ * joining.
  */
 export const unconfirmedMembers = ({ members }: Roster, keyLogs: KeyLogs): string[] =>
   members.filter((member) => !isSeated(member, keyLogs)).map(({ account }) => account)
@@ -52,7 +53,7 @@ function lastRevocation(log: KeyLog): number {
 export type Holder = { readonly account: string; readonly revocation: number }
 
 /**
- * Returns the members with a revoked device that may know K: their newest log has a `revoke` or
+ * Returns the members with a revoked device that may hold K. Their newest log has a `revoke` or
  * `reset` after the place that the epoch covers. A device that revoked itself counts, since a
  * thief can sign out a stolen device and keep K. Members who left since the epoch began count
  * too.
@@ -73,10 +74,9 @@ export const isHeld = (roster: Roster, keyLogs: KeyLogs): boolean =>
   roster.rotationPending || heldMembers(roster, keyLogs).length > 0
 
 /**
- * Returns when devices of a member have to rotate: `now` after a member left or devices of the
- * member's own account were revoked; `later` if only another member suspends the connection, so
- * that the devices of that member rotate first; null if no rotation is due, or if the account may
- * not sign.
+ * Returns when devices of a member have to rotate; null if they need not, or may not sign. `now`:
+ * a member left, or devices of the member's own account were revoked. `later`: only another
+ * member suspends the connection, so that the devices of that member rotate first.
  */
 export function rotationDue(
   roster: Roster,
@@ -91,7 +91,7 @@ export function rotationDue(
 }
 
 /**
- * Returns the places of members' logs that an entry names so that the epoch it opens covers them:
+ * Returns the places of members' logs that an entry names so that its epoch covers them. They are
  * the newest of each log with a revocation after the last place that an entry named. Sorted by
  * account.
  * @param except accounts that the entry covers or removes by its other members

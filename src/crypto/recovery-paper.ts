@@ -47,9 +47,9 @@ export function parsePaper(typed: string): Uint8Array {
 const LIST = 4096
 
 /**
- * Locates the mistake in 24 words with a wrong checksum: the place, from 0, of the only wrong
- * word, or of the first of two neighbours that were exchanged; null for more mistakes. One of
- * 40,000 results occurs by chance. Takes up to a second.
+ * Locates the mistake in 24 words with a wrong checksum. Takes up to a second.
+ * @returns the place, from 0, of the only wrong word, or of the first of two neighbours that
+ *   were exchanged; null for more mistakes. One of 40,000 results occurs by chance.
  * @throws Refusal as `parseWords`
  */
 export function slipIn(typed: string): number | null {

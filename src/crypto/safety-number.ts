@@ -1,6 +1,6 @@
 /**
- * The safety number of two accounts (section 5): equal on both sides as long as both have the
- * same roots of the newest generation, so that two people who compare it detect a server that
+ * The safety number of two accounts (section 5). It is equal on both sides as long as both have
+ * the same roots of the newest generation, so that two people who compare it detect a server that
  * gave them other keys. Renewals and additional devices do not change it; a reset does.
  */
 import { sha256, sha512 } from '@noble/hashes/sha2.js'
@@ -25,8 +25,8 @@ export const rootOf = (log: KeyLog): Rooted => ({
 })
 
 /**
- * Returns the safety number of two accounts in either order: 12 groups of five digits with single
- * spaces between them.
+ * Returns the safety number of two accounts in either order. It has 12 groups of five digits with
+ * single spaces between them.
  * @throws Refusal as `parseId`; `bad_length` for a root
  */
 export function safetyNumber(a: Rooted, b: Rooted): string {

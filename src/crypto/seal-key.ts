@@ -1,7 +1,7 @@
 /**
- * Sealing keys (section 1): X-Wing (draft-connolly-cfrg-xwing-kem-06), the KEM 0x647a of HPKE
- * (draft-ietf-hpke-pq-05, there MLKEM768-X25519). It combines ML-KEM-768 (FIPS 203) with X25519.
- * A key log names a key by its hash; the bytes are sent beside the log.
+ * Sealing keys (section 1): X-Wing (draft-connolly-cfrg-xwing-kem-06). It is the KEM 0x647a of
+ * HPKE (draft-ietf-hpke-pq-05, there MLKEM768-X25519) and combines ML-KEM-768 (FIPS 203) with
+ * X25519. A key log names a key by its hash; the bytes are sent beside the log.
  */
 import {
   AEAD_AES_256_GCM,

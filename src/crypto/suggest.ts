@@ -97,8 +97,8 @@ function bitCount(set: number): number {
 }
 
 /**
- * Returns how many edits (a letter dropped, added or changed, or two neighbours exchanged) lead
- * from a to b.
+ * Returns how many edits lead from a to b. An edit drops, adds or changes a letter, or exchanges
+ * two neighbours.
  */
 function distance(a: string, b: string): number {
   let before: number[] = []

@@ -1,7 +1,7 @@
 /**
- * API tokens (section 8): `csd_` (a device's API) or `csm_` (machines of the account server), 30
- * characters of secret, and 6 of CRC-32, so that a typing error or a scanner's false hit is
- * recognised without a look-up. The check is no security measure.
+ * API tokens (section 8): `csd_` (a device's API) or `csm_` (machines of the account server). A
+ * token has 30 characters of secret, and 6 of CRC-32, so that a typing error or a scanner's false
+ * hit is recognised without a look-up. The check is no security measure.
  */
 import { randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { demand } from './refusal.ts'
@@ -19,9 +19,8 @@ export function newToken(prefix: TokenPrefix): string {
 }
 
 /**
- * Returns the token of a derived secret: the same token each time for the same 32 or more
- * uniformly random bytes. The body is the number of these bytes modulo 62^30, so its bias is
- * below 2^-77.
+ * Returns the token of a derived secret of 32 or more uniformly random bytes. The result is the
+ * same each time. The body is the number of these bytes modulo 62^30, so its bias is below 2^-77.
  * @throws Refusal `bad_length` for fewer bytes
  */
 export function tokenFrom(prefix: TokenPrefix, bytes: Uint8Array): string {

@@ -1,6 +1,6 @@
 /**
- * Base64url without padding (RFC 4648 section 5), canonical both ways: one spelling for each
- * value, because hashes and words are computed over the text.
+ * Base64url without padding (RFC 4648 section 5), canonical both ways. Each value has one
+ * spelling, because hashes and words are computed over the text.
  */
 import { Refusal } from '../refusal.ts'
 

@@ -16,8 +16,8 @@ const SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/
 const UNSEEN = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/gu
 
 /**
- * Returns the form in which names are compared: NFKD; without marks (\p{M}) and invisible
- * characters; lower case without locale; final sigma as sigma.
+ * Returns the form in which names are compared. It is NFKD, without marks (\p{M}) and invisible
+ * characters, in lower case without locale, with final sigma as sigma.
  */
 export const comparableName = (name: string): string =>
   name.normalize('NFKD').replace(UNSEEN, '').toLowerCase().replaceAll('ς', 'σ')

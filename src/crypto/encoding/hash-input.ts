@@ -1,6 +1,6 @@
 /**
- * The byte strings that protocol 2 hashes and signs: a label, a zero byte, then fixed-length
- * parts, so that no two derivations ever hash the same string.
+ * The byte strings that protocol 2 hashes and signs. Each is a label, a zero byte, then
+ * fixed-length parts, so that no two derivations ever hash the same string.
  */
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { demand } from '../refusal.ts'

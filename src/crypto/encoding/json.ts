@@ -1,5 +1,5 @@
 /**
- * A JSON parser for signed payloads (RFC 8259, narrowed): a name occurs once in an object,
+ * A JSON parser for signed payloads (RFC 8259, narrowed). A name occurs once in an object, and
  * numbers are plain integers. `JSON.parse` keeps the last of two equal names and loses the
  * spelling of a number, and two readers that differ there read two different entries under one
  * signature.

@@ -1,14 +1,14 @@
 /**
- * Removes likely secrets from a text: tokens, credentials after the name of an authentication
- * scheme, signed structures, passwords in URLs, codes, keys and spoken words. If in doubt it
- * removes. The result is for reading, not for parsing.
+ * Removes likely secrets from a text. These are tokens, credentials after the name of an
+ * authentication scheme, signed structures, passwords in URLs, codes, keys and spoken words. If
+ * in doubt it removes. The result is for reading, not for parsing.
  */
 import { isWord } from '../words.ts'
 
 const CUT = '[redacted]'
 
 /**
- * Each takes time linear in the text, since callers choose its content: an expression that may
+ * Each takes time linear in the text, since callers choose its content. An expression that may
  * run long begins only where a run begins, and looks back over a few spaces at most.
  */
 const SECRETS: readonly RegExp[] = [

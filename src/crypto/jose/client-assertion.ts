@@ -1,7 +1,7 @@
 /**
- * Client assertions (RFC 7523 sections 2.2 and 3): a machine account signs in with its own key
- * (`private_key_jwt`). Short-lived and for one use: the server stores each `jti` for as long as
- * it could be sent again.
+ * Client assertions (RFC 7523 sections 2.2 and 3) sign in a machine account with its own key. The
+ * method is `private_key_jwt`. An assertion is short-lived and for one use: the server stores
+ * each `jti` for as long as it could be sent again.
  */
 import type { KeyPair } from '../device-keys.ts'
 import { PREFIX } from '../encoding/id.ts'
@@ -39,8 +39,9 @@ export type ClaimedClient = {
 }
 
 /**
- * Signs an assertion with which `machine` signs in at `audience`, the issuer or token endpoint of
- * the server. `at` is Unix seconds, `lifetimeS` 1 to 300 seconds. Returns the JWT.
+ * Signs an assertion with which `machine` signs in at `audience`. The audience is the issuer or
+ * token endpoint of the server, `at` is Unix seconds, `lifetimeS` 1 to 300 seconds. Returns the
+ * JWT.
  * @throws Refusal `bad_value` (an id, a time or a lifetime), `bad_length` (a secret that is not
  *   32 bytes)
  */

@@ -1,7 +1,7 @@
 /**
- * DPoP proofs (RFC 9449 section 4): each request to an account server proves that its sender
- * holds the authentication key that the access token is bound to. The server itself checks
- * whether a nonce is fresh, whether a `jti` was used, and whether the token belongs to the
+ * DPoP proofs (RFC 9449 section 4). With each request to an account server, the sender proves
+ * that it holds the authentication key that the access token is bound to. The server itself
+ * checks whether a nonce is fresh, whether a `jti` was used, and whether the token belongs to the
  * thumbprint.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -127,9 +127,10 @@ const WEB_URI = /^https?:\/\/[\w\-.~:[\]!$&'()*+,;=%]+(?:[/?#][\w\-.~:/?#[\]@!$&
 const UNRESERVED = /[\w\-.~]/
 
 /**
- * Returns a URL without query and fragment in one spelling (RFC 3986 sections 6.2.2 and 6.2.3):
- * scheme and host in lower case, no default port, no dot segments, `/` for an empty path, no
- * unneeded escapes. Null for anything but http and https.
+ * Returns a URL without query and fragment in one spelling; null for anything but http and https.
+ * Scheme and host are in lower case, without default port, dot segments or unneeded escapes, and
+ * with `/` for an empty path.
+ * @see RFC 3986 sections 6.2.2 and 6.2.3
  */
 function targetOf(text: string): string | null {
   const url = WEB_URI.test(text) ? URL.parse(text) : null

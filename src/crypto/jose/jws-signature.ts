@@ -48,9 +48,9 @@ export function verifyJws(
 }
 
 /**
- * Whether `signature` is a signature of `message` under a raw Ed25519 public key of 32 bytes: S
- * below L, and the key and R canonical points of order L, so that every correct verifier agrees.
- * A signature verified before costs one hash.
+ * Whether `signature` is a signature of `message` under a raw Ed25519 public key of 32 bytes. S
+ * must be below L, and the key and R canonical points of order L, so that every correct verifier
+ * agrees. A signature verified before costs one hash.
  */
 export function isSignature(
   signature: Uint8Array,

@@ -1,7 +1,7 @@
 /**
- * Signed structures: JWS compact (RFC 7515) with `alg: "Ed25519"` (RFC 9864), header exactly
- * `{alg, typ, kid}`, payload an object. An entry is stored and forwarded as received, never
- * re-serialised: its hash is over its characters, so every part has one spelling. This file
+ * Signed structures: JWS compact (RFC 7515) with `alg: "Ed25519"` (RFC 9864). The header is
+ * exactly `{alg, typ, kid}`, the payload an object. An entry is stored and forwarded as received,
+ * never re-serialised: its hash is over its characters, so every part has one spelling. This file
  * checks the form and needs no curve; `jws-signature.ts` signs and verifies.
  */
 import { sha256 } from '@noble/hashes/sha2.js'

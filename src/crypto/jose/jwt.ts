@@ -1,8 +1,8 @@
 /**
- * JSON Web Tokens (RFC 7519) signed with Ed25519: shared by the two proofs of a session, dpop.ts
- * and client-assertion.ts. One verifier reads a token and discards it, and other libraries create
- * tokens too. So unknown claims are ignored (RFC 7519 section 4), unlike unknown members of a
- * signed structure. Text and header are as strict as there.
+ * JSON Web Tokens (RFC 7519) signed with Ed25519. The two proofs of a session, dpop.ts and
+ * client-assertion.ts, use them. One verifier reads a token and discards it, and other libraries
+ * create tokens too. So unknown claims are ignored (RFC 7519 section 4), unlike unknown members
+ * of a signed structure. Text and header are as strict as there.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
@@ -30,8 +30,8 @@ export function signJwt(header: object, claims: object, seed: Uint8Array): strin
 }
 
 /**
- * Parses a JWT with a header of `alg`, all of `required`, perhaps some of `optional`, and no
- * other member; nothing is verified yet.
+ * Parses a JWT and checks its header; nothing is verified yet. The header must have `alg`, all of
+ * `required`, perhaps some of `optional`, and no other member.
  * @throws Refusal as `parseCompact`; `missing_header`, `extra_header`, `wrong_alg`; `bad_value`
  *   for a number in any claim that is no plain integer
  */

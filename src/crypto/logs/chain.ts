@@ -1,6 +1,6 @@
 /**
- * The rules shared by the key log and the roster: entries numbered from 0, each with the hash of
- * the one before. A list that skips, repeats or forks is rejected, and so is one that does not
+ * The rules shared by the key log and the roster. Entries are numbered from 0, each with the hash
+ * of the one before. A list that skips, repeats or forks is rejected, and so is one that does not
  * continue the log that this device verified before.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
@@ -59,7 +59,7 @@ export type Rules<E extends { seq: number; prev: string }, S> = {
    */
   read: (jws: string, proven: boolean) => E
   /**
-   * Returns the state after an entry, from the state before it (none at seq 0); throws if the
+   * Returns the state after an entry, from the state before it (none at seq 0). Throws if the
    * entry is not allowed. The previous state is not used again, so collections that only grow may
    * be extended in place. Yields between long steps.
    * @param proven whether this entry was verified before, so that its signatures are good
@@ -85,11 +85,11 @@ export function finish<T>(steps: Generator<void, T, void>): T {
 }
 
 /**
- * Verifies `entries` (each an ASCII JWS) in the order received; yields after each, so that a
- * caller can let other work run between them. Returns the state after the last, and the hash of
- * every entry. The signatures of entries up to `known` are not verified again: if entry
- * `known.seq` has the hash `known.head`, the chain of `prev` proves that all entries up to it are
- * those verified then.
+ * Verifies `entries` (each an ASCII JWS) in the order received. Yields after each, so that a
+ * caller can let other work run between them. The signatures of entries up to `known` are not
+ * verified again: if entry `known.seq` has the hash `known.head`, the chain of `prev` proves that
+ * all entries up to it are those verified then.
+ * @returns the state after the last entry, and the hash of every entry
  * @throws Refusal `empty`, `log_full`, `too_large`, `gap`, `prev_mismatch`, `duplicate_entry`,
  *   the reason of a fork, `rollback`, and as `read` and `apply`; the details of a refusal name
  *   the rejected entry

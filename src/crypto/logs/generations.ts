@@ -26,8 +26,8 @@ export type Generation = {
 export type Generations = readonly Readonly<Generation>[]
 
 /**
- * The recovery key that made the `recovery_sig` of a reset: `x` of its JWK, by the hash of the
- * reset (base64url). A reset does not name that key, so finding it takes up to 255 signature
+ * The recovery keys that made the `recovery_sig` of resets, by the hash of the reset (base64url).
+ * A key is `x` of its JWK. A reset does not name it, so finding it takes up to 255 signature
  * checks.
  */
 export type Vouchers = ReadonlyMap<string, string>
@@ -41,8 +41,8 @@ type Before = {
 }
 
 /**
- * Whether generation `to` is linked to generation `from` (both count from 1): the same, or
- * reached over successors. A reset that was made with a replaced key links to nothing.
+ * Whether generation `to` is linked to generation `from`; both count from 1. It is the same one,
+ * or reached over successors. A reset that was made with a replaced key links to nothing.
  */
 export function isLinked(
   { generations }: { readonly generations: Generations },
@@ -63,8 +63,9 @@ function newestLinked(generations: Generations, from: number): number {
 }
 
 /**
- * Whether the newest generation is not linked to generation `from`, although a recovery key was
- * in force in the newest linked one: the account was reset without using the paper's key.
+ * Whether the account was reset without using a recovery key that was in force. The newest
+ * generation is not linked to generation `from` then, although a key was in force in the newest
+ * linked one.
  */
 export function isKeyUnused(generations: Generations, from: number): boolean {
   const at = newestLinked(generations, from)
@@ -88,8 +89,8 @@ export function resetsWithoutKey(generations: Generations): number[] {
 }
 
 /**
- * Returns the keys with which a reset would be linked now, newest first: in force in a generation
- * that has no successor. Each is `x` of its JWK. A replaced key is not among them.
+ * Returns the keys with which a reset would be linked now, newest first, as `x` of their JWK.
+ * They are in force in a generation that has no successor. A replaced key is not among them.
  */
 export const linkingKeys = (generations: Generations): string[] => [
   ...new Set(
@@ -174,7 +175,7 @@ export function replaceRecoveryKey(
 }
 
 /**
- * The key that made a recovery signature, by the signature: the key to try first when a log
+ * The keys that made recovery signatures, by the signature. They are tried first when a log
  * without stored vouchers is read again.
  */
 const firstTries = new Map<string, string>()

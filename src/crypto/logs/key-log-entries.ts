@@ -61,8 +61,8 @@ export function revokeDevice(of: { log: KeyLog; device: string } & Signed): stri
 }
 
 /**
- * Returns the next entry of `log`, with which an active device replaces its own sealing key,
- * named by its id.
+ * Returns the next entry of `log`, with which an active device replaces its own sealing key. The
+ * entry names the key by its id.
  * @throws Refusal as `addDevice`
  */
 export function renewSealKey(of: { log: KeyLog; seal: string } & Signed): string {

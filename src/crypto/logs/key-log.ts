@@ -59,8 +59,8 @@ export const verifyKeyLog = (
 ): KeyLog => finish(verifyingKeyLog(account, entries, known))
 
 /**
- * Like `verifyKeyLog`, but yields after each entry and each recovery key tried, so that a caller
- * can let other work run meanwhile: a log of unknown entries may take minutes.
+ * Like `verifyKeyLog`, but yields after each entry and each recovery key tried. A log of unknown
+ * entries may take minutes, and the caller can let other work run meanwhile.
  */
 export function* verifyingKeyLog(
   account: string,
@@ -93,9 +93,9 @@ export function* verifyingKeyLog(
 }
 
 /**
- * Returns the entry that named the recovery key in force, in the newest generation, and the
- * device that signed it; null if none is in force, or if the key in force is the one that linked
- * the generation.
+ * Returns the entry that named the recovery key in force, and the device that signed it. The
+ * entry is in the newest generation. Null if no key is in force, or if the key in force is the
+ * one that linked the generation.
  */
 export function recoveryEntry({
   entries,

@@ -1,5 +1,5 @@
 /**
- * Declares the members of payloads as data: a shape names every member and its kind, and reading
+ * Declares the members of payloads as data. A shape names every member and its kind, and reading
  * rejects any other member. A kind returns the value unchanged from the wire, so the result is
  * the payload itself, in the form that was signed.
  */
@@ -25,9 +25,9 @@ const version: Kind<2> = (value) => {
 }
 
 /**
- * Returns a reader of payloads of protocol 2 with exactly the members of `required` and perhaps
- * those of `optional`. The reader throws `wrong_version`, `missing_member`, `unknown_member`, and
- * the refusals of the kinds.
+ * Returns a reader of payloads of protocol 2. A payload has exactly the members of `required` and
+ * perhaps those of `optional`. The reader throws `wrong_version`, `missing_member`,
+ * `unknown_member`, and the refusals of the kinds.
  */
 export function payload<R extends Shape, O extends Shape = Record<never, never>>(
   required: R,

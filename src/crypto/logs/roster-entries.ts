@@ -64,9 +64,9 @@ export function addMember(
 }
 
 /**
- * Returns the next entry, with which an owner assigns the seat of another member to the keys that
- * replaced all its devices. `memberLog` is the newest place of its verified key log, which
- * `keyLogs` must hold; `k` is K of the epoch that the entry opens, 32 bytes.
+ * Returns the next entry, with which an owner assigns the seat of another member to its new keys.
+ * They replaced all devices of the member. `memberLog` is the newest place of its verified key
+ * log, which `keyLogs` must hold; `k` is K of the epoch that the entry opens, 32 bytes.
  * @throws Refusal as `addMember`
  */
 export function confirmMember(

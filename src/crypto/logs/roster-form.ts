@@ -1,6 +1,6 @@
 /**
- * The form of roster entries (section 6): the members of each op, who may sign it, and the places
- * where it may be in a roster. Nothing here needs another entry.
+ * The form of roster entries (section 6). It lists the members of each op, who may sign it, and
+ * the places where it may be in a roster. Nothing here needs another entry.
  */
 import { requirePlace } from './chain.ts'
 import { PREFIX } from '../encoding/id.ts'

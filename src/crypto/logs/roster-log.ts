@@ -92,8 +92,8 @@ export function lastConsentOf({ entries }: Roster, account: string, from = 0): s
 }
 
 /**
- * Returns the consent with which a member was added, if none of these devices has signed an entry
- * since; null if one has, for the opener, and for an account that is no member. Of a verified
+ * Returns the consent with which a member was added, if none of `devices` has signed an entry
+ * since. Null if one has, for the opener, and for an account that is no member. Of a verified
  * roster.
  */
 export function unsignedConsentOf(
@@ -122,9 +122,10 @@ const isExitOf = ({ op, actor, member: named }: Entry, member: string): boolean 
   (op === 'remove' && named === member) || (op === 'leave' && actor === member)
 
 /**
- * Whether a consent may name `head` (base64url) as its `roster_head` in the next `add` of an
- * account: it is the hash of one of `entries`, at or after the last one with which the account
- * left or was removed. The last entries of a verified roster are enough if `head` is among them.
+ * Whether a consent may name `head` as its `roster_head` in the next `add` of an account. `head`
+ * is base64url. It must be the hash of one of `entries`, at or after the last one with which the
+ * account left or was removed. The last entries of a verified roster are enough if `head` is
+ * among them.
  */
 export function isFreshHead(entries: readonly string[], account: string, head: string): boolean {
   for (const text of entries.toReversed()) {
@@ -135,8 +136,8 @@ export function isFreshHead(entries: readonly string[], account: string, head: s
 }
 
 /**
- * Returns the ids of the devices that signed the entries after entry `seq` with which `member`
- * left or was removed. Of a verified roster.
+ * Returns the ids of the devices that signed the exits of `member` after entry `seq`. An exit is
+ * an entry with which the member left or was removed. Of a verified roster.
  */
 export function goneSince({ entries }: Roster, member: string, seq: number): string[] {
   return entries

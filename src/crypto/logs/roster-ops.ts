@@ -219,9 +219,9 @@ function newEpoch(
 }
 
 /**
- * Returns the place that an epoch covers for a member: for the actor its `actor_log`; for another
- * member the row of the entry, if it fits the log known here and does not go back, else the last
- * place named.
+ * Returns the place that an epoch covers for a member. For the actor it is its `actor_log`. For
+ * another member it is the row of the entry, if that fits the log known here and does not go
+ * back, else the last place named.
  */
 function coveredBy({ logs = [] }: Entry, { account, logSeq }: Member, keyLogs: KeyLogs): number {
   const row = logs.find((one) => one.account === account)
