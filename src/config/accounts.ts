@@ -1,6 +1,6 @@
 /**
- * The settings for account servers: which one the daemon uses, where its own one listens, and how
- * mail is sent.
+ * The settings for account servers and mail. They select the server that the daemon uses, the
+ * address of its own one, and how mail is sent.
  */
 import { isIP } from 'node:net'
 import { relayOf } from './relay.ts'
@@ -31,9 +31,9 @@ export interface MailConfig {
 }
 
 /**
- * Returns the address of the account server's own listener: of the `server` command, and inside a
- * daemon of the server for guests and devices. A non-loopback address is accepted only with an
- * https public URL, which implies a proxy with TLS.
+ * Returns the address of the account server's own listener. The `server` command uses it, and
+ * inside a daemon the server for guests and devices. A non-loopback address is accepted only with
+ * an https public URL, which implies a proxy with TLS.
  * @throws StartError
  */
 export function accountBind(env: Env, publicUrl: string | null): string {

@@ -1,7 +1,7 @@
 /**
- * The assistant of an account server: an endpoint with the OpenAI interface (chat completions and
- * models) that the operator chose. No message shows its address, which may hold a key, nor a
- * value that is no path for the key file, since that value may be the key itself. Only the
+ * The assistant of an account server: an endpoint with the OpenAI interface that the operator
+ * chose. It has chat completions and models. No message shows its address, which may hold a key,
+ * nor a value that is no path for the key file, since that value may be the key itself. Only the
  * operator's log shows the name of a file that cannot be read.
  */
 import {

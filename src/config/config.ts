@@ -28,7 +28,7 @@ import { StartError } from '../errors.ts'
 
 const HERE: Platform = { platform: process.platform, homedir }
 
-/** The paths that systemd gives to a service of these names. */
+/** The paths that systemd assigns to a service with these names. */
 export const SYSTEM: SystemPlaces = Object.freeze({
   runtime: '/run/countersign',
   state: '/var/lib/countersign',
@@ -44,8 +44,8 @@ const KEYCHAINS = ['auto', 'os', 'file'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 export type KeychainChoice = (typeof KEYCHAINS)[number]
 /**
- * The users, besides the daemon's own user and root, who may use the token route: names or uids
- * that are not looked up yet. `any` restores the bare loopback rule.
+ * The users, besides the daemon's own user and root, who may use the token route. Names or uids
+ * that are not looked up yet; `any` restores the bare loopback rule.
  */
 export type TokenUsers = { readonly any: true } | { readonly names: readonly string[] }
 
@@ -61,23 +61,23 @@ export interface Config {
    */
   readonly runtimeDir: string | null
   /**
-   * The paths of the instance of the whole machine; null if the environment names a state folder,
+   * The paths of the instance of the whole machine. Null if the environment names a state folder,
    * or if the system is not Linux.
    */
   readonly system: SystemPlaces | null
   /** `embedded`, or the name of an account server's address. */
   readonly environment: string
   /**
-   * The origin of the account server that the daemon uses, without a trailing slash; null means
+   * The origin of the account server that the daemon uses, without a trailing slash. Null means
    * the one inside the daemon.
    */
   readonly backendUrl: string | null
   /** PEM file of an additional authority for the certificate of that server; not read yet. */
   readonly caFile: string | null
   /**
-   * The address of the account server's own listener, of the `server` command and of the one
-   * inside a daemon, for guests and devices: a loopback address, or any address if the public URL
-   * is https.
+   * The address of the account server's own listener, for guests and devices. The `server`
+   * command and the server inside a daemon use it. A loopback address, or any address if the
+   * public URL is https.
    */
   readonly accountBind: string
   /** The port of that listener; 0 means any free one. */
@@ -206,8 +206,8 @@ const pairs = (text: string) =>
   new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)))
 
 /**
- * Returns the known name that shares the most pairs of letters with this one (Dice's
- * coefficient); null if none is near.
+ * Returns the known name most similar to this one, by shared pairs of letters; null if none is
+ * near. The measure is Dice's coefficient.
  */
 function nearest(name: string): string | null {
   const given = pairs(name)
