@@ -1,5 +1,5 @@
 /**
- * The built files that are served unchanged: from the executable, or from `dist/`, which is
+ * The built files that are served unchanged, from the executable or from `dist/`. That folder is
  * beside `src/`, so that one path serves the bundle and the sources.
  */
 import { readFileSync } from 'node:fs'

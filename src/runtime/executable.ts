@@ -1,6 +1,6 @@
 /**
- * The program as a single executable file: whether this is one, its embedded assets, and the
- * command that starts it again.
+ * The program as a single executable file. Tests whether this is one, reads its embedded assets,
+ * and returns the command that starts it again.
  */
 import { join } from 'node:path'
 import { getAssetKeys, getRawAsset, isSea } from 'node:sea'

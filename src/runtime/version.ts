@@ -18,8 +18,8 @@ export const VERSION: string =
 declare const BUNDLED_COMMIT: string | undefined
 
 /**
- * The commit of the bundle, twelve characters, with a `+` if files were changed since; null if it
- * is unknown.
+ * The commit of the bundle, twelve characters; null if it is unknown. It ends with a `+` if files
+ * were changed since.
  */
 export const COMMIT: string | null =
   typeof BUNDLED_COMMIT === 'string' && BUNDLED_COMMIT !== '' ? BUNDLED_COMMIT : null
