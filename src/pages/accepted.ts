@@ -1,6 +1,6 @@
 /**
- * Records the windows in which this tab accepted the caller's words, since each window proves
- * once (section 2, Replay). The record is in sessionStorage, so that it survives a reload. Window
+ * Records the windows in which this tab accepted the caller's words. Each window proves once
+ * (section 2, Replay). The record is in sessionStorage, so that it survives a reload. Window
  * numbers are no secret.
  */
 

@@ -3,9 +3,9 @@ import { PERIOD_S, windowOf } from '../crypto/code.ts'
 import type { ServerClock } from './server-clock.ts'
 
 /**
- * Calls `tick` now, at each second and whenever the page becomes visible (timers of hidden pages
- * are late), with the window and the whole seconds that it still lasts. Returns a function that
- * stops it.
+ * Calls `tick` now, at each second and whenever the page becomes visible. Timers of hidden pages
+ * are late. `tick` receives the window and the whole seconds that it still lasts.
+ * @returns a function that stops it
  */
 export function startCountdown(
   clock: ServerClock,

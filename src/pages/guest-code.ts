@@ -1,5 +1,5 @@
 /**
- * The guest's code with WebCrypto (section 2): the same words as `src/crypto/code.ts` derives,
+ * The guest's code with WebCrypto (section 2). It derives the same words as `src/crypto/code.ts`,
  * from keys that no script can read back.
  */
 import { LABEL, ZERO_HEAD } from '../crypto/code.ts'
@@ -13,8 +13,8 @@ export type CodeKey = InstanceType<typeof CryptoKey>
 const EPOCH = 1
 
 /**
- * Derives the code key from K (32 bytes) and the 16 bytes of the guest code id: an HMAC key to
- * sign with, not extractable. Zeroes `secret`, also on failure.
+ * Derives the code key from K (32 bytes) and the 16 bytes of the guest code id. It is an HMAC key
+ * to sign with, not extractable. Zeroes `secret`, also on failure.
  */
 export async function importCodeKey(
   secret: Uint8Array<ArrayBuffer>,

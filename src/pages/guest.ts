@@ -1,5 +1,5 @@
 /**
- * The page of a guest code: takes the secret from the address bar, shows the guest's words and
+ * The page of a guest code. It takes the secret from the address bar, shows the guest's words and
  * checks those of the other side. The secret is read once, imported as a key that cannot be read
  * back, and zeroed; it is never logged, stored as bytes or sent.
  */

@@ -54,8 +54,8 @@ export function serverClock(documentMs: number): ServerClock {
 }
 
 /**
- * Returns the milliseconds since the document began to arrive, so that a slow connection does not
- * shift the minute.
+ * Returns the milliseconds since the document began to arrive. They correct the clock, so that a
+ * slow connection does not shift the minute.
  */
 function documentAge(): number {
   const [entry] = performance.getEntriesByType('navigation')

@@ -16,9 +16,9 @@ export type StampCheck =
   | { kind: 'refused'; reason: string; text: string }
 
 /**
- * Checks the served stamp against the stamp id of the address and the fragment of the link, which
- * holds the hash of the stamp (section 7). `unbound`: the stamp itself is valid, but without a
- * fragment nothing proves that the link was made for it.
+ * Checks the served stamp against the stamp id of the address and the fragment of the link. The
+ * fragment holds the hash of the stamp (section 7). `unbound`: the stamp itself is valid, but
+ * without a fragment nothing proves that the link was made for it.
  */
 export function checkStamp(served: ServedStamp, id: string, fragment: string): StampCheck {
   try {
