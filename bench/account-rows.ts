@@ -1,5 +1,5 @@
 /**
- * Inserts thousands of accounts into PostgreSQL at once: each with a device, a key log that
+ * Inserts thousands of accounts into PostgreSQL at once. Each has a device, a key log that
  * verifies, and a typical amount of other data.
  */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'

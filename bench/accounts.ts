@@ -1,9 +1,9 @@
 /**
- * Measures a sign-in, a sync and the look-up of a profile with a hundred, a thousand and ten
- * thousand accounts in PostgreSQL: all three sizes in one run, alternating, over real HTTP with
- * the real client, as ratios to the smallest. Then prints the PostgreSQL plans for the queries of
- * the largest. It fails on a median that grows with the accounts, and on a sequential scan of a
- * table that does.
+ * Measures a sign-in, a sync and the look-up of a profile with 100, 1,000 and 10,000 accounts.
+ * The accounts are in PostgreSQL. All three sizes run in one process, alternating, over real HTTP
+ * with the real client, as ratios to the smallest. Then prints the PostgreSQL plans for the
+ * queries of the largest. It fails on a median that grows with the accounts, and on a sequential
+ * scan of a table that does.
  *
  *   node bench/accounts.ts
  */
@@ -110,8 +110,8 @@ async function measure(benches: readonly Bench[]): Promise<string[]> {
 }
 
 /**
- * Prints the PostgreSQL plans for the queries of each measured operation, and for `beside`, the
- * queries recorded during the measurement.
+ * Prints the PostgreSQL plans for the queries of each measured operation. `beside` are the
+ * queries recorded during the measurement, with those of background work.
  * @returns the sequential scans of tables that grow with the accounts
  */
 async function explain(bench: Bench, beside: readonly Query[]): Promise<string[]> {

@@ -1,8 +1,8 @@
 /**
- * Look-ups of spoken words with a hundred thousand connections: the time of a look-up, the
- * longest stall of the event loop while the index of codes is built and while the minute turns,
- * and the memory of the index. The stall of an idle program is measured in alternation: on a
- * machine that others use, a stall means little without that comparison.
+ * Measures look-ups of spoken words with a hundred thousand connections. It measures the time of
+ * a look-up, the longest stall of the event loop while the index of codes is built and while the
+ * minute turns, and the memory of the index. The stall of an idle program is measured in
+ * alternation: on a machine that others use, a stall means little without that comparison.
  *
  *   node --expose-gc bench/codes.ts
  */

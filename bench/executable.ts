@@ -1,6 +1,6 @@
 /**
- * Measures the executable against a hello in the same kind of executable, as ratios within one
- * alternating run, and its size. Run it after `npm run build:exe`.
+ * Measures the executable against a hello in the same kind of executable, and its size. The
+ * figures are ratios within one alternating run. Run it after `npm run build:exe`.
  */
 import { spawn } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
 // Scripts of the build have no types.
+// oxlint-disable-next-line typescript/ban-ts-comment
+// @ts-ignore
 import { HERE, TARGETS, makeExecutable } from '../build/executable.mjs'
 import { say } from './figures.ts'
 import { type Program, program } from './programs.ts'

@@ -1,5 +1,5 @@
 /**
- * Measures how long the building of an export stalls other requests: an account with 100,000
+ * Measures how long the building of an export stalls other requests. The account has 100,000
  * entries in its verification log, on SQLite, where every query uses the thread that answers
  * requests. It fails on a stall of more than 20 ms.
  *
@@ -16,7 +16,7 @@ import { enrol } from '../test/service/person.ts'
 import { openSubject } from '../test/service/subject.ts'
 
 const STALL_MS = 20
-/** How often the event loop is sampled; a stall of this length is not counted. */
+/** The sampling interval of the event loop; sampling adds as much to a measured stall. */
 const RESOLUTION_MS = 1
 
 const say = (text: string) => process.stdout.write(`${text}\n`)

@@ -20,8 +20,8 @@ export async function stalled(work: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * Returns the longest time, in milliseconds, for which this thread used the processor during the
- * work without a turn of the event loop. Unlike a stall it does not count the time of other
+ * Returns the longest time of this thread on the processor without a turn of the event loop. In
+ * milliseconds, measured during the work. Unlike a stall it does not count the time of other
  * programs.
  */
 export async function busiest(work: () => Promise<unknown>): Promise<number> {

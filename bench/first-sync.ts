@@ -1,7 +1,7 @@
 /**
  * Measures the first sync of a device in 1,000 connections, and the traffic of a sync without
- * news with the account server. Devices and server are in this process, the server on SQLite, so
- * the time is that of both, without a network; the bytes are those of the JSON bodies.
+ * news. Devices and server are in this process, the server on SQLite, so the time is that of
+ * both, without a network; the bytes are those of the JSON bodies.
  *
  *   node bench/first-sync.ts
  */

@@ -1,5 +1,5 @@
 /**
- * Measures the daemon against bare node:http, as ratios within one alternating run: wall-clock
+ * Measures the daemon against bare node:http, as ratios within one alternating run. Wall-clock
  * figures of one machine mean little on another, and are useless while other programs run on it.
  */
 import { spawnSync } from 'node:child_process'

@@ -1,9 +1,10 @@
 /**
- * Measures the dashboard, the summary, trends and the list of activity of an organisation of five
- * thousand after a thousand, ten thousand, a hundred thousand and a million activities in
- * PostgreSQL: all in one run, alternating, as ratios to the smallest. Every figure is compared
- * with a count of the single activities. It fails on a wrong figure, on a median of the dashboard
- * that grows with the history, and on a plan that reads the whole history.
+ * Measures the statistics of an organisation of five thousand members with up to a million
+ * activities. The dashboard, the summary, trends and the list of activity run after 1,000,
+ * 10,000, 100,000 and 1,000,000 activities in PostgreSQL: all in one run, alternating, as ratios
+ * to the smallest. Every figure is compared with a count of the single activities. It fails on a
+ * wrong figure, on a median of the dashboard that grows with the history, and on a plan that
+ * reads the whole history.
  *
  *   node bench/organisations.ts
  */
@@ -186,8 +187,8 @@ async function measure(benches: readonly Bench[]): Promise<boolean> {
 }
 
 /**
- * Prints the PostgreSQL plans for the queries on the longest history; returns the queries that
- * read it whole.
+ * Prints the PostgreSQL plans for the queries on the longest history.
+ * @returns the queries that read the whole history
  */
 async function explain(bench: Bench): Promise<string[]> {
   const client = new pg.Client(bench.url)

@@ -1,7 +1,7 @@
 /**
  * Measures the sizes of signed and sealed structures, and the time to seal a secret to 4,000
- * devices: the time beside that of the HPKE library alone, and the longest stall of other work
- * meanwhile.
+ * devices. The time is compared with that of the HPKE library alone. It also measures the longest
+ * stall of other work meanwhile.
  *
  *   node bench/sealing.ts
  */
