@@ -1,6 +1,6 @@
 /**
- * The V8 code cache of the program, with every function that a start calls: taken from a daemon
- * that has started and answered.
+ * The V8 code cache of the program, with every function that a start calls. It is taken from a
+ * daemon that has started and answered.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,6 +1,7 @@
 /**
- * Builds one executable file: a program inside a Node, by Node's own single executable
- * applications (https://nodejs.org/api/single-executable-applications.html).
+ * Builds one executable file: a program inside a Node, as a single executable application of
+ * Node.
+ * @see https://nodejs.org/api/single-executable-applications.html
  */
 import { execFile } from 'node:child_process'
 import { chmod, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
- * Builds the program as one file for each platform: the bundle inside its own Node, with the
- * library of the system's keychain. It loads no code from the disk, and the environment adds
+ * Builds the program as one file for each platform. It is the bundle inside its own Node, with
+ * the library of the system's keychain. It loads no code from the disk, and the environment adds
  * none.
  */
 import { createHash } from 'node:crypto'
@@ -93,7 +93,7 @@ async function sumsOf(paths) {
 }
 
 /**
- * Builds the executables of this machine into `dist/`, with their checksums, their bill of
+ * Builds the executables of this machine into `dist/`. Adds their checksums, their bill of
  * materials and their licences.
  * @param program the content of package.json
  * @param {string[]} inputs the files in the bundle

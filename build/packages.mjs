@@ -1,6 +1,6 @@
 /**
- * Packages for other platforms, which `npm ci` omits: fetched by name and checked against the
- * hash in the lock file.
+ * Packages for other platforms, which `npm ci` omits. They are fetched by name and checked
+ * against the hash in the lock file.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
