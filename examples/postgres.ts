@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL for the examples: prints the URL of an empty database, runs until a signal, and
+ * A PostgreSQL for the examples. It prints the URL of an empty database, runs until a signal, and
  * then deletes its data.
  */
 import { constants } from 'node:os'
