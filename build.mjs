@@ -39,7 +39,7 @@ const LIBRARIES = {
 }
 
 /**
- * Returns a plugin that leaves a module out of a bundle: `find` returns the path of the file to
+ * Returns a plugin that leaves a module out of a bundle. `find` returns the path of the file to
  * require instead.
  */
 const apart = (name, filter, find) => ({
@@ -72,8 +72,8 @@ const documents = apart(
 )
 
 /**
- * Loads node:crypto when a member is read: loading it takes a tenth of the start, and the first
- * answer does not need it.
+ * Loads node:crypto when one of its members is first read. Loading it takes a tenth of the start,
+ * and the first answer does not need it.
  */
 const cryptoOnUse = {
   name: 'crypto-on-use',

@@ -1,7 +1,8 @@
 /**
- * Generates dist/api.d.ts, or the file given as argument: the types of the interface, in the form
- * of openapi-fetch and similar clients, from its OpenAPI document. Also writes device-api.json
- * beside it: the document of the routes that a device calls on an account server.
+ * Generates dist/api.d.ts, or the file given as argument: the types of the interface. They have
+ * the form that openapi-fetch and similar clients use, and come from the OpenAPI document. Also
+ * writes device-api.json beside it: the document of the routes that a device calls on an account
+ * server.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
