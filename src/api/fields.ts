@@ -227,7 +227,7 @@ export const SealKeyId = v.pipe(
   v.description('The id of a sealing key: SHA-256 of its bytes, base64url.'),
 )
 
-/** A public key of X-Wing (protocol, section 1). */
+/** A public key of X-Wing (protocol, section 3). */
 export const SealKey = v.pipe(
   v.string(),
   v.regex(/^[\w-]{1622}$/, 'Expected 1,216 bytes in base64url.'),

@@ -1,5 +1,5 @@
 /**
- * Account ids (section 2): the hash of an account's first keys and a salt. A server cannot
+ * Account ids (section 3): the hash of an account's first keys and a salt. A server cannot
  * present other first keys under the id. Finding keys for the id of another account takes 2^128
  * hashes; finding two own sets of keys with one id takes 2^64.
  */

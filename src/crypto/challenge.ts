@@ -1,5 +1,5 @@
 /**
- * Words for one listener and one purpose (section 7). The listener's device draws one list word,
+ * Words for one listener and one purpose (section 2). The listener's device draws one list word,
  * the challenge, and the listener reads it aloud; the speaker enters it and reads three words
  * aloud.
  */

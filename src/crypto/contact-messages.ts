@@ -1,5 +1,5 @@
 /**
- * The messages of a first contact (section 5) as the account server relays them. They are JSON
+ * The messages of a first contact (section 3a) as the account server relays them. They are JSON
  * text, parsed like a payload. A run has at most three: `begin` of the invitee, `reply` of the
  * inviter, `end` of the invitee. A failure can replace either of the last two, so that the other
  * side need not wait.

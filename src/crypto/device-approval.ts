@@ -1,5 +1,5 @@
 /**
- * Approval of another device (section 4). N is the new device, O an active one. N commits to its
+ * Approval of another device (section 3). N is the new device, O an active one. N commits to its
  * keys and a nonce before O's nonce exists, so a server that substitutes other keys cannot search
  * for matching words: each run gives it one chance in 2^48 at the four words that the user types.
  */

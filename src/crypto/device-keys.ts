@@ -1,5 +1,5 @@
 /**
- * The three key pairs of a device (section 1): signing, sealing, and authentication. The last one
+ * The three key pairs of a device (section 3): signing, sealing, and authentication. The last one
  * only proves the session. They are created on the device; the secrets belong in the keychain.
  */
 import { ed25519 } from '@noble/curves/ed25519.js'

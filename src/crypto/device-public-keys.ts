@@ -1,4 +1,4 @@
-/** A device's public keys (section 1), as key logs name them and as protocol 2 hashes them. */
+/** A device's public keys (section 3), as key logs name them and as protocol 2 hashes them. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'

@@ -1,5 +1,5 @@
 /**
- * The form of an envelope of suite 1 (section 1), for code that relays envelopes without opening
+ * The form of an envelope of suite 1 (section 4), for code that relays envelopes without opening
  * them.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'

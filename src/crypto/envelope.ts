@@ -1,5 +1,5 @@
 /**
- * Envelopes of suite 1 (section 1): K of an epoch, sealed to one device. They carry no signature,
+ * Envelopes of suite 1 (section 4): K of an epoch, sealed to one device. They carry no signature,
  * since the signed entry that opened the epoch commits to K (`k_commit`).
  */
 import { concatBytes } from '@noble/hashes/utils.js'

@@ -1,5 +1,5 @@
 /**
- * First contact by four words (section 5): CPace between the invitee, who begins, and the
+ * First contact by four words (section 3a): CPace between the invitee, who begins, and the
  * inviter. The inviter's device creates the words, and the inviter reads them to the invitee in
  * person. Each side binds the key log that it presents.
  */

@@ -1,5 +1,5 @@
 /**
- * The purpose of a challenge (section 7): the subject of a call, as both sides hash it. Both
+ * The purpose of a challenge (section 2): the subject of a call, as both sides hash it. Both
  * display the normalised text, since it may differ from the typed text: `pay12000to1234`.
  */
 import { sha256 } from '@noble/hashes/sha2.js'

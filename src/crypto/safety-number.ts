@@ -1,5 +1,5 @@
 /**
- * The safety number of two accounts (section 5). It is equal on both sides as long as both have
+ * The safety number of two accounts (section 3). It is equal on both sides as long as both have
  * the same roots of the newest generation, so that two people who compare it detect a server that
  * gave them other keys. Renewals and additional devices do not change it; a reset does.
  */

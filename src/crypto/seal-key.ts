@@ -1,5 +1,5 @@
 /**
- * Sealing keys (section 1): X-Wing (draft-connolly-cfrg-xwing-kem-06). It is the KEM 0x647a of
+ * Sealing keys (section 3): X-Wing (draft-connolly-cfrg-xwing-kem-06). It is the KEM 0x647a of
  * HPKE (draft-ietf-hpke-pq-05, there MLKEM768-X25519) and combines ML-KEM-768 (FIPS 203) with
  * X25519. A key log names a key by its hash; the bytes are sent beside the log.
  */

@@ -1,5 +1,5 @@
 /**
- * The approval of a further device (protocol, section 4), relayed by the account server. The new
+ * The approval of a further device (protocol, section 3), relayed by the account server. The new
  * device commits to its keys and a nonce, a device of the account answers with a nonce of its
  * own, and the new device reveals its keys and nonce. The words on both screens follow from
  * these; the server has no part in them. An attempt ends 15 minutes after its commitment.

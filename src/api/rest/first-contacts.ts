@@ -1,4 +1,4 @@
-/** First contact by four words (protocol, section 5), as seen by this device. */
+/** First contact by four words (protocol, section 3a), as seen by this device. */
 import * as v from 'valibot'
 import { Time, id, named } from '../fields.ts'
 import type { Routes } from '../route.ts'

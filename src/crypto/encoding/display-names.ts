@@ -1,5 +1,5 @@
 /**
- * Display names that look like others (section 6). A name is a claim of the account that has it,
+ * Display names that look like others (section 4a). A name is a claim of the account that has it,
  * so a name that could be taken for another contact's is marked. Look-alikes of a whole script
  * are not found, such as a Cyrillic name with only letters that look Latin.
  */

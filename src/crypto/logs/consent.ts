@@ -1,5 +1,5 @@
 /**
- * Consents (section 6): an account agrees that one inviter adds it to a connection. The `add`
+ * Consents (section 4): an account agrees that one inviter adds it to a connection. The `add`
  * that makes it a member carries the consent, so no owner and no server can add an account
  * without its consent, nor use one consent twice.
  */

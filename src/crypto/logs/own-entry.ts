@@ -1,4 +1,4 @@
-/** A new device's check of the entry that added it (section 4). */
+/** A new device's check of the entry that added it (section 3). */
 import { sameKeys, type LoggedKeys } from '../device-public-keys.ts'
 import { generationAt, type Device, type KeyLog } from './key-log.ts'
 import { demand } from '../refusal.ts'

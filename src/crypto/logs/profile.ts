@@ -1,5 +1,5 @@
 /**
- * Signed profiles (section 6): the name that an account gives itself. It is a claim of the
+ * Signed profiles (section 4a): the name that an account gives itself. It is a claim of the
  * account, but no server can change it.
  */
 import { PREFIX } from '../encoding/id.ts'

@@ -1,5 +1,5 @@
 /**
- * The form of roster entries (section 6). It lists the members of each op, who may sign it, and
+ * The form of roster entries (section 4). It lists the members of each op, who may sign it, and
  * the places where it may be in a roster. Nothing here needs another entry.
  */
 import { requirePlace } from './chain.ts'

@@ -1,5 +1,5 @@
 /**
- * The roster of a connection (section 6): its members, and the entry that opened its epoch.
+ * The roster of a connection (section 4): its members, and the entry that opened its epoch.
  * Verified against the verified key logs of its members.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'

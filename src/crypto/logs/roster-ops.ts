@@ -1,6 +1,6 @@
 /**
- * The changes that roster entries make (section 6), and the places that an epoch covers (section
- * 3). An op is a row of `CHANGES`; its form is in `roster-form.ts`.
+ * The changes that roster entries make, and the places that an epoch covers (section 4). An op is
+ * a row of `CHANGES`; its form is in `roster-form.ts`.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { verifyConsent } from './consent.ts'

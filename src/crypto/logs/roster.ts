@@ -1,5 +1,5 @@
 /**
- * The roster of a connection (section 6): the only entry point to the files `roster-*` and
+ * The roster of a connection (section 4): the only entry point to the files `roster-*` and
  * `recipients`.
  */
 export {

@@ -1,5 +1,5 @@
 /**
- * The device that approves a further device of the account (section 4). It answers one commitment
+ * The device that approves a further device of the account (section 3). It answers one commitment
  * of the new device with a nonce, and checks the revealed keys against the commitment. It adds
  * the new device to the key log once the user has typed the four words from that device's screen
  * here. It signs the revealed keys and no others. Nonces and words are in memory alone: after a

@@ -1,5 +1,5 @@
 /**
- * The limit on attempts to approve a further device (section 4). An attempt counts when this
+ * The limit on attempts to approve a further device (section 3). An attempt counts when this
  * device sends its nonce, regardless of the result. Without a limit, a server could begin again
  * until the words fit. The count is on disk before the nonce is sent.
  */

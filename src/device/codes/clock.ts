@@ -98,7 +98,7 @@ function ranSince(from: Reading, { uptime_ms, boot }: Omit<Reading, 'wall_ms'>):
 }
 
 /**
- * Returns the state of the wall clock (protocol, section 8). All times are in milliseconds.
+ * Returns the state of the wall clock (protocol, section 2). All times are in milliseconds.
  * @param from the reading of the last measurement
  * @param now both clocks now
  * @param syncedAt the wall clock at the last good sync, Unix milliseconds; null where there was
