@@ -80,8 +80,8 @@ function proseIn(document: string): Piece[] {
 }
 
 /**
- * Returns the numbers of the lines that are too long, of those that comments or prose are on. Tables,
- * headings and lines with a link may be longer.
+ * Returns the numbers of the lines with comments or prose that are too long. Tables, headings and
+ * lines with a link may be longer.
  */
 function longLines(text: string, pieces: readonly Piece[]): number[] {
   const lines = text.split('\n')
