@@ -45,7 +45,7 @@ describe('text on its way to a terminal', () => {
   it('in a table: each cell is one line without controls', () => {
     const cell = 'a\u2066b\u2069c\u2028d\u2029e\u202ef\ng\u001b'
     assert.deepEqual(table(['name', 'id'], [[cell, '1']]), [
-      'name           id',
+      'name            id',
       'a�b�c�d�e�f�g�  1',
     ])
   })
