@@ -38,7 +38,7 @@ export const WRITES: readonly (readonly [request: string, body: () => unknown])[
   ['POST /api/v1/chat', () => ({ message: 'how' })],
 ]
 
-/** Starts a daemon that ends with the test, whatever its outcome. */
+/** Starts a daemon that ends with the test, passed or failed. */
 export async function started(t: TestContext, dir: string): Promise<Running> {
   const daemon = await startDaemon(dir)
   t.after(() => daemon.end('SIGKILL'))
@@ -101,7 +101,7 @@ export async function demandWell({ address, token }: Stage): Promise<void> {
   assert.deepEqual([sync.ok, sync.error], [true, null])
 }
 
-/** Asserts that an export becomes ready, whatever happened to an earlier one. */
+/** Asserts that an export becomes ready, also after the failure of an earlier one. */
 export async function demandExport({ address, token }: Stage): Promise<void> {
   const call = caller(address, token)
   await call('DELETE /api/v1/exports')

@@ -48,7 +48,7 @@ async function demandAll(daemon: Running, token: string, ledger: Ledger): Promis
   return stage
 }
 
-/** Starts a daemon that ends with the test, whatever its outcome. */
+/** Starts a daemon that ends with the test, passed or failed. */
 async function started(t: TestContext, dir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const daemon = await startDaemon(dir, env)
   t.after(() => daemon.end('SIGKILL'))

@@ -75,7 +75,7 @@ function diskOn(root: string): SmallDisk {
 }
 
 /**
- * Mounts a disk and unmounts it at the end of the test, whatever its outcome and even if a
+ * Mounts a disk and unmounts it at the end of a passed or failed test, even if a
  * process still has a file open there.
  */
 function mounted(t: TestContext, mount: (root: string) => void): string {
