@@ -271,7 +271,7 @@ const doors: [need: Need, token: string | null, code: string | null][] = [
   ['full', 'f', null],
   ['session', null, 'unauthorized'],
   ['session', 's', null],
-  // An API token is not a session, whatever its scope.
+  // An API token of any scope is not a session.
   ['session', 'r', 'forbidden'],
   ['session', 'f', 'forbidden'],
   ['full', 's', null],

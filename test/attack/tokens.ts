@@ -105,7 +105,7 @@ const PLACES: readonly Place[] = [
 const placed = PLACES.map(([name, sentOf]): Attack => ({
   row: 'Leaks',
   name: `a token in ${name}`,
-  // A request that needs no token is allowed with any header.
+  // Public routes answer with any header, so their writes are left out.
   on: (target) => isRoute(target) && (target.need !== 'none' || target.method === 'GET'),
   shots: async (target, scene) => {
     const { path, lines = [], ...rest } = sentOf(await tokenOf(scene, 'api', 'full')) ?? {}

@@ -14,7 +14,7 @@ import { unzip } from '../service/exports/unzip.ts'
 import { askedBy } from './asking.ts'
 import type { Json } from './caller.ts'
 
-/** Rows and resources in the export’s files that routes return, by route. */
+/** The file of the export that contains a route’s rows or resource, by route. */
 const COMPARED: Readonly<Record<string, string>> = {
   '/api/v1/verification-log': 'verification-log.json',
   '/api/v1/trust-cards': 'trust-cards.json',
@@ -100,7 +100,7 @@ it('every GET route is compared, or left out for a reason', () => {
   assert.deepEqual([...Object.keys(COMPARED), ...left].toSorted(), ROUTES.toSorted())
 })
 
-/** The names that this device has for contacts, which the account server does not have. */
+/** Members that describe the names on this device. The account server does not have them. */
 const OF_NAMES = ['name_source', 'name_marks']
 
 const unjudged = (value: Json): Json =>

@@ -104,8 +104,8 @@ export function judge(reply: Reply, route: Route | null, bodiless = false): stri
 }
 
 /**
- * Reads the answers to some bytes. A reply to HEAD has no body although its header fields
- * announce one, and only the server knows whether a request was HEAD.
+ * Returns the answers to some bytes; none if they are unreadable and one may answer HEAD. Such an
+ * answer has no body although its header fields announce one.
  */
 function repliesTo(bytes: Buffer, answered: Buffer): Reply[] {
   try {

@@ -8,8 +8,8 @@ import { type ToolName, type WritingTool, toolsOf } from '../../src/api/tools/to
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 
 /**
- * d: deletes something, or cannot be undone. r: may be repeated. o: other accounts are notified
- * of it or may see it.
+ * d: deletes something, or cannot be undone. r: may be repeated. o: people outside the
+ * account are notified of it or may see it.
  */
 const WANTED: Readonly<Record<WritingTool, string>> = {
   sync_run: 'r',

@@ -29,7 +29,7 @@ export interface Broken {
   readonly says: readonly Expected[]
   /** Whether the remedies, run by a shell unchanged, repair it. */
   readonly mends?: boolean
-  /** The exit code afterwards: a warning at most, unless a failure is expected. */
+  /** The exit code of `doctor`: 0 for warnings at most, by default 1. */
   readonly code?: 0 | 1
 }
 

@@ -113,7 +113,7 @@ describe('the units of systemd', { skip: NO_SYSTEMD }, () => {
     it(`have nothing that systemd does not know, whatever the path: ${scope}`, (t) => {
       const root = freshFolder(t)
       for (const path of ODD) {
-        // systemd rejects such a path only as that of the program itself.
+        // systemd rejects these characters in the program’s path only, not in its arguments.
         const first = program(root, path.replace(/["'\\]/g, '-'))
         const { content } = made('linux', scope, [first, `${path}.cjs`]).file
         const unit = join(root, 'countersignd.service')
