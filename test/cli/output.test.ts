@@ -1,4 +1,4 @@
-/** What reaches a terminal, whatever others put into names, files and answers. */
+/** Text on its way to a terminal, with hostile names, files and answers. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { coloured } from '../../src/cli/colour.ts'
