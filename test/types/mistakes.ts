@@ -43,7 +43,7 @@ export const wrongReply: Things['read'] = async () => ({ ...reply, uptime_s: '0'
 // @ts-expect-error 4: a path parameter that the path does not have
 export const wrongParameter: Things['read'] = async ({ name }) => ({ ...reply, version: name })
 
-// @ts-expect-error 5: a row that nobody answers
+// @ts-expect-error 5: a row without an answer
 export const unanswered: Route = { method: 'GET', path: '/later', summary: '', by: 'pending' }
 
 declare const calls: Calls<typeof table, 'account' | 'both'>
