@@ -360,8 +360,8 @@ bit reached = 1;
 #define can_confirm \
   (is_owner && has(HEAD.members, C) && generation_at(dev[me].log_c) > seat_in(dev[me].known))
 
-/* A device joins the replacement of a forked connection if the opener owns the branch of the
-   device. */
+/* A device joins the replacement of a forked connection if the opener is an owner in the
+   device's branch. */
 #define opener (replaced_by - 1)
 #define is_owned_by_opener has(OWNER_SET & HEAD.members, opener)
 #define can_join \

@@ -21,7 +21,7 @@ import { at, instead } from '../handlers/trust-desk.ts'
 import { paged } from './paged.ts'
 import { type Desk, connected, worldOf } from './people.ts'
 
-/** Returns a key log of one entry, and continuations: each call returns another history. */
+/** Returns an account and a function that renews its key log; each call makes another history. */
 function newLog() {
   const [keys, device] = [newDeviceKeys(), newId('dev_', 1)]
   const { account, entry } = firstOf(device, keys, 1)

@@ -1,6 +1,6 @@
 /**
  * Tests two owners who act at the same moment, with their requests interleaved in every way.
- * One request is first; the other one is decided again.
+ * One request is first; the device of the other one decides again.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

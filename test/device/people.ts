@@ -245,11 +245,11 @@ export async function newWorld(
     later: (minutes = 1) => {
       clock.ms += minutes * MINUTE
     },
-    /** Signs a new person in, with the mailbox `<name>@example.org`. */
+    /** Signs in a new person with the mailbox `<name>@example.org`. */
     person: (name: string) => signIn(newDesk(name), `${name}@example.org`),
     /**
-     * Signs a mailbox in on a new device when all others are lost, with the recovery key if there
-     * is one.
+     * Resets an account to a new device, by its mailbox and by the recovery key if there is one.
+     * All other devices are lost.
      * @param meanwhile runs between the plan and the reset
      */
     reset: (
@@ -257,12 +257,12 @@ export async function newWorld(
       paper: KeyPair | null = null,
       meanwhile: () => Promise<unknown> = () => Promise.resolve(),
     ) => resetBy(newDesk(name), `${name}@example.org`, paper, meanwhile),
-    /** Signs a signed-in device in again, with a code from its mailbox. */
+    /** Starts another session of a signed-in device, with a code from its mailbox. */
     again: (desk: Desk, { name }: Pick<Desk, 'name'> = desk) => signIn(desk, `${name}@example.org`),
-    /** Signs a further device of a person in, without approval. */
+    /** Signs in on a further device of a person, without approval. */
     waiting: (desk: Desk, name: string) => signIn(newDesk(name), `${desk.name}@example.org`),
     /**
-     * Signs a further device of a person in and approves it; the words of both screens are
+     * Signs in on a further device of a person and approves it; the words of both screens are
      * compared.
      */
     async further(desk: Desk, name: string) {
@@ -367,7 +367,7 @@ export async function consentFor(
 }
 
 /**
- * An account server that deleted the sent invitations and reports an approval by an account.
+ * An account server that returns no sent invitations and reports an approval by an account.
  * It acknowledges every entry and stores none.
  */
 export const sayingApproved =

@@ -45,7 +45,7 @@ async function late(t: TestContext) {
     for (const id of ids)
       device.state.stamps.insert({ id, jws: `jws ${id}`, receipt: null, created_at: T0 })
   })
-  /** The errors that the account answers for stamps in place of a receipt. */
+  /** The error codes that the account returns for stamps in place of a receipt. */
   const refusals = new Map<string, Code>()
   const asked: string[] = []
   const create = async ({ body: { stamp } }: { body: { stamp: string } }) => {

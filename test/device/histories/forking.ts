@@ -55,7 +55,7 @@ export const others = async (desk: Desk, id: string) =>
 export const inPlaceOf = ({ state }: Desk, id: string): string =>
   state.replacements.inPlaceOf(id) ?? assert.fail('nothing is in its place')
 
-/** Makes a fork of which Ada and Bob do not know: the server lost the entry that Bob signed. */
+/** Makes a fork that neither Ada nor Bob has seen: the server lost the entry that Bob signed. */
 export async function forked(t: TestContext) {
   const { world, ada, bob, cy, id } = await owned(t)
   const seq = bob.state.logs.head('roster', id)!.seq + 1

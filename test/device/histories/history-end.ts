@@ -19,7 +19,7 @@ const MOST_ROUNDS = 20
 
 export const liveOf = ({ seats }: Scene): Seat[] => seats.filter(({ revoked }) => !revoked)
 
-/** Records which devices are revoked by now. */
+/** Updates `revoked` of every device from the key logs. */
 export function noteRevoked(scene: Scene): void {
   for (const seat of scene.seats)
     seat.revoked = !activeIn(scene, seat.identity.account).includes(seat.identity.device)

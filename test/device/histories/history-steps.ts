@@ -92,7 +92,7 @@ async function newPaper(scene: Scene, { isThief }: Seat, on: Device, account: Ac
   const papers = papersOf(scene, on.identity.account, isThief)
   const { key, next } = await readRecoveryKey(on, account)
   const old = papers.find(({ jwk }) => jwk.x === key?.x)
-  // Without the paper in force it cannot be replaced.
+  // Only a holder of the paper in force can replace it.
   if (key !== null && old === undefined) return
   const paper = recoveryKeyOf(newRecoverySeed())
   papers.push(paper)

@@ -36,7 +36,7 @@ async function household(t: TestContext) {
     return id
   }) as [string, string]
   const seen = { appended: 0, turnedAway: [] as string[] }
-  /** Appends an entry of another writer before the server accepts this one. */
+  /** Runs before the server accepts an entry; another writer may append first. */
   let faster: () => void = () => undefined
   const home = device.reopen({
     keyLogs: {

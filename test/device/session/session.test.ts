@@ -54,7 +54,7 @@ const spellings = (secret: Uint8Array) => {
   ]
 }
 
-/** Opens a new session over the same state. */
+/** Opens the sign-in state again from the same storage. */
 const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
   openSeat({
     state,

@@ -130,7 +130,7 @@ describe('a device that signed its revocation and heard no answer', () => {
 })
 
 describe('a device whose revocation never arrived, and whose session ends later', () => {
-  /** Cuts the connection to the server: appended entries do not arrive. */
+  /** Returns an account that loses appended entries until `mend` is called. */
   function cut() {
     let isCut = true
     const parts = (account: Account) => ({
